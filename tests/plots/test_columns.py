@@ -67,5 +67,5 @@ def test_kernel_pca_has_no_loadings(X):
     for draw in (lambda: plots.loadings(model), lambda: plots.biplot(model, X)):
         with pytest.raises(DataError, match="KernelPCA has no loadings"):
             draw()
-    with pytest.raises(ParameterError, match="biplot has two axes"):
+    with pytest.raises(ParameterError, match="biplot needs two components"):
         plots.biplot(gramian.PCA(1).fit(X), X)

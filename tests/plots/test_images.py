@@ -22,7 +22,7 @@ def test_components_are_pictures_of_any_format(tmp_path):
         assert (tmp_path / f"a.{kind}").read_bytes().startswith(start)
     with pytest.raises(DataError, match="fitted on pictures"):
         plots.components(gramian.PCA(2).fit(PICTURES.reshape(20, -1)))
-    with pytest.raises(DataError, match="kernel PCA are no pictures"):
+    with pytest.raises(DataError, match="kernel PCA are not pictures"):
         plots.components(gramian.KernelPCA(2).fit(PICTURES))
 
 

@@ -25,7 +25,7 @@ def test_contours_of_a_circle_are_circles_in_the_component_that_is_the_radius(tm
         here = radius[(data["panel"] == panel) & (data["level"] == level)]
         assert (here.std() < spread) == (panel == panels[4])
     chart.save(tmp_path / "a.svg")
-    with pytest.raises(DataError, match="plane of two columns, and the model has 3"):
+    with pytest.raises(DataError, match="model of two columns, and this one has 3"):
         plots.kernel_contours(gramian.PCA(2).fit(np.eye(3)), np.eye(3))
 
 

@@ -32,18 +32,18 @@ def test_the_table_has_a_row_a_point(pca, X):
     assert points["encoding"]["x"]["title"] == f"PC2 ({share:.1f} % of the variance)"
     assert points["encoding"]["color"]["scale"]["domain"] == ["a", "b"]
     assert {"point", "line", "text"} <= set(marks(chart))
-    assert "Ellipses hold 95 % of a normal distribution" in caption(chart)
+    assert "95 % normal ellipses" in caption(chart)
     assert "line" not in marks(plots.scores(pca, X, color=["a", "b"] * 10, ellipses=None))
 
 
 def test_what_does_not_fit_is_refused(pca, X):
     for match, options in (
-        ("The model does not keep the rows", {"X": None}),
+        ("The model does not contain its training rows", {"X": None}),
         ("color has 3 entries for 20 rows", {"color": [1, 2, 3]}),
         ("names has 1 entries for 20 rows", {"names": ["a"]}),
-        ("color='petal' is no column of the rows that are drawn: 'x0', 'x1'", {"color": "petal"}),
-        ("x='PC7' is no component|x=7 must be a whole number from 1 to 2", {"x": "PC7"}),
-        ("y='two' is no component. Give PC1 to PC2", {"y": "two"}),
+        ("color='petal' is not a column of the data: 'x0', 'x1'", {"color": "petal"}),
+        ("x='PC7' is not a component|x=7 must be a whole number from 1 to 2", {"x": "PC7"}),
+        ("y='two' is not a component. Choose PC1 to PC2", {"y": "two"}),
         ("x and y are both PC1", {"y": 1}),
         ("ellipses=1.5 must be a number above 0 and below 1", {"ellipses": 1.5, "color": ["a", "b"] * 10}),
     ):
@@ -88,8 +88,9 @@ def test_very_many_rows_are_a_density_with_a_stated_sample(pca):
     many = np.random.default_rng(0).normal(size=(20_001, 4))
     chart = plots.scores(pca, many, color=many[:, 0] > 0)
     assert chart.data.num_rows == 2000
-    assert "Points: 2,000 of 20,001 rows, drawn at random (seed 0), over the density of all." in caption(
-        chart
+    assert (
+        "Points: a random sample of 2,000 of 20,001 rows (seed 0), over the density of all rows."
+        in caption(chart)
     )
     spec = chart.to_dict()
     cells = spec["datasets"][spec["layer"][0]["data"]["name"]]

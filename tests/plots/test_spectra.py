@@ -56,10 +56,10 @@ def test_intervals_are_those_of_the_certificate(pca, tmp_path):
     np.testing.assert_array_equal(data["lower"], pca.certificate_.lower)
     np.testing.assert_array_equal(data["upper"], pca.certificate_.upper)
     chart.save(tmp_path / "a.png")
-    assert "exact eigenvalues lies [deterministic]." in " ".join(chart.title.subtitle)
+    assert "exact eigenvalues [deterministic]." in " ".join(chart.title.subtitle)
     with pytest.raises(NotFittedError, match="not fitted yet"):
         plots.eigenvalues(gramian.PCA())
     with pytest.warns(gramian.RankWarning):
         nothing = gramian.PCA(1).fit(np.ones((4, 2)))
-    with pytest.raises(ParameterError, match="No eigenvalue above 0"):
+    with pytest.raises(ParameterError, match="There is no eigenvalue above 0"):
         plots.eigenvalues(nothing)

@@ -14,7 +14,7 @@ import pytest
 import gramian
 from gramian import plots
 from gramian.errors import MissingExtraError, ParameterError
-from gramian.plots.labels import Room
+from gramian.plots.labels import LabelLayout
 from gramian.plots.style import OF_OBJECTS, drawable, limits
 from gramian.rows.table import Table
 
@@ -29,7 +29,7 @@ def test_a_figure_is_written_as_what_its_name_says(pca, X, tmp_path):
         assert path.read_bytes().startswith(start)
     page = (tmp_path / "a.html").read_text()
     assert 'src="http' not in page  # opens where there is no network
-    with pytest.raises(ParameterError, match=r"'a.bmp' has no known format. Name it .svg, .png"):
+    with pytest.raises(ParameterError, match=r"Unknown format of figure 'a.bmp'. Use a name with .svg, .png"):
         chart.save("a.bmp")
 
 
@@ -78,9 +78,9 @@ def test_a_missing_package_is_named_with_its_command(pca, X, monkeypatch, tmp_pa
 def test_names_hide_neither_points_nor_names():
     rng = np.random.default_rng(0)
     points = rng.uniform(10, 90, (40, 2))
-    room = Room([0, 100], [0, 100], (300, 300))
-    room.take(points)
-    middle = room.places(points, ["abcd"] * 40)
+    labels = LabelLayout([0, 100], [0, 100], (300, 300))
+    labels.block(points)
+    middle = labels.places(points, ["abcd"] * 40)
     kept = middle[np.isfinite(middle[:, 0])] * 3
     assert 10 < len(kept) < 40
     apart = np.abs(kept[:, None] - kept[None]) >= np.array([24, 11]) - 1e-9

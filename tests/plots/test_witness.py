@@ -33,5 +33,5 @@ def test_a_function_of_ones_own_and_a_kernel():
 
     chart = plots.counter_example(audit(lopsided, n_features=1, random_state=0))
     assert "differ" in " ".join(chart.to_dict()["title"]["subtitle"])
-    with pytest.raises(DataError, match="No points refute rbf"):
+    with pytest.raises(DataError, match="There is no counterexample for rbf"):
         plots.counter_example(audit(kernel_from_name("rbf"), n_features=1, random_state=0))

@@ -114,7 +114,7 @@ def test_what_is_wrong_is_said():
         (RBF(), InputTypeError, r"candidates=rbf\(\) is not a list"),
         (3, InputTypeError, "candidates=3 is not a list"),
         (["rbff"], ParameterError, "Did you mean 'rbf'"),
-        ([None], InputTypeError, "kernel=None is neither a name"),
+        ([None], InputTypeError, "kernel=None is not a name"),
         (["precomputed"], ParameterError, "has no held-out rows and no columns"),
         (
             [KernelPCA(kernel="precomputed")],

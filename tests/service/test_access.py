@@ -187,10 +187,10 @@ def test_guesses_are_counted_by_the_address_that_the_proxy_names(monkeypatch):
 def test_what_lets_others_in_needs_a_token_that_is_long_enough(monkeypatch):
     monkeypatch.delenv("GRAMIAN_TOKEN", raising=False)
     for options in ({"hosts": [NAME]}, {"behind_proxy": True}, {"behind_proxy": ["10.0.0.1"]}):
-        with pytest.raises(ParameterError, match="lets other machines in, and there is no token"):
+        with pytest.raises(ParameterError, match="admits other machines, but there is no token"):
             create_app(**options)
     create_app(hosts=["localhost"])
-    with pytest.raises(ParameterError, match=r"has 15 characters, and 16 or more are needed\. Make one"):
+    with pytest.raises(ParameterError, match=r"has 15 characters; at least 16 are required\. Create one"):
         create_app(token=15 * "x")
     create_app(token=16 * "x")
     for address in ("proxy.example", "*", "10.0.0.0/99"):

@@ -107,7 +107,7 @@ def test_components_are_rows(client, ids, files):
 
 def test_what_does_not_fit_the_model_is_said(client, ids):
     for do, model, body, word in (
-        ("denoise", "pca", NEW.tolist(), "denoise needs a kernel PCA"),
+        ("denoise", "pca", NEW.tolist(), "Denoising needs a kernel PCA"),
         ("transform", "pca", [[1, 2]], "2 features"),
         ("transform", "pca", [[1, 2, 3, None, 5]], "missing"),
         ("reconstruct?components=9", "pca", NEW.tolist(), "from 1 to 3"),
@@ -119,7 +119,7 @@ def test_what_does_not_fit_the_model_is_said(client, ids):
     got = client.post(
         f"/api/v1/faces/{ids['pca']}/identify?gallery={ids['people']}", content=npy(NEW), headers=NPY
     )
-    assert (got.status_code, "no model of faces" in got.json()["error"]) == (422, True)
+    assert (got.status_code, "not a face model" in got.json()["error"]) == (422, True)
 
 
 def test_models_come_and_go(client, server, files, ids):

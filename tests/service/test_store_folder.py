@@ -66,7 +66,7 @@ def test_a_folder_of_other_files_is_no_store(names, tmp_path):
     fill(tmp_path, *names)
     before = tree(tmp_path)
     for open_it in (storage.prepare_store, lambda folder: create_app(store=folder)):
-        with pytest.raises(FileError, match=r"holds .* no \.gramian-store.*Name a new or an empty folder"):
+        with pytest.raises(FileError, match=r"contains .* no \.gramian-store.*Name a new or an empty folder"):
             open_it(tmp_path)
     assert tree(tmp_path) == before
 
@@ -117,8 +117,8 @@ def test_a_new_and_an_empty_folder_become_stores(tmp_path):
 def test_what_cannot_be_a_store(tmp_path):
     fill(tmp_path, "file")
     for name, error, text in (
-        ("", ParameterError, "names no folder"),
-        ("  ", ParameterError, "names no folder"),
+        ("", ParameterError, "is not a folder name"),
+        ("  ", ParameterError, "is not a folder name"),
         ("a\0b", ParameterError, "null character"),
         (b"store", InputTypeError, "is not a path"),
         (tmp_path / "file", FileError, "is not a folder"),
@@ -132,7 +132,7 @@ def test_what_cannot_be_a_store(tmp_path):
 def test_a_write_protected_store(tmp_path, monkeypatch):
     # Root may write everywhere, so the system's answer is the test's.
     monkeypatch.setattr("gramian.service.store_folder.os.access", lambda path, mode: path.name != "models")
-    with pytest.raises(FileError, match=r"models is write-protected\. Lift the protection"):
+    with pytest.raises(FileError, match=r"models is write-protected\. Make it writable"):
         create_app(store=tmp_path / "store")
 
 
@@ -169,7 +169,7 @@ def test_one_server_uses_a_store_until_it_is_gone(tmp_path):
     command = [sys.executable, "-c", program, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "locked\n"
-        with pytest.raises(FileError, match=r"in use by another server\. Stop that one"):
+        with pytest.raises(FileError, match=r"in use by another server\. Stop it"):
             create_app(store=tmp_path)
         other.send_signal(signal.SIGKILL)
     create_app(store=tmp_path)

@@ -84,7 +84,7 @@ def test_a_spool_without_room_is_a_full_disk(monkeypatch):
     monkeypatch.setattr(os.statvfs_result, "free", 5, raising=False)
     for order in ({}, {"data": {"path": "/srv/x.csv", "name": "x.csv"}}):
         got = failed(lambda say, **order: Spool("x.csv", 10, sure=True), **order)
-        assert (got["status"], "no room on the server's disk" in got["error"]) == (507, True)
+        assert (got["status"], "server's disk is full" in got["error"]) == (507, True)
 
 
 def part(path, name="table", **more):
@@ -152,7 +152,7 @@ def test_errors_name_no_folder(tmp_path, monkeypatch, name):
 def test_what_is_gone_says_so(tmp_path):
     for path in (tmp_path / "none.csv", f"{tmp_path / 'none.npz'}::X"):
         got = failed(tasks.describe_data, data=part(path, "flowers.csv"))
-        assert (got["status"], got["error"].startswith("flowers.csv is not there any more")) == (404, True)
+        assert (got["status"], got["error"].startswith("flowers.csv no longer exists")) == (404, True)
     (tmp_path / "x.npz").write_bytes(b"PK\3\4")
     assert failed(tasks.describe_data, data=part(f"{tmp_path / 'x.npz'}::X"))["status"] == 400
 

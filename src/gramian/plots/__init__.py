@@ -19,13 +19,13 @@ from typing import Any
 from gramian.plots.registry import FUNCTIONS, function_of
 
 PUBLIC = sorted(FUNCTIONS.keys() - {"compared_contours", "sample_reconstructions"})
-__all__ = ["Picture", *PUBLIC]
+__all__ = sorted(FUNCTIONS)
 
 
 def __getattr__(name: str) -> Any:
     if name not in FUNCTIONS:
         raise AttributeError(f"module 'gramian.plots' has no attribute {name!r}")
-    value = globals()[name] = function_of(FUNCTIONS[name])
+    value = globals()[name] = function_of(FUNCTIONS[name], name)
     return value
 
 

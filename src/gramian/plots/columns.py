@@ -1,4 +1,4 @@
-"""Figures of columns: what each has to do with the components."""
+"""Figures of columns: loadings, biplot and correlation circle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gramian.analysis.loadings import correlations
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError
-from gramian.plots.labels import Room
+from gramian.plots.labels import LabelLayout
 from gramian.plots.names import axis_title, component_titles, feature_names_of, fitted, place_of
 from gramian.plots.points import Cloud, draw
 from gramian.plots.style import (
@@ -50,33 +50,31 @@ def loadings(
     data: Any = None,
     position: str = "column",
 ) -> Any:
-    """Draw the loadings of components: how much each column takes part in them.
+    """Draw the loadings of components: the weight of each column.
 
     Parameters
     ----------
     model : fitted PCA or Whitener of kind PCA
     components : sequence of int or str, optional
-        Such as ``[1, "PC4"]``; by default the first three, or for "heat" the first ten.
+        Such as ``[1, "PC4"]``; by default the first three, for "heat" the first ten.
     kind : {"auto", "bars", "heat", "lines"}, default="auto"
-        Bars of a panel for each component; a heat map; or lines, where columns follow each other as in a
-        spectrum: their names are then numbers, perhaps with a unit. "auto" takes lines for more than 60
-        columns, else bars.
+        Bars with a panel for each component, a heat map, or lines for ordered columns such as a spectrum,
+        whose names are numbers, perhaps with a unit. "auto" takes lines for more than 60 columns, else bars.
     data : array-like of shape (n_samples, n_features), optional
-        What the model was fitted on: correlations of columns with scores are then drawn instead of the
-        entries of unit vectors.
+        The data of the fit: draws correlations of columns with scores instead of entries of unit vectors.
     position : str
-        Title of the axis along the columns, such as "wavelength (nm)".
+        Title of the axis of the columns, such as "wavelength (nm)".
 
     Returns
     -------
     altair.ConcatChart or altair.LayerChart
-        ``chart.data`` has a row for each column and component: component, column, position and loading. Of
-        more than 30 columns bars, and of more than 60 a heat map, have those of the largest loadings.
+        ``chart.data`` has a row for each column and component: component, column, position and loading. Bars
+        show at most 30 columns and a heat map 60, those with the largest loadings.
 
     Raises
     ------
     DataError
-        For a model that has no loadings, such as a kernel PCA.
+        For a model without loadings, such as a kernel PCA.
     """
     directions = _directions(model)
     check_choice("kind", kind, KINDS)
@@ -99,7 +97,7 @@ def loadings(
         "loading": values[shown].T.ravel(),
     }
     what = "loading (entry of a unit vector)" if data is None else "correlation of column with score"
-    few = f"The {most} of {len(names):,} columns with the largest ones." if most < len(names) else ""
+    few = f"The {most} of {len(names):,} columns with the largest loadings." if most < len(names) else ""
     caption = f"{what[:1].upper()}{what[1:]}; {len(places)} of {k} components."
     parts = {"data": table(columns), "title": headed("Loadings", caption, few)}
     if kind == "heat":
@@ -149,8 +147,8 @@ def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, count: int) -> A
 def _directions(model: Any) -> FloatArray:
     if not hasattr(fitted(model), "components_"):
         raise DataError(
-            f"A {type(model).__name__} has no loadings: its components are no sums of columns. "
-            "Draw its scores, or, of two columns, gramian.plots.kernel_contours."
+            f"A {type(model).__name__} has no loadings: its components are not linear in the columns. "
+            "Draw its scores, or gramian.plots.kernel_contours for two columns."
         )
     found = as_float64(model.components_).T
     if not found.shape[1]:
@@ -182,8 +180,8 @@ def biplot(
 ) -> Any:
     """Draw rows and columns together: scores as points, and loadings as arrows.
 
-    The product of a point with an arrow, divided by the factor that the caption states, is the part of the
-    centred value that the two components carry.
+    The inner product of a point and an arrow, divided by the factor in the caption, is the part of the
+    centred value that the two components explain.
 
     Parameters
     ----------
@@ -204,7 +202,7 @@ def biplot(
     directions = _directions(model)
     k = directions.shape[1]
     if k < 2:
-        raise ParameterError("A biplot has two axes, and the model one component. Fit more.")
+        raise ParameterError("A biplot needs two components, and the model has one. Fit more.")
     cloud = Cloud.of(model, X, x, y, color, names)
     pair = directions[:, [place_of(x, k, "x"), place_of(y, k, "y")]]
     lengths, reach = np.abs(pair).max(axis=0), np.abs(cloud.values).max(axis=0)
@@ -214,7 +212,7 @@ def biplot(
 
 
 def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
-    """Draw the correlations of columns with two components, in the circle that bounds them.
+    """Draw the correlations of columns with two components, inside the unit circle.
 
     Parameters
     ----------
@@ -228,7 +226,7 @@ def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2
     -------
     altair.LayerChart
         ``chart.data`` has a row for each column: its name, both correlations, and the sum of their squares,
-        the share of its variance that the two components carry.
+        the share of its variance that the two components explain.
     """
     k = _directions(model).shape[1]
     places = [place_of(x, k, "x"), place_of(y, k, "y")]
@@ -240,20 +238,22 @@ def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2
     angle = np.linspace(0, 2 * np.pi, 121)
     circle = outline(np.stack([np.cos(angle), np.sin(angle)], axis=1), color="#888888", strokeWidth=1)
     domain = [-1.3, 1.3]
-    told = (alt.Tooltip(field, type="quantitative", format=".3f") for field in (*fields, "squares"))
+    tooltips = (alt.Tooltip(field, type="quantitative", format=".3f") for field in (*fields, "squares"))
     tips = alt.Chart().mark_point(opacity=0)
     tips = tips.encode(
         x=axis(alt.X, fields[0], titles[0], domain),
         y=axis(alt.Y, fields[1], titles[1], domain),
-        tooltip=["column:N", *told],
+        tooltip=["column:N", *tooltips],
     )
-    marks, said = Arrows(found, feature_names_of(model)).layers(Room(domain, domain, (CIRCLE, CIRCLE)))
+    marks, notes = Arrows(found, feature_names_of(model)).layers(
+        LabelLayout(domain, domain, (CIRCLE, CIRCLE))
+    )
     mean = float(np.mean(data["squares"]))
     head = headed(
         "Correlations of columns with components",
-        f"The two carry {100 * mean:.3g} % of the variance of a column on average; a column that they "
-        "carry as a whole reaches the circle.",
-        *said,
+        f"The two components explain {100 * mean:.3g} % of a variable's variance on average; variables fully "
+        "represented by these two components touch the circle.",
+        *notes,
         width=CIRCLE,
     )
     return Layers(data=data, layer=[circle, *marks, tips], title=head, width=CIRCLE, height=CIRCLE)
@@ -261,25 +261,25 @@ def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2
 
 @dataclass(frozen=True, eq=False)
 class Arrows:
-    """Arrows from 0 with names.
+    """Labelled arrows from the origin.
 
     Attributes
     ----------
     tips : ndarray of shape (d, 2)
     names : sequence of d str
     about : str
-        What their length says.
+        The meaning of their length.
     """
 
     tips: FloatArray
     names: Sequence[str]
     about: str = ""
 
-    def layers(self, room: Room) -> tuple[list[Any], list[str]]:
-        """Return what is drawn, and what the caption says of it."""
+    def layers(self, labels: LabelLayout) -> tuple[list[Any], list[str]]:
+        """Return the layers, and sentences for the caption."""
         longest = np.argsort(-np.hypot(self.tips[:, 0], self.tips[:, 1]), kind="stable")[:MOST_ARROWS]
         tips, names = self.tips[longest], [self.names[j] for j in longest]
-        pixels = tips / room.unit
+        pixels = tips / labels.unit
         columns = {
             "arrow": names,
             "tip_x": tips[:, 0],
@@ -291,10 +291,10 @@ class Arrows:
         turn = alt.Angle("angle:Q", scale=None)
         shafts = base.mark_rule(color=VERMILION, strokeWidth=1.2)
         heads = base.mark_point(shape="triangle", filled=True, color=VERMILION, size=45, opacity=1)
-        room.take_arrows(tips)
-        text, hidden = room.named(tips, names, ARROW_INK, outward=True)
+        labels.block_arrows(tips)
+        text, hidden = labels.layer(tips, names, ARROW_INK, outward=True)
         more = len(self.names) > MOST_ARROWS
-        told = [self.about, f"The {MOST_ARROWS} longest of {len(self.names):,} arrows." if more else ""]
-        told += [f"{hidden} names of arrows had no room."] if hidden else []
+        notes = [self.about, f"The {MOST_ARROWS} longest of {len(self.names):,} arrows." if more else ""]
+        notes += [f"{hidden} of {len(names)} arrow labels hidden to avoid overlap."] if hidden else []
         shaft = shafts.encode(x="tip_x:Q", y="tip_y:Q", x2="start", y2="start")
-        return [shaft, heads.encode(x="tip_x:Q", y="tip_y:Q", angle=turn), text], told
+        return [shaft, heads.encode(x="tip_x:Q", y="tip_y:Q", angle=turn), text], notes

@@ -1,4 +1,4 @@
-"""The kernel playground: what components of two columns look like in the plane of these columns."""
+"""Contours of components in the plane of two columns."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ SCORES = ["#542788", "#998ec3", "#a0a0a0", "#f1a340", "#b35806"]  # purple to or
 
 
 def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int = SHOWN) -> Any:
-    """Draw lines of equal score of each component in the plane of two columns, model beside model.
+    """Draw lines of equal score of each component in the plane of two columns, for one or more models.
 
-    Plain PCA has parallel lines. A kernel PCA of a circle has a component whose lines are circles: it is the
-    radius, which no direction of the plane is.
+    Linear PCA has parallel lines. For points on a circle, a component of kernel PCA has circular lines: it is
+    a function of the radius.
 
     Parameters
     ----------
     models : fitted PCA or KernelPCA, or a sequence of them
-        Such as ``[PCA(2).fit(X), KernelPCA(3, kernel="rbf").fit(X)]``: a line of panels each.
+        Such as ``[PCA(2).fit(X), KernelPCA(3, kernel="rbf").fit(X)]``: a row of panels each.
     X : array-like of shape (n_samples, 2)
-        Points drawn over the lines; of more than 400 evenly spaced ones.
+        Points drawn below the lines; at most 400, evenly spaced.
     color : array-like of shape (n_samples,) or str, optional
         As for :func:`scores`.
     components : int, default=3
-        Of each model, at most.
+        The maximum for each model.
 
     Returns
     -------
     altair.VConcatChart
-        ``chart.data`` has the pieces of all lines: panel, level, and both ends.
+        ``chart.data`` has the segments of all lines: panel, level, and both ends.
 
     Raises
     ------
     DataError
-        For models of another number of columns than two.
+        For models with another number of columns than two.
 
     References
     ----------
@@ -60,8 +60,8 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     wrong = [model for model in given if model.n_features_in_ != 2]
     if wrong:
         raise DataError(
-            f"Contours are drawn in the plane of two columns, and the model has "
-            f"{wrong[0].n_features_in_}. Fit it on two."
+            f"Contours need a model of two columns, and this one has {wrong[0].n_features_in_}. "
+            "Fit it on two columns."
         )
     points = as_float64(numbers_of(X))
     edges = [limits(points[:, 0], margin=0.15), limits(points[:, 1], margin=0.15)]
@@ -88,21 +88,21 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     lines = [alt.hconcat(*(_panel(title, over) for title in some), spacing=14) for some in titles]
     head = headed(
         "Lines of equal score",
-        f"{LEVELS} lines a component, evenly spaced between its smallest and its largest score in the plane.",
-        f"{len(points):,} rows{f', of which {MOST_POINTS} are drawn' if len(points) > MOST_POINTS else ''}.",
+        f"{LEVELS} evenly spaced lines for each component.",
+        f"{len(points):,} rows{f' ({MOST_POINTS} drawn)' if len(points) > MOST_POINTS else ''}.",
         width=2 * SIDE,
     )
     return Lines(data=table(pieces), vconcat=lines, title=head, spacing=14)
 
 
-def compared_contours(model: Any, table: Any, *, color: Any = None) -> Any:
+def compared(model: Any, table: Any, *, color: Any = None) -> Any:
     """Draw contours of a model; those of a kernel PCA below those of plain PCA."""
     alone = hasattr(model, "components_") or len(table.values) < 2
     return kernel_contours([model] if alone else [PCA(2).fit(table), model], table, color=color)
 
 
 def _rows(grid: FloatArray, model: Any) -> Any:
-    """Return the points of a grid as rows under the names that a model knows."""
+    """Return the points of a grid as rows with the column names of a model."""
     rows = grid.reshape(-1, 2)
     return Table(rows, tuple(feature_names_of(model))) if hasattr(model, "feature_names_in_") else rows
 
@@ -133,7 +133,7 @@ def _points(points: FloatArray, group: Group | None, names: Sequence[str], edges
 
 
 def contour(grid: FloatArray, values: FloatArray, level: float) -> FloatArray:
-    """Return the line where values on a grid are equal to a level, as pieces.
+    """Return the segments of a level line of values on a grid.
 
     Parameters
     ----------

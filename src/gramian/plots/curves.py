@@ -1,4 +1,4 @@
-"""What was tried in a selection, with its standard errors."""
+"""The candidates of a selection, with standard errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PADDED = alt.Scale(zero=False, nice=False, padding=8)
 
 
 def selection(found: Any) -> Any:
-    """Draw the score of everything that was tried, with its standard error, and mark what was chosen.
+    """Draw the score of every candidate with its standard error, and mark the chosen one.
 
     Parameters
     ----------
@@ -25,21 +25,21 @@ def selection(found: Any) -> Any:
     Returns
     -------
     altair.LayerChart
-        ``chart.data`` has a row for each candidate: it in words, its size, the mean score, its standard
-        error, mean less and plus that, and whether it was chosen. Sizes are along the axis where candidates
-        differ in size, else there is a line for each candidate.
+        ``chart.data`` has a row for each candidate: description, size, mean score, its standard error, mean
+        minus and plus the error, and whether it was chosen. Candidates of different sizes form a curve,
+        others a list.
 
     Raises
     ------
     DataError
-        Where nothing was tried, as by a filter with a given number of features.
+        Without candidates, as after a filter with a fixed number of features.
     """
     for name in ("history_", "selection_"):
         found = getattr(found, name, found)
     if not isinstance(found, Selection) or not len(found):
         raise DataError(
-            "There is no selection to draw: a filter tries numbers of features only with k='cv', and a "
-            "search that was stopped at once has tried nothing."
+            "There is no selection to draw. A filter compares numbers of features only with k='cv', and a "
+            "search that was stopped immediately has no candidates."
         )
     mean = np.array([one.mean for one in found], dtype=float)
     error = np.array([one.standard_error for one in found], dtype=float)
@@ -79,5 +79,5 @@ def selection(found: Any) -> Any:
     about = f"{found.about.splitlines()[0].rstrip('.')}."
     why = "" if found.choice is None else found.remarks()[0].lstrip("* ")
     said = "Bars: one standard error of the mean over folds." if np.isfinite(error).any() else ""
-    head = headed("What was tried", about, why, said)
+    head = headed("Candidates", about, why, said)
     return Layers(data=table(columns), layer=[*marks, points], title=head, width=width, height=height)

@@ -1,4 +1,4 @@
-"""Sheets of pictures: components of pictures, and pictures beside what is rebuilt of them."""
+"""Sheets of pictures: components, and pictures with their reconstructions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MOST_PICTURES, MOST_REBUILT = 24, 6
 
 
 def components(model: Any, count: int = MOST_PICTURES) -> Picture:
-    """Show the first components of a PCA of pictures as pictures: middle grey is 0.
+    """Show the first components of a PCA of pictures as pictures; middle grey is 0.
 
     Parameters
     ----------
     model : fitted PCA
         Fitted on pictures, an array of shape (n_samples, height, width).
     count : int, default 24
-        How many.
+        The number of components.
 
     Returns
     -------
@@ -42,20 +42,20 @@ def components(model: Any, count: int = MOST_PICTURES) -> Picture:
     model = fitted(model)
     shape = _shape(model)
     if not hasattr(model, "components_"):
-        raise DataError("Components of a kernel PCA are no pictures. Those of gramian.PCA are.")
+        raise DataError("Components of a kernel PCA are not pictures. Use gramian.PCA.")
     shown = as_float64(model.components_[:count]).reshape(-1, *shape)
     return contact_sheet([signed(picture) for picture in shown], component_titles(model, len(shown)))
 
 
 def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> Picture:
-    """Show pictures, one a row, each before what is rebuilt of it from ever more components.
+    """Show pictures, one in each row, with reconstructions from more and more components.
 
     Parameters
     ----------
     model : fitted PCA or KernelPCA
-        Fitted on pictures. One that kernel PCA rebuilds is a pre-image.
+        Fitted on pictures. Kernel PCA reconstructs by pre-images.
     X : array of shape (n, height, width)
-        The first six are shown.
+        The first six are drawn.
     counts : sequence of int, optional
         Numbers of components; by default 1, 2, 5, 10, 20, 50, ... up to all, the last six of them.
 
@@ -71,7 +71,7 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
     """
     if hasattr(model, "reconstruct"):
         raise DataError(
-            "A space of faces treats light first: use its reconstruct, or gramian faces reconstruct."
+            "A FaceSpace corrects illumination first. Use its reconstruct, or gramian faces reconstruct."
         )
     shape, k = _shape(fitted(model)), int(model.n_components_)
     default = sorted({*(d * 10**p for p in range(6) for d in (1, 2, 5) if d * 10**p < k), k})[-6:]
@@ -91,7 +91,7 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
     return strip(list(shown.reshape(-1, *shape)), list(np.stack(rebuilt, axis=1)), captions, edges)
 
 
-def sample_reconstructions(model: Any, table: Any) -> Picture:
+def sampled(model: Any, table: Any) -> Picture:
     """Show reconstructions of evenly spaced pictures: the first ones may all be of one class."""
     values = table.values
     sample = values[evenly(len(values), MOST_REBUILT)] if isinstance(values, np.ndarray) else table
@@ -99,7 +99,7 @@ def sample_reconstructions(model: Any, table: Any) -> Picture:
 
 
 def center_of(model: Any) -> npt.NDArray[Any]:
-    """Return what the model subtracts from rows, or kernel PCA in feature space: their mean, or nothing."""
+    """Return the mean that the model subtracts (kernel PCA: the mean of its rows), or zeros."""
     if hasattr(model, "mean_"):
         return as_float64(model.mean_)
     rows = model.X_fit_ if model.landmarks_ is None else model.landmarks_
@@ -112,14 +112,12 @@ def center_of(model: Any) -> npt.NDArray[Any]:
 def _shape(model: Any) -> tuple[int, int]:
     shape = getattr(model, "picture_shape_", None)
     if shape is None:
-        raise DataError(
-            "Components are pictures for a PCA fitted on pictures: a 3-D array, or picture files."
-        )
+        raise DataError("The model was not fitted on pictures. Fit it on a 3-D array or on picture files.")
     return (int(shape[0]), int(shape[1]))
 
 
 def grey_range(picture: npt.NDArray[Any]) -> tuple[float, float]:
-    """Return what is drawn black and white: 0 and 255 for grey values, else the picture's own extremes.
+    """Return the values of black and white: 0 and 255 for grey values, else the extremes of the picture.
 
     Examples
     --------
@@ -149,7 +147,7 @@ def strip(
     captions: Sequence[Sequence[str]],
     limits: tuple[float, float] | None = None,
 ) -> Picture:
-    """Draw pictures, one a row, each before what was rebuilt of it.
+    """Draw pictures, one in each row, with their reconstructions.
 
     Parameters
     ----------
@@ -157,7 +155,7 @@ def strip(
     rebuilt : sequence of m ndarray of shape (c, height, width)
     captions : sequence of m sequences of c + 1 str
     limits : (float, float), optional
-        What is black and white; by default as in :func:`grey_range` of each original.
+        The values of black and white; by default :func:`grey_range` of each original.
     """
     pixels: list[Pixels] = []
     for original, pictures in zip(originals, rebuilt, strict=True):

@@ -1,4 +1,4 @@
-"""Names of points and arrows, set where they hide nothing."""
+"""Labels of points and arrows, placed without overlap."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from gramian.plots.style import HEIGHT, INK, WIDTH, table
 from gramian.records import FloatArray
 
 LETTER, LINE = 6.0, 11.0  # pixels of a letter across, and of a line of text
-DOT, STEP = 3.0, 5.0  # half a point; between places of a line that are kept free
+DOT, STEP = 3.0, 5.0  # half a point; between the points that block an arrow
 
 
-class Room:
-    """The places of a drawing area that are still free, in pixels from its lower left corner.
+class LabelLayout:
+    """Places labels on the free parts of a drawing area.
 
     Parameters
     ----------
     x_limits, y_limits : sequence of two float
-        Numbers at the edges of the area.
+        Values at the edges of the area.
     size : (width, height)
 
     Examples
     --------
-    >>> room = Room([0, 100], [0, 100], (100, 100))
+    >>> labels = LabelLayout([0, 100], [0, 100], (100, 100))
     >>> points = np.array([[50.0, 50.0], [52.0, 50.0]])
-    >>> room.take(points)
-    >>> room.places(points, ["a", "b"]).round().tolist()
+    >>> labels.block(points)
+    >>> labels.places(points, ["a", "b"]).round().tolist()
     [[58.0, 50.0], [44.0, 50.0]]
     """
 
@@ -42,26 +42,26 @@ class Room:
         self.boxes = np.empty((0, 4))
         self.texts = np.empty((0, 4))
 
-    def take(self, points: FloatArray) -> None:
-        """Keep points free of text, shape (n, 2)."""
+    def block(self, points: FloatArray) -> None:
+        """Keep labels off points of shape (n, 2)."""
         at = (points - self.corner) / self.unit
         self.boxes = np.vstack([self.boxes, np.hstack([at - DOT, at + DOT])])
 
-    def take_arrows(self, tips: FloatArray) -> None:
-        """Keep the lines from 0 to some points free of text."""
+    def block_arrows(self, tips: FloatArray) -> None:
+        """Keep labels off the lines from the origin to some points."""
         longest = float(np.hypot(*(tips / self.unit).T).max(initial=0.0))
         for share in np.linspace(0, 1, max(2, int(longest / STEP))):
-            self.take(share * tips)
+            self.block(share * tips)
 
     def places(self, points: FloatArray, texts: Sequence[str], outward: bool = False) -> FloatArray:
-        """Return where the middle of each text goes, NaN where no place is free; the first are served first.
+        """Return the centre of each label, NaN where there is no free place; earlier labels come first.
 
         Parameters
         ----------
         points : ndarray of shape (n, 2)
         texts : sequence of n str
         outward : bool
-            Whether away from 0 comes first.
+            Whether to prefer places away from the origin.
         """
         middle = np.full((len(texts), 2), np.nan)
         for place, text in enumerate(texts):
@@ -72,7 +72,7 @@ class Room:
             moves += [(side, up), (-side, up), (side, -up), (-side, -up)]
             if outward:
                 moves.sort(key=lambda move: -float(np.dot(move, points[place] / self.unit) / np.hypot(*move)))
-            # A name beside an arrow may lie over points where there is no other place, never over a name.
+            # A label of an arrow may cover points if there is no free place, but never another label.
             for taken in (np.vstack([self.boxes, self.texts]), self.texts)[: 1 + outward]:
                 found = next((m for m in moves if self._is_free(at + m - half, at + m + half, taken)), None)
                 if found is not None:
@@ -85,10 +85,10 @@ class Room:
         apart = (taken[:, :2] >= high) | (taken[:, 2:] <= low)
         return bool((low >= 0).all() and (high <= self.size).all() and apart.any(axis=1).all())
 
-    def named(
+    def layer(
         self, points: FloatArray, texts: Sequence[str], color: str = INK, outward: bool = False
     ) -> tuple[Any, int]:
-        """Return a layer of names, and how many had no room."""
+        """Return a layer of labels, and the number of hidden ones."""
         middle = self.places(points, texts, outward)
         kept = np.flatnonzero(np.isfinite(middle[:, 0])).tolist()
         columns = {"text": [texts[i] for i in kept], "text_x": middle[kept, 0], "text_y": middle[kept, 1]}

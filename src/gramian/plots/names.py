@@ -1,4 +1,4 @@
-"""What components and rows are called in figures."""
+"""Names of components, columns and rows in figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gramian.errors import ParameterError
 
 
 def fitted(model: Any) -> Any:
-    """Return a fitted decomposition, that of a space of faces included.
+    """Return a fitted decomposition, for a FaceSpace the one that it contains.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def fitted(model: Any) -> Any:
 
 
 def component_titles(model: Any, k: int) -> list[str]:
-    """Return "PC1 (44.3 %)", "PC2 (21.0 %)", ..., without the ratios where they are not known."""
+    """Return "PC1 (44.3 %)", "PC2 (21.0 %)", ..., without unknown ratios."""
     names = component_names(k)
     ratios = shares_of(model)
     if ratios is None:
@@ -66,13 +66,13 @@ def place_of(component: int | str, count: int, name: str = "component", advice: 
     if isinstance(component, str):
         matched = re.fullmatch(r"(?:PC)?(\d+)", component.strip(), re.IGNORECASE)
         if matched is None:
-            raise ParameterError(f"{name}={component!r} is no component. Give PC1 to PC{count}.")
+            raise ParameterError(f"{name}={component!r} is not a component. Choose PC1 to PC{count}.")
         given = int(matched[1])
     return check_integer(name, given, 1, count, advice or f"The model has PC1 to PC{count}.") - 1
 
 
 def feature_names_of(model: Any) -> list[str]:
-    """Return the names of the columns that a model was fitted on; x0, x1, ... where they have none."""
+    """Return the column names of the fit; x0, x1, ... without names."""
     names = getattr(model, "feature_names_in_", None)
     return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
 
@@ -84,7 +84,7 @@ def numbers_of(X: Any) -> npt.NDArray[Any]:
 
 
 def row_names_of(X: Any) -> Sequence[Any] | None:
-    """Return the names of rows, of a table or the index of a data frame; None where they are numbered."""
+    """Return the row names of a table or the index of a data frame; None without names."""
     names = getattr(X, "row_names", None)
     if names is None:
         index = getattr(X, "index", ())  # of a list and of a tuple a method

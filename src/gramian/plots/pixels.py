@@ -1,4 +1,4 @@
-"""Grey pictures from numbers, alone or many on one sheet with captions."""
+"""Grey pictures from numbers, single or on a sheet with captions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gramian.errors import needs
 from gramian.store import atomic_write
 
 Pixels = npt.NDArray[np.uint8]
-SMALLEST_SHOWN, LARGEST_SHOWN = 96, 168  # pixels of a picture that people look at, on a sheet
+SMALLEST_SHOWN, LARGEST_SHOWN = 96, 168  # pixels of a picture on a sheet
 GAP, CAPTION = 8, 18
 
 
@@ -49,12 +49,12 @@ class Picture:
         return self.png()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a .png file, or to .svg, .pdf or .html, which appears whole or not at all.
+        """Write the picture atomically to a .png, .svg, .pdf or .html file.
 
         Raises
         ------
         MissingExtraError
-            Without Pillow, and for anything else than .png without the extra "plots".
+            Without Pillow, and without the extra "plots" for formats other than .png.
         """
         content = self.png()
         if os.fspath(path).lower().endswith((".svg", ".pdf", ".html")):
@@ -82,7 +82,7 @@ def grey(values: npt.ArrayLike, low: float, high: float) -> Pixels:
 
 
 def signed(values: npt.ArrayLike) -> Pixels:
-    """Return numbers of both signs as grey values: 0 is the middle grey, the largest size black or white.
+    """Return numbers of both signs as grey values: 0 is middle grey, the largest magnitude black or white.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def signed(values: npt.ArrayLike) -> Pixels:
 
 
 def enlarged(pixels: Pixels) -> Pixels:
-    """Return a small picture with every pixel repeated, so that people see it; others as they are.
+    """Enlarge a small picture by repeating its pixels.
 
     Examples
     --------
@@ -108,12 +108,12 @@ def enlarged(pixels: Pixels) -> Pixels:
 
 
 def contact_sheet(pictures: Sequence[Pixels], captions: Sequence[str], columns: int | None = None) -> Picture:
-    """Put pictures of one size on a white sheet, each with its caption below.
+    """Place pictures of one size on a white sheet, with captions below.
 
     Parameters
     ----------
     pictures : sequence of ndarray of shape (height, width), uint8
-        Small ones are enlarged by a whole number, large ones made smaller.
+        Small ones are enlarged by an integer factor, large ones reduced.
     captions : sequence of str
     columns : int, optional
         Pictures in a row; by default about as many as rows.

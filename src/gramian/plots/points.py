@@ -1,4 +1,4 @@
-"""Figures with a point a row: scores along two components."""
+"""Figures with a point for each row: scores of two components."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gramian.analysis.loadings import normal_ellipse
 from gramian.arrays import as_float64
 from gramian.checks import check_share, listed
 from gramian.errors import ParameterError
-from gramian.plots.labels import Room
+from gramian.plots.labels import LabelLayout
 from gramian.plots.names import axis_title, feature_names_of, numbers_of, place_of, row_names_of
 from gramian.plots.style import (
     BLUE,
@@ -33,11 +33,11 @@ from gramian.plots.style import (
 )
 from gramian.records import FloatArray
 
-NAMED = 60  # rows up to which points are named
-DENSE = 20_000  # rows above which a sample is drawn over the density
+NAMED = 60  # rows up to which points are labelled
+DENSE = 20_000  # rows above which the density and a sample are drawn
 SAMPLE = 2000
 BINS = (64, 48)
-MOST_NUMBERS = 10  # different numbers above which they are a scale of colours
+MOST_NUMBERS = 10  # distinct numbers above which the colours are continuous
 FEWEST = 3  # points of an ellipse
 OWN_COLOURS = alt.Resolve(scale=alt.ScaleResolveMap(color="independent", shape="independent"))
 LISTED = 14  # rows of the linked table
@@ -55,39 +55,39 @@ def scores(
     linked: bool = False,
     mapped: Any = None,
 ) -> Any:
-    """Draw rows along two components.
+    """Draw the scores of two components.
 
     Parameters
     ----------
     model : fitted PCA, KernelPCA or FaceSpace
     X : array-like of shape (n_samples, n_features), optional
-        Rows to map. An exact KernelPCA remembers the rows it was fitted on; other models need them again.
+        Rows to map. An exact KernelPCA keeps the scores of its training rows; other models need them again.
     x, y : int or str, default=1 and 2
-        Components, such as 3 or ``"PC3"``. A model of one component is drawn by row.
+        Components, such as 3 or ``"PC3"``. A single component is drawn against the row number.
     color : array-like of shape (n_samples,), str, optional
-        Labels or numbers that points are coloured by, or the name of a column of ``X`` that the model uses.
-        Ten kinds get a colour and a shape each, of more the most frequent ones; more than ten different
-        numbers are a scale.
+        Labels or numbers that set the colour, or the name of a column of ``X`` that the model uses. The ten
+        most frequent classes get a colour and a shape each; more than ten distinct numbers get a continuous
+        scale.
     names : sequence of n_samples, optional
-        Of the rows, by default those of ``X``: up to 60 are written where there is room, the others, and
-        those of more rows, are told where the pointer is.
+        Row names, by default those of ``X``. Up to 60 are written where they do not overlap; tooltips show
+        the others.
     ellipses : float or None, default=0.95
-        Share of a normal distribution that the ellipse around each kind holds; None for none.
+        Probability of the normal ellipse of each class; None for no ellipses.
     linked : bool, default=False
-        Set a table of rows beside it, which shows those that are selected with the pointer.
+        Add a table of the rows that are selected with the pointer.
     mapped : array-like of shape (n_samples, n_components), optional
-        Scores that are known already, in place of ``X``.
+        Known scores, in place of ``X``.
 
     Returns
     -------
     altair.LayerChart, or altair.HConcatChart with ``linked``
-        ``chart.data`` has a row for each point: row or name, both scores, and the group. Of more than 20,000
-        rows 2000 drawn at random, over the density of all.
+        ``chart.data`` has a row for each point: row or name, both scores, and the group. For more than 20,000
+        rows these are 2000 drawn at random, over the density of all rows.
 
     Raises
     ------
     ParameterError
-        For a component or column that is not there, or another number of colours or names than rows.
+        For an unknown component or column, or a wrong number of colours or names.
 
     Examples
     --------
@@ -103,13 +103,13 @@ def scores(
 
 @dataclass(frozen=True, eq=False)
 class Cloud:
-    """Rows along two components.
+    """The scores of two components.
 
     Attributes
     ----------
     values : ndarray of shape (n, 2)
     fields, titles : pair of str
-        What the two are called in the table, and on the axes.
+        Their names in the table, and on the axes.
     names : sequence of str or None
     group : Group or None
     unit : str
@@ -126,7 +126,7 @@ class Cloud:
     def of(
         cls, model: Any, X: Any, x: Any, y: Any, color: Any = None, names: Any = None, mapped: Any = None
     ) -> Cloud:
-        """Read what is given, and refuse what does not fit together."""
+        """Check and combine the arguments of :func:`scores`."""
         Z = as_float64(_mapped(model, X) if mapped is None else mapped)
         n, k = Z.shape
         across = place_of(x, k, "x")
@@ -136,7 +136,7 @@ class Cloud:
         else:
             up = place_of(y, k, "y")
             if across == up:
-                raise ParameterError(f"x and y are both PC{up + 1}. Give two components.")
+                raise ParameterError(f"x and y are both PC{up + 1}. Choose two different components.")
             values = Z[:, [across, up]]
             fields = f"PC{across + 1}", f"PC{up + 1}"
             titles = axis_title(model, across), axis_title(model, up)
@@ -156,23 +156,23 @@ class Cloud:
 
 
 def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any = None) -> Any:
-    """Draw rows along two components, with arrows over them."""
+    """Draw scores, perhaps with arrows."""
     n, group = len(cloud.values), cloud.group
     drawn, caption = np.arange(n), [cloud.unit]
     if n > DENSE:
         drawn = np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
         caption.append(
-            f"Points: {SAMPLE:,} of {n:,} rows, drawn at random (seed 0), over the density of all."
+            f"Points: a random sample of {SAMPLE:,} of {n:,} rows (seed 0), over the density of all rows."
         )
     columns = cloud.columns(drawn)
     lines = [] if group is None or ellipses is None else _ellipses(cloud.values, group, ellipses)
     if lines:
-        caption.append(f"Ellipses hold {100 * float(ellipses or 0):g} % of a normal distribution.")
+        caption.append(f"{100 * float(ellipses or 0):g} % normal ellipses.")
     tips = np.empty((0, 2)) if arrows is None else np.vstack([arrows.tips, [0.0, 0.0]])
     shown = np.concatenate([cloud.values, tips, *(line for _, line in lines)])
     edges = [limits(shown[:, j], margin=0.05 if arrows is None else 0.12) for j in (0, 1)]
-    room = Room(edges[0], edges[1])
-    room.take(cloud.values[drawn] if n <= DENSE else np.empty((0, 2)))
+    labels = LabelLayout(edges[0], edges[1])
+    labels.block(cloud.values[drawn] if n <= DENSE else np.empty((0, 2)))
     marks = [*(_density(cloud.values, edges) if n > DENSE else []), *zero_lines(), *_outlines(lines, group)]
     points = _points(cloud, columns, edges)
     brush = alt.selection_interval(name="chosen") if linked else None
@@ -181,12 +181,12 @@ def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any
         points = points.add_params(brush).encode(opacity=clear)
     marks.append(points)
     if arrows is not None:
-        layers, told = arrows.layers(room)
-        marks, caption = [*marks, *layers], [*caption, *told]
+        layers, notes = arrows.layers(labels)
+        marks, caption = [*marks, *layers], [*caption, *notes]
     if cloud.names is not None and n <= NAMED:
-        layer, hidden = room.named(cloud.values, columns["name"])
+        layer, hidden = labels.layer(cloud.values, columns["name"])
         marks.append(layer)
-        caption += [f"{hidden} of {n} names had no room."] if hidden else []
+        caption += [f"{hidden} of {n} labels hidden to avoid overlap."] if hidden else []
     head = headed(f"{'Scores' if arrows is None else 'Biplot'} of {n:,} rows", *caption)
     layers = {"layer": marks, "width": WIDTH, "height": HEIGHT, "resolve": OWN_COLOURS}
     if brush is None:
@@ -213,7 +213,7 @@ def _mapped(model: Any, X: Any) -> Any:
         return model.transform(X)
     if hasattr(model, "eigenvectors_"):
         return as_float64(model.eigenvectors_) * np.sqrt(as_float64(model.eigenvalues_))
-    raise ParameterError("The model does not keep the rows it was fitted on. Pass them: scores(model, X).")
+    raise ParameterError("The model does not contain its training rows. Pass them: scores(model, X).")
 
 
 def _unit(model: Any) -> str:
@@ -224,11 +224,11 @@ def _unit(model: Any) -> str:
     scale = getattr(model, "scale", None)
     if isinstance(scale, str) and scale == "unit":
         return "Unit: standard deviations of the columns."
-    return "Unit: that of the columns." if scale is None else "Unit: that of the scaled columns."
+    return "Same unit as the columns." if scale is None else "Same unit as the scaled columns."
 
 
 def _kinds(columns: Mapping[str, Any]) -> dict[str, str]:
-    """Return whether columns hold numbers that are measured, or names."""
+    """Return the Vega-Lite type of each column."""
     measured = {name: np.asarray(values).dtype.kind == "f" for name, values in columns.items()}
     return {name: "quantitative" if number else "nominal" for name, number in measured.items()}
 
@@ -238,14 +238,14 @@ def _kinds(columns: Mapping[str, Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """What rows are coloured by.
+    """The colours of rows.
 
     Attributes
     ----------
     values : ndarray of shape (n,)
-        Text of kinds that have a colour, or numbers that are a scale.
+        The class of each row, or a number for a continuous scale.
     kinds : list of str
-        Those with a colour, in order; empty for numbers.
+        The classes in order; empty for numbers.
     title : str
     """
 
@@ -283,7 +283,7 @@ class Group:
         return alt.Scale(domain=self.kinds, range=colors)
 
     def channels(self, color: str = "color") -> dict[str, Any]:
-        """Return colour and shape of points; ``color`` is the channel, "color" or "fill"."""
+        """Return the channels of colour and shape; ``color`` is "color" or "fill"."""
         channel, title = {"color": alt.Color, "fill": alt.Fill}[color], self.title or None
         if not self.kinds:
             return {color: channel("group:Q", title=title, scale=alt.Scale(scheme="viridis"))}
@@ -298,8 +298,8 @@ def _column(name: str, model: Any, X: Any) -> Any:
     columns = feature_names_of(model)
     if X is None or name not in columns:
         raise ParameterError(
-            f"color={name!r} is no column of the rows that are drawn: {listed(columns)}. Give one of these, "
-            "or one label for each row."
+            f"color={name!r} is not a column of the data: {listed(columns)}. Name one of these, or give one "
+            "label for each row."
         )
     return numbers_of(X)[:, columns.index(name)]
 

@@ -24,8 +24,8 @@ class Figure:
         As in the shell and in URLs.
     title : str
         The heading on the page.
-    function : str
-        What draws it, in ``gramian.plots``: "module:function".
+    place : str
+        The module of ``gramian.plots`` that draws it, by a function of the same name or "module:function".
     models : tuple of str
         The kinds of models that it shows.
     fitted_on : {"tables", "pictures", "two columns"} or None
@@ -40,7 +40,7 @@ class Figure:
 
     name: str
     title: str
-    function: str
+    place: str
     models: tuple[Kind, ...]
     fitted_on: Literal["tables", "pictures", "two columns"] | None = None
     components: int = 0
@@ -48,9 +48,14 @@ class Figure:
     options: tuple[str, ...] = ()
 
     @property
-    def is_public(self) -> bool:
-        """Whether ``gramian.plots`` has a function of this name."""
-        return self.function.endswith(f":{self.name.replace('-', '_')}")
+    def module(self) -> str:
+        """The module of its function."""
+        return self.place.partition(":")[0]
+
+    @property
+    def function(self) -> str:
+        """The name of its function."""
+        return self.place.partition(":")[2] or self.name.replace("-", "_")
 
     @property
     def needs(self) -> str:
@@ -72,60 +77,28 @@ class Figure:
     def draw(self, model: Any, table: Any = None, **options: Any) -> Any:
         """Return the chart or picture; other options than its own are ignored."""
         given = {name: options[name] for name in self.options if name in options}
-        return function_of(self.function)(model, *([table] if self.data else []), **given)
+        return function_of(self.module, self.function)(model, *([table] if self.data else []), **given)
 
 
 # The most useful first: the page shows them in this order.
 FIGURES = (
-    Figure("scores", "Scores", "points:scores", MAPS, data=True, options=(*POINTS, "linked")),
-    Figure(
-        "contours",
-        "Lines of equal score",
-        "contours:compared_contours",
-        MAPS,
-        "two columns",
-        data=True,
-        options=("color",),
-    ),
-    Figure("scree", "Explained variance", "spectra:scree", DECOMPOSED),
-    Figure("components", "Components as pictures", "images:components", ("PCA", "FaceSpace"), "pictures"),
-    Figure("loadings", "Loadings", "columns:loadings", ("PCA",), "tables"),
-    Figure("eigenvalues", "Eigenvalues with error bounds", "spectra:eigenvalues", DECOMPOSED),
-    Figure("biplot", "Biplot", "columns:biplot", ("PCA",), "tables", 2, data=True, options=POINTS),
-    Figure(
-        "correlation-circle",
-        "Correlation circle",
-        "columns:correlation_circle",
-        ("PCA",),
-        "tables",
-        2,
-        data=True,
-        options=("x", "y"),
-    ),
-    Figure(
-        "reconstructions", "Reconstructions", "images:sample_reconstructions", MAPS, "pictures", data=True
-    ),
-    Figure(
-        "whitening",
-        "Before and after whitening",
-        "whitening_panels:whitening",
-        ("Whitener",),
-        data=True,
-        options=("x", "y"),
-    ),
-    Figure("face-scores", "Distances from the face space", "score_histograms:face_scores", ("FaceSpace",)),
+    Figure("scores", "Scores", "points", MAPS, data=True, options=(*POINTS, "linked")),
+    Figure("contours", "Lines of equal score", "contours:compared", MAPS, "two columns", 0, True, ("color",)),
+    Figure("scree", "Explained variance", "spectra", DECOMPOSED),
+    Figure("components", "Components as pictures", "images", ("PCA", "FaceSpace"), "pictures"),
+    Figure("loadings", "Loadings", "columns", ("PCA",), "tables"),
+    Figure("eigenvalues", "Eigenvalues with error bounds", "spectra", DECOMPOSED),
+    Figure("biplot", "Biplot", "columns", ("PCA",), "tables", 2, data=True, options=POINTS),
+    Figure("correlation-circle", "Correlation circle", "columns", ("PCA",), "tables", 2, True, ("x", "y")),
+    Figure("reconstructions", "Reconstructions", "images:sampled", MAPS, "pictures", data=True),
+    Figure("whitening", "Effect of whitening", "whitening_panels", ("Whitener",), None, 0, True, ("x", "y")),
+    Figure("face-scores", "Distances from the face space", "score_histograms", ("FaceSpace",)),
 )
-# The public functions of gramian.plots, by name. Figures of saved models may have functions of their own.
+# Where the public functions of gramian.plots are: those of figures, and others.
 FUNCTIONS = {
-    name: f"{module}:{name}"
-    for module, name in (
-        *(figure.function.split(":") for figure in FIGURES if figure.is_public),
-        ("pixels", "Picture"),
-        ("images", "reconstructions"),
-        ("contours", "kernel_contours"),
-        ("curves", "selection"),
-        ("witness", "counter_example"),
-    )
+    **{figure.function: figure.module for figure in FIGURES if ":" not in figure.place},
+    **{"Picture": "pixels", "reconstructions": "images", "kernel_contours": "contours"},
+    **{"selection": "curves", "counter_example": "witness"},
 }
 
 
@@ -134,9 +107,8 @@ def available(model: Any, table: Any = None) -> list[Figure]:
     return [figure for figure in FIGURES if figure.is_available(model, table)]
 
 
-def function_of(place: str) -> Any:
-    """Return the function at "module:function"."""
-    module, _, name = place.partition(":")
+def function_of(module: str, name: str) -> Any:
+    """Return a function of ``gramian.plots``."""
     with needs("plots", "altair", "Drawing figures"):
         return getattr(import_module(f"gramian.plots.{module}"), name)
 

@@ -1,4 +1,4 @@
-"""Scores of faces with the thresholds that decide."""
+"""Distributions of face scores, with thresholds."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ BINS = 40
 
 
 def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, title: str = "score") -> Any:
-    """Draw how scores of groups of pictures are distributed, and the thresholds between them.
+    """Draw the distributions of scores of groups of pictures, and thresholds.
 
     Parameters
     ----------
     groups : mapping of str to array-like, or fitted FaceSpace
-        Scores, by what the pictures are: such as those of ``space.face_score`` of faces and of other things,
-        or similarities of the same and of different people. A FaceSpace has those of its own pictures, each
-        by a detector that did not see it, and its threshold.
+        Scores by group, such as ``space.face_score`` of faces and of other pictures, or similarities of the
+        same and of different people. A FaceSpace provides its threshold and the held-out scores of its own
+        pictures.
     thresholds : mapping of str to float, optional
-        By what they are.
+        Thresholds by name.
     title : str
-        What the scores are.
+        The title of the axis.
 
     Returns
     -------
@@ -34,13 +34,13 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
         ``chart.data`` has a row for each group and interval of scores: the share of the group in it (%).
     """
     if hasattr(groups, "face_scores_"):
-        own = {f"above it is no face (keeps {100 * groups.face_keep_:g} % of these)": groups.face_threshold_}
+        own = {f"limit of a face (accepts {100 * groups.face_keep_:g} % of these)": groups.face_threshold_}
         groups, thresholds = {"fitted faces": groups.face_scores_}, own if thresholds is None else thresholds
-        title = "unlikeness to a face (share that is left over)" if title == "score" else title
+        title = "distance from the face space (relative)" if title == "score" else title
     values = {name: np.asarray(scores, dtype=float).ravel() for name, scores in groups.items()}
     marked = dict(thresholds or {})
     if not values or not all(len(scores) for scores in values.values()):
-        raise DataError("A group has no scores to draw. Give at least one score for each.")
+        raise DataError("A group has no scores. Give at least one score for each group.")
     edge = limits(*values.values(), np.array(list(marked.values())), margin=0.03)
     bounds = np.linspace(edge[0], edge[1], BINS + 1)
     columns: dict[str, list[Any]] = {name: [] for name in ("group", "low", "high", "share")}

@@ -1,4 +1,4 @@
-"""Figures of eigenvalues: what each component carries, how many there are, and how certain they are."""
+"""Figures of eigenvalues: explained variance, and error bounds."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ KINDS = ("deterministic", "probabilistic", "estimate")  # of bounds, the stronge
 
 
 def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most: int = MOST_BARS) -> Any:
-    """Draw what each component carries, what is kept, and what rules say about how many there are.
+    """Draw the variance of each component, and the number of components by several rules.
 
     Parameters
     ----------
     model : fitted PCA, KernelPCA, Whitener or FaceSpace
     choices : ComponentChoices, optional
-        What :func:`gramian.choose_components` says; by default, of a PCA, what rules read from the spectrum
-        alone, and of others the rule that they followed. ``()`` for none.
+        The result of :func:`gramian.choose_components`. By default, for PCA the rules that need only the
+        spectrum, for others the rule of the fit. ``()`` for none.
     most : int
-        Bars drawn at most.
+        The maximum number of bars.
 
     Returns
     -------
@@ -77,10 +77,10 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     silent = ", ".join(choice.rule for choice in asked if choice.number is None)
     shown = min(most, len(found))
     title = headed(
-        "Variance of components",
+        "Explained variance",
         f"{counted(kept, 'component')} kept, {percent(float(shares[:kept].sum()))} of {of}.",
-        f"The first {shown} of {len(found)} known eigenvalues are drawn." if shown < len(found) else "",
-        f"No answer from {silent}." if silent else "",
+        f"The first {shown} of {len(found)} known eigenvalues." if shown < len(found) else "",
+        f"Rules without a result: {silent}." if silent else "",
     )
     places = list(range(0 if any(choice.number == 0 for choice in answers) else 1, shown + 1))
     x = alt.X("component:O", scale=alt.Scale(domain=places))
@@ -93,7 +93,7 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
 
 
 def _bars(x: Any, places: list[int], of: str, more: bool) -> list[Any]:
-    """Return bars and the cumulative line; ``more`` says whether some are left out."""
+    """Return bars and the cumulative line; ``more`` if some components are left out."""
     step = max(1, -(-places[-1] // 16))
     labelled = [place for place in places if (place - 1) % step == 0 or place == 0]
     x = x.axis(alt.Axis(values=labelled, labelAngle=0, ticks=False)).title("component")
@@ -152,7 +152,7 @@ def _rules(answers: list[ComponentChoice], x: Any, places: list[int]) -> list[An
 
 
 def eigenvalues(model: Any) -> Any:
-    """Draw the eigenvalues with the intervals that the certificate proves, and how wide these are.
+    """Draw the eigenvalues with the error bounds of the certificate.
 
     Parameters
     ----------
@@ -161,13 +161,13 @@ def eigenvalues(model: Any) -> Any:
     Returns
     -------
     altair.VConcatChart
-        ``chart.data``: number, eigenvalue, ``lower`` and ``upper`` (missing where nothing is known of
-        eigenvalues that were not computed), the radius, and it relative to the largest eigenvalue.
+        ``chart.data``: number, eigenvalue, ``lower`` and ``upper`` (missing where unknown), the error bound
+        (radius), and the bound relative to the largest eigenvalue.
     """
     certificate = fitted(model).certificate_
     values = np.asarray(certificate.values)
     if not values.size or not values[0] > 0:
-        raise ParameterError("No eigenvalue above 0 was computed, so there is no interval to draw.")
+        raise ParameterError("There is no eigenvalue above 0, so there is no error bound to draw.")
     k, top = len(values), float(values[0])
     columns = {
         "component": np.arange(1, k + 1),
@@ -179,16 +179,14 @@ def eigenvalues(model: Any) -> Any:
     }
     bounds = [part for part in (certificate.completeness, certificate.approximation) if part is not None]
     weakest = max([certificate.widening_kind, *(part.kind for part in bounds)], key=KINDS.index)
-    from_below = "" if np.isfinite(certificate.upper).all() else ", as far as it is known from below"
+    one_sided = "" if np.isfinite(certificate.upper).all() else "; some have no upper bound"
     title = headed(
-        "Eigenvalues and their certificate",
-        f"Bars: where each of the {k} largest exact eigenvalues lies{from_below} [{weakest}].",
-        f"Largest radius {float(certificate.radii.max()) / top:.1e} of the largest eigenvalue, {top:.6g}; "
-        f"the dashed line is the tolerance asked for, {certificate.tol:.1e}.",
+        "Eigenvalues with error bounds",
+        f"Bars: intervals that contain the {k} largest exact eigenvalues{one_sided} [{weakest}].",
+        f"Largest error bound: {float(certificate.radii.max()) / top:.1e} of the largest eigenvalue "
+        f"({top:.6g}). Dashed line: requested tolerance, {certificate.tol:.1e}.",
         "" if certificate.ok else "The certificate does not hold.",
-        f"The matrix is an approximation by {certificate.approximation.by}."
-        if certificate.approximation
-        else "",
+        f"The matrix is approximated by {certificate.approximation.by}." if certificate.approximation else "",
     )
     scale = alt.Scale(domain=[0.5, k + 0.5], nice=False)
     labelled = list(range(1, k + 1, max(1, -(-k // 16))))
@@ -203,7 +201,7 @@ def eigenvalues(model: Any) -> Any:
 
 
 def _intervals(x: Any, least: float, unit: str) -> list[Any]:
-    """Return eigenvalues and their intervals, which end at the axis where they go down to 0."""
+    """Return eigenvalues and their intervals; those that reach 0 end at the axis."""
     ends = {
         "low": f"max(datum.lower, {least})",
         "high": "isValid(datum.upper) ? datum.upper : datum.eigenvalue",
@@ -223,8 +221,8 @@ def _intervals(x: Any, least: float, unit: str) -> list[Any]:
 
 
 def _radii(x: Any, tol: float) -> list[Any]:
-    """Return radii relative to the largest eigenvalue, and the tolerance."""
-    y = alt.Y("relative:Q", title="radius / largest", scale=LOG, axis=alt.Axis(format="~e", tickCount=4))
+    """Return error bounds relative to the largest eigenvalue, and the tolerance."""
+    y = alt.Y("relative:Q", title="bound / largest", scale=LOG, axis=alt.Axis(format="~e", tickCount=4))
     dots = alt.Chart().mark_point(filled=True, color=BLUE, opacity=1, size=28)
     line = alt.Chart(table({"tol": [tol]})).mark_rule(color=VERMILION, strokeDash=[5, 3])
     return [

@@ -1,4 +1,4 @@
-"""How figures look, and how they are written: one theme, one palette, no browser and no network."""
+"""The theme of all figures, and how they are written without a browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gramian.store import atomic_write
 
 WIDTH, HEIGHT = 440, 330
 FORMATS = ("svg", "png", "pdf", "html", "json")
-# Okabe and Ito (2008): told apart by readers of every kind of colour vision.
+# Okabe and Ito (2008): distinguishable with every kind of colour vision.
 BLUE, VERMILION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#9a9a9a"
 COLOURS = (
     *(BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00"),
@@ -33,18 +33,18 @@ SHAPES = (
     *("triangle-down", "triangle-right", "triangle-left", "circle", "square"),
 )
 INK, PALE = "#333333", "#e8e8e8"
-# What a script in a page must not contain, and names that every object of JavaScript has.
+# What ends a script in a page, and properties of every JavaScript object.
 END_OF_SCRIPT = re.compile("<(?=/?script|!--)", re.IGNORECASE)
 OF_OBJECTS = {
     *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString"),
     *("valueOf", "__proto__"),
     *("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
 }
-CAPTION_LETTER = 5.4  # pixels across, of the caption's size
+CAPTION_LETTER = 5.4  # pixels, the width of a character of a caption
 THEME: dict[str, Any] = {
     "font": "Arial, Helvetica, Liberation Sans, sans-serif",
     "background": "white",
-    "aria": False,  # words for every point would make a file ten times as large; captions say the numbers
+    "aria": False,  # descriptions of every point would make files ten times larger
     "view": {"stroke": "#888888", "strokeWidth": 0.6},
     "axis": {
         **{"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 8},
@@ -67,10 +67,10 @@ THEME: dict[str, Any] = {
 
 
 class Drawn:
-    """What our charts do beside Altair's: look alike, hold any number of rows, and are written offline."""
+    """Adds to Altair charts: our theme, any number of rows, and writing offline."""
 
     def to_dict(self, validate: bool = False, **options: Any) -> Any:
-        """Return the Vega-Lite specification; validating it takes most of the time of a small figure."""
+        """Return the Vega-Lite specification, by default without its slow validation."""
         with alt.data_transformers.disable_max_rows():
             spec = _drawable(super().to_dict(validate, **options))  # type: ignore[misc]
         if "vega-lite" in spec.get("$schema", ""):  # of the chart as a whole, not of one inside another
@@ -78,25 +78,25 @@ class Drawn:
         return spec
 
     def save(self, fp: Any, format: str | None = None, *, inline: bool = True, **options: Any) -> None:
-        """Write the figure to a file, which appears whole or not at all.
+        """Write the figure atomically to a file.
 
         Parameters
         ----------
         fp : path or open file
-            Named .svg, .png, .pdf, .html (which needs no network to be looked at) or .json.
+            Named .svg, .png, .pdf, .html (self-contained) or .json.
         format : str, optional
-            For an open file, and for a path that is named otherwise.
+            For an open file, or a path with another suffix.
         inline : bool, default=True
-            Of .html: hold the program that draws, or else fetch it from the network when it is opened.
+            For .html: include the JavaScript, instead of fetching it when the file is opened.
         **options
-            As for Altair, such as ``ppi=300`` of a .png file.
+            As for Altair, such as ``ppi=300`` for a .png file.
 
         Raises
         ------
         ParameterError
-            For another kind of file.
+            For an unknown format.
         MissingExtraError
-            If vl-convert-python, which draws, is not installed.
+            Without vl-convert-python.
         """
         with needs("plots", "vl-convert-python", "Writing figures"):
             import vl_convert  # noqa: F401
@@ -104,7 +104,7 @@ class Drawn:
         kind = (format or (Path(fp).suffix[1:].lower() if is_path else "")).lower()
         if kind not in FORMATS:
             raise ParameterError(
-                f"A figure named {os.fspath(fp) if is_path else fp!r} has no known format. Name it "
+                f"Unknown format of figure {os.fspath(fp) if is_path else fp!r}. Use a name with "
                 f".{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}, or give format=."
             )
         if kind == "png" and not {"scale_factor", "ppi"} & options.keys():
@@ -125,7 +125,7 @@ def browser_program() -> str:
     Raises
     ------
     MissingExtraError
-        If vl-convert-python, which carries it, is not installed.
+        Without vl-convert-python.
     """
     with needs("plots", "vl-convert-python", "Drawing figures in a page"):
         import vl_convert
@@ -133,19 +133,19 @@ def browser_program() -> str:
 
 
 class Layers(Drawn, alt.LayerChart):  # type: ignore[misc]
-    """Marks over each other."""
+    """Layered marks."""
 
 
 class Columns(Drawn, alt.HConcatChart):  # type: ignore[misc]
-    """Panels beside each other."""
+    """Panels in a row."""
 
 
 class Lines(Drawn, alt.VConcatChart):  # type: ignore[misc]
-    """Panels below each other."""
+    """Panels in a column."""
 
 
 class Panels(Drawn, alt.ConcatChart):  # type: ignore[misc]
-    """Panels in lines of some."""
+    """Panels in a grid."""
 
 
 def _nested(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _nested(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def framed(png: bytes, shape: tuple[int, ...]) -> Layers:
-    """Return a picture of some height and width as a figure."""
+    """Return a picture as a figure."""
     url = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     height, width = shape
     mark = alt.Chart().mark_image(width=width, height=height, align="left", baseline="top")
@@ -167,11 +167,11 @@ def framed(png: bytes, shape: tuple[int, ...]) -> Layers:
 
 
 def drawable(text: str) -> str:
-    r"""Return text of the user as a figure can contain it, on one line.
+    r"""Return text of the user that is safe in a figure, on one line.
 
-    Control characters stop the program that draws, and the end of a script in a label would end that of the
-    page, whoever writes the page: both become escapes. Vega looks names up in JavaScript objects, where
-    those of ``Object.prototype`` stand for functions: they get a blank at the end, which nobody sees.
+    Control characters stop Vega, and the end of a script in a label would end the script of a page: both are
+    escaped. Vega looks names up in JavaScript objects, where properties of ``Object.prototype`` are
+    functions: such names get a trailing blank, which is invisible.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def drawable(text: str) -> str:
 
 
 def _drawable(part: Any) -> Any:
-    """Clean every text of a specification; the data were cleaned by :func:`table`."""
+    """Make every text of a specification safe; :func:`table` does so for data."""
     if isinstance(part, dict):
         return {key: value if key == "datasets" else _drawable(value) for key, value in part.items()}
     if isinstance(part, list):
@@ -194,7 +194,7 @@ def _drawable(part: Any) -> Any:
 
 
 def table(columns: Mapping[str, Any]) -> Any:
-    """Return columns of one length as an Arrow table; what is no finite number is missing."""
+    """Return columns as an Arrow table; numbers that are not finite are missing."""
     return pa.table({name: pa.array(_plain(values), from_pandas=True) for name, values in columns.items()})
 
 
@@ -206,13 +206,13 @@ def _plain(values: Any) -> Any:
 
 
 def headed(title: str, *sentences: str, width: int = WIDTH) -> Any:
-    """Return a title with a caption below it, in lines that fit."""
+    """Return a title with a wrapped caption below."""
     caption = " ".join(sentence for sentence in sentences if sentence)
     return alt.Title(title, subtitle=textwrap.wrap(caption, int(width / CAPTION_LETTER)) or [""])
 
 
 def limits(*values: Any, zero: bool = False, margin: float = 0.06) -> list[float]:
-    """Return an axis that holds all numbers with a margin around them, and 0 where that is asked for."""
+    """Return axis limits around all numbers with a margin, optionally with 0."""
     every = np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in values])
     every = every[np.isfinite(every)]
     every = np.append(every, 0.0) if zero or not every.size else every
@@ -222,7 +222,7 @@ def limits(*values: Any, zero: bool = False, margin: float = 0.06) -> list[float
 
 
 def axis(kind: Any, field: str, title: str, domain: Sequence[float] | None = None, **more: Any) -> Any:
-    """Return an encoding channel of numbers with a title and limits of its own."""
+    """Return a quantitative channel with a title and limits."""
     scale = alt.Scale(zero=False)
     if domain is not None:
         scale = alt.Scale(domain=domain, nice=False, zero=False)

@@ -1,4 +1,4 @@
-"""Whitening: two columns before it and after it."""
+"""Two columns before and after whitening."""
 
 from __future__ import annotations
 
@@ -17,27 +17,29 @@ SIDE = 270  # pixels
 
 
 def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
-    """Draw two columns before whitening, and what becomes of them.
+    """Draw two columns before and after whitening.
 
     Parameters
     ----------
     model : fitted Whitener
     X : array-like of shape (n_samples, n_features)
     x, y : int or str, default=1 and 2
-        Columns, counted from 1; the whitened ones are those at the same places.
+        Columns, counted from 1; the whitened columns have the same positions.
 
     Returns
     -------
     altair.HConcatChart
-        ``chart.data`` has a row for each point: row, both columns before, and both after; of more than
-        2000 rows 2000 drawn at random.
+        ``chart.data`` has a row for each point: row, both columns before, and both after; for more than
+        2000 rows a random sample of 2000.
     """
     after = as_float64(model.transform(X))
     n = len(after)
     after = after.reshape(n, -1)
     before = as_float64(numbers_of(X)).reshape(n, -1)
     count = min(before.shape[1], after.shape[1])
-    places = [place_of(one, count, name, f"{count} are whitened.") for one, name in ((x, "x"), (y, "y"))]
+    places = [
+        place_of(one, count, name, f"{count} columns are whitened.") for one, name in ((x, "x"), (y, "y"))
+    ]
     rows = np.arange(n)
     if n > SAMPLE:
         rows = np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
@@ -66,8 +68,8 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
             f"{when}: variances {cov[0, 0]:.3g} and {cov[1, 1]:.3g}, covariance {_rounded(cov)};"
             for when, cov in zip(("Before", "after"), found, strict=True)
         ),
-        f"{n:,} rows{f', {SAMPLE:,} of them drawn at random (seed 0)' if n > SAMPLE else ''}.",
-        "Ellipses hold 95 % of a normal distribution.",
+        f"{n:,} rows{f' (random sample of {SAMPLE:,}, seed 0)' if n > SAMPLE else ''}.",
+        "95 % normal ellipses.",
         width=2 * SIDE,
     )
     return Columns(data=table(columns), hconcat=panels, title=head, spacing=30)

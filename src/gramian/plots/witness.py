@@ -1,4 +1,4 @@
-"""The points that show that a function is no kernel."""
+"""The counterexample of a function that is not a kernel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIGNS = {"positive": BLUE, "negative": VERMILION}
 
 
 def counter_example(report: AuditReport) -> Any:
-    """Draw the points that refute a kernel, each with its weight in the negative sum.
+    """Draw the points of a counterexample, with their weights in the negative sum.
 
     Parameters
     ----------
@@ -37,17 +37,17 @@ def counter_example(report: AuditReport) -> Any:
     Returns
     -------
     altair.LayerChart
-        ``chart.data`` has a row for each point: its first two coordinates, its weight and its sign. Points of
-        one coordinate lie on a line.
+        ``chart.data`` has a row for each point: its first two coordinates, its weight and its sign. Points
+        with one coordinate lie on a line.
 
     Raises
     ------
     DataError
-        If no points refute the kernel.
+        If there is no counterexample.
     """
     witness = report.witness
     if witness is None:
-        raise DataError(f"No points refute {report.kernel}: there is nothing to draw.")
+        raise DataError(f"There is no counterexample for {report.kernel}.")
     points = np.asarray(witness.points, dtype=float)
     d = points.shape[1]
     weights = np.asarray(getattr(witness, "vector", np.ones(len(points))), dtype=float)
@@ -58,10 +58,8 @@ def counter_example(report: AuditReport) -> Any:
         "sign": ["negative" if weight < 0 else "positive" for weight in weights],
     }
     edges = [limits(x, margin=0.2), limits(y, margin=0.2)]
-    found = getattr(witness, "quadratic_form", None)
-    told = (
-        "k(x, y) and k(y, x) differ." if found is None else f"The sum of v_i v_j k(x_i, x_j) is {found:.4g}."
-    )
+    value = getattr(witness, "quadratic_form", None)
+    why = "k(x, y) and k(y, x) differ." if value is None else f"sum v_i v_j k(x_i, x_j) = {value:.4g} < 0."
     more = [f"The first two of {d} coordinates."] if d > 2 else []
     up = axis(alt.Y, "second", "second coordinate", edges[1])
     if d == 1:  # empty, not None: Vega-Lite cannot merge no axis with that of the line through 0
@@ -74,7 +72,7 @@ def counter_example(report: AuditReport) -> Any:
         tooltip=["point:N", "first:Q", "second:Q", "weight:Q"],
     )
     names = base.mark_text(dx=12, dy=-10, align="left").encode(text="point:N")
-    title = headed(f"{counted(len(points), 'point')} that no kernel allows", told, *more)
+    title = headed(f"Counterexample with {counted(len(points), 'point')}", why, *more)
     layers = [*zero_lines(), dots, names]
     return Layers(
         data=table(columns), layer=layers, title=title, width=WIDTH, height=HEIGHT if d > 1 else 120

@@ -1,6 +1,6 @@
-"""Answers other programs and browsers over HTTP; ``gramian serve`` starts it.
+"""The server: an HTTP API and pages for browsers; ``gramian serve`` starts it.
 
-Models, data and fits of each visitor apart; parsing and fitting in processes of their own.
+Every visitor has their own models, data and fits. Parsing and fitting run in worker processes.
 """
 
 from importlib import import_module
@@ -16,7 +16,7 @@ __all__ = ["Limits", "create_app"]
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when first used: the processes that work for a server need no server.
+    # Loaded when first used: workers do not need the server.
     if name not in __all__:
         raise AttributeError(f"module 'gramian.service' has no attribute {name!r}")
     try:

@@ -1,4 +1,4 @@
-"""Who may enter: requests with the token, or with the cookie for it; guesses of one address are slowed."""
+"""Access by token or by its cookie; repeated wrong tokens of one address are delayed."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from starlette.types import Scope
 from gramian.service.cookies import get_cookie
 from gramian.service.problems import busy
 
-PASS = "gramian_pass"  # the name of the cookie that stands for the token
-FREE = 10  # wrong tokens of one address before its next ones are delayed
+PASS = "gramian_pass"  # name of the cookie that replaces the token
+FREE = 10  # wrong tokens of one address without delay
 DELAY = 1.0  # seconds
-PENDING = 8  # tokens of one address that may be delayed at the same time
+PENDING = 8  # delayed tokens of one address at a time
 FORGOTTEN = 300.0  # seconds after the last wrong token
-ADDRESSES = 10_000  # that are remembered
+ADDRESSES = 10_000  # with wrong tokens, at most
 
 
 def pass_of(token: str) -> str:
-    """Return what a browser keeps in place of the token, which cannot be found from it."""
+    """Return the cookie for a token. It does not reveal the token."""
     return hmac.new(token.encode(), b"gramian pass", hashlib.sha256).hexdigest()
 
 
 def same(given: str, wanted: str) -> bool:
-    """Compare two secrets in a time that tells nothing about them."""
+    """Compare two secrets in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8", "replace"))
 
 
 @dataclass
 class _Guesses:
-    """Wrong tokens of one address, when the last one came, and how many tokens wait."""
+    """Wrong tokens of one address, the time of the last one, and the number of delayed ones."""
 
     wrong: int = 0
     last: float = 0.0
@@ -44,16 +44,16 @@ class _Guesses:
 
 
 class Access:
-    """Compares tokens and cookies with those of the server.
+    """Checks tokens and cookies.
 
-    After some wrong tokens, those of the same address are compared a second later, and only a few at a time.
-    So an address can try few tokens a second, and whoever has the right one waits for a second at most times.
-    The cookie is too long to be guessed, and is never delayed.
+    After some wrong tokens, the server checks further ones of the same address with a delay, and only a few
+    at a time. Somebody with the right token waits about a second. The cookie is too long to be guessed, and
+    is never delayed.
 
     Parameters
     ----------
     token : str or None
-        None lets everybody in.
+        None admits everybody.
     clock, sleep : callable
     """
 
@@ -67,7 +67,7 @@ class Access:
         self._guesses: dict[str, _Guesses] = {}
 
     async def may_enter(self, scope: Scope) -> bool:
-        """Say whether a request has the token, or the cookie that stands for it, where one is needed.
+        """Return whether a request has the token or its cookie, or needs none.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class Access:
         return kind.lower() == "bearer" and await self.is_token(scope, given.strip())
 
     async def is_token(self, scope: Scope, given: str) -> bool:
-        """Say whether a text is the token; raises as :meth:`may_enter`."""
+        """Return whether a text is the token; raises as :meth:`may_enter`."""
         if self.token is None:
             return True
         address = network_of(scope)
@@ -89,7 +89,7 @@ class Access:
         if not right:
             guesses = self._guesses.pop(address, None) or _Guesses()
             guesses.wrong, guesses.last = guesses.wrong + 1, self._clock()
-            self._guesses[address] = guesses  # the last of all
+            self._guesses[address] = guesses  # moved to the end
             if len(self._guesses) > ADDRESSES:
                 del self._guesses[next(iter(self._guesses))]
         return right
@@ -102,7 +102,7 @@ class Access:
             del self._guesses[address]
             return
         if guesses.pending >= PENDING:
-            raise busy("Too many wrong tokens came from your address", 1)
+            raise busy("Too many wrong tokens from your address", 1)
         guesses.pending += 1
         try:
             await self._sleep(DELAY)
@@ -111,7 +111,7 @@ class Access:
 
 
 def network_of(scope: Scope) -> str:
-    """Return where a request comes from: in IPv6 the network, where one machine has many addresses.
+    """Return the address of a client; for IPv6 its network, since one machine has many addresses.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tables as clients send and want them: JSON, lines of JSON, Parquet, .npy, CSV, and files of any kind."""
+"""Tables in requests and responses: JSON, JSON lines, Parquet, .npy, CSV, and files of any kind."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from gramian.rows.scan import scan
 from gramian.rows.table import Table
 
 Said = dict[str, Any]
-DEEPEST = 100  # levels of an answer; serializers fail at some 200
+DEEPEST = 100  # levels of a response; serializers fail at about 200
 FILES_OF_PICTURES = (*PICTURE_SUFFIXES, ".zip")
 
 
 def read_table(data: Said, expected: Expected | None = None, size: tuple[int, int] | None = None) -> Table:
-    """Read what a client sent, or a file that the server was started with.
+    """Read a body, uploaded data, or a source of the command line.
 
     Parameters
     ----------
     data : dict
-        ``path`` and ``kind``, a suffix or "" to be told from the content; ``reading``, as ``scan`` takes it;
-        and ``given`` where the path is not one that the server has made.
+        ``path``; ``kind``, a suffix or "" to detect it; ``reading``, the options of ``scan``; ``given`` for a
+        source of the command line.
     expected : Expected, optional
     size : (height, width), optional
-        Of pictures, where nothing else is asked for.
+        Default size of pictures.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def read_table(data: Said, expected: Expected | None = None, size: tuple[int, in
 
 
 def columns_of(data: Said) -> Preview | None:
-    """Look at the columns of a file before any is chosen; None where it has none, as pictures."""
+    """Return a preview of the columns of a file; None without columns, as for pictures."""
     if not os.path.isfile(data["path"]):
         return None
     with open(data["path"], "rb") as file:
@@ -63,7 +63,7 @@ def columns_of(data: Said) -> Preview | None:
 
 
 def _rows_in(file: IO[bytes], kind: str) -> IO[bytes]:
-    """Return a stream that ``scan`` reads, and that is called as the file."""
+    """Return a stream for ``scan`` with the name of the file."""
     if kind not in (".json", ".ndjson"):
         return file
     stream: Any = json_rows(file, lines=kind == ".ndjson")
@@ -72,7 +72,7 @@ def _rows_in(file: IO[bytes], kind: str) -> IO[bytes]:
 
 
 def check_depth(value: Any, most: int = DEEPEST) -> None:
-    """Check that lists and dictionaries are not nested so deeply that an answer with them cannot be sent.
+    """Check that lists and dictionaries are not nested too deeply for JSON.
 
     Raises
     ------
@@ -85,14 +85,14 @@ def check_depth(value: Any, most: int = DEEPEST) -> None:
     if isinstance(value, dict | list | tuple):
         if most == 0:
             raise DataError(
-                f"The file nests values more than {DEEPEST} levels deep. Save it again where it was made."
+                f"The file nests values more than {DEEPEST} levels deep. Save it again with its program."
             )
         for one in value.values() if isinstance(value, dict) else value:
             check_depth(one, most - 1)
 
 
 def without_shell(text: str) -> str:
-    """Return an error without what it says of the command line.
+    """Return an error message without hints for the command line.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def without_shell(text: str) -> str:
 
 
 def json_rows(file: IO[bytes], lines: bool = False) -> IO[bytes]:
-    """Return rows in JSON as a stream that ``scan`` reads.
+    """Return rows in JSON as a stream for ``scan``.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def json_rows(file: IO[bytes], lines: bool = False) -> IO[bytes]:
         ``[[1, 2], [3, 4]]``, ``[{"a": 1, "b": 2}]``, ``{"columns": ["a", "b"], "values": [[1, 2]]}``, or
         pictures as lists of lists of lists.
     lines : bool
-        One row a line.
+        Whether each line is a row.
 
     Raises
     ------
@@ -129,23 +129,21 @@ def json_rows(file: IO[bytes], lines: bool = False) -> IO[bytes]:
         rows = [strict_json(line) for line in file if line.strip()] if lines else strict_json(file.read())
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise DataError(f"The body is not strict JSON: {why}. A missing value is null.") from error
+        raise DataError(f"The data are not strict JSON: {why}. Write a missing value as null.") from error
     names = None
     if isinstance(rows, dict):
         names, rows = rows.get("columns"), rows.get("values")
-    how = "Send a list of rows, each a list of numbers or an object of named ones."
+    how = "Use a list of rows, each a list of numbers or an object with named numbers."
     if not isinstance(rows, list) or not rows or not isinstance(names, list | None):
-        raise DataError(f"The body holds no rows. {how}")
+        raise DataError(f"The data have no rows. {how}")
     if all(isinstance(row, dict) for row in rows):
-        # In the order of their first appearance.
+        # In order of first appearance.
         names = list(dict.fromkeys(name for row in rows for name in row))
         return _as_arrow(names, [[row.get(name) for row in rows] for name in names])
     if names is None:
         return _as_npy(rows)
     if any(not isinstance(row, list) or len(row) != len(names) for row in rows):
-        raise DataError(
-            f"The body names {len(names)} columns, and has rows that are not of that length. {how}"
-        )
+        raise DataError(f"There are {len(names)} column names, but not every row has this length. {how}")
     return _as_arrow(names, list(zip(*rows, strict=True)))
 
 
@@ -165,11 +163,9 @@ def _as_npy(rows: list[Any]) -> IO[bytes]:
         if values.dtype.kind == "O" and not any(isinstance(entry, str) for entry in values.flat):
             values = values.astype(np.float64)  # null becomes NaN
     except (TypeError, ValueError, OverflowError) as error:
-        raise DataError(
-            "The rows of the body are not lists of numbers of one length. Correct them."
-        ) from error
+        raise DataError("The rows are not lists of numbers of equal length. Correct them.") from error
     if values.dtype.kind not in "buif":
-        raise DataError("The body holds text, or numbers that are too large, where numbers are needed.")
+        raise DataError("The data contain text, or numbers that are too large. Correct them.")
     np.save(stream, values, allow_pickle=False)
     stream.seek(0)
     return stream
@@ -182,20 +178,20 @@ def _as_arrow(names: list[Any], columns: Sequence[Sequence[Any]]) -> IO[bytes]:
     try:
         table = pa.table([pa.array(column) for column in columns], names=list(map(str, names)))
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-        raise DataError(f"A column of the body mixes kinds of values ({error}). Send one kind.") from error
+        raise DataError(f"A column mixes types of values ({error}). Use one type.") from error
     with pa.ipc.new_file(stream, table.schema) as writer:
         writer.write_table(table)
     stream.seek(0)
     return stream
 
 
-# --------------------------------------------------------------------- answers
+# --------------------------------------------------------------------- responses
 
 
 def write_rows(
     answer: Said, table: Table, names: Sequence[str], values: npt.NDArray[Any], **more: npt.NDArray[Any]
 ) -> Said:
-    """Write rows that were found for the rows of a table, and a column of each thing more that is known.
+    """Write results for the rows of a table.
 
     Parameters
     ----------
@@ -203,23 +199,24 @@ def write_rows(
         ``path`` and ``kind``: json, ndjson, csv, parquet or npy.
     table : Table
     names : sequence of str
-        Of the columns of ``values``.
+        Names of the columns of ``values``.
     values : ndarray of shape (n, k)
     **more : ndarray of shape (n,)
+        Further columns.
     """
     kind = answer["kind"]
     columns = row_table(table, values, names) | more
-    told = {"rows": len(values), "notes": list(table.notes)}
+    facts = {"rows": len(values), "notes": list(table.notes)}
     if kind not in ("json", "ndjson"):
         write_table(answer["path"], columns, kind)
-        return told
+        return facts
     with open(answer["path"], "x", encoding="utf-8") as file:
         if kind == "json":
             labels = None if table.labels is None else plain(table.labels)
             whole = {"columns": list(names), "values": plain(values), "names": plain(table.row_names)}
-            file.write(json.dumps(whole | {"labels": labels} | plain(more) | told, allow_nan=False))
+            file.write(json.dumps(whole | {"labels": labels} | plain(more) | facts, allow_nan=False))
         else:
             plainly = {name: plain(list(column)) for name, column in columns.items()}
             for row in zip(*plainly.values(), strict=True):
                 file.write(json.dumps(dict(zip(plainly, row, strict=True)), allow_nan=False) + "\n")
-    return told
+    return facts

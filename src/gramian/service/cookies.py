@@ -1,4 +1,4 @@
-"""Cookies that scripts cannot read, other sites cannot send, and other servers of the host do not share."""
+"""Cookies that scripts cannot read, other sites cannot send, and other ports do not share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 
 def cookie_name(scope: Scope, name: str) -> str:
-    """Return the name of a cookie with the port that the browser asks, which browsers do not tell apart.
+    """Return the name of a cookie with the port, since browsers share cookies between ports.
 
     Examples
     --------
@@ -25,12 +25,12 @@ def cookie_name(scope: Scope, name: str) -> str:
 
 
 def get_cookie(scope: Scope, name: str) -> str | None:
-    """Return the value of a cookie that :func:`set_cookie` has set; None if the request has none."""
+    """Return the value of a cookie set by :func:`set_cookie`, or None."""
     return HTTPConnection(scope).cookies.get(cookie_name(scope, name))
 
 
 def set_cookie(scope: Scope, name: str, value: str, seconds: int) -> None:
-    """Let the answer to a request set a cookie."""
+    """Set a cookie with the response."""
     text = f"{cookie_name(scope, name)}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}"
     if scope["scheme"] == "https":
         text += "; Secure"

@@ -1,4 +1,4 @@
-"""Lets requests in, or not: names of the host, origins, the token, sizes and times; and strict headers."""
+"""Checks host, origin, token, size and time of every request, and sets security headers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from gramian.errors import FULL
 from gramian.service.access import Access
 from gramian.service.cookies import DEFAULT_PORTS
 from gramian.service.logs import LOG
-from gramian.service.problems import Refusal, busy
+from gramian.service.problems import Refusal, busy, disk_full
 from gramian.service.settings import Settings, is_loopback
 
-OPEN = ("/healthz", "/api/v1/login")  # paths that need no token, and what begins with STATIC
+OPEN = ("/healthz", "/api/v1/login")  # paths without a token, besides those under STATIC
 STATIC = "/static/"
 REST_SECONDS = 1.0
-SMALL = 1 << 20  # bytes of a request that sends no data
+SMALL = 1 << 20  # bytes of a request without data
 SENDS_DATA = tuple(f"/api/v1/{what}" for what in ("data", "models", "galleries", "faces"))
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; "
@@ -38,16 +38,16 @@ HEADERS = {
 
 
 def is_for_people(scope: Scope) -> bool:
-    """Say whether a browser asks for a page."""
+    """Return whether a browser requests a page."""
     return not scope["path"].startswith("/api/") and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 def _no_token(shows: bool) -> Refusal:
-    """Return the refusal of a program, or of a browser, which is led to where the token is asked for."""
+    """Return the refusal for a program, or for a browser, which is redirected to the login."""
     refusal = Refusal(
         303 if shows else 401,
-        "This server needs its token.",
-        "Send it as: Authorization: Bearer TOKEN; or log in.",
+        "This server requires a token.",
+        "Send the header Authorization: Bearer TOKEN, or log in.",
     )
     refusal.headers |= {"Location": "/"} if shows else {"WWW-Authenticate": "Bearer"}
     return refusal
@@ -83,7 +83,7 @@ class Guard:
                     found["Cache-Control"] = "private, max-age=600"
                 await body.read_rest()
                 if not body.done:
-                    found["Connection"] = "close"  # nobody reads what may still come
+                    found["Connection"] = "close"  # the rest of the body is not read
                 for cookie in scope.get("state", {}).get("cookies", ()):
                     found.append("Set-Cookie", cookie)
             await send(message)
@@ -93,7 +93,7 @@ class Guard:
             body.limit = self._limit(scope["path"], headers)
             self._bodies.add(body)
             if sum(not one.done for one in self._bodies) > self.settings.limits.uploads:
-                raise busy("Too much is being uploaded", 1)
+                raise busy("Too many uploads at the same time", 1)
             await self.app(scope, body, guarded)
         except Refusal as refusal:
             await refusal.response()(scope, receive, guarded)
@@ -102,29 +102,29 @@ class Guard:
             if started:
                 raise
             if isinstance(error, OSError) and error.errno in FULL:
-                answer = Refusal(507, "There is no room on the server's disk.", "Try again later.")
+                answer = disk_full()
             else:
-                answer = Refusal(500, "The server failed; its log says how.")
+                answer = Refusal(500, "Internal server error. The server's log has the details.")
             await answer.response()(scope, receive, guarded)
         finally:
             self._bodies.discard(body)
 
-    # ------------------------------------------------------------ who asks
+    # ------------------------------------------------------------ access
 
     async def _check(self, scope: Scope, headers: Headers) -> None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_ours(hosts[0]):
             raise Refusal(
                 400,
-                "This server is not called by that Host.",
-                "Use its address, or name it in `hosts` of create_app or with --allow-host.",
+                "This Host is not a name of this server.",
+                "Use its address, or add the name with --allow-host (hosts of create_app).",
             )
         origin = headers.get("origin")
         if origin is not None and origin.lower() != _origin(scope["scheme"], hosts[0]):
             raise Refusal(
                 403,
-                "Pages of another origin may not ask this server.",
-                "Behind a proxy for HTTPS, start it with --behind-proxy, and let the proxy pass on Host and "
+                "Requests from pages of other origins are not allowed.",
+                "Behind an HTTPS proxy, start the server with --behind-proxy. The proxy must pass Host and "
                 "X-Forwarded-Proto.",
             )
         if self.settings.token is None:
@@ -132,40 +132,42 @@ class Guard:
             if server is not None and server[1] is not None and not is_loopback(server[0]):
                 raise Refusal(
                     403,
-                    "This server has no token, so it answers on the loopback only.",
-                    "Set GRAMIAN_TOKEN, or give a token to create_app.",
+                    "This server has no token, so it answers only this machine.",
+                    "Start it with --token or GRAMIAN_TOKEN (token of create_app).",
                 )
         state = scope.setdefault("state", {})
         state["access"] = self.access
         if scope["path"] in OPEN or scope["path"].startswith(STATIC):
             return
         state["entered"] = await self.access.may_enter(scope)
-        if not state["entered"] and scope["path"] != "/":  # where the token is asked for
+        if not state["entered"] and scope["path"] != "/":  # the login page
             raise _no_token(shows=is_for_people(scope) and not self.settings.api_only)
 
     def _is_ours(self, host: str) -> bool:
         name = host.lower().rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host.lower()
         if is_loopback(name) or name in self._names:
             return True
-        # No name of another's can be made to lead to an address that is written out.
+        # DNS rebinding needs a name; an IP address is safe.
         try:
             ip_address(name.strip("[]"))
         except ValueError:
             return False
         return self.settings.token is not None
 
-    # ------------------------------------------------------------ how much
+    # ------------------------------------------------------------ size
 
     def _limit(self, path: str, headers: Headers) -> int:
         limit = self.settings.limits.upload_bytes if path.startswith(SENDS_DATA) else SMALL
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > limit:
-            raise Refusal(413, f"The body has {int(length):,} bytes, and {limit:,} are taken.", "Send less.")
+            raise Refusal(
+                413, f"The body has {int(length):,} bytes; the limit is {limit:,}.", "Send less data."
+            )
         return limit
 
 
 class _Body:
-    """Passes a body on, counts its bytes and seconds, and ends what is too much."""
+    """Passes a body on, and enforces limits on its bytes and time."""
 
     def __init__(self, receive: Receive, headers: Headers, seconds: float) -> None:
         self._receive, self._until = receive, time.monotonic() + seconds
@@ -173,7 +175,7 @@ class _Body:
         self.done = not sends_body(headers)
 
     async def __call__(self) -> Message:
-        if self.done:  # what follows a body is that the client has gone, whenever that is
+        if self.done:  # only a disconnect follows a body
             return await self._receive()
         try:
             async with asyncio.timeout(self._until - time.monotonic()):
@@ -182,12 +184,12 @@ class _Body:
             raise HTTPException(408, "The body took too long to arrive.") from None
         self._taken += len(message.get("body", b""))
         if self._taken > self.limit:
-            raise HTTPException(413, f"The body has more than the {self.limit:,} bytes that are taken.")
+            raise HTTPException(413, f"The body exceeds the limit of {self.limit:,} bytes.")
         self.done = not message.get("more_body", False)
         return message
 
     async def read_rest(self) -> None:
-        """Read what is left where that is little: a client that is still sending may not see an answer."""
+        """Read the rest of a small body, so that a client that is still sending sees the response."""
         with suppress(TimeoutError, HTTPException):
             async with asyncio.timeout(REST_SECONDS):
                 while not self.done and self._taken < SMALL:
@@ -195,7 +197,7 @@ class _Body:
 
 
 class Head:
-    """Wraps an application: HEAD is answered as GET is, without the body, which is not waited for."""
+    """Wraps an application: answers HEAD as GET, without waiting for the body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -217,10 +219,10 @@ class Head:
 
 
 def _origin(scheme: str, host: str) -> str:
-    """Return the origin of pages at a host, as browsers write it: without the port of the scheme."""
+    """Return the origin of a host as browsers write it: without a default port."""
     return f"{scheme}://{host.removesuffix(':' + DEFAULT_PORTS.get(scheme, ''))}".lower()
 
 
 def sends_body(headers: Headers) -> bool:
-    """Say whether a request has a body."""
+    """Return whether a request has a body."""
     return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers

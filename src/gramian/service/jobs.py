@@ -1,4 +1,4 @@
-"""Fits that run in processes of their own: how far they are, and an end when they are not wanted any more."""
+"""Fits in worker processes, with progress and cancellation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gramian.service.items import Item
 from gramian.service.problems import Problem, Refusal
 from gramian.service.workers import Said
 
-STILL_HERE = 15.0  # seconds after which a silent stream says that it is there
+STILL_HERE = 15.0  # seconds between keep-alive comments of a stream
 FINISHED_KEPT = 50
 ENDED = ("done", "failed", "cancelled")
 State = Literal["planning", "running", "done", "failed", "cancelled"]
@@ -30,7 +30,7 @@ class Progress(BaseModel):
 
 
 class JobFacts(BaseModel):
-    """A fit, as it is now."""
+    """The state of a fit."""
 
     id: str
     name: str
@@ -91,12 +91,12 @@ class Job:
             raise self._refused
 
     async def cancel(self) -> None:
-        """End it, if it has not ended; its process is gone afterwards."""
+        """Cancel a running fit and end its process."""
         self._task.cancel()
         await asyncio.wait([self._task])
 
     async def events(self) -> AsyncIterator[str]:
-        """Yield what is known now, and again whenever that changes, as server-sent events, to the end."""
+        """Yield the state and every change of it as server-sent events."""
         while True:
             changed, ended = self._changed, self.facts.state in ENDED
             yield f"event: {self.facts.state}\ndata: {self.facts.model_dump_json()}\n\n"
@@ -120,7 +120,7 @@ class Job:
         except asyncio.CancelledError:
             self.facts.state = "cancelled"
         except Exception:
-            self.facts.state, self.facts.problem = "failed", Problem(error="The server failed.")
+            self.facts.state, self.facts.problem = "failed", Problem(error="Internal server error.")
             raise
         finally:
             self._ended(self.facts.state)

@@ -1,4 +1,4 @@
-"""Runs an application at an address of this machine, by uvicorn."""
+"""Runs an application with uvicorn."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gramian.errors import ParameterError, reason
 
-TICK = 10.0  # a connection that begins no request within one or two of them is closed
+TICK = 10.0  # seconds; an idle connection is closed after one or two of them
 
 
 class PromptProtocol(H11Protocol):
-    """Closes connections whose requests never begin: one byte of a head now and then would hold them."""
+    """Closes connections that never complete the head of a request."""
 
     _seen: object = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        # asyncio does this for sockets that name their protocol, which those of create_server do not. The
-        # body of an answer would wait until the client has acknowledged its head.
+        # asyncio does not set it for sockets of create_server. Without it the body of a response would wait
+        # until the client has acknowledged the head.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._ticking = self.loop.call_later(TICK, self._tick)
 
@@ -41,21 +41,21 @@ class PromptProtocol(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Listens, and says where as soon as it answers.
+    """Listens, and reports its address when it is ready.
 
     Parameters
     ----------
     app : ASGI application
     host : str
     port : int
-        0 takes a free one.
+        0 for a free one.
     ready : callable
-        Is told the address for a browser.
+        Receives the URL.
 
     Raises
     ------
     ParameterError
-        If the address cannot be listened at.
+        If the address is not available.
     """
 
     def __init__(self, app: ASGIApp, host: str, port: int, ready: Callable[[str], object]) -> None:
@@ -64,7 +64,7 @@ class Server(uvicorn.Server):
             self._socket = socket.create_server((host, port), family=family)
         except OSError as error:
             raise ParameterError(
-                f"--host {host} --port {port} cannot be listened at: {reason(error)}. Take another one."
+                f"--host {host} --port {port} is not available: {reason(error)}. Choose another one."
             ) from error
         shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}/"
@@ -83,11 +83,11 @@ class Server(uvicorn.Server):
         )
 
     def listen(self) -> None:
-        """Answer until somebody ends it."""
+        """Answer requests until the server is stopped."""
         with self._socket:
             try:
                 self.run([self._socket])
-            except SystemExit as error:  # uvicorn has codes of its own
+            except SystemExit as error:  # uvicorn uses other exit codes
                 raise SystemExit(1) from error
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

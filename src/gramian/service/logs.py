@@ -1,4 +1,4 @@
-"""One line of JSON for every request: what was asked, what became of it, and how long that took."""
+"""A log with one line of JSON for every request: route, status and time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 
 
 class JsonLines(logging.Formatter):
-    """Writes a record as an object: its time, level and text, and what else is known."""
+    """Writes a record as a JSON object: time, level, message and further fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return one line."""
@@ -29,7 +29,7 @@ class JsonLines(logging.Formatter):
 
 
 def log_as_json() -> None:
-    """Write all that this process says on standard error as JSON, also warnings and uncaught errors."""
+    """Write logs, warnings and uncaught errors to standard error as JSON."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
     logging.getLogger().addHandler(handler)
@@ -41,7 +41,7 @@ def log_as_json() -> None:
 
 
 class Log:
-    """Wraps a whole application; counts and logs the route, never what clients put into it."""
+    """Wraps the application; counts and logs the route, never its parameters."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app, self.metrics = app, metrics

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from jinja2 import ChainableUndefined, Environment, FunctionLoader
 
-from gramian.checks import amount, counted, duration
+from gramian.checks import amount, counted
 from gramian.service.api import Id
 from gramian.service.caller import CurrentCaller
 from gramian.service.items import Item
@@ -113,7 +113,7 @@ def start(caller: CurrentCaller) -> HTMLResponse:
         galleries=items.items("gallery"),
         changeable=caller.may_change,
         limit=amount(limits.upload_bytes),
-        idle=duration(limits.idle_seconds),
+        idle=counted(max(1, round(limits.idle_seconds / 60)), "minute"),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a server allows: who may enter, and how much of everything."""
+"""Settings of a server: access and limits."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ LOOPBACK = ("127.0.0.0/8", "::1")
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a server takes and gives.
+    """Limits of a server.
 
     Attributes
     ----------
     upload_bytes, upload_seconds : int, float
-        Of one body.
+        Limits of one body.
     uploads : int
-        Bodies that are received at the same time.
+        Simultaneous uploads.
     items, visitor_bytes : int
-        Models, galleries and tables of one visitor, and their bytes.
+        Number and total size of the items of one visitor.
     visitors : int
-        Visitors who keep something.
+        Visitors with items.
     idle_seconds : float
-        After which a visitor's things are removed.
+        Time after the last visit until a visitor's items are deleted.
     store_items, store_bytes : int
-        Models that are kept for everybody, and their bytes on disk.
+        Number and total size of shared models.
     workers, waiting, patience : int, int, float
-        Processes that parse and apply, requests that may wait for one, and for how many seconds.
+        Worker processes, requests that may wait for one, and seconds that they wait.
     worker_bytes, worker_seconds : int, float
-        Working memory of such a process, and the time for one request.
+        Working memory of a worker, and time of one request.
     fits, fit_bytes, fit_seconds : int, int, float
-        Fits at the same time, working memory of one, and its time.
+        Simultaneous fits, working memory and time of one fit.
     """
 
     upload_bytes: int = 256 << 20
@@ -63,20 +63,20 @@ class Limits:
 
 @dataclass(frozen=True)
 class Settings:
-    """Who may enter, where models are kept, and the limits.
+    """Access, store and limits.
 
     Attributes
     ----------
     token : str or None
-        What a visitor from another machine must know; None lets nobody in from there.
+        The secret of visitors; None to serve only this machine.
     hosts : tuple of str
-        Names of the machine under which it may be called, beside those of the loopback.
+        Host names of the server, besides those of the loopback.
     proxies : tuple of str
-        Addresses of proxies whose ``X-Forwarded-Proto`` and ``X-Forwarded-For`` are taken for true.
+        Addresses of proxies whose ``X-Forwarded-Proto`` and ``X-Forwarded-For`` are trusted.
     store : Path or None
-        Where models are kept; None for a folder that is removed in the end.
+        The folder of shared models; None for a temporary folder.
     api_only : bool
-        Whether there is no page for people.
+        Whether to serve no pages.
     """
 
     token: str | None = field(default=None, repr=False)
@@ -89,27 +89,27 @@ class Settings:
     def __post_init__(self) -> None:
         if self.token is not None and len(self.token) < SHORTEST_TOKEN:
             raise ParameterError(
-                f"The token has {counted(len(self.token), 'character')}, and {SHORTEST_TOKEN} or more are "
-                'needed. Make one: python -c "import secrets; print(secrets.token_urlsafe())"'
+                f"The token has {counted(len(self.token), 'character')}; at least {SHORTEST_TOKEN} are "
+                'required. Create one: python -c "import secrets; print(secrets.token_urlsafe())"'
             )
         named = [name for name in self.hosts if not is_loopback(name)]
         if self.token is None and (named or self.proxies):
             what = f"hosts={named}" if named else "behind_proxy"
             raise ParameterError(
-                f"{what} lets other machines in, and there is no token. Pass token=, or set GRAMIAN_TOKEN."
+                f"{what} admits other machines, but there is no token. Set GRAMIAN_TOKEN (or token)."
             )
         for address in self.proxies:
             try:
                 ip_network(address, strict=False)
             except ValueError as error:
                 raise ParameterError(
-                    f"The proxy {address!r} is not an address. Give its IP address or network, such as "
+                    f"The proxy {address!r} is not an address. Use its IP address or network, such as "
                     "127.0.0.1 or 10.0.0.0/8."
                 ) from error
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a name or address is this machine's own.
+    """Return whether a name or address belongs to the loopback.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The folder of ``--store``: a marker says that it is a store, and a lock that one server uses it."""
+"""The folder of ``--store``: a marker identifies it, and a lock lets one server use it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gramian.store.locks import lock_folder
 
 MARKER = ".gramian-store"
 VERSION = 1
-# Bodies, answers and what libraries write next to them; the program that draws.
+# Bodies, responses and temporary files of libraries; the JavaScript of Vega.
 WORK = re.compile(rf"[0-9a-f]{{32}}[a-z0-9.-]{{0,40}}|{TEMPORARY.pattern}|vega\.js")
 FOLDERS = ("models", "visitors", "work")
 
 
 def prepare_store(store: str | os.PathLike[str]) -> Path:
-    """Make a folder a store, or check that it is one; return its absolute path.
+    """Create a store, or check an existing one; return its absolute path.
 
     Raises
     ------
@@ -34,7 +34,9 @@ def prepare_store(store: str | os.PathLike[str]) -> Path:
     """
     place = as_path(store)
     if not os.fspath(store).strip():
-        raise ParameterError(f"store={os.fspath(store)!r} names no folder. Name one, or leave --store out.")
+        raise ParameterError(
+            f"store={os.fspath(store)!r} is not a folder name. Name a folder, or leave out --store."
+        )
     root = Path(os.path.realpath(place))
     if os.path.lexists(root) and not root.is_dir():
         raise FileError(f"store {shortened(store)} is not a folder. Name a new or an empty folder.")
@@ -45,15 +47,17 @@ def prepare_store(store: str | os.PathLike[str]) -> Path:
             _check_marker(root / MARKER)
         elif others := [name for name in sorted(os.listdir(root)) if not TEMPORARY.fullmatch(name)]:
             raise FileError(
-                f"store {root} holds {shortened(others[0])} and has no {MARKER}, so it is no store. "
+                f"store {root} contains {shortened(others[0])} but no {MARKER}, so it is not a store. "
                 "Name a new or an empty folder."
             )
         for folder in (root, *(root / name for name in FOLDERS)):
             if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-                raise FileError(f"{folder} is not a folder of the store. Move it to another place.")
+                raise FileError(f"{folder} is not a folder of the store. Move it elsewhere.")
             folder.mkdir(mode=0o700, exist_ok=True)
             if not os.access(folder, os.W_OK | os.X_OK):
-                raise FileError(f"store {folder} is write-protected. Lift the protection, or name another.")
+                raise FileError(
+                    f"store {folder} is write-protected. Make it writable, or name another folder."
+                )
         if not (root / MARKER).exists():
             with atomic_write(root / MARKER, mode=0o600) as file:
                 file.write(json.dumps({"format": "gramian-store", "version": VERSION}).encode())
@@ -62,14 +66,14 @@ def prepare_store(store: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
-    """Keep other servers out of a store; the lock also ends when the process is killed.
+    """Lock a store against other servers. The lock ends with the process.
 
     Raises
     ------
     FileError
-        If another server uses it.
+        If another server uses the store.
     """
-    in_use = f"store {root} is in use by another server. Stop that one, or name another folder."
+    in_use = f"store {root} is in use by another server. Stop it, or name another folder."
     descriptor = lock_folder(root, in_use)
     try:
         yield
@@ -92,17 +96,17 @@ def empty_work(folder: Path) -> None:
 
 def _check_marker(marker: Path) -> None:
     try:
-        if marker.is_symlink() or not marker.is_file():  # a pipe would be waited for
-            raise ValueError("it is a link, or no file")
+        if marker.is_symlink() or not marker.is_file():  # opening a pipe would block
+            raise ValueError("it is not a regular file")
         content = json.loads(marker.read_bytes())
         if content["format"] != "gramian-store" or not isinstance(content["version"], int):
-            raise ValueError("it is of another format")
+            raise ValueError("it has another format")
     except (KeyError, RecursionError, TypeError, ValueError) as error:
         raise FileError(
-            f"{marker} is damaged ({error}). Restore it from a copy, or name another folder."
+            f"{marker} is damaged ({error}). Restore it from a backup, or name another folder."
         ) from error
     if content["version"] > VERSION:
         raise FileError(
             f"store {marker.parent} was written by a newer gramian (version {content['version']}; this one "
-            f"knows {VERSION}). Upgrade with pip install -U gramian, or name another folder."
+            f"supports {VERSION}). Upgrade with pip install -U gramian, or name another folder."
         )

@@ -1,4 +1,4 @@
-"""What a process is asked to do: look at what was sent, plan, fit, and apply models."""
+"""Tasks of a worker: describe items, plan, fit, and apply models."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ from gramian.service.bodies import FILES_OF_PICTURES, Said, columns_of, read_tab
 from gramian.store import read_model
 
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}
-HELD = 8  # models, galleries and tables that are not read again
-TOLD = 100  # names of columns and labels that are told of a table
+HELD = 8  # cached models, galleries and tables
+TOLD = 100  # names of columns and labels in the facts of a table
 SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
 Say = Callable[[Said], None]
 _held: dict[tuple[Any, ...], Any] = {}
 
 
 def held(part: Said, read: Callable[[str], Any], of: str = "") -> Any:
-    """Return what a file holds, from memory if it was used lately; what was removed is forgotten."""
+    """Read a file, or return it from the cache; files that are gone leave the cache."""
     path = part["path"]
     key = path, os.stat(path).st_mtime_ns if os.path.exists(path) else None, of
     found = _held.pop(key) if key in _held else read(path)
     _held[key] = found
     room = memory_limit_bytes(None) // 4
     for place, (key, one) in enumerate(reversed(_held.copy().items())):
-        # An array in a file, which the server may be started with, is no file itself.
+        # An array inside a file (FILE::NAME) is not a path.
         gone = key[1] is not None and not os.path.exists(key[0])
         if isinstance(one, Table):
             room -= bytes_of(one.values)
@@ -68,22 +68,22 @@ def held(part: Said, read: Callable[[str], Any], of: str = "") -> Any:
 
 
 def bytes_of(values: Any) -> int:
-    """Return what numbers take in memory, also those of a sparse matrix."""
+    """Return the bytes of numbers, also of a sparse matrix."""
     parts = (values.data, values.indices, values.indptr) if hasattr(values, "indptr") else (values,)
     return sum(part.nbytes for part in parts)
 
 
-# --------------------------------------------------------------- what was sent
+# --------------------------------------------------------------- items
 
 
 def describe_model(say: Say, model: Said) -> Said:
-    """Say what a model file holds; other files are refused."""
+    """Return the facts of a model file; others raise an error."""
     stored = read_model(model["path"])
     return {**info_facts(load(model["path"]), stored.kind), "versions": stored.versions}
 
 
 def describe_gallery(say: Say, gallery: Said) -> Said:
-    """Say who is in a gallery; other files are refused."""
+    """Return the facts of a gallery; other files raise an error."""
     with Gallery.open(gallery["path"], read_only=True) as opened:
         return {
             "model": opened.fingerprint,
@@ -94,7 +94,7 @@ def describe_gallery(say: Say, gallery: Said) -> Said:
 
 
 def describe_data(say: Say, data: Said, draft: bool = False) -> Said:
-    """Say what a table or pictures are; what cannot be used as it is read is refused, unless a draft."""
+    """Return the facts of a table or pictures. Unless it is a draft, unusable data raise an error."""
     seen, problem = columns_of(data), None
     facts: Said = {"rows": seen.rows, "columns": seen.width} if seen else {}
     try:
@@ -117,7 +117,7 @@ def describe_data(say: Say, data: Said, draft: bool = False) -> Said:
 
 def _made(fit: Said) -> Any:
     kind = ESTIMATORS[check_choice("estimator", fit["estimator"], tuple(ESTIMATORS))]
-    # What the memory is, the server says.
+    # The server sets the memory limit.
     allowed = [name for name in inspect.signature(kind).parameters if name != "memory_limit"]
     for name in fit["parameters"]:
         check_choice("parameter", name, allowed)
@@ -126,18 +126,16 @@ def _made(fit: Said) -> Any:
 
 
 def _training(made: Any, data: Said) -> Any:
-    """Return pictures of faces with their people, or a table."""
+    """Return the training data: a table, or pictures of people."""
     if not isinstance(made, FaceSpace):
         return read_table(data)
     if data["kind"] not in (*FILES_OF_PICTURES, ".npz") and not data["given"]:
-        raise DataError(
-            "A FaceSpace is fitted to a .zip of pictures, or to an .npz of pictures X and people y."
-        )
+        raise DataError("Face recognition needs a .zip of pictures, or an .npz with pictures X and people y.")
     return read_faces(data["path"], size=data["reading"].get("size"))
 
 
 def plan(say: Say, fit: Said, data: Said) -> Said:
-    """Say how a fit would compute."""
+    """Return the plan of a fit."""
     made = _made(fit)
     return _plan(made, _training(made, data))
 
@@ -148,7 +146,7 @@ def _plan(made: Any, table: Any) -> Said:
 
 
 def fit(say: Say, fit: Said, data: Said, answer: Said) -> Said:
-    """Fit and save a model; the plan is told first, and then how far it is."""
+    """Fit and save a model; send the plan first, and then the progress."""
     made = _made(fit)
     table = _training(made, data)
     say(_plan(made, table))
@@ -185,7 +183,7 @@ class _Messages:
 
 
 def applied(model: Said, data: Said) -> tuple[Any, Table]:
-    """Return a fitted model, and the rows that it is applied to."""
+    """Return a fitted model and the rows for it."""
     fitted = held(model, load)
 
     def read(path: str) -> Table:
@@ -195,17 +193,17 @@ def applied(model: Said, data: Said) -> tuple[Any, Table]:
 
 
 def transform(say: Say, model: Said, data: Said, answer: Said) -> Said:
-    """Write the scores of new rows."""
+    """Write the scores of rows."""
     fitted, table = applied(model, data)
     scores = np.asarray(fitted.transform(table))
     return write_rows(answer, table, fitted.get_feature_names_out(), scores.reshape(len(scores), -1))
 
 
 def reconstruct(say: Say, model: Said, data: Said, answer: Said, components: int | None) -> Said:
-    """Write rows rebuilt from a few components, and the relative error of each."""
+    """Write reconstructions of rows from some components, with relative errors."""
     fitted, table = applied(model, data)
     if not hasattr(fitted, "inverse_transform") and not isinstance(fitted, FaceSpace):
-        raise ParameterError(f"A {type(fitted).__name__} of this kind cannot rebuild rows. Name a PCA.")
+        raise ParameterError(f"This {type(fitted).__name__} cannot reconstruct rows. Choose a PCA.")
     most = int(fitted.n_components_)
     count = most if components is None else check_integer("components", components, 1, most)
     if isinstance(fitted, FaceSpace):
@@ -219,10 +217,10 @@ def reconstruct(say: Say, model: Said, data: Said, answer: Said, components: int
 
 
 def unusual(say: Say, model: Said, data: Said, answer: Said) -> Said:
-    """Write how far each row is from the middle (Hotelling's T squared) and from what components tell (Q)."""
+    """Write the distance of each row from the mean (T squared) and from its reconstruction (Q)."""
     fitted, table = applied(model, data)
     if not isinstance(fitted, PCA | KernelPCA):
-        raise ParameterError(f"A {type(fitted).__name__} has no unusual rows. Name a PCA or a KernelPCA.")
+        raise ParameterError(f"A {type(fitted).__name__} has no unusual rows. Choose a PCA or a KernelPCA.")
     seen = survey(fitted, table, memory_limit_bytes(fitted.memory_limit))
     columns = {"T squared": seen.distances}
     if seen.errors is not None:
@@ -231,17 +229,17 @@ def unusual(say: Say, model: Said, data: Said, answer: Said) -> Said:
 
 
 def denoise(say: Say, model: Said, data: Said, answer: Said) -> Said:
-    """Write rows cleaned by a kernel PCA, and how far each is from its projection in feature space."""
+    """Write rows denoised by kernel PCA, with distances from their projections in feature space."""
     fitted, table = applied(model, data)
     if not hasattr(fitted, "denoise"):
-        raise ParameterError(f"denoise needs a kernel PCA, and this is a {type(fitted).__name__}.")
+        raise ParameterError(f"Denoising needs a kernel PCA, and this is a {type(fitted).__name__}.")
     found, residuals = fitted.denoise(table, return_error=True)
     found = np.asarray(found)
     return write_rows(answer, table, feature_names(table), found.reshape(len(found), -1), error=residuals)
 
 
 def components(say: Say, model: Said, answer: Said, count: int) -> Said:
-    """Write the mean and the first components, each a row or a picture."""
+    """Write the mean and the first components as rows or pictures."""
     fitted = held(model, load)
     if isinstance(fitted, FaceSpace):
         mean, rows = fitted.mean_face_, fitted.component_pictures(min(count, fitted.n_components_))
@@ -249,7 +247,7 @@ def components(say: Say, model: Said, answer: Said, count: int) -> Said:
         mean, rows = fitted.mean_, np.asarray(fitted.components_)[:count]
     else:
         raise ParameterError(
-            f"Components of a {type(fitted).__name__} are no rows. Name a PCA or a FaceSpace."
+            f"Components of a {type(fitted).__name__} are not rows. Choose a PCA or a FaceSpace."
         )
     values = np.concatenate([np.reshape(mean, (1, -1)), np.reshape(rows, (len(rows), -1))])
     names = getattr(fitted, "feature_names_in_", None)
@@ -265,14 +263,14 @@ def components(say: Say, model: Said, answer: Said, count: int) -> Said:
 def _space(model: Said) -> FaceSpace:
     space = held(model, load)
     if not isinstance(space, FaceSpace):
-        raise ParameterError(f"The model is a {type(space).__name__}, which is no model of faces.")
+        raise ParameterError(f"The model is a {type(space).__name__}, not a face model.")
     return space
 
 
 def recognise(
     say: Say, model: Said, gallery: Said, data: Said, person: str | None, far: float | None
 ) -> Said:
-    """Say who is on pictures, or whether a person is."""
+    """Identify people in pictures, or verify one person."""
     space = _space(model)
     known = held(gallery, lambda path: Gallery.open(path, space, read_only=True), space.fingerprint_)
     if person is not None:
@@ -295,12 +293,12 @@ def recognise(
 
 
 def enroll(say: Say, model: Said, data: Said, answer: Said) -> Said:
-    """Make a gallery of people whose pictures are in folders, one for each."""
+    """Create a gallery of people from pictures with a folder for each person."""
     space = _space(model)
     height, width = space.picture_shape_
     faces = read_faces(data["path"], size=(width, height))
     if faces.people is None:
-        raise DataError("Nothing says who is on the pictures. Put them in a folder for each person.")
+        raise DataError("The pictures have no names of people. Put them into a folder for each person.")
     enroll_into(
         answer["path"], space, faces.people, space.transform(faces), faces.hashes, sources=faces.names
     )

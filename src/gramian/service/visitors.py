@@ -1,4 +1,4 @@
-"""Each visitor's things apart from all others', until nobody has come for a while."""
+"""Visitors with separate items, which are deleted after some time without a visit."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from gramian.service.problems import busy
 from gramian.service.settings import Limits
 
 COOKIE = "gramian_visitor"
-REMEMBERED = 365 * 86400  # seconds that a browser keeps the cookie: what it stands for goes long before
-VISITOR = re.compile("[0-9a-f]{64}")  # the name of a visitor's folder
-# Seconds after which a visitor makes room for a newcomer, where as many are here as may be:
-NEW = 10.0  # one who never sent the cookie back
-AWAY = 600.0  # one who did
+REMEMBERED = 365 * 86400  # seconds; the items are deleted much earlier
+VISITOR = re.compile("[0-9a-f]{64}")  # name of a visitor's folder
+# Seconds after which a visitor may be replaced by a new one if there are too many:
+NEW = 10.0  # one who never returned the cookie
+AWAY = 600.0  # one who returned it
 
 
 def name_of(cookie: str | None) -> str | None:
-    """Return the name that a cookie stands for: its hash."""
+    """Return the name of the visitor with a cookie: its hash."""
     return None if cookie is None else hashlib.sha256(cookie.encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(eq=False)
 class Visitor:
-    """Somebody who keeps something here.
+    """Somebody with items on this server.
 
     Attributes
     ----------
     name : str
     storage : ItemStorage
     network : str
-        Where they came from; empty where the server does not know it yet.
+        Their network; empty while unknown.
     returned : bool
-        Whether they sent the cookie back.
+        Whether they returned the cookie.
     jobs : dict of str to Job
     """
 
@@ -53,7 +53,7 @@ class Visitor:
 
     @property
     def running(self) -> bool:
-        """Whether a fit of theirs is running."""
+        """Whether they have a running fit."""
         return any(job.running for job in self.jobs.values())
 
     @property
@@ -64,13 +64,13 @@ class Visitor:
         return float("inf")
 
     def touch(self) -> None:
-        """Take note that they were here."""
-        with suppress(FileNotFoundError):  # they made room just now
+        """Record a visit."""
+        with suppress(FileNotFoundError):  # they were just removed
             os.utime(self.storage.folder)
 
 
 class Visitors:
-    """All visitors, told apart by a cookie of which only a hash is kept."""
+    """All visitors, identified by a cookie. The server stores only its hash."""
 
     def __init__(self, folder: Path, limits: Limits) -> None:
         self.folder, self.limits = folder, limits
@@ -87,7 +87,7 @@ class Visitors:
         return self._known.setdefault(name, Visitor(name, storage, network, returned))
 
     def find(self, cookie: str | None, network: str = "") -> Visitor | None:
-        """Return who has a cookie; None for nobody who keeps anything."""
+        """Return the visitor with a cookie, or None."""
         name = name_of(cookie)
         if name is None or not self.is_here(name):
             return None
@@ -97,28 +97,28 @@ class Visitors:
         return visitor
 
     def make(self, network: str = "") -> tuple[Visitor, str]:
-        """Return a new visitor, and the cookie.
+        """Return a new visitor and their cookie.
 
         Parameters
         ----------
         network : str
-            Where they come from.
+            Their network.
 
         Raises
         ------
         Refusal
-            429 if there are too many.
+            429 with too many visitors.
         """
         cookie = secrets.token_urlsafe(32)
         return self.enter(str(name_of(cookie)), network, returned=False), cookie
 
     def enter(self, name: str, network: str = "", returned: bool = True) -> Visitor:
-        """Return a visitor of a name who has nothing here yet.
+        """Return a visitor without items.
 
         Raises
         ------
         Refusal
-            429 if there are too many.
+            429 with too many visitors.
         """
         names = self._names()
         if len(names) >= self.limits.visitors:
@@ -129,7 +129,7 @@ class Visitors:
         return self._visitor(name, network, returned)
 
     def _leaving(self, visitors: list[Visitor], network: str) -> Visitor | None:
-        """Return who makes room for a newcomer from a network, so that no network can lock others out."""
+        """Return the visitor to remove for a new one, so that no network can lock others out."""
         idle = sorted((one for one in visitors if not one.running), key=lambda one: one.away, reverse=True)
         once = next((one for one in idle if not one.returned and one.away > NEW), None)
         sizes = Counter(one.network for one in visitors if one.network)
@@ -140,7 +140,7 @@ class Visitors:
         return once or crowd or next((one for one in idle if one.away > AWAY), None)
 
     def remove_idle(self) -> None:
-        """Remove the things of those who were not here for long."""
+        """Remove visitors without a recent visit."""
         for name in self._names():
             visitor = self._visitor(name)
             if visitor.away > self.limits.idle_seconds and not visitor.running:
@@ -152,16 +152,16 @@ class Visitors:
 
     @property
     def known(self) -> list[Visitor]:
-        """Those who came since the server was started."""
+        """Visitors since the start of the server."""
         return list(self._known.values())
 
     @property
     def count(self) -> int:
-        """How many keep something."""
+        """The number of visitors with items."""
         return len(self._names())
 
     def is_here(self, name: str) -> bool:
-        """Say whether a visitor of a name keeps something."""
+        """Return whether a visitor has items."""
         folder = self.folder / name
         return folder.is_dir() and not folder.is_symlink()
 

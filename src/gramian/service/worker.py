@@ -1,4 +1,4 @@
-"""A process of its own, ``python -m gramian.service.worker BYTES``: takes orders and answers in lines."""
+"""A worker process, ``python -m gramian.service.worker BYTES``: takes orders and answers in lines of JSON."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
 
 
 def main() -> None:
-    """Do what is ordered until nobody orders any more."""
+    """Process orders until the server ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # output of libraries goes to standard error
 
     def say(said: Said) -> None:
         answers.write(json.dumps(said) + "\n")
@@ -66,11 +66,11 @@ def main() -> None:
 def _listen(orders: queue.SimpleQueue[Said]) -> None:
     for line in sys.stdin.buffer:
         orders.put(json.loads(line))
-    os._exit(0)  # the server is gone, and nobody waits for what is being done
+    os._exit(0)  # the server is gone
 
 
 def confine(memory: int) -> None:
-    """Limit what this process may take, from what it has now, where the system can do that."""
+    """Limit further memory of this process and the size of its files, if the system can."""
     try:
         import resource
     except ModuleNotFoundError:
@@ -80,12 +80,12 @@ def confine(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (memory, memory))
         with open("/proc/self/statm", encoding="ascii") as file:
             taken = int(file.read().split()[5]) * resource.getpagesize()
-        # Of what can be written to: the program that draws reserves more addresses than there is memory.
+        # Limits writable memory only: Vega reserves more addresses than there is memory.
         resource.setrlimit(resource.RLIMIT_DATA, (taken + memory, taken + memory))
 
 
 def answered(work: Callable[..., Said], order: Said, say: Callable[[Said], None]) -> Said:
-    """Return the answer to an order, or why there is none, in words that name no place of this machine."""
+    """Return the answer to an order or an error, without paths of this machine."""
     places = Places(order)
     arguments = {name: value for name, value in order.items() if name != "do"}
     try:
@@ -93,44 +93,46 @@ def answered(work: Callable[..., Said], order: Said, say: Callable[[Said], None]
         json.dumps(answer, allow_nan=False)
         check_depth(answer)
         return {"answer": answer}
-    except Exception as error:  # what nobody foresaw ends the request, and not the process
+    except Exception as error:  # an unexpected error ends the request, not the process
         status, text = status_of(error)
         if missing := places.missing():
             status, text = (
                 404,
-                f"{missing} is not there any more. The server was started with it: put it back.",
+                f"{missing} no longer exists. The server was started with it. Restore the file.",
             )
         log = "" if isinstance(error, GramianError) else traceback.format_exc()
         return {"status": status, "error": places.hide(without_shell(text), TEMPORARY), "log": log}
 
 
 def status_of(error: Exception) -> tuple[int, str]:
-    """Return the status of an error, and what the client is told."""
+    """Return the status and the message of an error."""
     causes = [error]
     while (cause := causes[-1].__cause__) is not None and isinstance(cause, Exception):
         causes.append(cause)
     if any(is_full(cause) for cause in causes):
-        return 507, "There is no room on the server's disk. Try again later."
+        return 507, "The server's disk is full. Try again later."
     if any(isinstance(cause, MemoryError) or getattr(cause, "errno", 0) == EFBIG for cause in causes):
         own = isinstance(error, MemoryLimitError)
-        return 413, str(error) if own else "This takes more memory than it may. Send less, or ask for less."
+        return 413, str(
+            error
+        ) if own else "This request exceeds the memory limit. Use fewer rows, columns or components."
     if isinstance(error, GramianError):
         return next(status for kind, status in STATUSES if isinstance(error, kind)), str(error)
     if isinstance(error, OSError):
-        return 500, "A file was not read."
+        return 500, "A file could not be read."
     theirs = isinstance(error, ArithmeticError | LookupError | RecursionError | TypeError | ValueError)
-    return 422 if theirs else 500, "The data cannot be worked on; the server's log says why."
+    return 422 if theirs else 500, "The data cannot be processed. The server's log has the details."
 
 
 def is_full(error: Exception) -> bool:
-    """Say whether an error of the system or of SQLite is that a disk is full."""
+    """Return whether an error of the system or of SQLite means a full disk."""
     if isinstance(error, sqlite3.Error):
         return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
     return isinstance(error, OSError) and error.errno in FULL and error.errno != EFBIG
 
 
 class Places:
-    """Where the files of an order are, which no text may say."""
+    """The paths of an order, which no message may contain."""
 
     def __init__(self, order: Said) -> None:
         self._parts = [part for part in order.values() if isinstance(part, dict) and "path" in part]
@@ -138,17 +140,17 @@ class Places:
         folders = set()
         for part in self._parts:
             path, file = part["path"], part["path"].split("::")[0]
-            # As messages may write it.
+            # The forms that messages use.
             for text in (path, readable(path), shortened(path), shortened(readable(path))):
                 self._names[text] = part["name"]
             folders.add(os.path.dirname(file))
         self._folders = sorted((one for one in folders if len(one) > 1), key=len, reverse=True)
-        for folder in self._folders:  # what is left of the name of a file in one whose name is long
+        for folder in self._folders:  # the rest of a shortened path
             if len(folder) > LONGEST:
                 self._names.setdefault(shortened(folder), "a folder of the server")
 
     def hide(self, text: str, others: tuple[str, ...] = ()) -> str:
-        """Return a text with names in place of paths, and without their folders and others."""
+        """Return a text with names instead of paths, and without folders."""
         folders = [*self._folders, *others]
         if not any(place in text for place in (*self._names, *folders)):
             return text
@@ -160,7 +162,7 @@ class Places:
         return text
 
     def hide_in(self, said: Any) -> Any:
-        """Return what a process says, with all texts of it hidden so."""
+        """Return a message with :meth:`hide` applied to all its texts."""
         if isinstance(said, dict):
             return {name: self.hide_in(value) for name, value in said.items()}
         if isinstance(said, list | tuple):
@@ -168,7 +170,7 @@ class Places:
         return self.hide(said) if isinstance(said, str) else said
 
     def missing(self) -> str | None:
-        """Return the name of a file that the server was started with, and that is gone."""
+        """Return the name of a source of the command line that no longer exists."""
         for part in self._parts:
             path = part["path"]
             if part.get("given") and not any(map(os.path.exists, (path, path.rpartition("::")[0]))):

@@ -1,6 +1,6 @@
-"""Processes for what must not stop, fill or end the server: each with its memory, its time and no secrets.
+"""Worker processes, which protect the server: each has limits on memory and time, and no secrets.
 
-They are told what to do, and answer, in lines of JSON. Nothing that a process says is unpickled.
+Orders and answers are lines of JSON. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Said = dict[str, Any]
 
 
 class Worker:
-    """One process, which does one thing after the other."""
+    """One process, which handles one order at a time."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -34,8 +34,8 @@ class Worker:
 
     @classmethod
     async def start(cls, memory: int, threads: int) -> Worker:
-        """Start a process; it is ready when it first answers."""
-        # The package may be on a path that only this process knows.
+        """Start a process."""
+        # The package may not be on the default path.
         path = [str(Path(gramian.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         environment = {name: value for name, value in os.environ.items() if name != "GRAMIAN_TOKEN"} | {
             "PYTHONPATH": os.pathsep.join(filter(None, path)),
@@ -51,7 +51,7 @@ class Worker:
             stderr=PIPE,
             env=environment,
             limit=LONGEST_LINE,
-            start_new_session=True,  # Ctrl-C is for the server, which ends its processes
+            start_new_session=True,  # Ctrl-C ends the server, which ends its workers
         )
         return cls(process)
 
@@ -61,7 +61,7 @@ class Worker:
         Raises
         ------
         Refusal
-            Of the process, or because it ended.
+            An error of the process, or its end.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -82,15 +82,15 @@ class Worker:
             told(said)
         raise Refusal(
             413,
-            "The work was ended, most likely because it took more memory than a request has.",
-            "Send less.",
+            "The worker process ended, most likely because the request exceeded the memory limit.",
+            "Use fewer rows, columns or components.",
         )
 
     async def _log(self) -> None:
         """Log each line that the process writes to its standard error."""
         assert self._process.stderr is not None
         while not self._process.stderr.at_eof():
-            with suppress(ValueError):  # a line that is too long
+            with suppress(ValueError):  # an overlong line
                 if line := (await self._process.stderr.readline()).decode("utf-8", "replace").rstrip():
                     LOG.warning(line, extra={"told": {"worker": self._process.pid}})
 
@@ -98,15 +98,15 @@ class Worker:
         try:
             return await answers.readline()
         except ValueError:
-            raise Refusal(413, "The answer is too long to be given.", "Ask for less.") from None
+            raise Refusal(413, "The response is too large.", "Request fewer rows or columns.") from None
 
     async def end(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self.usable = False
         with suppress(ProcessLookupError):
             self._process.kill()
         await self._process.wait()
-        # What a process of the process holds open is not waited for.
+        # Do not wait for a grandchild that keeps the pipe open.
         await asyncio.wait([self._relay], timeout=1)
         self._relay.cancel()
         if self._process.stdin is not None:
@@ -114,21 +114,21 @@ class Worker:
 
 
 class Pool:
-    """So many processes as may work at the same time; they are started when they are needed.
+    """A limited number of workers, which are started when needed.
 
     Parameters
     ----------
     count : int
     memory : int
-        Bytes of each.
+        Bytes of each worker.
     seconds : float
-        For one order.
+        Time of one order.
     waiting : int
-        How many may wait until a process is free.
+        Orders that may wait for a worker.
     patience : float
-        For how many seconds.
+        Seconds that they wait.
     threads : int
-        Of each.
+        Of each worker.
     """
 
     def __init__(
@@ -143,12 +143,12 @@ class Pool:
         self.busy = 0
 
     async def ask(self, order: Said, told: Callable[[Said], None] = lambda said: None) -> Said:
-        """Let a process do something.
+        """Send an order to a worker.
 
         Raises
         ------
         Refusal
-            429 when all are busy, 413 when it takes too much, and what the process refuses.
+            429 when all are busy, 413 beyond a limit, and errors of the worker.
         """
         async with self._worker() as worker:
             try:
@@ -158,17 +158,17 @@ class Pool:
                 memory = amount(self.memory)
                 raise Refusal(
                     413,
-                    f"The work took more than the {duration(self.seconds)} that it may take (and {memory}).",
-                    "Send less, or ask for less.",
+                    f"The request exceeded its limit of {duration(self.seconds)} (and {memory} of memory).",
+                    "Use fewer rows, columns or components.",
                 ) from None
 
     async def start(self) -> None:
-        """Start a process, so that the first who ask need not wait for that."""
+        """Start a worker in advance."""
         if self.count:
             await self.ask({"do": "nothing"})
 
     async def end(self) -> None:
-        """End all processes."""
+        """End all workers."""
         for worker in list(self._all):
             await worker.end()
         self._all.clear()
@@ -196,8 +196,8 @@ class Pool:
                 await asyncio.shield(worker.end())
 
     async def _turn(self) -> None:
-        """Wait until a process is free, among so many others."""
-        refusal = busy("All processes are busy", 1 if self.patience else 5)
+        """Wait for a free worker."""
+        refusal = busy("The server is busy", 1 if self.patience else 5)
         if self._slots.locked() and self._queue >= self.waiting:
             raise refusal
         self._queue += 1
