@@ -150,7 +150,7 @@ def test_noise_where_nothing_else_is_given(faces):
 
 
 def test_others_of_another_size(faces):
-    with pytest.raises(DataError, match=r"pictures are 24x28 .*, and the model is of pictures 20x24"):
+    with pytest.raises(DataError, match=r"pictures are 24x28 .*, but the model has pictures of 20x24"):
         evaluate_faces(faces, others=drawn_others(3, size=(24, 28)))
 
 

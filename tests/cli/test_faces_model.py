@@ -46,7 +46,7 @@ def test_fit_writes_the_model_and_says_what_it_is(work, gramian):
     ran = gramian("faces", "fit", "faces", "-o", "faces.gramian", "--components", "12", "--seed", "3")
     assert ran.code == 0, ran.err
     assert "32 pictures of 8 people, 20x24; light: none.\n12 components: 9" in ran.out
-    assert "What counts as a face was measured on 32 pictures held out from fitting" in ran.out
+    assert "The limit for faces was calibrated on 32 held-out pictures" in ran.out
     assert "Written: faces.gramian. It can reproduce the pictures, so protect it like them" in ran.out
     expected = FaceSpace(12, random_state=3).fit(FACES)
     found = package.load("faces.gramian")
@@ -102,7 +102,7 @@ def test_a_flat_folder(work, gramian):
 def test_what_was_decided_is_said(work, gramian):
     ran = gramian("faces", "fit", "faces", "-o", "m.gramian", "--shift", "0.05")
     assert " % of the variance.\nAlso fitted on copies of the pictures shifted by 1 pixel.\n" in ran.out
-    assert "\nWhat counts as a face was measured on 32 pictures" in ran.out
+    assert "\nThe limit for faces was calibrated on 32 held-out pictures" in ran.out
 
 
 @pytest.mark.parametrize(

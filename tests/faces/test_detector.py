@@ -106,8 +106,7 @@ def test_every_picture_is_held_out_once_and_people_as_a_whole():
     for part in parts:
         assert not set(people[part]) & set(np.delete(people, part))
     assert how == (
-        "what counts as a face was measured on 52 pictures held out from fitting, whole people at a time, "
-        "by 5 more fits"
+        "the limit for faces was calibrated on 52 held-out pictures, split by people, with 5 more fits"
     )
 
 
@@ -115,20 +114,20 @@ def test_without_people_pictures_are_held_out():
     for people in [None, np.repeat("only one", 12)]:
         parts, how = folds(12, people, rng())
         assert [len(part) for part in sorted(parts, key=len)] == [2, 2, 2, 3, 3]
-        assert "whole pictures at a time" in how
+        assert "split by pictures" in how
 
 
 def test_few_people_and_few_pictures():
     assert len(folds(6, np.array(list("aabbcc")), rng())[0]) == 3
     parts, how = folds(2, None, rng())
-    assert (parts, how) == ([], "there are too few pictures to measure what counts as a face (2)")
+    assert (parts, how) == ([], "there are too few pictures to calibrate the limit for faces (2)")
 
 
 def test_of_many_pictures_one_part_is_held_out(monkeypatch):
     monkeypatch.setattr(detector, "MANY", 50)
     parts, how = folds(60, None, rng())
     assert [len(part) for part in parts] == [12]
-    assert how.endswith("by 1 more fit")
+    assert how.endswith("with 1 more fit")
 
 
 def test_a_new_score_is_kept_as_often_as_asked():

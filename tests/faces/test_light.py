@@ -73,7 +73,7 @@ def test_one_scale_for_both_depths():
 
 def test_what_has_no_logarithm():
     with pytest.raises(
-        DataError, match=r"A grey value is -3, and the logarithm.*Bring grey values to 0\.\.255"
+        DataError, match=r"A grey value is -3, but the logarithm.*Scale grey values to 0\.\.255"
     ):
         relight(np.full((1, 8, 8), -3.0), "log")
 

@@ -162,8 +162,8 @@ def test_most_new_faces_are_faces_and_things_are_not():
     assert np.mean(space.face_scores_ <= space.face_threshold_) >= 0.99
     assert np.mean(space.face_score(drawn_faces(10, 3, size=(40, 48), seed=7)) <= space.face_threshold_) > 0.9
     assert np.mean(space.face_score(drawn_others(20, size=(40, 48))) > space.face_threshold_) > 0.9
-    assert "whole people at a time" in space.notes_[-1]
-    assert "whole pictures at a time" in FaceSpace(20).fit(faces.pictures).notes_[-1]
+    assert "split by people" in space.notes_[-1]
+    assert "split by pictures" in FaceSpace(20).fit(faces.pictures).notes_[-1]
 
 
 def test_the_face_score_is_the_same_for_all_treatments():
@@ -175,7 +175,7 @@ def test_the_face_score_is_the_same_for_all_treatments():
 def test_too_few_pictures_to_know_what_a_face_is():
     space = FaceSpace(1).fit(FACES.take(slice(0, 2)))
     assert space.face_threshold_ == np.inf
-    assert space.notes_[-1] == "there are too few pictures to measure what counts as a face (2)"
+    assert space.notes_[-1] == "there are too few pictures to calibrate the limit for faces (2)"
 
 
 # ------------------------------------------------------------------ habits

@@ -1,4 +1,4 @@
-"""Tells a face from what is none, by what a few components leave over of small pictures of edges."""
+"""Detects faces by the unexplained share of small edge pictures after a few components."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def folds(
     # What is left must be enough to fit.
     parts = sorted((part for part in parts if n - len(part) >= 2), key=lambda part: int(part[0]))
     if not parts:
-        return [], f"there are too few pictures to measure what counts as a face ({n})"
+        return [], f"there are too few pictures to calibrate the limit for faces ({n})"
     held = sum(map(len, parts))
     return parts, (
-        f"what counts as a face was measured on {held:,} pictures held out from fitting, whole {what} at a "
-        f"time, by {counted(len(parts), 'more fit')}"
+        f"the limit for faces was calibrated on {held:,} held-out pictures, split by {what}, with "
+        f"{counted(len(parts), 'more fit')}"
     )
 
 
@@ -160,10 +160,10 @@ def fit_detector(pictures: npt.NDArray[Any], random_state: Any) -> tuple[PCA, ..
 
 
 def unlikeness(models: tuple[PCA, ...], pictures: npt.NDArray[Any]) -> FloatArray:
-    """Return how unlike a face pictures are, shape (n,).
+    """Return the distance of pictures from the faces, shape (n,).
 
-    The share of a sketch's mean square that the components leave over, from 0 to about 1; the geometric mean
-    of that of both kinds of sketches. A picture of one grey, which has no sketch, is as unlike as can be.
+    The unexplained share of a sketch's mean square, from 0 to about 1; the geometric mean of both kinds of
+    sketches. A uniform picture has no sketch and the distance 1.
 
     Parameters
     ----------

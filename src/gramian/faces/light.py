@@ -1,4 +1,4 @@
-"""Treatments of pictures against differences of light."""
+"""Illumination correction of pictures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Relit = npt.NDArray[np.float32]
 
 
 def relight(pictures: npt.NDArray[Any], how: str) -> Relit:
-    """Return pictures treated against differences of light.
+    """Return pictures with corrected illumination.
 
     Grey values are first brought to one scale: 8-bit values as they are, 16-bit values divided by 257, so
     that white is 255 in both; floating values and other integers as they are.
@@ -110,8 +110,8 @@ def _logarithms(pictures: npt.NDArray[Any]) -> Relit:
     least = float(pictures.min(initial=0))
     if least <= -1:
         raise DataError(
-            f"A grey value is {least:.6g}, and the logarithm of 1 + it does not exist. "
-            "Bring grey values to 0..255, or take light='none' or 'equalise'."
+            f"A grey value is {least:.6g}, but the logarithm needs values above -1. "
+            "Scale grey values to 0..255, or use light='none' or 'equalise'."
         )
     return np.asarray(np.log1p(pictures, dtype=np.float32))
 
