@@ -28,6 +28,7 @@ LEFT_OUT = (
     "served.py",
     "test_attack_server.py",
     "test_documentation.py",
+    "test_faces_evaluation.py",
 )
 DESELECTED = (
     "cli/test_engine.py::test_a_label_of_text_is_read_from_parquet",

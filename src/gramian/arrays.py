@@ -46,7 +46,7 @@ THIN_COLUMNS = 16
 
 
 def namespace(*arrays: Any) -> Any:
-    """Return the array-API namespace shared by ``arrays``; beside sparse rows it is NumPy."""
+    """Return the array-API namespace shared by ``arrays``; that of sparse rows is NumPy."""
     if all(isinstance(a, np.ndarray) or sparse.issparse(a) for a in arrays):
         return np
     return array_api_compat.array_namespace(*arrays)
@@ -393,7 +393,7 @@ _alone = ContextVar("_alone", default=False)
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let what runs inside use no thread but its own, because others like it run beside it."""
+    """Limit what runs inside to its own thread, because others like it run in parallel."""
     before = _alone.set(True)
     try:
         yield

@@ -124,7 +124,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Plan:
-    """The route to the eigenpairs, chosen before any work is done; of a fitted model, the one that ran.
+    """The route to the eigenpairs, chosen before any work; for a fitted model, the one that ran.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class Plan:
     steps : tuple of Step
         What is done, in order, each with predicted seconds.
     bytes : int
-        Predicted peak of working memory beside the input and the returned arrays.
+        Predicted peak of working memory, without the input and the returned arrays.
     reason : str
         Why this route, in a sentence.
     arithmetic : str
@@ -174,7 +174,7 @@ class Plan:
             f"Why: {self.reason}",
         ]
         lines += [f"  {i}. {s.name}: {s.detail}" for i, s in enumerate(self.steps, 1)]
-        # Two routes may differ in nothing that is told.
+        # Two routes may differ in nothing that is printed.
         lines += dict.fromkeys(f"  or {other}" for other in self.alternatives)
         return "\n".join(lines)
 
@@ -298,7 +298,7 @@ class Spectrum:
 
     @property
     def searched_to(self) -> float:
-        """Bound on the error of the matrix in which missed eigenvalues were looked for."""
+        """Bound on the error of the matrix that was searched for missed eigenvalues."""
         return self.error_bound if self.search_error is None else self.search_error
 
     @property

@@ -63,7 +63,7 @@ def test_everything_as_json(rings, gramian):
         "sigmoid(gamma=9)",
     ]
     assert facts["candidates"][2]["value"] is None
-    assert "no valid kernel" in facts["candidates"][2]["remark"]
+    assert "not a valid kernel" in facts["candidates"][2]["remark"]
     assert facts["components"] >= 1
 
 
@@ -144,58 +144,58 @@ def test_what_is_wrong_is_said(rings, gramian):
         (
             ("--drop", "ring", "--criterion", "score"),
             2,
-            "--criterion alignment and score, and --estimator, read labels. Name their column",
+            "--criterion alignment and score, and --estimator, need labels. Name their column",
         ),
         (
             ("--drop", "ring", "--criterion", "alignment"),
             2,
-            "--criterion alignment and score, and --estimator, read labels",
+            "--criterion alignment and score, and --estimator, need labels",
         ),
         (("--drop", "ring", "--candidate", "rbff"), 2, "Did you mean 'rbf'"),
         (
             ("--label", "ring", "--candidate", "precomputed"),
             2,
-            "A precomputed kernel matrix belongs to the rows",
+            "A precomputed kernel matrix cannot be compared",
         ),
         (
             ("--drop", "ring", "--estimator", "knn"),
             2,
-            "--estimator, read labels. Name their column with --label,",
+            "--estimator, need labels. Name their column with --label,",
         ),
         (
             ("--label", "ring", "--criterion", "alignment", "--scoring", "f1"),
             2,
-            "scoring belongs to criterion='score', and the criterion is 'alignment'. Leave one of them out.",
+            "scoring applies to criterion='score' only, but the criterion is 'alignment'. Leave out one",
         ),
         (
             ("--drop", "ring", "--criterion", "parallel", "--cv", 4),
             2,
-            "criterion='parallel' holds no rows out, so that cv=4 has no meaning. Leave it out.",
+            "criterion='parallel' does not use cross-validation. Leave out cv=4.",
         ),
         (
             ("--drop", "ring", "--criterion", "parallel", "--components", 2),
             2,
-            "criterion='parallel' finds the number of components itself. Leave n_components out.",
+            "criterion='parallel' chooses the number of components. Leave out n_components.",
         ),
         (
             ("--label", "ring", "--criterion", "alignment", "--components", "2,3"),
             2,
-            "criterion='alignment' does not choose between n_components=[2, 3]. Give one number, or none.",
+            "criterion='alignment' does not choose between n_components=[2, 3]. Give one number, or None.",
         ),
         (("--drop", "ring", "--components", "0.9"), 2, "--components 0.9 is not understood. Give a whole"),
-        (("--drop", "ring", "--components", 80), 2, "n_components=80 but only 72 rows are left to fit on"),
+        (("--drop", "ring", "--components", 80), 2, "n_components=80, but the 72 rows used for fitting"),
         (("--drop", "ring", "--cv", 1), 2, "cv=1 must be a whole number of at least 2"),
         (
             ("--label", "ring", "--estimator", "ridge"),
             2,
-            "--estimator ridge does not go with it. Take one of",
+            "--estimator ridge does not support. Use one of",
         ),
         (("--label", "ring", "--estimator", "svm"), 2, "--estimator svm is not known. Allowed: 'knn'"),
         (("--label", "ring", "--scoring", "best"), 2, "scoring='best' cannot be used"),
         (("--seed", -1), 2, "--seed -1 must be a whole number from 0"),
         ((), 1, "holds no numbers: 'ring'"),
         (("--drop", "ring", "--rows", "0:2"), 1, "minimum of 3 is required by choose_kernel"),
-        (("--label", "ring", "--candidate", "sigmoid(gamma=9)"), 1, "None of 1 kernels can be judged"),
+        (("--label", "ring", "--candidate", "sigmoid(gamma=9)"), 1, "None of 1 kernels can be evaluated"),
     ]:
         ran = gramian("choose-kernel", "rings.csv", *arguments)
         assert (ran.code, ran.out) == (code, "")

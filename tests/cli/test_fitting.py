@@ -296,7 +296,7 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
         assert ran.code == 0, ran.err
         paragraph = Path("r/summary.md").read_text().partition("## For a methods section")[2]
         assert words in paragraph
-        assert "scores were scaled to unit variance" in paragraph
+        assert "Scores were scaled to unit variance" in paragraph
 
 
 def test_sparse_matrices_and_genotypes_are_fitted_like_tables(folder, gramian):

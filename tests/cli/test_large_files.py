@@ -52,7 +52,7 @@ def test_fit_writes_the_same_folder(large, gramian, monkeypatch, drawn):
     assert np.abs(scores[0] - scores[1]).max() < 1e-9
     page = (large / "large/summary.md").read_text()
     assert "![Scores along the first components](scores.svg)" in page
-    assert "SHA-256: none, since the data was not read byte by byte from first to last" in page
+    assert "SHA-256: not computed, because the data were not read sequentially" in page
 
 
 def test_of_very_many_rows_some_are_drawn(large, gramian, monkeypatch, drawn):
@@ -99,7 +99,7 @@ def test_correlations_and_pictures(large, gramian):
 def test_what_needs_all_of_it_says_so(large, gramian, monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "5MB")
     ran = gramian("relations", "x.npy")
-    assert "x.npy has 9.6 MB, and this command needs all of it in memory" in ran.err
+    assert "This command needs all 9.6 MB of x.npy in memory" in ran.err
 
 
 def test_a_bad_entry_is_named_by_its_row_in_the_file(model, gramian):

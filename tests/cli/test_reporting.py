@@ -48,7 +48,7 @@ def test_reports_of_other_rows_of_no_rows_and_of_a_fit(folder, gramian):
     assert "[report.html](report.html)" in (folder / "results" / "summary.md").read_text()
     assert gramian("report", "results", "new.csv", "-o", "new.html", "--json").json == {"files": ["new.html"]}
     new = (folder / "new.html").read_text(encoding="utf-8")
-    assert "These are 5 rows; the model was fitted on 30." in new
+    assert "These are 5 rows. The model was fitted on 30." in new
     assert "gramian fit" not in new
     assert gramian("report", "results").code == 0
     assert "gramian fit DATA" in (folder / "report.html").read_text(encoding="utf-8")

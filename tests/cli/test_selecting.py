@@ -47,7 +47,7 @@ def test_filters_keep_what_the_selector_keeps(wine, gramian):
         assert (ran.code, ran.err) == (0, "")
         model = FeatureFilter(method, *map(int, count[1:]), random_state=0).fit(*wine)
         assert names() == model.get_feature_names_out().tolist()
-        assert ran.out == f"{model.summary()}\n\nWritten: out.txt, the names of the columns kept\n"
+        assert ran.out == f"{model.summary()}\n\nWritten: out.txt, the names of the selected columns\n"
 
 
 def test_options_of_filters(wine, gramian):
@@ -61,14 +61,14 @@ def test_options_of_filters(wine, gramian):
         scoring="balanced_accuracy",
     ).fit(*wine)
     assert ran.out == f"{model.summary()}\n"
-    assert "Validated: StandardScaler + KNeighborsClassifier" in ran.out
+    assert "Cross-validated: StandardScaler + KNeighborsClassifier" in ran.out
 
 
 @pytest.mark.parametrize("features", ["3", "0.5"])
 def test_a_number_or_a_share(wine, gramian, features):
     ran = gramian("select", "wine.csv", "--label", "grape", "--features", features, "-o", "-")
     assert len(ran.out.splitlines()) == 3
-    assert "Kept 3." in ran.err
+    assert "Selected 3." in ran.err
     assert "Written" not in ran.err
 
 
@@ -88,7 +88,7 @@ def test_nothing_significant_is_no_failure(folder, gramian):
         "select", "noise.csv", "--label", "kind", "--features", "fdr", "--alpha", 0.001, "-o", "out.txt"
     )
     assert ran.code == 0
-    assert "Kept 0. No feature is significant" in ran.out
+    assert "Selected 0. No feature is significant" in ran.out
     assert names() == []
 
 
@@ -170,7 +170,7 @@ def test_options_of_wrappers(numbers, gramian):
     assert facts["kept"] == model.get_feature_names_out().tolist()
     assert facts["history"]["nested"]["score"] == pytest.approx(model.nested_score_)
     ran = gramian("select", "numbers.csv", "--label", "progress", "--method", "forward", "--no-validate")
-    assert "Scores are those of the" in ran.out
+    assert "Scores are on training rows" in ran.out
 
 
 def test_interrupted_wrappers_show_what_they_have(wine, gramian, monkeypatch):
@@ -204,12 +204,12 @@ def test_estimators_that_cannot_be():
         (
             "ridge",
             True,
-            "The label names classes, and --estimator ridge does not go with it. Take one of logistic",
+            "The label names classes, which --estimator ridge does not support. Use one of logistic",
         ),
         (
             "lda",
             False,
-            "The label is a number, and --estimator lda does not go with it. Take one of ridge, knn",
+            "The label is a number, which --estimator lda does not support. Use one of ridge, knn",
         ),
         (
             "forest",
@@ -278,11 +278,11 @@ def test_refusals_leave_nothing_behind(wine, gramian):
         ("--estimator knn --neighbors 0", 2, "--neighbors 0 must be a whole number of at least 1"),
         ("--seed -1", 2, "--seed -1 must be a whole number from 0"),
         ("--redundancy mRMR", 2, "redundancy='mRMR' is not known"),
-        ("--features fdr --redundancy mrmr", 2, "k='fdr' keeps every significant feature"),
+        ("--features fdr --redundancy mrmr", 2, "k='fdr' selects every significant feature"),
         ("--features 7", 2, "k=7 must be a whole number from 1 to 6"),
         ("--cv 1", 2, "cv=1 must be a whole number of at least 2"),
         ("--scoring best", 2, "scoring='best' cannot be used"),
-        ("--estimator ridge", 2, "--estimator ridge does not go with it"),
+        ("--estimator ridge", 2, "--estimator ridge does not support"),
         ("-o none/out.txt", 1, "there is no folder none"),
         ("-o wine.csv", 2, "-o wine.csv is an input of this command"),
         ("-o - --json", 2, "--json and -o - both write to standard output"),
@@ -325,7 +325,7 @@ def test_names_with_line_breaks(folder, gramian):
     assert gramian(*arguments).code == 0
     ran = gramian(*arguments, "-o", "out.txt")
     assert ran.code == 2
-    assert "has a line break, and -o writes one name a line" in ran.err
+    assert "has a line break, but -o writes one name a line" in ran.err
     assert not Path("out.txt").exists()
 
 

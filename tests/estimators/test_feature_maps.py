@@ -323,11 +323,11 @@ def test_any_scale():
 
 
 def test_features_beyond_the_dtype_are_refused():
-    with pytest.raises(DataError, match=r"beyond what float64 can hold on this data. Scale the data first"):
+    with pytest.raises(DataError, match=r"exceeds what float64 can hold. Scale the data first"):
         PolynomialMap(3, gamma=1).fit([[1e150, 1.0], [2.0, 3.0]])
-    with pytest.raises(DataError, match=r"beyond what float32 can hold"):
+    with pytest.raises(DataError, match=r"exceeds what float32 can hold"):
         PolynomialMap(3, gamma=1).fit(np.array([[1e20, 1.0], [2.0, 3.0]], dtype=np.float32))
-    with pytest.raises(DataError, match="leaves its cosine no digits"):
+    with pytest.raises(DataError, match=r"round w . x by"):
         RandomFourierMap(sigma=1.0).fit([[1e150, 1.0], [2.0, 3.0]])
     with pytest.raises(DataError, match=r"sum of a column is beyond what float64 can hold"):
         TaylorMap().fit([[1.7e308, 1.0], [1.7e308, 3.0]])
@@ -347,10 +347,10 @@ def test_parameters_outside_their_range():
         (PolynomialMap(10**30), "must be a whole number from 1 to 1000"),
         (PolynomialMap(3, coef0=-1), "coef0=-1 must be a number of at least 0"),
         (PolynomialMap(3, gamma=0), "gamma=0 must be"),
-        (PolynomialMap(3, max_features=9), r"C\(6, 3\) = 20 monomials, and max_features allows 9"),
+        (PolynomialMap(3, max_features=9), r"C\(6, 3\) = 20 monomials, and max_features is 9"),
         (PolynomialMap(200), r"C\(203, 200\) = 1,373,701 monomials"),
         (TaylorMap(-1), "order=-1 must be a whole number from 0"),
-        (TaylorMap(sigma=0), "sigma=0 must be a positive number, 3 of them"),
+        (TaylorMap(sigma=0), "sigma=0 must be a positive number, or 3 of them"),
         (TaylorMap(sigma=[1.0, 2.0]), r"sigma=\[1.0, 2.0\] must be"),
         (TaylorMap(sigma=1.0, gamma=1.0), "Give sigma or gamma, not both"),
         (RandomFourierMap(0), "n_components=0 must be a whole number of at least 1"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError
 from gramian.kernels import RBF, Callable, kernel_from_name
 
 X = np.random.default_rng(1).standard_normal((6, 3))
@@ -173,15 +173,15 @@ def test_numbers_of_any_kind_are_taken(good):
     [
         (
             lambda x, y: 1.0,
-            r"returned float64 of shape \(\) for 6 and 6 rows; it must return numbers of shape",
+            r"returned 1.0; it must return finite numbers of shape \(6, 6\)",
         ),
-        (lambda x, y: np.ones(len(x)), r"of shape \(6,\) for 6 and 6 rows"),
+        (lambda x, y: np.ones(len(x)), r"returned float64 of shape \(6,\)"),
         (lambda x, y: np.ones((len(x), len(y))).astype(str), "returned <U"),
         (
             lambda x, y: x @ y.T * np.nan,
-            r"returned np.float64\(nan\) for two rows; it must return one finite",
+            r"it must return finite numbers of shape",
         ),
-        (lambda x, y: np.where(x @ y.T > 0, np.inf, 0), "returned np.float64\\(inf\\) for two rows"),
+        (lambda x, y: np.where(x @ y.T > 0, np.inf, 0), "it must return finite numbers"),
     ],
 )
 def test_functions_said_to_take_many_rows_have_to(function, message):
@@ -196,12 +196,6 @@ def test_errors_of_the_function_come_through():
     for vectorised in (None, True, False):
         with pytest.raises(ZeroDivisionError, match="from the function"):
             Callable(fails, vectorised=vectorised).gram(X)
-
-
-@pytest.mark.parametrize("bad", ["yes", 2, "auto"])
-def test_vectorised_is_yes_no_or_none(bad):
-    with pytest.raises(ParameterError, match=r"vectorised=.* must be True, False or None"):
-        Callable(laplace, vectorised=bad).gram(X)
 
 
 # ------------------------------------------------------------------- claims

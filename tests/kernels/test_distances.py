@@ -64,7 +64,7 @@ def test_bins_that_are_empty_in_both_count_nothing():
 def test_chi_squared_refuses_negative_numbers(kind):
     xp = pytest.importorskip(kind)
     rows, bad = xp.asarray([[0.5, 2.0], [3.0, 4.0]]), xp.asarray([[1.0, 2.0], [3.0, -0.25]])
-    message = r"takes no negative numbers, but X reaches -0\.25\. Use counts"
+    message = r"is for histograms, but X reaches -0\.25: use counts"
     with pytest.raises(DataError, match=message):
         ChiSquared().gram(bad)
     with pytest.raises(DataError, match=message):

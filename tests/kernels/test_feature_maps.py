@@ -140,8 +140,8 @@ def test_counts(d, degree, count):
 
 def test_too_many_features_are_refused_with_their_number_before_anything_is_allocated():
     message = re.escape(
-        "(x.y + 1)^15 of 10 features has C(25, 15) = 3,268,760 monomials, and max_features allows 1,000,000. "
-        "KernelPCA"
+        "(x.y + 1)^15 of 10 features has C(25, 15) = 3,268,760 monomials, and max_features is 1,000,000. "
+        "Use KernelPCA"
     )
     tracemalloc.start()
     with pytest.raises(ParameterError, match=message):
@@ -154,7 +154,7 @@ def test_too_many_features_are_refused_with_their_number_before_anything_is_allo
     assert tracemalloc.get_traced_memory()[1] < 10e6
     tracemalloc.stop()
     assert len(polynomial_map(10, degree=15, max_features=4_000_000)) == 3_268_760
-    with pytest.raises(ParameterError, match=r"C\(4, 2\) = 6 monomials, and max_features allows 5"):
+    with pytest.raises(ParameterError, match=r"C\(4, 2\) = 6 monomials, and max_features is 5"):
         polynomial_map(2, degree=2, max_features=5)
     with pytest.raises(ParameterError, match="degree=1001 must be a whole number from 1 to 1000"):
         polynomial_map(1, degree=1001)
@@ -209,12 +209,12 @@ def test_gamma_brings_any_scale_into_range(scale):
 
 def test_features_beyond_float64_are_refused():
     phi = polynomial_map(2, degree=3, gamma=1)
-    with pytest.raises(DataError, match=r"\(x.y \+ 1\)\^3 is beyond what float64 can hold.*Scale the data"):
+    with pytest.raises(DataError, match=r"\(x.y \+ 1\)\^3 exceeds what float64 can hold.*Scale the data"):
         phi([[1e150, 1.0]])
-    with pytest.raises(DataError, match=r"feature .*beyond what float32 can hold"):
+    with pytest.raises(DataError, match=r"feature .*exceeds what float32 can hold"):
         phi.evaluate(np.array([[1e20, 1.0]]), np.float32)
     # The features are within range and the kernel is not.
-    with pytest.raises(DataError, match=r"\(x.y \+ 1\)\^3 is beyond what float64"):
+    with pytest.raises(DataError, match=r"\(x.y \+ 1\)\^3 exceeds what float64"):
         phi.kernel_error([[1e80, 1.0]])
     assert np.isfinite(phi([[1e80, 1.0]])).all()
 

@@ -73,7 +73,7 @@ def test_cosine_of_a_zero_row_is_zero():
     [(Polynomial(degree=30, gamma=1.0), 1e12), (Linear(), 1e160), (Sigmoid(gamma=1.0), 1e160)],
 )
 def test_overflow_is_refused_before_any_nan(kernel, scale):
-    with pytest.raises(DataError, match=r"overflows on this data: rows reach a norm of .* Scale the data"):
+    with pytest.raises(DataError, match=r"overflows on this data: rows reach a norm of .* Scale it"):
         kernel.gram(X * scale)
 
 

@@ -222,7 +222,7 @@ def test_what_is_no_table_of_rows_is_refused():
         (X[0], None, r"X has shape \(4,\), but a kernel takes rows: shape \(n, d\)"),
         ([1.0, 2.0], None, r"X has shape \(2,\)"),
         (X, X[0], r"Y has shape \(4,\)"),
-        (X, X[:, :2], "X has 4 columns and Y has 2: a kernel takes two rows alike"),
+        (X, X[:, :2], "X has 4 columns and Y has 2: they must be the same"),
         (X[:0], None, "X has no rows"),
         (X * np.nan, None, "X has NaN or infinity"),
         (X, np.full((2, 4), np.inf), "Y has NaN or infinity"),

@@ -79,7 +79,7 @@ def test_expressions_are_read():
 
 def test_what_is_no_kernel_at_all_is_a_type_error():
     for wrong in [3, None, 1.5, ["rbf"], np.ones(2), b"rbf"]:
-        with pytest.raises(InputTypeError, match=r"neither a name .* nor an object such as"):
+        with pytest.raises(InputTypeError, match="is not a name, an expression, a function"):
             kernel_from_name(wrong)
 
 
@@ -96,7 +96,7 @@ def test_an_object_is_itself():
 def test_what_carries_its_own_parameters_takes_none_beside_them():
     for extra in [{"gamma": 1.0}, {"degree": 2}, {"coef0": 0.0}]:
         for kernel in [RBF(sigma=2.0), "rbf(sigma=2)", "rbf + linear", "3 * rbf"]:
-            with pytest.raises(ParameterError, match="carries its own parameters"):
+            with pytest.raises(ParameterError, match="has its own parameters"):
                 kernel_from_name(kernel, **extra)
 
 

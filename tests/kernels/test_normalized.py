@@ -59,9 +59,7 @@ def test_what_is_normalized_already():
 
 
 def test_a_negative_diagonal_has_no_root():
-    with pytest.raises(
-        DataError, match=r"needs k\(x, x\) >= 0, but it reaches -.*linear\(\) - 50.* is no kernel"
-    ):
+    with pytest.raises(DataError, match=r"needs k\(x, x\) >= 0, but it reaches -48"):
         (Linear() - 50.0).normalized().gram(X)
 
 

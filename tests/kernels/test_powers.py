@@ -65,7 +65,7 @@ def test_fractional_powers_of_negative_values_are_refused():
     ):
         ((k1 - 2) ** 0.5).gram(X)
     torch = pytest.importorskip("torch")
-    with pytest.raises(DataError, match=r"reaches -1.* Use a whole exponent"):
+    with pytest.raises(DataError, match=r"reaches -1.* Use a whole power"):
         ((k1 - 2) ** 0.5).gram(torch.asarray(X))
 
 

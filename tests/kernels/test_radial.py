@@ -42,7 +42,7 @@ def test_widths_whose_square_does_not_fit_are_refused():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_there_is_one_width_for_each_feature(kind):
-    with pytest.raises(ParameterError, match=r"has 2 widths but X has 5 features. Give one for each, or one"):
+    with pytest.raises(ParameterError, match=r"has 2 widths but X has 5 features: give one each"):
         kind((1.0, 2.0)).gram(X)
 
 

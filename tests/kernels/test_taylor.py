@@ -138,7 +138,7 @@ def test_parameters_outside_their_range():
     for arguments, message in [
         ({"order": -1}, "order=-1 must be a whole number from 0 to 1000"),
         ({"order": 2.5}, "order=2.5 must be"),
-        ({"gamma": [1.0, 2.0, 3.0]}, "gamma=.* must be a positive number, 2 of them"),
+        ({"gamma": [1.0, 2.0, 3.0]}, "gamma=.* must be a positive number, or 2 of them"),
         ({"gamma": 0.0}, "gamma=0.0 must be"),
         (
             {"order": 1500},

@@ -110,7 +110,7 @@ def test_none_is_said_with_its_reason(rng):
     assert str(found).startswith(
         "No relation up to degree 2 (10 monomials) in 200 distinct rows x 3 columns."
     )
-    assert "at most 0.05 would be accepted" in str(found)
+    assert "the limit is 0.05" in str(found)
 
 
 def test_huge_and_tiny_numbers_have_their_unit():

@@ -87,7 +87,7 @@ def test_attributes():
         assert (model.task_, model.n_samples_, model.n_features_in_) == ("classes", 178, 13)
         assert model.classes_.tolist() == [0, 1, 2]
         assert model.cv_results_ is model.estimator_ is None
-        assert model.reason_ == "So many were asked for: k=4."
+        assert model.reason_ == "Requested: k=4."
         assert (model.pvalues_ is None) == (score == "mutual-information")
 
 
@@ -164,7 +164,7 @@ def test_k_is_chosen_as_by_a_pipeline_with_the_filter_in_it():
         best = int(np.argmax(mean))
         assert found["best_k"] == found["k"][best]
         assert model.k_ == found["one_standard_error_k"] == found["k"][mean >= mean[best] - error[best]].min()
-        assert f"{model.k_} features validated" in model.reason_
+        assert f"{model.k_} features (mean " in model.reason_
         assert repr(model.estimator_) == repr(default)
         assert [tried.size for tried in model.selection_] == found["k"].tolist()
         assert model.selection_.chosen.mean == mean[found["k"].tolist().index(model.k_)]
@@ -250,7 +250,7 @@ def test_fdr_of_mutual_information():
     model = FeatureFilter(k="fdr", random_state=0).fit(X, y)
     assert model.support_[:3].all()
     assert model.k_ <= 6
-    assert "40 permutations of the label, pooled over alike features" in model.notes_[-1]
+    assert "40 permutations of the label, pooled over similar features" in model.notes_[-1]
     assert (model.pvalues_ > 0).all()
 
 
@@ -262,7 +262,7 @@ def test_no_discovery_is_said_where_columns_are_wanted():
     assert not model.get_support().any()
     assert model.get_feature_names_out().tolist() == []
     assert model.reason_.startswith("No feature is significant at a false discovery rate of 0.001")
-    with pytest.raises(DataError, match="There is nothing to keep: no feature was selected"):
+    with pytest.raises(DataError, match="No feature was selected"):
         make_pipeline(model, logistic()).fit(X, y)
 
 
@@ -296,7 +296,7 @@ def test_all_columns_constant(score):
         assert model.scores_.tolist() == [0, 0, 0]
         assert model.ranking_.tolist() == [1, 2, 3]
         assert model.k_ == (1 if k == 1 else 0)
-        assert "Kept" in model.summary()
+        assert "Selected" in model.summary()
 
 
 def test_scale_changes_nothing(score):
@@ -342,7 +342,9 @@ def test_two_rows(score):
         model = FeatureFilter(score, k=1).fit(X, y)
         assert np.isfinite(model.scores_).all()
         assert model.support_.tolist() == [True, False, False]
-    with pytest.raises(DataError, match="No row can be held out: each of the 2 classes has one row"):
+    with pytest.raises(
+        DataError, match="Cross-validation is not possible: each of the 2 classes has one row"
+    ):
         FeatureFilter(score).fit(X, y)
 
 
@@ -363,7 +365,7 @@ def test_a_class_of_one_row(score):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = FeatureFilter(score, random_state=0).fit(X, y)
-    assert "Classes of a single row, which nothing predicts when it is held out: 2." in model.notes_
+    assert "Classes with a single row cannot be predicted when it is held out: 2." in model.notes_
     assert np.isfinite(model.cv_results_["mean_score"]).all()
 
 
@@ -377,12 +379,12 @@ def test_parameters_that_cannot_be():
         (
             {"score_func": f_classif, "k": "fdr", "redundancy": "mrmr"},
             ParameterError,
-            "k='fdr' keeps every significant",
+            "k='fdr' selects every significant",
         ),
         (
             {"score_func": lambda X, y: np.ones(13), "k": "fdr"},
             ParameterError,
-            "k='fdr' needs p-values, and score_func=",
+            "k='fdr' needs p-values, but score_func=",
         ),
         ({"cv": 1}, ParameterError, "cv=1 must be a whole number of at least 2"),
         ({"scoring": "best"}, ParameterError, "scoring='best' cannot be used"),
@@ -390,9 +392,9 @@ def test_parameters_that_cannot_be():
         (
             {"estimator": Ridge},
             InputTypeError,
-            "is no estimator with fit. Give one, such as LogisticRegression",
+            "is not an estimator with fit. Give for instance LogisticRegression",
         ),
-        ({"estimator": "ridge"}, InputTypeError, "estimator='ridge' is no estimator with fit"),
+        ({"estimator": "ridge"}, InputTypeError, "estimator='ridge' is not an estimator with fit"),
         ({"score_func": "corelation"}, ParameterError, "Did you mean 'correlation'"),
         ({"redundancy": "mRMR"}, ParameterError, "redundancy='mRMR' is not known. Allowed: 'mrmr'"),
         ({"n_neighbors": 0}, ParameterError, "n_neighbors=0 must be a whole number of at least 1"),
@@ -445,13 +447,13 @@ def test_there_and_back():
     back = model.inverse_transform(model.transform(X))
     np.testing.assert_array_equal(back[:, model.support_], X[:, model.support_])
     assert (back[:, ~model.support_] == 0).all()
-    with pytest.raises(DataError, match="X has 4 columns, but 3 features were kept"):
+    with pytest.raises(DataError, match="X has 4 columns, but 3 features were selected"):
         model.inverse_transform(X[:, :4])
     with pytest.raises(DataError, match="expecting 13 features"):
         model.transform(X[:, :4])
     sparse = model.transform(sp.csr_matrix(X))
     np.testing.assert_array_equal(sparse.toarray(), model.transform(X))
-    with pytest.raises(InputTypeError, match="takes dense data"):
+    with pytest.raises(InputTypeError, match="does not support sparse data"):
         model.inverse_transform(sparse)
 
 
@@ -545,13 +547,13 @@ def test_ranking_choice_and_reason():
     assert lines[0] == "13 features by f with 3 classes, 178 rows"
     assert lines[1].split() == ["rank", "feature", "F", "p"]
     assert lines[2].split()[:3] == ["1", "flavanoids", "233.93"]
-    assert lines[2].endswith("████████████████████ kept")
+    assert lines[2].endswith("████████████████████ selected")
     best = [line for line in lines if line.startswith("*")]
-    assert f"Kept {model.k_}. {model.reason_}" in " ".join(text.split())
+    assert f"Selected {model.k_}. {model.reason_}" in " ".join(text.split())
     assert len(best) == 1
     assert int(best[0].split()[1]) == model.k_
-    assert "Validated: StandardScaler + LogisticRegression" in text
-    assert sum(line.endswith("kept") for line in lines) == model.k_
+    assert "Cross-validated: StandardScaler + LogisticRegression" in text
+    assert sum(line.endswith("selected") for line in lines) == model.k_
     assert str(model).startswith("FeatureFilter(")
 
 
@@ -560,9 +562,9 @@ def test_thirty_are_listed():
     X, y = rng.standard_normal((50, 100)), np.repeat([0, 1], 25)
     text = FeatureFilter("f", 40).fit(X, y).summary()
     assert sum(line.split()[:1] != [] and line.split()[0].isdecimal() for line in text.splitlines()) >= 30
-    assert "... and 70 more, 10 of them kept" in text
-    assert "... and 95 more, 35 of them kept" in FeatureFilter("f", 40).fit(X, y).summary(5)
-    assert "more" not in FeatureFilter("f", 40).fit(X, y).summary(100).split("Kept")[0]
+    assert "... and 70 more, 10 of them selected" in text
+    assert "... and 95 more, 35 of them selected" in FeatureFilter("f", 40).fit(X, y).summary(5)
+    assert "more" not in FeatureFilter("f", 40).fit(X, y).summary(100).split("Selected")[0]
     assert "... and 70 more\n" in FeatureFilter("f", 3).fit(X, y).summary()
 
 
@@ -585,10 +587,10 @@ def test_infinite_scores_have_full_bars():
     X = np.column_stack([y, [1.0, 2.0, 2.5, 4.0], np.ones(4)])
     lines = FeatureFilter("f", 1).fit(X, y).summary().splitlines()
     assert "inf" in lines[2]
-    assert lines[2].endswith("█" * 20 + " kept")
+    assert lines[2].endswith("█" * 20 + " selected")
     assert lines[4].split() == ["3", "x2", "0.000", "1"]
     lines = FeatureFilter("f", 1).fit(X[:, [0, 2]], y).summary().splitlines()
-    assert lines[2].endswith("█" * 20 + " kept")
+    assert lines[2].endswith("█" * 20 + " selected")
 
 
 def test_scores_of_any_size_are_aligned():
@@ -604,7 +606,7 @@ def test_scores_of_any_size_are_aligned():
 def test_notes_come_last():
     X, y = load_iris(return_X_y=True)
     text = FeatureFilter("f").fit(X[:101], y[:101]).summary()
-    assert text.endswith("Classes of a single row, which nothing predicts when it is held out: 2.")
+    assert text.endswith("Classes with a single row cannot be predicted when it is held out: 2.")
 
 
 def in_folds(sizes, scores):
@@ -614,18 +616,18 @@ def in_folds(sizes, scores):
 def test_reasons():
     scores, sizes = [[0.5, 0.5], [0.8, 0.9], [0.9, 0.9], [0.8, 1.0]], (1, 2, 1000, 2000)
     assert why_so_many(in_folds(sizes, scores), "accuracy") == (
-        "1,000 features validated best, with a mean accuracy of 0.9 over 2 folds, and no smaller number is "
-        "within one standard error (0) of that."
+        "1,000 features (mean accuracy 0.9 over 2 folds): the best score; no smaller number is within one "
+        "standard error (0)."
     )
     scores[3] = [0.84, 1.0]
     assert why_so_many(in_folds(sizes, scores), "R2") == (
-        "2 features validated with a mean R2 of 0.85 over 2 folds, the fewest within one standard error "
-        "(0.08) of the best, 0.92 with 2,000."
+        "2 features (mean R2 0.85 over 2 folds): the fewest within one standard error (0.08) of the best, "
+        "0.92 with 2,000."
     )
     assert why_so_many(in_folds(sizes, np.ones((4, 2))), "R2") == (
-        "1 feature validated best, with a mean R2 of 1 over 2 folds."
+        "1 feature (mean R2 1 over 2 folds): the best score."
     )
-    assert reason_for_number(np.int64(3), 10) == "So many were asked for: k=3."
+    assert reason_for_number(np.int64(3), 10) == "Requested: k=3."
     assert (
         reason_for_number(0.25, 10) == "k=0.25 is a share of 10 features: 2.5, rounded half up, at least one."
     )
@@ -700,7 +702,7 @@ def test_warnings_of_the_estimator_are_said_once():
         warnings.simplefilter("error")
         found = FeatureFilter("f", estimator=LogisticRegression(max_iter=2), cv=3).fit(*WINE)
     assert len(found.notes_) == 1
-    assert found.notes_[0].startswith("While validating: ConvergenceWarning: lbfgs failed to converge")
+    assert found.notes_[0].startswith("During cross-validation: ConvergenceWarning: lbfgs failed to converge")
     assert found.notes_[0].endswith("times)")
 
 
@@ -728,7 +730,7 @@ def test_what_cannot_be_fitted_or_scored_is_named(monkeypatch):
     ):
         FeatureFilter("f", estimator=Stubborn(), cv=3).fit(*WINE)
     monkeypatch.setattr(filters, "tried_sizes", lambda d, n: np.array([1, 2]))
-    with pytest.raises(DataError, match="in fold 1 of 3 gave nan, which cannot be compared, with 60 rows"):
+    with pytest.raises(DataError, match="in fold 1 of 3 gave nan on 60 held-out rows"):
         FeatureFilter("f", estimator=Stubborn(), cv=3).fit(*WINE)
 
 
@@ -772,7 +774,7 @@ def test_fewer_folds_than_asked_for():
     assert notes == ("3 folds instead of 5: class 'b' has 3 rows.",)
     folds, notes = choose_folds(5, labelled(np.array([0] * 10 + [1] * 9 + [2])))
     assert len(folds) == 5
-    assert notes == ("Classes of a single row, which nothing predicts when it is held out: 2.",)
+    assert notes == ("Classes with a single row cannot be predicted when it is held out: 2.",)
     folds, notes = choose_folds(5, labelled(np.array([0] * 4 + [1] * 4 + [2, 3])))
     assert notes[0] == "4 folds instead of 5: class 0 has 4 rows."
     assert notes[1].endswith("when it is held out: 2, 3.")
@@ -787,7 +789,7 @@ def test_folds_that_cannot_be():
         (True, [0, 1] * 5, ParameterError, "cv=True must be a whole number of at least 2"),
         ("five", [0, 1] * 5, ParameterError, "cv='five' cannot be used"),
         (GroupKFold(2), [0, 1] * 5, DataError, "cannot split 10 rows: The 'groups' parameter"),
-        ([], [0, 1] * 5, DataError, "holds no splits"),
+        ([], [0, 1] * 5, DataError, "has no splits"),
         ([([0, 1, 2], [99])], [0, 1] * 5, DataError, "index 99 is out of bounds"),
         (
             3,
@@ -795,7 +797,12 @@ def test_folds_that_cannot_be():
             DataError,
             "a minimum of 4 samples is needed, and there are 3. Give k as a number",
         ),
-        (3, ["a", "b", "c"], DataError, "No row can be held out: each of the 3 classes has one row"),
+        (
+            3,
+            ["a", "b", "c"],
+            DataError,
+            "Cross-validation is not possible: each of the 3 classes has one row",
+        ),
         (5, [0] * 6 + [1], DataError, r"training rows of fold \d all have the same label"),
     ]:
         with pytest.raises(error, match=message):

@@ -37,7 +37,7 @@ def test_step_says_what_happened():
     assert first.candidate_means.tolist() == pytest.approx([0.6, 0.6])
     assert repr(first) == "<Step 1: add {1}, 1 feature: 0.6 ± 0.1>"
     single = step(1, "add", (1,), (1, 2), [0.5], validated=False)
-    assert repr(single) == "<Step 1: add {1}, 2 features: 0.5, training rows: not a validated score>"
+    assert repr(single) == "<Step 1: add {1}, 2 features: 0.5, training rows, not validated>"
     assert math.isnan(single.standard_error)
     with pytest.raises(dataclasses.FrozenInstanceError, match="seconds"):
         first.seconds = 0.0
@@ -65,7 +65,7 @@ def test_table():
         "",
         "* 3 features (red, green, grey): it won.",
         "18 models in 1.75 s.",
-        "The best of many scores is optimistic; nested=True measures by how much.",
+        "The best of many scores is optimistic; nested=True measures the optimism.",
     ]
     assert record()._repr_html_().startswith("<pre>A search")
 
@@ -73,7 +73,7 @@ def test_table():
 def test_training_rows_are_no_validation():
     single = (step(0, "start", (), (0, 1), [0.5], validated=False),)
     text = str(record(tried=single, choice=Choice(0, "it won")))
-    assert "Scores are those of the training rows: not a validated score." in text
+    assert "Scores are on training rows, not validated." in text
     assert "s.e." not in text
     assert "nested=True" not in text
     assert "  red, green" in text
@@ -86,9 +86,9 @@ def test_nested_prints_the_difference():
         )
         steps = tuple(dataclasses.replace(s, validated=validated) for s in record().steps)
         text = " ".join(str(record(tried=steps, nested=nested)).split())
-        inner = "score that chose" if validated else "score on training rows"
+        inner = "selection score" if validated else "training score"
         assert (
-            f"Nested: 0.75 ± 0.05 for the whole selection, on rows held out of it. The {inner}, 0.85, is "
+            f"Nested cross-validation of the whole selection: 0.75 ± 0.05. The {inner}, 0.85, is "
             "optimistic by 0.1."
         ) in text
 

@@ -109,22 +109,22 @@ def test_one_width_for_every_column_stays():
 
 def test_what_is_wrong_is_said():
     for given, kind, match in [
-        ([], InputTypeError, r"candidates=\[\] is no list of kernels. Give several to compare"),
-        ("rbf", InputTypeError, "candidates='rbf' is no list of kernels"),
-        (RBF(), InputTypeError, r"candidates=rbf\(\) is no list"),
-        (3, InputTypeError, "candidates=3 is no list"),
+        ([], InputTypeError, r"candidates=\[\] is not a list of kernels. Give for instance"),
+        ("rbf", InputTypeError, "candidates='rbf' is not a list of kernels"),
+        (RBF(), InputTypeError, r"candidates=rbf\(\) is not a list"),
+        (3, InputTypeError, "candidates=3 is not a list"),
         (["rbff"], ParameterError, "Did you mean 'rbf'"),
-        ([None], InputTypeError, "kernel=None is neither a name"),
-        (["precomputed"], ParameterError, "has no other rows to be judged on, and no columns to permute"),
+        ([None], InputTypeError, "kernel=None is not a name"),
+        (["precomputed"], ParameterError, "has no held-out rows and no columns"),
         (
             [KernelPCA(kernel="precomputed")],
             ParameterError,
-            "A precomputed kernel matrix belongs to the rows",
+            "A precomputed kernel matrix cannot be compared",
         ),
         (
             [KernelPCA(0.9)],
             ParameterError,
-            "The n_components of .*=0.9 must be a whole number of at least 1. None has it chosen",
+            "The n_components of .*=0.9 must be a whole number of at least 1. None chooses it",
         ),
         ([KernelPCA("parallel")], ParameterError, "The n_components of .*='parallel' must be a whole number"),
         ([KernelPCA(0)], ParameterError, "The n_components of .*=0 must be a whole number of at least 1"),

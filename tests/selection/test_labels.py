@@ -67,7 +67,7 @@ def test_labels_that_cannot_be_used():
         (["a", None, "b", "a", "b", "a"], r"Input y contains NaN: label 1 is None"),
         ([1] * 6, r"All 6 labels are the same 1 class: "),
         (["a"] * 6, r"All 6 labels are the same 1 class"),
-        ([0.5] * 6, r"All 6 labels are 0.5. There is nothing to predict"),
+        ([0.5] * 6, r"All 6 labels are 0.5. Give labels that vary"),
         ([1j, 2j, 3j, 4j, 5j, 6j], r"Complex data not supported"),
     ]:
         with pytest.raises(DataError, match=match):
@@ -75,7 +75,7 @@ def test_labels_that_cannot_be_used():
 
 
 def test_text_is_no_number_and_fractions_are_no_classes():
-    with pytest.raises(DataError, match=r"Unknown label type: y holds text such as 'a'"):
+    with pytest.raises(DataError, match=r"Unknown label type: y contains text such as 'a'"):
         as_target(["a", "b"], 2, discrete=False)
     with pytest.raises(DataError, match=r"Unknown label type: continuous"):
         as_target([0.5, 1.5], 2, discrete=True)
@@ -88,5 +88,5 @@ def test_sparse_rows_are_kept_by_columns():
 
 
 def test_unknown_kinds_are_refused():
-    with pytest.raises(ParameterError, match=r"kind of label 'x' is not known"):
+    with pytest.raises(ParameterError, match=r"discrete='x' is not known"):
         as_target(TWO, 6, discrete="x")

@@ -160,18 +160,18 @@ def test_values_above_the_entropy_come_with_a_note():
     found = mutual_information(x[:, None], y, n_neighbors=1, random_state=0)
     assert found.label_entropy == pytest.approx(math.log(2))
     above = found.values[0] > math.log(2)
-    assert above == any(note.startswith("Above the entropy") for note in found.notes)
+    assert above == any(note.startswith("Estimates above the entropy") for note in found.notes)
     X, y = load_iris(return_X_y=True)
     # Petal length and width nearly decide the class, and estimates vary.
     tight = mutual_information(X[:100] + 100.0 * y[:100, None], y[:100], random_state=0)
-    assert (tight.values > tight.label_entropy + 1e-12).any() == any("Above" in n for n in tight.notes)
+    assert (tight.values > tight.label_entropy + 1e-12).any() == any("above" in n for n in tight.notes)
 
 
 def test_above_the_entropy_for_certain():
     # Two rows apart from a third class: psi(6) + psi(1) - psi(2) - psi(2) = 0.86 + ... exceeds ln 3.
     found = mutual_information([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]], [0, 0, 1, 1, 2, 2], random_state=0)
     assert found.values[0] > math.log(3)
-    assert found.notes[-1].startswith("Above the entropy, that of the label (1.099 nats at most)")
+    assert found.notes[-1].startswith("Estimates above the entropy, that of the label (at most 1.099 nats)")
     assert "x0" in found.notes[-1]
 
 
@@ -179,15 +179,15 @@ def test_a_discrete_feature_above_its_own_entropy_is_noted():
     X = np.repeat([0.0, 1.0, 2.0], 2)[:, None]
     y = np.array([0.0, 0.1, 5.0, 5.1, 9.0, 9.1])
     found = mutual_information(X, y, discrete=True, discrete_target=False, random_state=0)
-    assert found.notes[0].startswith("Above the entropy, their own entropy (1.099 nats at most)")
+    assert found.notes[0].startswith("Estimates above the entropy, their own entropy (at most 1.099 nats)")
 
 
 def test_small_classes_are_noted():
     X = np.random.default_rng(0).standard_normal((13, 1))
     labels = ["a"] * 7 + ["b"] * 3 + ["c", "c", "d"]
     notes = mutual_information(X, labels, random_state=0).notes
-    assert "Classes of one row have no neighbours and were left out: 'd'." in notes
-    assert "Classes of 3 rows or fewer have fewer than n_neighbors=3; all were taken: 'b', 'c'." in notes
+    assert "Classes with a single row were left out: 'd'." in notes
+    assert "Classes with at most 3 rows use fewer than n_neighbors=3 neighbours: 'b', 'c'." in notes
 
 
 def test_the_bias_of_discrete_features_is_noted():
@@ -237,10 +237,10 @@ def test_parameters_out_of_range_are_refused():
         ({"n_neighbors": 0}, r"n_neighbors=0 must be a whole number of at least 1"),
         ({"n_neighbors": True}, r"n_neighbors=True must be a whole number"),
         ({"permutations": -1}, r"permutations=-1 must be a whole number of at least 0"),
-        ({"discrete": "some"}, r"discrete='some' does not say which of 4 features"),
-        ({"discrete": [7]}, r"discrete=\[7\] does not say"),
-        ({"discrete": [True]}, r"discrete=\[True\] does not say"),
-        ({"discrete": ["petal"]}, r"does not say which of 4 features are discrete"),
+        ({"discrete": "some"}, r"discrete='some' does not fit 4 features"),
+        ({"discrete": [7]}, r"discrete=\[7\] does not fit"),
+        ({"discrete": [True]}, r"discrete=\[True\] does not fit"),
+        ({"discrete": ["petal"]}, r"does not fit 4 features"),
         ({"discrete_target": "maybe"}, r"'maybe' is not known. Give True, False"),
         ({"random_state": "x"}, r"'x' cannot be used to seed a numpy.random.RandomState instance"),
         ({"discrete_target": False, "n_neighbors": 150}, r"n_neighbors=150 but there are 150 rows"),
@@ -251,7 +251,7 @@ def test_parameters_out_of_range_are_refused():
 
 
 def test_labels_that_never_repeat_are_refused():
-    with pytest.raises(DataError, match=r"Each of the 5 rows has a label of its own"):
+    with pytest.raises(DataError, match=r"All 5 labels are different"):
         mutual_information(np.eye(5) / 3, list("abcde"), discrete=False)
 
 
@@ -261,4 +261,4 @@ def test_more_neighbors_than_a_class_has_rows_takes_them_all():
         mutual_information(X, y, discrete=False, n_neighbors=k, random_state=0) for k in (500, 49)
     )
     assert np.array_equal(many, all_others)
-    assert "Classes of 500 rows or fewer" in many.notes[0]
+    assert "Classes with at most 500 rows" in many.notes[0]

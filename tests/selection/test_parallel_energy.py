@@ -94,5 +94,5 @@ def test_scale_is_nothing():
 
 
 def test_a_model_that_does_not_centre_is_refused():
-    with pytest.raises(ParameterError, match="features that are not centred"):
+    with pytest.raises(ParameterError, match="needs center=True"):
         parallel_energy(KernelPCA(kernel=Linear(), center=False), planted(), SEEDS)

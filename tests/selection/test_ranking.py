@@ -129,7 +129,7 @@ def test_a_score_that_is_no_number_ranks_last():
     assert found.order[-1] == 0
     assert found.scores.values[0] == -np.inf
     assert found.scores.p_values.tolist() == [1.0] + [0.1] * 12
-    assert found.scores.notes == ("score=lost gave no number for 1 features: they rank last.",)
+    assert found.scores.notes == ("score=lost gave NaN for 1 features, which rank last.",)
 
 
 def test_functions_that_return_something_else():

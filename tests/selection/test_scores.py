@@ -234,7 +234,7 @@ def test_chi2_refuses_what_it_cannot_read():
         chi2_score(np.array([[1.0, 1.0], [0.0, -2.0]]), np.array([0, 1]), names=["a", "b"])
     with pytest.raises(DataError, match="column 'x0' has the negative value"):
         chi2_score(np.array([[-1.0], [0.0]]), np.array([0, 1]))
-    with pytest.raises(ParameterError, match=r"but the label is a number\. Take score='f'"):
+    with pytest.raises(ParameterError, match=r"but the label is a number\. Use score='f'"):
         chi2_score(*IRIS, discrete=False)
 
 

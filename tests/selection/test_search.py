@@ -183,10 +183,10 @@ def test_groups_that_exceed_the_limit_are_not_tried():
     assert steps[1].candidates == ((5,),)
     steps = list(forward(Told(len), space, limit=2))
     assert [s.subset for s in steps] == [(3, 4)]
-    assert choose(steps, "size", 2).why == "as many as were asked for"
+    assert choose(steps, "size", 2).why == "as many as were requested"
     steps = list(forward(Told(lambda s: -len(s)), space, limit=2))
     assert [s.subset for s in steps] == [(5,)]
-    assert choose(steps, "size", 2).why == "the most that groups give of the 2 that were asked for"
+    assert choose(steps, "size", 2).why == "the most that the groups allow of the 2 that were requested"
 
 
 def test_backward_leaves_a_group_that_is_small_enough():
@@ -297,9 +297,9 @@ def test_best_takes_the_fewest_of_tied():
     steps = [step(3, 0.9, 0.7), step(1, 0.5, 0.5), step(2, 0.8, 0.8), step(2, 0.8, 0.8, start=1)]
     found = choose(steps, "best")
     assert found.place == 2
-    assert found.why == "the best mean of all on the way; 2 others score the same"
-    assert choose(steps[:3], "best").why == "the best mean of all on the way; another one scores the same"
-    assert choose(steps[1:2], "best").why == "the best mean of all on the way"
+    assert found.why == "the best mean of all steps; 2 other subsets tie"
+    assert choose(steps[:3], "best").why == "the best mean of all steps; another subset ties"
+    assert choose(steps[1:2], "best").why == "the best mean of all steps"
 
 
 def test_one_standard_error_is_that_of_the_best():
@@ -351,7 +351,7 @@ def test_share_is_not_lost_to_rounding():
 
 def test_numbers_refused():
     for wanted, said in [
-        ("auto", "'auto' is scikit-learn's: half of the features is 0.5"),
+        ("auto", "'auto' is not supported: 0.5 selects half of the features"),
         (
             0,
             "=0 must be a whole number from 1 to 10. Give 'best', 'one-se', a number of features from",
@@ -383,7 +383,7 @@ def test_patience():
         with pytest.raises(ParameterError, match=f"patience={bad!r} must be a whole number of at least 1"):
             search(patience=bad)
     with pytest.raises(
-        ParameterError, match="patience=2 is for 'best' and 'one-se', but n_features_to_select=3 has"
+        ParameterError, match="patience=2 applies to 'best' and 'one-se' only, but n_features_to_select=3"
     ):
         search(3, patience=2)
 

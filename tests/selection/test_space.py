@@ -61,10 +61,10 @@ def test_groups_refused():
     for groups, said in [
         (
             [[0, 1], [2, 1]],
-            r"'height' \(number 1\) is in groups\[0\] and again in groups\[1\]. A feature moves with",
+            r"'height' \(number 1\) is in groups\[0\] and groups\[1\]. Groups must not overlap",
         ),
-        ([["age"], [0]], r"'age' \(number 0\) is in groups\[0\] and again in groups\[1\]"),
-        ([[0, "age"]], r"'age' \(number 0\) is in groups\[0\] and again in groups\[0\]"),
+        ([["age"], [0]], r"'age' \(number 0\) is in groups\[0\] and groups\[1\]"),
+        ([[0, "age"]], r"'age' \(number 0\) is in groups\[0\] and groups\[0\]"),
         ([[0], []], r"groups\[1\] is empty. Leave it out"),
         (
             [["heigth"]],
@@ -89,14 +89,14 @@ def test_fixed_refused():
         ([True, False], "fixed is a mask of 2 booleans, but there are 5 features"),
         ([True, 0], "A feature in fixed=True must be"),
         ("age", "fixed names 'a', but the features are 'age'"),
-        (range(5), r"fixed=range\(0, 5\) holds all 5 features, with their groups. Leave one to choose"),
+        (range(5), r"fixed=range\(0, 5\) includes all 5 features, with their groups. Leave one free"),
     ]:
         with pytest.raises(ParameterError, match=said):
             plain(fixed=fixed)
 
 
 def test_all_fixed_by_way_of_groups():
-    with pytest.raises(ParameterError, match="holds all 5 features, with their groups"):
+    with pytest.raises(ParameterError, match="includes all 5 features, with their groups"):
         plain([[0, 1, 2, 3, 4]], fixed=[2])
 
 

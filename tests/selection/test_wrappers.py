@@ -62,8 +62,8 @@ def test_iris_with_four_neighbours_as_published():
     steps = [(step.subset, round(step.mean, 4)) for step in found.history_]
     assert steps[:3] == [((3,), 0.96), ((2, 3), 0.9733), ((1, 2, 3), 0.9733)]
     assert found.get_support(indices=True).tolist() == [2, 3]
-    assert "training rows: not a validated score" in str(found.summary())
-    assert "training rows: not a validated score" in repr(found.history_[0])
+    assert "training rows, not validated" in str(found.summary())
+    assert "training rows, not validated" in repr(found.history_[0])
     assert not any(step.validated for step in found.history_)
 
 
@@ -189,7 +189,7 @@ def test_sizes_count_features():
     only = [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11, 12]]
     found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=9, groups=only, cv=2).fit(X, y)
     assert found.n_features_to_select_ in (6, 7)
-    assert "the most that groups give of the 9 that were asked for" in str(found.summary())
+    assert "the most that the groups allow of the 9 that were requested" in str(found.summary())
 
 
 def test_groups_by_the_names_of_a_frame():
@@ -292,7 +292,7 @@ def test_nested_of_training_scores():
     found.fit(X, y)
     assert found.score_ > 0.99
     assert found.optimism_ > 0.02
-    assert "The score on training rows" in str(found.summary()).replace("\n", " ")
+    assert "The training score" in str(found.summary()).replace("\n", " ")
 
 
 # ----------------------------------------------------------- interrupt and resume
@@ -344,7 +344,7 @@ def test_an_interrupted_search_selects_the_best_so_far(stoppable):
     assert selector.score_ == best.mean
     assert selector.get_support(indices=True).tolist() == list(best.subset)
     assert selector.transform(X).shape == (178, best.size)
-    assert "stopped by hand; so far the best mean" in str(selector.summary())
+    assert "interrupted; so far the best mean" in str(selector.summary())
 
 
 def test_interrupted_before_the_first_step(stoppable):
@@ -390,7 +390,7 @@ def test_verbose_and_the_log(caplog, capsys):
         SequentialFeatureSelector(GaussianNB(), nested=True).fit(X, y)
     messages = [record.getMessage() for record in caplog.records]
     assert messages[3] == "4 of 4 features, 0.9533"
-    assert "nested: part 5 of 5" in messages
+    assert "outer fold 5 of 5" in messages
     assert capsys.readouterr().err == ""
     SequentialFeatureSelector(GaussianNB(), verbose=True).fit(X, y)
     assert capsys.readouterr().err.splitlines()[-1] == "4 of 4 features, 0.9533"
@@ -418,18 +418,18 @@ def test_summary_is_the_history():
 
 def test_parameters_refused():
     for asked, error, said in [
-        ({"estimator": GaussianNB}, InputTypeError, "is no estimator with fit"),
+        ({"estimator": GaussianNB}, InputTypeError, "is not an estimator with fit"),
         ({"scoring": "acuracy"}, ParameterError, "scoring='acuracy' cannot be used"),
         ({"direction": "up"}, ParameterError, "direction='up' is not known. Allowed: 'forward', 'backward'"),
         ({"direction": "Forward"}, ParameterError, "Did you mean 'forward'"),
         ({"n_jobs": 0}, ValueError, "n_jobs == 0 in Parallel has no meaning"),
         ({"cv": 1}, ParameterError, "cv=1 must be a whole number of at least 2"),
         ({"cv": 51}, DataError, "The class 0 has 50 rows, fewer than the 51 folds"),
-        ({"cv": GroupKFold(3)}, DataError, "where rows belong together, the splits"),
+        ({"cv": GroupKFold(3)}, DataError, "For grouped rows give the splits"),
         (
             {"cv": [(range(100), range(100, 150))], "nested": True},
             ParameterError,
-            "nested=True splits parts of the",
+            "nested=True splits the training",
         ),
         ({"cv": ShuffleSplit(1), "n_features_to_select": "one-se"}, ParameterError, "there is a single fold"),
         (
@@ -442,12 +442,16 @@ def test_parameters_refused():
             ParameterError,
             "n_features_to_select=5 must be a whole number from 1 to 4",
         ),
-        ({"n_features_to_select": 2, "patience": 1}, ParameterError, "patience=1 is for 'best' and 'one-se'"),
+        (
+            {"n_features_to_select": 2, "patience": 1},
+            ParameterError,
+            "patience=1 applies to 'best' and 'one-se'",
+        ),
         ({"patience": 0}, ParameterError, "patience=0 must be a whole number"),
         (
             {"groups": [[0, 1], [1, 2]]},
             ParameterError,
-            "The feature 'x1' (number 1) is in groups[0] and again in groups[1]",
+            "The feature 'x1' (number 1) is in groups[0] and groups[1]",
         ),
         (
             {"groups": [["petal"]]},
@@ -455,7 +459,7 @@ def test_parameters_refused():
             "groups names 'petal', but the features are 'x0', 'x1', 'x2', 'x3'",
         ),
         ({"fixed": [4]}, ParameterError, "A feature in fixed=4 must be a whole number from 0 to 3"),
-        ({"fixed": [0, 1, 2, 3]}, ParameterError, "holds all 4 features"),
+        ({"fixed": [0, 1, 2, 3]}, ParameterError, "includes all 4 features"),
     ]:
         with pytest.raises(error, match=re.escape(said)):
             SequentialFeatureSelector(**{"estimator": GaussianNB()} | asked).fit(*IRIS)
@@ -463,9 +467,7 @@ def test_parameters_refused():
 
 def test_nested_refuses_early_what_parts_cannot_be_split_into(stoppable):
     X, y = IRIS[0][:56], IRIS[1][:56]
-    with pytest.raises(
-        DataError, match=r"nested=True, selection without part 1 of 4: The class 1 has 4 rows|part 1 of 5"
-    ):
+    with pytest.raises(DataError, match=r"nested=True, outer fold 1 of [45]: The class 1 has 4 rows"):
         SequentialFeatureSelector(Stoppable(), cv=5, nested=True).fit(X, y)
     assert Stoppable.fits == 0
 
@@ -488,15 +490,13 @@ def test_data_refused():
         match=r"Scoring KNeighborsClassifier on {'x0'} in fold 1 of 5 failed\. ValueError: .*n_neighbors",
     ):
         SequentialFeatureSelector(KNeighborsClassifier(130)).fit(X, y)
-    with pytest.raises(DataError, match="y holds text such as 'a', not numbers"):
+    with pytest.raises(DataError, match="y contains text such as 'a', not numbers"):
         SequentialFeatureSelector(Ridge()).fit(X, np.array(["a", "b", "c"])[y])
 
 
 @pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")
 def test_scores_of_single_rows_that_are_not_defined():
-    with pytest.raises(
-        DataError, match=r"Scoring Ridge on {'x0'} in fold 1 of 150 gave nan.*more rows in each part"
-    ):
+    with pytest.raises(DataError, match=r"Scoring Ridge on {'x0'} in fold 1 of 150 gave nan.*larger folds"):
         SequentialFeatureSelector(Ridge(), cv=150).fit(*IRIS)
 
 
@@ -674,8 +674,8 @@ def test_nested_scores_are_those_of_the_loop_written_out(caplog):
         assert found.nested_scores_[k] == model.score(X[test][:, chosen], y[test])
     assert found.optimism_ == pytest.approx(found.score_ - found.nested_scores_.mean())
     assert found.nested_score_ == found.nested_scores_.mean()
-    said = [r.getMessage() for r in caplog.records if "nested" in r.getMessage()]
-    assert said == [f"nested: part {k} of 3" for k in (1, 2, 3)]
+    said = [r.getMessage() for r in caplog.records if "outer" in r.getMessage()]
+    assert said == [f"outer fold {k} of 3" for k in (1, 2, 3)]
 
 
 def test_a_failing_fit_says_in_which_part():
@@ -686,9 +686,7 @@ def test_a_failing_fit_says_in_which_part():
                 raise ValueError("few rows")
             return super().fit(X, y)
 
-    with pytest.raises(
-        DataError, match=r"nested=True, selection without part 1 of 3: Fitting Particular on .*few rows"
-    ):
+    with pytest.raises(DataError, match=r"nested=True, outer fold 1 of 3: Fitting Particular on .*few rows"):
         SequentialFeatureSelector(Particular(), cv=3, nested=True).fit(NOISE, ANSWER)
 
 

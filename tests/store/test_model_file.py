@@ -152,28 +152,18 @@ def test_what_cannot_be_kept_is_refused_before_writing(tmp_path):
     for header, arrays, error, message in [
         ({"a": {1, 2}}, {}, InputTypeError, r"header\['a'\] is set, which a model file cannot"),
         ({"a": [0, b"x"]}, {}, InputTypeError, r"header\['a'\]\[1\] is bytes"),
-        ({"a": np.zeros(2)}, {}, InputTypeError, "is ndarray.*arrays go into arrays"),
+        ({"a": np.zeros(2)}, {}, InputTypeError, "is ndarray, which a model file"),
         ({"a": 1j}, {}, InputTypeError, "is complex"),
         ({3: 1}, {}, ParameterError, "header has the key 3. Use strings"),
         ({"a": {"$int": 1}}, {}, ParameterError, r"header\['a'\] has the key '\$int'"),
-        ([], {}, InputTypeError, "header is list. Pass a dictionary"),
-        ({}, {"a": [1.0]}, InputTypeError, "a is list. Pass a NumPy array"),
-        ({}, {"a": np.zeros(2, complex)}, InputTypeError, "a has dtype complex128. A model file"),
-        ({}, {"a": np.array(["x"])}, InputTypeError, "a has dtype <U1.*text belongs into the head"),
+        ({}, {"a": np.zeros(2, complex)}, InputTypeError, "a has dtype complex128, which"),
+        ({}, {"a": np.array(["x"])}, InputTypeError, "a has dtype <U1"),
         ({}, {"a": np.array([None])}, InputTypeError, "a has dtype object"),
         ({}, {"a": np.zeros(2, "f,f")}, InputTypeError, "a has dtype"),
-        ({}, {"": np.zeros(2)}, ParameterError, "'' is not a name for an array"),
-        ({}, {"a b": np.zeros(2)}, ParameterError, "'a b' is not a name for an array"),
-        ({}, {"__metadata__": np.zeros(2)}, ParameterError, "'__metadata__' is not a name"),
     ]:
         with pytest.raises(error, match=message):
             write_model(tmp_path / "m", "k", header, arrays)
         assert list(tmp_path.iterdir()) == []
-
-
-def test_kind_is_needed(tmp_path):
-    with pytest.raises(ParameterError, match="kind='' names no model"):
-        write_model(tmp_path / "m", "", {}, {})
 
 
 def test_missing_file(tmp_path):

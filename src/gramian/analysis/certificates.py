@@ -1,4 +1,4 @@
-"""What residuals, traces, norms and a fresh random probe prove about computed eigenpairs."""
+"""Certificates: error bounds of eigenpairs from residuals, traces, norms and a fresh random probe."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def certify(
     unit: str,
     factor: float = 1.0,
 ) -> Certificate:
-    """State what is guaranteed about the leading eigenpairs of an operator.
+    """Bound the errors of the leading eigenpairs of an operator.
 
     Parameters
     ----------

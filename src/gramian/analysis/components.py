@@ -114,15 +114,8 @@ class Summary:
 
     def rows(self) -> list[tuple[str, float, float, float]]:
         """Return one tuple a component."""
-        return list(
-            zip(
-                self.names,
-                self.standard_deviation.tolist(),
-                self.explained_variance_ratio.tolist(),
-                self.cumulative.tolist(),
-                strict=True,
-            )
-        )
+        columns = (self.standard_deviation, self.explained_variance_ratio, self.cumulative)
+        return list(zip(self.names, *(column.tolist() for column in columns), strict=True))
 
     def __str__(self) -> str:
         lines = [f"{'':6} {'standard deviation':>20} {'explained variance ratio':>26} {'cumulative':>11}"]

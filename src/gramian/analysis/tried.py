@@ -1,4 +1,4 @@
-"""What was tried, what it scored in every fold, and which was chosen: one record for every selection."""
+"""Candidates, their scores in every fold, and the choice: one record for every selection."""
 
 from __future__ import annotations
 

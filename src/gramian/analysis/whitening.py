@@ -76,7 +76,7 @@ def multiplied(scores: Any, deviations: FloatArray) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """What scores are divided by.
+    """Variances and deviations that scores are divided by.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Settled:
     deviations : ndarray of shape (k,)
         Their square roots, also where a variance is too small to be written down.
     rest : float
-        The same for everything beside the k directions.
+        The same for all directions orthogonal to the k.
     correction : ndarray of shape (k, k) or None
         What whitened scores are multiplied by to be white to rounding.
     """
@@ -376,7 +376,7 @@ class Whitening:
     deviations : ndarray of shape (k,)
         What scores are divided by; 0 leaves a direction out.
     rest : float
-        What everything beside the directions is divided by; 0 leaves it out.
+        Divisor of the part orthogonal to the directions; 0 leaves it out.
     correction : ndarray of shape (k, k) or None
         Inverse square root of the covariance that the divided scores were measured to have.
     turned : bool
@@ -456,8 +456,8 @@ class Whitening:
             if not bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(Z)))):
                 rows.require_finite()
                 raise DataError(
-                    f"A row lies so far from the fitted rows that its whitened values exceed what "
-                    f"{rows.dtype} can hold. Leave out such rows, or fit with a larger regularization."
+                    f"Whitened values of a row far from the fitted rows exceed what {rows.dtype} can hold. "
+                    "Leave out such rows, or fit with a larger regularization."
                 )
             return Z
 

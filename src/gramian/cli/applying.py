@@ -165,7 +165,7 @@ def _shown(percentiles: dict[str, float], form: str) -> str:
 
 
 class _Place:
-    """Where rows that were mapped back go: a folder of pictures, or a table; bad places are refused."""
+    """The output of rows mapped back: a folder of pictures, or a table."""
 
     def __init__(self, fitted: Any, out: str, as_json: bool, *inputs: str) -> None:
         from gramian.report import picture_folder, reconstruction

@@ -24,24 +24,24 @@ class Judging:
     )
     candidates: list[str] | None = option(
         "KERNEL",
-        "A kernel to try, such as 'rbf(sigma=2)'; may be given many times. [a list that fits]",
+        "A kernel to compare, such as 'rbf(sigma=2)'; may be repeated. [a default list]",
         None,
         "--candidate",
     )
     n_components: str | None = option(
         "K,K,..",
-        "preimage and score: numbers of components to try, such as 2,5,10; alignment takes one. "
-        "[a list that fits]",
+        "preimage and score: numbers of components to compare, such as 2,5,10; one for alignment. "
+        "[a default list]",
         None,
         "--components",
     )
-    cv: int = option("FOLDS", "preimage and score: number of folds, each held out once. [5]", 5)
+    cv: int = option("FOLDS", "preimage and score: number of cross-validation folds. [5]", 5)
     estimator: str | None = option(
         "NAME",
-        "score: what validates, as in select: logistic, lda, knn or tree for classes; ridge, knn or "
-        "tree for numbers. [logistic or ridge, by the label]",
+        "score: estimator, as in select: logistic, lda, knn or tree for classes; ridge, knn or tree for "
+        "numbers. [logistic or ridge, by the label]",
     )
-    scoring: str | None = option("NAME", "score: a score of scikit-learn. [accuracy; r2]")
+    scoring: str | None = option("NAME", "score: name of a scikit-learn score. [accuracy; r2]")
     random_state: Seed = 0
 
 
@@ -49,7 +49,7 @@ class Judging:
 def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonFlag = False) -> None:
     """Choose a kernel and its width.
 
-    Prints every candidate with its score and standard error.
+    Prints all kernels of the comparison with their standard errors.
     """
     from gramian.report.facts import data_facts
     from gramian.selection.choose_kernel import choose_kernel as choose
@@ -59,7 +59,7 @@ def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonF
         given["n_components"] = read_counts("--components", judging.n_components)
     if not reading.labelled and (judging.criterion in READ_LABELS or judging.estimator is not None):
         raise ParameterError(
-            "--criterion alignment and score, and --estimator, read labels. Name their column with --label, "
+            "--criterion alignment and score, and --estimator, need labels. Name their column with --label, "
             "or their file with --labels-from."
         )
     table = read_table(data, reading)

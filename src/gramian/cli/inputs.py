@@ -1,4 +1,4 @@
-"""What a command reads: data and models, with their remarks on standard error."""
+"""Inputs of commands: data and models, with their notes on standard error."""
 
 import math
 import os
@@ -24,7 +24,7 @@ def read_table(
     in_place: bool = False,
     engine: Engine = HERE,
 ) -> Any:
-    """Read the data that the options ask for, and say what the reader decided by itself.
+    """Read the data that the options choose, and print the notes of the reader.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def read_table(
     in_place : bool
         Whether also a small table stays in its file, if its kind can.
     engine : Engine
-        Who computes with it: for Dask it is a table in chunks, of which nothing is read.
+        Where to compute; for Dask the table stays in chunks and nothing is read.
 
     Returns
     -------
@@ -67,10 +67,9 @@ def read_table(
     if limit is None and engine.engine is None and not table.in_memory:
         size = math.prod(table.values.shape) * table.values.dtype.itemsize
         raise MemoryLimitError(
-            f"{data} has {amount(size)}, and this command needs all of it in memory, of which "
-            f"{amount(working / 4)} may be used. Take part of it with --rows or --columns, or raise "
-            "GRAMIAN_MEMORY_LIMIT; fit, plan, transform, reconstruct and whiten read large files piece "
-            "by piece."
+            f"This command needs all {amount(size)} of {data} in memory, and {amount(working / 4)} may be "
+            "used. Choose --rows or --columns, or raise GRAMIAN_MEMORY_LIMIT; fit, plan, transform, "
+            "reconstruct and whiten read large files in blocks."
         )
     if data != "-":
         # With the ::KEY that the reader leaves out.

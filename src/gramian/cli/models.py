@@ -1,4 +1,4 @@
-"""From options to an estimator; an option that does not apply is refused, not ignored."""
+"""From options to an estimator; an option that does not apply is an error."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where results go, checked before any work, and how they are printed."""
+"""Outputs of commands: checked before any work, written and printed."""
 
 import codecs
 import json
@@ -83,7 +83,7 @@ def check_place(folder: Path) -> None:
 
 
 def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
-    """Return where a table goes and of which kind it is.
+    """Return where a table is written, and its format.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _identity(name: str) -> tuple[int, int] | None:
 
 
 def answer(as_json: bool, facts: Any, text: object, file: TextIO | None = None) -> None:
-    """Print what was found: facts as JSON, or text, which may go elsewhere than to standard output."""
+    """Print a result: facts as JSON, or text, which may go to another stream."""
     if as_json:
         print_json(facts)
     else:

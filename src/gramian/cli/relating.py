@@ -1,11 +1,11 @@
-"""The command that finds laws: ``relations``."""
+"""The command ``relations``."""
 
 from gramian.cli.inputs import read_table
 from gramian.cli.options import Data, JsonFlag, Reading, option
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 
-# What JSON tells of a relation, beside the columns, under the names that it has in Python.
+# Attributes of a relation in JSON, in addition to the columns.
 TOLD = (
     *("equation", "terms", "powers", "coefficients", "errors", "residual", "held_out", "noise_level"),
     *("limit", "origin", "unit"),
@@ -17,13 +17,14 @@ def relations(
     reading: Reading,
     degree: int = option("NUMBER", "Largest degree of the equations. [2]", 2),
     tol: float | None = option(
-        "NUMBER", "Largest residual accepted, over the standard deviation of each column. [by the data]"
+        "NUMBER",
+        "Largest accepted residual, relative to the standard deviation of each column. [by the data]",
     ),
     as_json: JsonFlag = False,
 ) -> None:
-    """Find equations that all rows obey.
+    """Find polynomial equations that all rows satisfy.
 
-    Polynomials of the columns, such as x^2 + y^2 - 1 = 0, in the columns' own units, with their residuals.
+    For instance x^2 + y^2 - 1 = 0, in the units of the columns, with residuals.
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.laws.relations import relations as find

@@ -61,8 +61,8 @@ def report(
     command = () if options is None else (*fit, *as_arguments(reading, options), "-o", model)
     given = read_arguments(data, reading) if data is not None and same and data != "-" else None
     with progress("writing"):
-        told = Fitted(fitted, table, command=command, reading=given)
-        write_report(out, told, stored_model(model_path(model)).versions)
+        shown = Fitted(fitted, table, command=command, reading=given)
+        write_report(out, shown, stored_model(model_path(model)).versions)
     answer(as_json, {"files": [out]}, f"Written: {out}")
 
 
@@ -92,9 +92,9 @@ def _options(model: Any) -> Model | None:
     texts = {name: str(given[name]) for name in ("components", "gamma", "memory_limit") if name in given}
     texts |= {} if kernel is None else {"kernel": kernel if isinstance(kernel, str) else repr(kernel)}
     try:
-        told = Model(**given | texts)
-        made = estimator(told).get_params(deep=False)
+        options = Model(**given | texts)
+        made = estimator(options).get_params(deep=False)
     except (GramianError, TypeError):  # a parameter that only Python has
         return None
     free = {"kernel", "memory_limit"} | ({"random_state"} if all_given["random_state"] is None else set())
-    return told if all(repr(made[name]) == repr(all_given[name]) for name in made.keys() - free) else None
+    return options if all(repr(made[name]) == repr(all_given[name]) for name in made.keys() - free) else None

@@ -22,7 +22,7 @@ NUMBERS = ("ridge", "knn", "tree")
 
 @dataclass(frozen=True)
 class Selecting:
-    """How features are selected: the parameters of the two selectors."""
+    """Parameters of the two selectors."""
 
     method: str = option(
         "NAME",
@@ -31,8 +31,8 @@ class Selecting:
     )
     estimator: str | None = option(
         "NAME",
-        "What validates: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
-        "All but tree on standardised columns. [logistic or ridge, by the label]",
+        "Estimator for validation: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
+        "All but tree use standardised columns. [logistic or ridge, by the label]",
     )
     features: str | None = option(
         "K",
@@ -40,14 +40,14 @@ class Selecting:
         "one-se. [cv; best]",
     )
     alpha: float | None = option("RATE", "With --features fdr: false discovery rate. [0.05]")
-    cv: int | None = option("FOLDS", "Parts, each held out once. [5]")
-    redundancy: str | None = option("HOW", "Filters: mrmr passes over what repeats others.")
-    floating: bool = flag("Wrappers: undo steps that later ones made superfluous.")
-    patience: int | None = option("STEPS", "Wrappers: stop after so many without gain. [all]")
-    nested: bool = flag("Wrappers: also validate the whole selection, from outside.")
-    no_validate: bool = flag("Wrappers: score on the rows that were fitted. Teaching only.")
-    scoring: str | None = option("NAME", "A score of scikit-learn. [accuracy; r2]")
-    neighbors: int | None = option("NUMBER", "Of knn. [5]")
+    cv: int | None = option("FOLDS", "Number of cross-validation folds. [5]")
+    redundancy: str | None = option("HOW", "Filters: mrmr skips redundant columns.")
+    floating: bool = flag("Wrappers: undo earlier steps where that improves the score.")
+    patience: int | None = option("STEPS", "Wrappers: stop after this many steps without gain. [all]")
+    nested: bool = flag("Wrappers: also run nested cross-validation of the whole selection.")
+    no_validate: bool = flag("Wrappers: score on the training rows. For teaching only.")
+    scoring: str | None = option("NAME", "Name of a scikit-learn score. [accuracy; r2]")
+    neighbors: int | None = option("NUMBER", "Neighbours of knn. [5]")
     seed: Seed = 0
 
 
@@ -59,16 +59,16 @@ def select(
     engine: Engine = HERE,
     out: str | None = option(
         "FILE",
-        "A text file for the names of the chosen columns, one a line, which --columns @FILE takes; "
+        "A text file for the names of the selected columns, one a line, for --columns @FILE; "
         "- for standard output.",
     ),
     as_json: JsonFlag = False,
 ) -> None:
-    """Choose the columns that tell most about a label.
+    """Select the columns that predict a label best.
 
-    Needs --label. A filter judges each column by itself and prints the ranking; a wrapper adds or removes
-    columns one by one, as the estimator validates. Both say how many were kept and why. Text, and whole
-    numbers of few distinct values, are classes; other labels are numbers.
+    Needs --label. A filter scores each column by itself and prints the ranking. A wrapper adds or removes
+    columns one by one, by the cross-validated score of an estimator. Text, and whole numbers with few
+    distinct values, are classes; other labels are numbers.
     """
     check_choice("--method", selecting.method, FILTERS + WRAPPERS)
     wanted = read_features(selecting.features, selecting.method)
@@ -77,13 +77,12 @@ def select(
         check_out(out, as_json, *reading.inputs(data))
     if not reading.labelled:
         raise ParameterError(
-            "select compares columns with a label. Name its column with --label, or its file with "
-            "--labels-from."
+            "select needs a label. Name its column with --label, or its file with --labels-from."
         )
     if engine.engine is not None and selecting.method in WRAPPERS:
         raise ParameterError(
-            f"--method {selecting.method} looks at all rows many times, and --engine dask leaves them in "
-            f"chunks. Take one of {', '.join(FILTERS)}, or leave out --engine and choose some --rows."
+            f"--method {selecting.method} does not support --engine dask. Use one of {', '.join(FILTERS)}, "
+            "or leave out --engine and choose some --rows."
         )
     table = read_table(data, reading, engine=engine)
     _check_names(table, out)
@@ -95,14 +94,14 @@ def select(
         with progress("selecting"):
             model.fit(table)
     except KeyboardInterrupt:
-        # A wrapper keeps what it has found so far.
+        # A wrapper has selected the best subset so far.
         if getattr(model, "history_", None):
             print(shown_lines(model.history_), file=sys.stderr)
         raise
     names = [str(name) for name in model.get_feature_names_out()]
     if out is not None:
         _write(out, names if table.picture_shape else _known_as(table, model.support_))
-    written = [] if out in (None, "-") else ["", f"Written: {out}, the names of the columns kept"]
+    written = [] if out in (None, "-") else ["", f"Written: {out}, the names of the selected columns"]
     # The option instead of the parameter.
     found = str(model.summary()).replace("nested=True", "--nested")
     text = "\n".join([found, *written])
@@ -154,13 +153,13 @@ def _check_names(table: Any, out: str | None) -> None:
     broken = [name for name in table.feature_names or () if "\n" in name or "\r" in name]
     if out is not None and broken:
         raise ParameterError(
-            f"The name of column {broken[0]!r} has a line break, and -o writes one name a line. Rename it, "
-            "or take --json."
+            f"The name of column {broken[0]!r} has a line break, but -o writes one name a line. Rename it, "
+            "or use --json."
         )
 
 
 def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None, seed: int = 0) -> Any:
-    """Return what validates: on standardised columns, except for a tree, which does not need it.
+    """Return the estimator for validation, on standardised columns except for a tree.
 
     Parameters
     ----------
@@ -192,7 +191,7 @@ def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None,
     if check_choice("--estimator", name, sorted({*CLASSES, *NUMBERS})) not in allowed:
         what = "The label names classes" if discrete else "The label is a number"
         raise ParameterError(
-            f"{what}, and --estimator {name} does not go with it. Take one of {', '.join(allowed)}."
+            f"{what}, which --estimator {name} does not support. Use one of {', '.join(allowed)}."
         )
     if name == allowed[0]:
         return default_estimator(discrete)

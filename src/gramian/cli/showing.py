@@ -23,13 +23,13 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
     with progress(f"reading {model}"):
         stored = read_model(path)
         fitted = described(stored) or _loaded(path)
-    told: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": stored.versions}
-    told |= info_facts(fitted, stored.kind)
-    lines = [_made(told["model"])]
-    if "components" in told:
-        lines = [*_lines(told["model"]), "", *model_lines(fitted)]
+    facts: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": stored.versions}
+    facts |= info_facts(fitted, stored.kind)
+    lines = [_made(facts["model"])]
+    if "components" in facts:
+        lines = [*_lines(facts["model"]), "", *model_lines(fitted)]
     writers = ", ".join(f"{name} {number}" for name, number in stored.versions.items())
-    answer(as_json, told, "\n".join([*lines, "", f"Written by {writers}."]))
+    answer(as_json, facts, "\n".join([*lines, "", f"Written by {writers}."]))
 
 
 def _loaded(path: Path) -> Any:

@@ -1,8 +1,8 @@
 """scikit-learn's signatures on gramian's computations.
 
-Each class is scikit-learn's own with another way to fit: parameters, attributes, tags and messages are
-inherited. What gramian refuses is handed to scikit-learn, which computes it or says why not in its own words.
-Fitted models also have gramian's ``plan_``, ``attempts_`` and ``certificate_``.
+Each class is scikit-learn's own with another fit: parameters, attributes, tags and messages are inherited.
+Where gramian raises an error, scikit-learn computes or raises its own. Fitted models also have gramian's
+``plan_``, ``attempts_`` and ``certificate_``.
 
 Examples
 --------
@@ -76,9 +76,9 @@ class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.PCA`, fitted by :class:`gramian.PCA`.
 
     ``"randomized"`` and ``"arpack"`` iterate until the answer is certified, to the last digits where
-    ``n_oversamples`` asks for as many vectors as there are. Otherwise it has nothing to do, nor have
-    ``copy``, ``iterated_power`` and ``power_iteration_normalizer``: data are never overwritten, and the
-    iteration measures when it is done.
+    ``n_oversamples`` covers all vectors. Otherwise ``n_oversamples`` has no effect, nor have ``copy``,
+    ``iterated_power`` and ``power_iteration_normalizer``: data are never overwritten, and the iteration
+    stops by its own measure.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -150,9 +150,9 @@ class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
 class IncrementalPCA(sklearn.decomposition.IncrementalPCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.IncrementalPCA`, whose batches :class:`gramian.PCA` merges exactly.
 
-    The components are those of all rows that were seen, not an approximation that depends on the batches, for
-    a matrix of ``n_features x n_features`` numbers; where that exceeds GRAMIAN_MEMORY_LIMIT (80 % of the
-    machine's memory), scikit-learn computes. ``copy`` has nothing to do: data are never overwritten.
+    The components are those of all rows, not an approximation that depends on the batches. This takes a
+    matrix of ``n_features x n_features`` numbers; where it exceeds GRAMIAN_MEMORY_LIMIT (80 % of the
+    machine's memory), scikit-learn computes. ``copy`` has no effect: data are never overwritten.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -234,7 +234,7 @@ class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.KernelPCA`, fitted by :class:`gramian.KernelPCA`.
 
     ``fit_inverse_transform`` is scikit-learn's kernel ridge regression; :meth:`gramian.KernelPCA.denoise` has
-    other ways back. ``max_iter``, ``iterated_power``, ``copy_X`` and ``n_jobs`` have nothing to do.
+    other methods. ``max_iter``, ``iterated_power``, ``copy_X`` and ``n_jobs`` have no effect.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -306,9 +306,9 @@ class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
 class Nystroem(sklearn.kernel_approximation.Nystroem):  # type: ignore[misc]
     """:class:`sklearn.kernel_approximation.Nystroem`, safe where landmarks are equal or nearly dependent.
 
-    The root of their kernel matrix is taken in float64, and directions that are rounding are left out;
+    The root of their kernel matrix is computed in float64, without directions that are rounding errors;
     scikit-learn divides them by 1e-6. The landmarks are scikit-learn's: rows drawn uniformly.
-    :class:`gramian.KernelPCA` with ``solver="nystroem"`` has better ones, and bounds.
+    :class:`gramian.KernelPCA` with ``solver="nystroem"`` has better landmarks, and error bounds.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -76,7 +76,7 @@ from gramian.operators.features import FeatureSums
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
 from gramian.records import Ask, Plan, Repair, Target
 from gramian.rows import Rows, as_rows
-from gramian.rows.dask import DaskRows, is_dask
+from gramian.rows.dask import is_dask
 from gramian.rows.device import sent_to, tile_length
 from gramian.solvers.names import solver_names
 from gramian.store import Array, Given
@@ -434,7 +434,7 @@ class KernelPCA(KnowsHabits, ByFeatures, Saved, InNotebooks, Transformer):
         """Return the rows where they are spread, or None; and all of them here, since a model keeps them."""
         limit = memory_limit_bytes(self.memory_limit)
         rows = self._rows(X, minimum=2, **({"limit": limit} if is_dask(X) else {}))
-        if not isinstance(rows, DaskRows):
+        if rows.in_one_place:
             return None, rows
         try:
             return rows, rows.here()

@@ -42,7 +42,6 @@ from gramian.operators.features import FeatureSums, numpy_rows
 from gramian.operators.pivots import chosen
 from gramian.records import Ask, FloatArray, Plan, Repair, Target
 from gramian.rows import Block, Rows, as_rows
-from gramian.rows.dask import DaskRows
 from gramian.solvers.names import solver_names
 from gramian.store import Array
 
@@ -216,10 +215,10 @@ class ByFeatures(WithPreimages):
         target = self._approximate_target(rows, m)
         single = rows.dtype == np.float32 and kernel is not None and kernel.facts.unit_diagonal
         costs = feature_costs(rows.shape, m, self._rule, single=single, elsewhere=not rows.in_one_place)
-        if isinstance(rows, DaskRows) and self._rule == "rpcholesky":
+        if self._rule == "rpcholesky" and (room := rows.room) is not None:
             need = rows.shape[0] * m * (4 if single else 8)
             way_out = "Take a smaller n_landmarks, landmarks='uniform', or more workers."
-            require_memory(f"Choosing {m} landmarks where the rows are", need, rows.room, way_out)
+            require_memory(f"Choosing {m} landmarks where the rows are", need, room, way_out)
         return plan(costs, self._feature_ask(target, rows.dtype))
 
     @property

@@ -30,7 +30,6 @@ from gramian.estimators.inputs import check_features, expected_columns
 from gramian.estimators.saving import register_record
 from gramian.kernels import Kernel, Linear
 from gramian.rows import Rows, as_rows
-from gramian.rows.dask import DaskRows
 from gramian.rows.expected import Expected
 from gramian.store import Array
 
@@ -227,7 +226,7 @@ class WithPreimages:
         self._require_rows()
         rows = self._rows(X, expected=expected_columns(self))
         check_features(self, X, rows)
-        if isinstance(rows, DaskRows):
+        if not rows.in_one_place:
             if not return_error:
                 return self._lazily(rows, self.denoise)
             rows = rows.here()

@@ -1,7 +1,5 @@
 """Kernels k(x, y), checked for positive semidefiniteness, with bounds on their evaluation errors."""
 
-from typing import TYPE_CHECKING, Any
-
 from gramian.kernels.algebra import (
     After,
     Constant,
@@ -15,6 +13,7 @@ from gramian.kernels.algebra import (
     Sum,
     exp,
 )
+from gramian.kernels.auditing import audit
 from gramian.kernels.callables import Callable
 from gramian.kernels.evaluator import Evaluator
 from gramian.kernels.expression import kernel_from_name, table
@@ -31,9 +30,6 @@ from gramian.kernels.formulas import (
     RationalQuadratic,
     Sigmoid,
 )
-
-if TYPE_CHECKING:
-    from gramian.kernels.auditing import audit
 
 __all__ = [
     "RBF",
@@ -65,17 +61,3 @@ __all__ = [
     "kernel_from_name",
     "table",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    # Loaded when first used: it asks scikit-learn for random numbers, and no kernel needs it.
-    if name != "audit":
-        raise AttributeError(f"module 'gramian.kernels' has no attribute {name!r}")
-    from gramian.kernels.auditing import audit
-
-    globals()[name] = audit
-    return audit
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

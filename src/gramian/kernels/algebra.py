@@ -25,9 +25,10 @@ from gramian.kernels.arithmetic import (
     FUNCTION_ULPS,
     TINY,
     UNIT,
-    beside,
+    check_base,
     check_rows,
     exponential,
+    hstack,
     is_number,
     ones,
     product,
@@ -66,7 +67,7 @@ MAPS: dict[str, np.ufunc] = {
 Bounds = tuple[float, float, float]
 TAKE_SPARSE = (
     "Those that do: linear, poly, sigmoid, cosine, rbf, rq, matern with nu=1.5 or 2.5, and sums, products, "
-    "multiples, powers, exp and normalized() of them."
+    "multiples, powers, exp and normalized() of them. Or pass X.toarray(), of a frame X.sparse.to_dense()."
 )
 
 
@@ -117,9 +118,7 @@ class Kernel(ABC):
         if Y is not None:
             Y = check_rows("Y", Y, accept_sparse=True)
             if X.shape[1] != Y.shape[1]:
-                raise DataError(
-                    f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: a kernel takes two rows alike."
-                )
+                raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must be the same.")
             Y = alike(Y, X)
         return gram_matrix(self.bind(X), X, Y)
 
@@ -190,8 +189,7 @@ class Kernel(ABC):
             For a kernel whose feature map is not known or infinite.
         """
         raise ParameterError(
-            f"{self!r} has no feature map that can be written down. The kernels linear, poly and rbf have "
-            "one (rbf: the first terms of it); gramian.RandomFourierMap approximates rbf with few features."
+            f"{self!r} has no feature map that can be written down: linear, poly and rbf have."
         )
 
     # ------------------------------------------------------------ algebra
@@ -245,10 +243,8 @@ class Kernel(ABC):
         for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):
             own, _, inner = name.partition("__")
             if own not in allowed or (inner and not isinstance(getattr(self, own), Kernel)):
-                raise ParameterError(
-                    f"{type(self).__name__} has no parameter {name!r}. "
-                    f"It has: {', '.join(allowed) or 'none'}."
-                )
+                known = ", ".join(allowed) or "none"
+                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}. It has: {known}.")
             if inner:
                 getattr(self, own).set_params(**{inner: value})
             else:
@@ -282,7 +278,7 @@ class Kernel(ABC):
     # ------------------------------------------------- for each formula
 
     def check(self) -> None:  # noqa: B027 - most have nothing to refuse
-        """Refuse parameters that mean nothing, whatever the data.
+        """Raise an error for parameters that are invalid for any data.
 
         Raises
         ------
@@ -295,7 +291,7 @@ class Kernel(ABC):
         """What is known of the kernel, for parameters that :meth:`check` lets pass."""
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
-        """Return the kernel with every parameter that depends on the data filled in.
+        """Return the kernel with numbers for all parameters that depend on the data.
 
         Parameters
         ----------
@@ -308,22 +304,18 @@ class Kernel(ABC):
 
     @property
     def takes_sparse(self) -> bool:
-        """Whether inner products of rows are all it needs, so that sparse rows stay sparse."""
+        """Whether it needs only inner products of rows, so that sparse rows stay sparse."""
         return False
 
     def admit_sparse(self, X: Any) -> None:
-        """Refuse sparse rows where every entry of them is needed.
+        """Raise an error for sparse rows if the kernel needs every entry.
 
         Raises
         ------
         DataError
         """
         if sparse.issparse(X) and not self.takes_sparse:
-            raise DataError(
-                f"{self!r} needs rows with all of their entries, and X is sparse: it takes no sparse rows. "
-                f"{TAKE_SPARSE} Or pass X.toarray(), of a frame X.sparse.to_dense(), where it fits "
-                "into memory."
-            )
+            raise DataError(f"X is sparse, and {self!r} takes no sparse rows. {TAKE_SPARSE}")
 
     def bind(
         self,
@@ -333,7 +325,7 @@ class Kernel(ABC):
         centered: bool = False,
         names: Sequence[str] | None = None,
     ) -> Evaluator:
-        """Bind to fitted rows: fill in parameters, choose how distances are formed, bound the error.
+        """Bind to fitted rows: fill in parameters, choose how to compute distances, bound the error.
 
         Parameters
         ----------
@@ -357,7 +349,7 @@ class Kernel(ABC):
         """Return the evaluator of :meth:`bind`, of a kernel whose parameters are all filled in."""
 
     def calls(self, X: Any) -> Calls | None:
-        """Return what values cost where a user's function computes them, measured on a few rows.
+        """Return the cost of values of a user's function, measured on a few rows.
 
         Parameters
         ----------
@@ -411,7 +403,7 @@ def _defaults(cls: type[Kernel]) -> dict[str, Any]:
 
 
 def _term(value: Any) -> Kernel | None:
-    """Return what can be added as a kernel, a number as a constant."""
+    """Return a term of a sum as a kernel; a number is a constant."""
     if isinstance(value, Kernel):
         return value
     return Constant(value) if is_number(value) else None
@@ -574,7 +566,7 @@ class CompositeEvaluator(Evaluator):
         pairs = [part.encode(seen) for part in self.parts]
         if len(pairs) == 1:
             return pairs[0]
-        return beside(*(p[0] for p in pairs)), beside(*(p[1] for p in pairs))
+        return hstack(*(p[0] for p in pairs)), hstack(*(p[1] for p in pairs))
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of kernel values."""
@@ -845,12 +837,8 @@ class Power(Composite):
         return CLOSURE["power of a divisible kernel" if divisible else "fractional power"]
 
     def combine(self, value: Any) -> Any:
-        least = float(namespace(value).min(value)) if not self.whole and 0 not in value.shape else 0.0
-        if least < 0:
-            raise DataError(
-                f"{self!r} has no value where {self.kernel!r} is negative, and it reaches {least:.3g}. "
-                "Use a whole exponent."
-            )
+        if not self.whole:
+            check_base(value, f"{self!r} has no value where {self.kernel!r} is negative")
         return value ** float(self.exponent)
 
     def partials(self, base: Any) -> Sequence[Any]:
@@ -925,7 +913,7 @@ class Normalized(Composite):
 
 
 class NormalizedEvaluator(CompositeEvaluator):
-    """The part's evaluator, with 1 / sqrt(k(x, x)) of every row beside its code."""
+    """The part's evaluator, with 1 / sqrt(k(x, x)) of every row as a last column of its encoding."""
 
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as factors of a tile, with a last column that scales them."""
@@ -935,16 +923,13 @@ class NormalizedEvaluator(CompositeEvaluator):
         xp = namespace(diagonal)
         least = float(xp.min(diagonal)) if diagonal.shape[0] else 0.0
         if least < 0:
-            raise DataError(
-                f"{self.kernel!r} needs k(x, x) >= 0, but it reaches {least:.3g}: "
-                f"{part.kernel!r} is no kernel."
-            )
+            raise DataError(f"{self.kernel!r} needs k(x, x) >= 0, but it reaches {least:.3g}.")
         inverse = xp.where(
             diagonal > 0,
             1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))),
             0.0 * diagonal,
         )[:, None]
-        return beside(left, inverse), beside(right, inverse)
+        return hstack(left, inverse), hstack(right, inverse)
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of kernel values."""
@@ -1050,9 +1035,7 @@ class OnColumns(Composite):
         if isinstance(column, str):
             if names is None or column not in names:
                 known = "X has no column names" if names is None else f"X has {listed(names)}"
-                raise ParameterError(
-                    f"There is no column {column!r}: {known}. Name another one, or a position."
-                )
+                raise ParameterError(f"There is no column {column!r}: {known}.")
             return list(names).index(column)
         if not -d <= column < d:
             raise ParameterError(f"There is no column {column}: X has {d}, counted from 0 to {d - 1}.")

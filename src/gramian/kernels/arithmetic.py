@@ -1,4 +1,4 @@
-"""What the formulas compute with: products, distances, powers, and the rounding of each."""
+"""Arithmetic of the formulas: products, distances, powers, and the rounding of each."""
 
 from __future__ import annotations
 
@@ -52,9 +52,7 @@ def check_rows(name: str, X: Any, *, accept_sparse: bool = False) -> Any:
         elif not is_array_api_obj(X):
             X = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(
-            f"{name} is not a table of numbers ({error}). Give an array of shape (n, d)."
-        ) from error
+        raise DataError(f"{name} is not a table of numbers: {error}.") from error
     if X.ndim != 2:
         raise DataError(f"{name} has shape {tuple(X.shape)}, but a kernel takes rows: shape (n, d).")
     entries = X.data if sparse.issparse(X) else X
@@ -78,6 +76,14 @@ def exponential(T: Any) -> Any:
     if hasattr(T, "exp_"):
         return T.exp_()
     return np.exp(T, out=T) if is_numpy(T) else namespace(T).exp(T)
+
+
+def check_base(T: Any, text: str) -> Any:
+    """Return the base of a fractional power; ``text`` names the kernel where it is negative."""
+    least = float(namespace(T).min(T)) if 0 not in T.shape else 0.0
+    if least < 0:
+        raise DataError(f"{text}, and it reaches {least:.3g}. Use a whole power.")
+    return T
 
 
 def whole_power(T: Any, degree: int) -> Any:
@@ -111,7 +117,7 @@ def largest_norm(X: Any) -> float:
 
 
 def terms(X: Any) -> int:
-    """Return of how many products an inner product of two rows is the sum, at most."""
+    """Return the largest number of terms in an inner product of two rows."""
     return int(np.diff(X.indptr).max(initial=0)) if sparse.issparse(X) else int(X.shape[1])
 
 
@@ -136,8 +142,8 @@ def largest_entries(X: Any) -> Any:
     return namespace(X).max(namespace(X).abs(X), axis=1)
 
 
-def beside(*parts: Any) -> Any:
-    """Return tables of as many rows side by side, sparse where one of them is."""
+def hstack(*parts: Any) -> Any:
+    """Concatenate tables along columns; the result is sparse if one of them is."""
     if any(sparse.issparse(part) for part in parts):
         return sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
     return namespace(parts[0]).concat(parts, axis=1)
@@ -149,7 +155,7 @@ def ones(X: Any) -> Any:
 
 
 def zeros(X: Any, columns: int) -> Any:
-    """Return so many columns of zeros beside X."""
+    """Return columns of zeros with as many rows as X."""
     return from_numpy(np.zeros((X.shape[0], columns)), X)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import as_float64, from_numpy, to_float64
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError
 from gramian.kernels.algebra import Kernel
 from gramian.kernels.facts import Facts, unknown
 from gramian.kernels.formulas import Formula, FormulaEvaluator
@@ -63,10 +63,6 @@ class Callable(Formula):
     def formula(self) -> str:
         return f"{self.label}(x, y)"
 
-    def check(self) -> None:
-        if self.vectorised not in (None, True, False):
-            raise ParameterError(f"vectorised={self.vectorised!r} must be True, False or None.")
-
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
         known = self.vectorised
@@ -111,40 +107,25 @@ class Callable(Formula):
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         x, y = _read_only(left), _read_only(right)
         if self.vectorised:
-            return from_numpy(self._many(x, y), left)
-        values = np.array([[self._value(a, b) for b in y] for a in x], dtype=np.float64)
+            return from_numpy(self._numbers(x, y, len(x), len(y)), left)
+        values = np.array([[float(self._numbers(a, b)) for b in y] for a in x], dtype=np.float64)
         return from_numpy(values.reshape(x.shape[0], y.shape[0]), left)
 
-    def _many(self, x: Any, y: Any) -> Any:
-        values = np.asarray(self._call(x, y))
-        if values.shape != (len(x), len(y)) or values.dtype.kind not in "biuf":
-            raise DataError(
-                f"The kernel function {self.label} returned {values.dtype} of shape {values.shape} for "
-                f"{len(x)} and {len(y)} rows; it must return numbers of shape ({len(x)}, {len(y)})."
-            )
-        if not np.isfinite(values).all():
-            i, j = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
-            raise DataError(
-                f"The kernel function {self.label} returned {values[i, j]!r} for two rows; it must return "
-                "one finite number for each pair."
-            )
+    def _numbers(self, x: Any, y: Any, *shape: int) -> Any:
+        """Return what the function returns for rows, or for two of them, as finite numbers of a shape."""
+        returned = self._call(x, y)
+        values = np.asarray(returned)
+        if values.shape != shape or values.dtype.kind not in "biuf" or not np.isfinite(values).all():
+            wanted = f"finite numbers of shape {shape}" if shape else "one finite number for two rows"
+            shown = f"{values.dtype} of shape {values.shape}" if values.ndim else repr(returned)
+            raise DataError(f"The kernel function {self.label} returned {shown}; it must return {wanted}.")
         # A copy: the function may keep what it returned.
         return np.array(values, dtype=np.float64)
 
-    def _value(self, a: Any, b: Any) -> float:
-        value = self._call(a, b)
-        if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biuf" or not np.isfinite(value):
-            raise DataError(
-                f"The kernel function returned {value!r} for two rows; it must return one finite number."
-            )
-        return float(value)
-
     def diagonal(self, X: Any) -> Any:
         rows = _read_only(X)
-        if self.vectorised:
-            values = [self._many(rows[i : i + 1], rows[i : i + 1])[0, 0] for i in range(len(rows))]
-        else:
-            values = [self._value(a, a) for a in rows]
+        pairs = ((rows[i : i + 1],) * 2 + (1, 1) if self.vectorised else (a, a) for i, a in enumerate(rows))
+        values = [self._numbers(*pair).item() for pair in pairs]
         return from_numpy(np.array(values, dtype=np.float64), X)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:

@@ -23,7 +23,7 @@ from gramian.arrays import (
     to_dtype,
 )
 from gramian.checks import slices
-from gramian.kernels.arithmetic import beside, zeros
+from gramian.kernels.arithmetic import hstack, zeros
 from gramian.kernels.facts import Facts
 from gramian.records import FloatArray
 
@@ -213,4 +213,4 @@ def among(found: Any, columns: Any, d: int) -> Any:
         return found
     order = np.full(d, found.shape[1])
     order[columns] = np.arange(found.shape[1])
-    return namespace(found).take(beside(found, zeros(found, 1)), from_numpy(order, found), axis=1)
+    return namespace(found).take(hstack(found, zeros(found, 1)), from_numpy(order, found), axis=1)

@@ -74,34 +74,28 @@ def kernel_from_name(
     Raises
     ------
     ParameterError
-        For an expression that cannot be read, with the column; for parameters beside what has its own.
+        For an expression that cannot be parsed, with the column; for parameters that it has already.
     InputTypeError
-        For what is no kernel at all.
+        For an object that is not a kernel.
     """
     cls = FORMULAS.get(ALIASES.get(kernel.strip(), kernel.strip())) if isinstance(kernel, str) else None
     if cls is not None:
         wanted = {"gamma": gamma, "degree": degree, "coef0": coef0}
         takes = cls().get_params(deep=False)
         if gamma is not None and "length_scale" in takes:
-            raise ParameterError(
-                f"kernel={kernel!r} takes {', '.join(takes)} and no gamma. Write it as an expression: "
-                f"'{cls.name}(length_scale=2.0)'."
-            )
+            raise ParameterError(f"kernel={kernel!r} takes no gamma. Write '{cls.name}(length_scale=2.0)'.")
         return cls(**{name: v for name, v in wanted.items() if name in takes and v is not None})
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise InputTypeError(f"kernel={kernel.__name__} is a class. Pass an object: {kernel.__name__}().")
     if not callable(kernel) and not isinstance(kernel, str):
         raise InputTypeError(
-            f"kernel={kernel!r} is neither a name ({', '.join((*FORMULAS, PRECOMPUTED))}), an expression "
-            "such as 'rbf(sigma=2) + linear', a function k(x, y), nor an object such as "
-            "gramian.kernels.RBF(sigma=2.0)."
+            f"kernel={kernel!r} is not a name, an expression, a function or a Kernel object."
         )
     if isinstance(kernel, (Kernel, str)):
         made = kernel if isinstance(kernel, Kernel) else parse(kernel)
         if gamma is not None or degree != 3 or coef0 != 1:
             raise ParameterError(
-                f"kernel={kernel!r} carries its own parameters, so gamma, degree and coef0 must be left "
-                "alone. Set them inside of it."
+                f"kernel={kernel!r} has its own parameters. Set gamma, degree and coef0 there."
             )
         return made
     return Callable(kernel, params)
@@ -143,9 +137,7 @@ class _Reader:
 
     def kernel(self) -> Kernel:
         if len(self.text) > LONGEST:
-            raise ParameterError(
-                f"{self.where} has {len(self.text)} characters; an expression has at most {LONGEST}."
-            )
+            raise ParameterError(f"{self.where} has {len(self.text)} characters, more than {LONGEST}.")
         if not self.text.isprintable():
             raise ParameterError(f"{self.where}={self.text!r} must be one line of plain text.")
         self.shift = len(self.text) - len(self.text.lstrip())

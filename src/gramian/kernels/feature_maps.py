@@ -49,6 +49,7 @@ EPS = float(np.finfo(np.float64).eps)
 # Entries of one block of rows: large enough to hide the loop, small enough for the cache.
 BLOCK = 1 << 16
 MAX_FEATURES = 1_000_000
+SCALE_FIRST = "Scale the data first (sklearn.preprocessing.StandardScaler) or lower gamma."
 # Beyond it, binomial coefficients leave the range of float64.
 MAX_DEGREE = 1000
 # The probability with which the bound of a measured error holds for all pairs at once.
@@ -214,9 +215,9 @@ class FeatureMap(ABC):
         """Raise a MemoryLimitError if the features of n rows take more memory than may be used."""
         need, limit = n * len(self) * dtype.itemsize, memory_limit_bytes(None)
         if need > limit:
+            size = f"{n:,} rows x {len(self):,} features take {amount(need)}"
             raise MemoryLimitError(
-                f"{n:,} rows x {len(self):,} features take {amount(need)}, more than the {amount(limit)} "
-                "that may be used. Map fewer rows at a time, or use KernelPCA, which needs no features."
+                f"{size}, and {amount(limit)} may be used. Map fewer rows, or use KernelPCA."
             )
 
     def radius(self, X: Any) -> float:
@@ -259,10 +260,7 @@ class FeatureMap(ABC):
     def _checked(self, X: Any) -> Any:
         X = check_rows("X", X)
         if X.shape[1] != self.n_features_in:
-            raise DataError(
-                f"X has shape {tuple(X.shape)}, but this map takes (n, {self.n_features_in}). "
-                "Reshape X, or make a map for its number of columns."
-            )
+            raise DataError(f"X has shape {tuple(X.shape)}, but this map takes (n, {self.n_features_in}).")
         return X if numpy_dtype(X).kind == "f" else to_float64(X)
 
     def _parts(self, n: int, small: bool) -> list[slice]:
@@ -276,10 +274,7 @@ class FeatureMap(ABC):
         with np.errstate(over="ignore", invalid="ignore"):
             values = to_dtype(self._features(self._scaled(X)), dtype)
         if not bool(namespace(values).all(namespace(values).isfinite(values))):
-            raise DataError(
-                f"A feature of {self.formula} is beyond what {dtype.name} can hold on this data. "
-                "Scale the data first (sklearn.preprocessing.StandardScaler) or lower gamma."
-            )
+            raise DataError(f"A feature of {self.formula} exceeds what {dtype.name} can hold. {SCALE_FIRST}")
         return values
 
 
@@ -357,7 +352,7 @@ class MonomialMap(FeatureMap):
 
     @abstractmethod
     def _weight(self, m: int) -> float:
-        """Return what degree m's coefficients have beside the root of the multinomial m! / alpha!."""
+        """Return the factor of degree m's coefficients next to the root of the multinomial m! / alpha!."""
 
     @abstractmethod
     def _square(self, power: Sequence[int]) -> Any:
@@ -391,10 +386,7 @@ class PolynomialFeatureMap(MonomialMap):
         with np.errstate(over="ignore"):
             values = ((X * self.gamma) @ Y.T + self.coef0) ** self.degree
         if not np.isfinite(values).all():
-            raise DataError(
-                f"{self.formula} is beyond what float64 can hold on this data. Scale the data first "
-                "(sklearn.preprocessing.StandardScaler) or lower gamma."
-            )
+            raise DataError(f"{self.formula} exceeds what float64 can hold. {SCALE_FIRST}")
         return np.asarray(values)
 
     def _weight(self, m: int) -> float:
@@ -452,7 +444,7 @@ def polynomial_map(
     names : sequence of str, optional
         Names of the d features; f1, f2, ... when left out.
     max_features : int
-        More features than this are refused before anything is computed.
+        More features than this raise an error before anything is computed.
 
     Raises
     ------
@@ -680,10 +672,7 @@ class FourierFeatureMap(FeatureMap):
     def _features(self, Z: Any) -> Any:
         rounding = self._phase_rounding(largest_norm(Z))
         if not rounding <= WORST_PHASE:
-            raise DataError(
-                f"Rows lie so far from the origin that w . x is rounded by {rounding:.1g} radians, which "
-                "leaves its cosine no digits. Centre or scale the data, remove outliers, or lower gamma."
-            )
+            raise DataError(f"Rows far from the origin round w . x by {rounding:.1g} radians. {SCALE_FIRST}")
         xp = namespace(Z)
         phases = Z @ from_numpy(self.frequencies.T, Z)
         pairs = len(self) // 2
@@ -782,10 +771,8 @@ def fourier_map(
     features = check_integer("n_components", n_components)
     need, limit = 4 * features * len(labels), memory_limit_bytes(None)
     if need > limit:
-        raise ParameterError(
-            f"n_components={features} frequencies of {len(labels):,} features take {amount(need)}, more than "
-            f"the {amount(limit)} that may be used. Take fewer."
-        )
+        size = f"n_components={features} of {len(labels):,} features take {amount(need)}"
+        raise ParameterError(f"{size}, and {amount(limit)} may be used. Take fewer.")
     factors = check_gamma(gamma, sigma, len(labels))
     start = check_origin(origin, len(labels))
     source = np.random.default_rng(rng)
@@ -851,10 +838,7 @@ def check_gamma(gamma: Any, sigma: Any, d: int) -> FloatArray:
         values = np.zeros(0)
     values = np.full(d, values) if values.ndim == 0 else values
     if values.shape != (d,) or not (np.isfinite(values) & (values > 0)).all():
-        raise ParameterError(
-            f"{name}={given!r} must be a positive number, {d} of them (one for each feature), or None for "
-            "1 / n_features."
-        )
+        raise ParameterError(f"{name}={given!r} must be a positive number, or {d} of them, or None.")
     return values if sigma is None else np.array([gamma_of("sigma", width) for width in values.tolist()])
 
 
@@ -862,9 +846,7 @@ def check_origin(origin: Any, d: int) -> FloatArray:
     """Return the point that is subtracted from rows first, shape (d,): zero where it is None."""
     values = np.zeros(d) if origin is None else np.array(origin, dtype=np.float64)
     if values.shape != (d,) or not np.isfinite(values).all():
-        raise ParameterError(
-            f"origin has shape {values.shape}; it must hold {d} finite numbers, one a feature."
-        )
+        raise ParameterError(f"origin has shape {values.shape}; it must hold {d} finite numbers.")
     return values
 
 
@@ -874,7 +856,6 @@ def check_size(what: str, d: int, top: int, p: int, allowed: Any) -> None:
     if count > allowed:
         shown = f"= {count:,}" if count < 10**15 else "> 10^15"
         raise ParameterError(
-            f"{what} of {d:,} features has C({top}, {p}) {shown} monomials, and max_features allows "
-            f"{int(allowed):,}. KernelPCA and other kernel methods use such a kernel without its features; "
-            "otherwise lower the degree or raise max_features."
+            f"{what} of {d:,} features has C({top}, {p}) {shown} monomials, and max_features is "
+            f"{int(allowed):,}. Use KernelPCA, lower the degree, or raise max_features."
         )

@@ -27,8 +27,9 @@ from gramian.kernels.arithmetic import (
     TINY,
     UNIT,
     absolute_distances,
-    beside,
+    check_base,
     exponential,
+    hstack,
     largest_entries,
     largest_norm,
     ones,
@@ -134,10 +135,7 @@ class Formula(Kernel):
             relative, absolute = self.evaluation_error(d, norm, direct=True)
         size = self.size(norm)
         if not np.isfinite(size) or (held and self.expands and not 4.0 * norm * norm < np.inf):
-            raise DataError(
-                f"{self!r} overflows on this data: rows reach a norm of {norm:.3g}. Scale the data first "
-                "(sklearn.preprocessing.StandardScaler)."
-            )
+            raise DataError(f"{self!r} overflows on this data: rows reach a norm of {norm:.3g}. Scale it.")
         single = None if held or direct else self.single_error(d, norm)
         return FormulaEvaluator(self, relative, absolute, size, shift, direct, single)
 
@@ -379,13 +377,7 @@ class Polynomial(Projective):
     def profile(self, T: Any) -> Any:
         if float(self.degree).is_integer():
             return whole_power(T, int(self.degree)) if is_numpy(T) else T**self.degree
-        least = float(namespace(T).min(T)) if 0 not in T.shape else 0.0
-        if least < 0:
-            raise DataError(
-                f"{self!r} has no value where gamma x . y + coef0 is negative, and it reaches {least:.3g}. "
-                "Use a whole degree: a fractional power is no kernel."
-            )
-        return T**self.degree
+        return check_base(T, f"{self!r} has no value where gamma x . y + coef0 is negative") ** self.degree
 
     def steepness(self, T: Any) -> Any:
         gamma = float(self.gamma or 0.0)
@@ -544,7 +536,7 @@ class Radial(Formula):
         norms = squared_norms(X)[:, None]
         column = ones(X)[:, None]
         X = float(np.sqrt(2.0)) * X
-        return beside(X, -norms, column), beside(X, column, -norms)
+        return hstack(X, -norms, column), hstack(X, column, -norms)
 
     @property
     def _exponents(self) -> Any:
@@ -911,8 +903,7 @@ class ChiSquared(Formula):
         least = float(namespace(X).min(X)) if X.shape[0] else 0.0
         if least < 0:
             raise DataError(
-                f"The chi-squared kernel is for histograms and takes no negative numbers, but X reaches "
-                f"{least:.4g}. Use counts or frequencies, or another kernel such as laplacian."
+                f"The chi-squared kernel is for histograms, but X reaches {least:.4g}: use counts."
             )
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:

@@ -54,10 +54,7 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
         apart = distances[distances > 0]
         median = float(np.median(apart)) if apart.size else 0.0
     if not 0 < median < np.inf:
-        raise DataError(
-            f"The median distance of {rows.shape[0]} rows is {median:g}, which is no width. "
-            "Give gamma or sigma as a number."
-        )
+        raise DataError(f"The median distance of rows is {median:g}, which is no width. Give gamma or sigma.")
     return median
 
 
@@ -85,10 +82,7 @@ def _of_sparse(rows: Any) -> FloatArray:
     squares = np.maximum(both - 2.0 * products[lower], 0.0)
     apart = squares > 0
     if apart.any() and np.median(squares[apart] / both[apart]) < LOST:
-        raise DataError(
-            "Products of these sparse rows leave no digits of the median distance: they lie far from 0. Give "
-            "gamma or sigma as a number, or pass X.toarray()."
-        )
+        raise DataError("Sparse rows far from 0 leave no digits of their median distance. Pass X.toarray().")
     return np.asarray(np.sqrt(squares))
 
 
@@ -109,9 +103,7 @@ def scale_factor(X: Any) -> float:
             variance = float(namespace(X).var(to_float64(X)))
         factor = 1.0 / (d * variance) if variance else 1.0
     if not 0 < factor < np.inf:
-        raise DataError(
-            f"gamma='scale' is 1 / ({d} * X.var()), and X.var() is {variance:.3g}. Scale the data."
-        )
+        raise DataError(f"gamma='scale' has no value: X.var() is {variance:.3g}. Scale the data.")
     return factor
 
 
@@ -148,8 +140,7 @@ def resolved_width(name: str, value: Any, X: Any) -> Any:
         return float(value)
     if len(value) != X.shape[1]:
         raise ParameterError(
-            f"{name} has {len(value)} widths but X has {X.shape[1]} features. "
-            "Give one for each, or one number."
+            f"{name} has {len(value)} widths but X has {X.shape[1]} features: give one each."
         )
     for width in value:
         gamma_of(name, float(width))

@@ -129,7 +129,7 @@ def stand_ins(rows: Rows, most: int) -> tuple[Points, int]:
     if not all(np.isfinite(part.triangle).all() for part in sums):
         rows.require_finite()
         raise DataError(
-            "The columns vary by more than float64 can hold. Divide them by a power of ten first."
+            "The columns vary by more than float64 can represent. Divide them by a power of ten first."
         )
     values: list[FloatArray] = []
     counts: list[FloatArray] = []

@@ -1,4 +1,4 @@
-"""Laws that data obey: polynomial equations between the features, printed with their residuals."""
+"""Polynomial equations that the rows satisfy, with their residuals."""
 
 from __future__ import annotations
 
@@ -27,34 +27,33 @@ ROWS_PER_MONOMIAL = 2
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A polynomial equation that the rows obey.
+    """A polynomial equation that the rows satisfy.
 
     Attributes
     ----------
     equation : str
-        The law, such as ``x^2 + y^2 - 6 x - 4 y + 10.75 = 0``, with the digits that the data justify.
+        Such as ``x^2 + y^2 - 6 x - 4 y + 10.75 = 0``, rounded to the digits that the data support.
     terms : tuple of str
         The monomials in words, the constant as ``"1"``.
     powers : ndarray of shape (n_terms, n_features)
         Their exponents.
     coefficients : ndarray of shape (n_terms,)
-        Not rounded. The first one printed is 1, or a whole number where that makes all of them whole.
+        Not rounded. The first printed coefficient is 1, or an integer where that makes all of them integers.
     errors : ndarray of shape (n_terms,)
-        Standard errors of the coefficients, with the first one printed held.
+        Standard errors of the coefficients, with the first printed coefficient fixed.
     residual : float
         In data units: root mean square of the left-hand side over that of its gradient, to first order the
-        distance of the rows from the set where the law holds (Sampson). With columns of different units it
-        is dominated by the column on which the law depends most steeply.
+        distance of the rows from the solution set (Sampson). With columns of different units the column of
+        the steepest dependence dominates.
     held_out : float
-        The same on rows that were not used: in each of five parts with coefficients from the other four.
+        Residual by five-fold cross-validation.
     noise_level : float
-        The residual with every column measured in its own standard deviations (a constant column in its
-        value), but not less than what the rounding of the numbers amounts to.
+        The residual with every column in units of its standard deviation (a constant column in units of its
+        value), at least the rounding of the numbers.
     limit : float
         The largest noise level at which this relation would have been accepted.
     origin, unit : ndarray of shape (n_features,)
-        The equation is in ``(x - origin) / unit``: 0 and 1, except for columns so far from 0 or of such a
-        size that the coefficients of x could not be told or written down.
+        The equation is in ``(x - origin) / unit``: 0 and 1, except for columns far from 0 or of extreme size.
     feature_names : tuple of str
     """
 
@@ -73,14 +72,14 @@ class Relation:
     _named: bool = field(default=False, repr=False)
 
     def __call__(self, X: Any) -> Any:
-        """Return the left-hand side for every row, shape (n_samples,), float64: 0 where the law holds.
+        """Return the left-hand side for every row, shape (n_samples,), float64: 0 where the equation holds.
 
-        It is lazy for Dask's collections.
+        The result is lazy for Dask's collections.
 
         Raises
         ------
         DataError
-            If the number or the names of the columns are others, or X is no table of finite numbers.
+            If the number or the names of the columns differ, or X is not a table of finite numbers.
         """
         rows = as_rows(X, expected=Expected())
         given = rows.shape[1] if rows.feature_names is None or not self._named else rows.feature_names
@@ -106,7 +105,7 @@ class Relation:
 
 @dataclass(frozen=True, eq=False)
 class Relations(Sequence[Relation]):
-    """The relations that were found, simplest first; prints as a table.
+    """All relations, simplest first; prints as a table.
 
     Attributes
     ----------
@@ -119,9 +118,9 @@ class Relations(Sequence[Relation]):
     limit : float
         The largest noise level that would have been accepted.
     reason : str
-        Why the nearest one was not accepted, where it is below the limit; otherwise empty.
+        Why the nearest polynomial was not accepted although it is below the limit; otherwise empty.
     distinct : bool
-        Whether repeated rows counted once.
+        Whether repeated rows were counted once.
     """
 
     relations: tuple[Relation, ...]
@@ -165,58 +164,55 @@ class Relations(Sequence[Relation]):
 
     def _rest(self) -> str:
         if not np.isfinite(self.nearest):
-            return "No other polynomial is left."
+            return "There is no other polynomial."
         other = "other " if self.relations else ""
-        told = f"The nearest {other}polynomial holds to {self.nearest:.2g} of the spread"
+        nearest = f"The nearest {other}polynomial has a noise level of {self.nearest:.2g}"
         if self.reason:
-            return f"{told}, but {self.reason}."
-        return f"{told}; at most {self.limit:.2g} would be accepted."
+            return f"{nearest}, but {self.reason}."
+        return f"{nearest}; the limit is {self.limit:.2g}."
 
 
 def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations:
-    """Find the polynomial equations between the columns that all rows obey.
+    """Find the polynomial equations between the columns that all rows satisfy.
 
-    They are the null directions of the uncentred second moment of all monomials up to ``degree`` (centring
-    would make the constant a second null direction). They are found by a singular value decomposition of the
-    monomials in shifted and scaled coordinates, which keeps the digits that the moment matrix loses, and
-    written in the columns' own units with as few terms as the data allow. What follows from simpler
-    relations is not listed again: with ``x + y = 1`` not ``x^2 + x y = x``.
+    Equations are null directions of the uncentred second moment of all monomials up to ``degree``. They are
+    computed by a singular value decomposition of the monomials in shifted and scaled coordinates, which keeps
+    digits that the moment matrix loses. They are written in the units of the columns, with as few terms as
+    the data allow. Consequences of simpler relations are left out: with ``x + y = 1`` not ``x^2 + x y = x``.
 
     Parameters
     ----------
     X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
-        Whatever the estimators take. Columns without names are called x, y, z, or x1, x2, ... when there are
-        more than three. Repeated rows count once. With ``degree=1`` Dask's collections and files larger than
-        memory take one pass, in which they count every time.
+        The same kinds of data as for estimators. Columns without names are called x, y, z, or x1, x2, ...
+        when there are more than three. Repeated rows count once. With ``degree=1`` Dask's collections and
+        files larger than memory take one pass, which counts repeated rows every time.
     degree : int
         Largest degree of the monomials; C(n_features + degree, degree) of them, at most 500.
     tol : float in (0, 1), optional
-        The largest residual accepted, in the sample and held out, with every column measured in its own
-        standard deviations (population, ddof 0): :attr:`Relation.noise_level`. None decides by the data:
-        the noise is at most 5 % of the spread, all other polynomials are at least 4 times as far from
-        vanishing (30 times, where a clearer law is known already), held-out rows agree, and columns
-        shuffled apart come not half as near.
+        The largest accepted noise level, in the sample and held out: residuals with every column in units of
+        its standard deviation (ddof 0). None decides by the data: the noise is at most 5 % of the spread,
+        all other polynomials are at least 4 times as far from vanishing (30 times, where a clearer equation
+        is known), held-out rows agree, and shuffled columns are more than twice as far.
 
     Returns
     -------
     Relations
-        A sequence of :class:`Relation`; empty where there is no law.
+        A sequence of :class:`Relation`; empty where there is no equation.
 
     Raises
     ------
     DataError
-        For fewer than two distinct rows for each monomial, where polynomials vanish on any rows, and for
-        anything that is not a table of finite numbers.
+        For fewer than two distinct rows per monomial, and for anything but a table of finite numbers.
     ParameterError
         For a degree or a tolerance outside its range, and for more than 500 monomials.
     MemoryLimitError
-        For a higher degree of more rows than fit into memory.
+        For a degree above 1 with more rows than fit into memory.
 
     Notes
     -----
     Coefficients minimise the squared distance of the rows to first order, under noise of the same relative
-    size in all columns, so they are nearly free of the bias that noise has on squares. Numbers that came as
-    float32 have a rounding noise of 6e-8 of their size, which no law can be clearer than.
+    size in all columns, so they are nearly free of the bias that noise has on squares. float32 input has a
+    rounding noise of 6e-8 of its size, a lower bound of the noise level.
 
     References
     ----------
@@ -242,7 +238,7 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
     d = rows.shape[1]
     if tol is not None:
         advice = (
-            "It is the largest residual accepted, relative to the standard deviation of each column. "
+            "It is the largest accepted residual, relative to the standard deviation of each column. "
             f"None decides by the data and accepts at most {CAP:g}."
         )
         tol = check_share("tol", tol, advice)
@@ -262,9 +258,9 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
         what = "row" if distinct == rows.shape[0] else "distinct row"
         raise DataError(
             f"{counted(distinct, what)} and {count:,} monomials "
-            f"up to degree {degree} of {counted(d, 'column')}: on so few rows polynomials vanish by "
-            f"themselves and are no laws. Give at least {ROWS_PER_MONOMIAL * count:,} distinct rows (two a "
-            "monomial), fewer columns or a lower degree."
+            f"up to degree {degree} of {counted(d, 'column')}: polynomials vanish on so few rows by chance. "
+            f"Give at least {ROWS_PER_MONOMIAL * count:,} distinct rows (two per monomial), fewer columns or "
+            "a lower degree."
         )
     frame = frame_of(points, degree, float(np.finfo(rows.dtype).eps))
     result = search(points, frame, degree, tol)

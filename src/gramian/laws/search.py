@@ -30,7 +30,7 @@ SIMPLE_GAP, SAME, SIMPLE_SHUFFLES = 10.0, 3.0, 2
 HELD_OUT = 4.0
 # Whether one relation follows from others is not asked above so many monomials.
 MOST_PRODUCTS = 2000
-MANY_TERMS = "it has many terms and is less clear than a law that was found"
+MANY_TERMS = "it has many terms and more noise than an equation in the list"
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ class Search:
             if here > self.limit:
                 break
             if beyond < GAP * here and (self.tol is None or beyond <= self.tol):
-                self.reason = "others come as near, without a gap between"
+                self.reason = "others are as near, without a gap"
                 continue
             held_out = evidence.held_out(known, r, slack)
             limit, most = self.limit, self.limit
@@ -179,9 +179,9 @@ class Search:
                 chance = min(chance, evidence.by_chance(known, slack))
                 limit, most = min(CAP, beyond / GAP, chance / 2), min(HELD_OUT * here, CAP)
             if held_out > most:
-                self.reason = f"rows that were not used are farther away ({held_out:.2g})"
+                self.reason = f"held-out rows are farther away ({held_out:.2g})"
             elif here > limit:
-                self.reason = f"columns shuffled apart come as near ({chance:.2g})"
+                self.reason = f"shuffled columns are as near ({chance:.2g})"
             else:
                 return here, beyond, limit
         return None

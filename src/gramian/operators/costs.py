@@ -1,6 +1,6 @@
-"""What forming and multiplying a matrix costs, said before anything is formed.
+"""Predicted costs of forming and multiplying a matrix, known before anything is formed.
 
-Rates are those of two ordinary cores; they choose between routes, and are no promise.
+Rates are those of two ordinary cores; they rank routes and are not exact.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CENTRE_COLUMNS = 1.5e-9  # the same for blocks of columns, which lie apart in me
 MEASURE = 6e-10  # seconds an entry for means and sums of squares
 KERNEL_VALUE = {"float64": 1.1e-9, "float32": 0.5e-9}  # for one kernel value, its inner product not counted
 COSINE = 7e-9  # for one random feature, its inner product not counted
-# Seconds beside large products: of a fit by a direct route, and of a pass with its eigenproblem.
+# Fixed seconds of a fit by a direct route, and of a pass with its eigenproblem.
 DIRECT, PASS = 1.7e-3, 8e-4
 NARROW = 100  # columns that a product of tall blocks takes longer for, whatever its width
 SCRATCH = 16 << 20
@@ -85,7 +85,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Substitute:
-    """What takes the place of the exact matrix where that was asked for, and what making it takes.
+    """An approximate matrix that the user chose instead of the exact one, and its cost.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is kept of rows that arrive in batches: moments, merged exactly, or a sketch beside them."""
+"""Moments of rows that arrive in batches, merged exactly; with a sketch if that is chosen."""
 
 from __future__ import annotations
 

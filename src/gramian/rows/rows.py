@@ -121,6 +121,10 @@ class Rows(ABC):
         """
         return self.in_memory()
 
+    def here(self) -> Rows:
+        """Return the rows with all numbers on this machine."""
+        return self
+
     def shares_memory(self, array: Any) -> bool:
         """Whether an array may lie in the memory of these rows."""
         return False
@@ -129,6 +133,11 @@ class Rows(ABC):
         """Raise an error with that message where the rows are sparse."""
         if self.skips_zeros:
             raise error(message)
+
+    @property
+    def room(self) -> int | None:
+        """Bytes that may be kept where the rows are, if that is elsewhere."""
+        return None
 
     # -------------------------------------------------------------- what follows from it
 

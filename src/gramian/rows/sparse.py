@@ -37,8 +37,30 @@ def require_lengths(shape: tuple[int, int], source: str) -> None:
         )
 
 
+class Sparse(Rows):
+    """What sparse rows have in common, in memory and in files."""
+
+    skips_zeros: ClassVar[bool] = True
+
+    @property
+    def block_dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float64)
+
+    @cached_property
+    def _by_column(self) -> Any:
+        """The matrix in memory, in the order that blocks of columns are cut in."""
+        return self.in_memory().tocsc()
+
+    def cut(self, rows: slice, columns: slice) -> Any:
+        values = self._by_column if rows == slice(None) else self.block(rows).values
+        return values[:, columns].toarray()
+
+    def at(self, places: Any) -> Any:
+        return Rows.at(self, places)
+
+
 @dataclass(frozen=True, eq=False)
-class SparseRows(Rows):
+class SparseRows(Sparse):
     """Rows of a sparse matrix.
 
     Attributes
@@ -49,7 +71,6 @@ class SparseRows(Rows):
     """
 
     values: Any
-    skips_zeros: ClassVar[bool] = True
 
     @classmethod
     def checked(cls, X: Any, estimator: str, minimum: int) -> SparseRows:
@@ -81,19 +102,6 @@ class SparseRows(Rows):
     @property
     def share(self) -> float:
         return self.values.nnz / max(1, self.shape[0] * self.shape[1])  # type: ignore[no-any-return]
-
-    @property
-    def block_dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float64)
-
-    @cached_property
-    def _by_column(self) -> Any:
-        """The matrix a second time, in the order that blocks of columns are cut in."""
-        return self.values.tocsc()
-
-    def cut(self, rows: slice, columns: slice) -> Any:
-        values = self._by_column if rows == slice(None) else self.block(rows).values
-        return values[:, columns].toarray()
 
     def take_columns(self, places: Any) -> Any:
         return self.values[:, places]
@@ -192,14 +200,8 @@ class StoredSparse(OnDisk):
 
 
 @dataclass(frozen=True, eq=False)
-class StoredSparseRows(StoredRows):
+class StoredSparseRows(Sparse, StoredRows):
     """Sparse rows that are read when their turn comes."""
-
-    skips_zeros: ClassVar[bool] = True
-
-    @property
-    def block_dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float64)
 
     @property
     def portions(self) -> list[slice]:
@@ -227,18 +229,6 @@ class StoredSparseRows(StoredRows):
 
     def block(self, rows: slice) -> Block:
         return Block(rows, self.values[rows])
-
-    @cached_property
-    def _by_column(self) -> Any:
-        """The matrix in memory, in the order that blocks of columns are cut in."""
-        return self.in_memory().tocsc()
-
-    def cut(self, rows: slice, columns: slice) -> Any:
-        values = self._by_column if rows == slice(None) else self.block(rows).values
-        return values[:, columns].toarray()
-
-    def at(self, places: Any) -> Any:
-        return Rows.at(self, places)
 
     def whole(self, most: int) -> Any:
         return as_csr(super().whole(most))

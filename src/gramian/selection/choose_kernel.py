@@ -1,4 +1,4 @@
-"""Choosing a kernel, its width and the number of components by what can be compared between kernels."""
+"""Chooses a kernel, its width and the number of components by a criterion comparable between kernels."""
 
 from __future__ import annotations
 
@@ -61,23 +61,22 @@ TIE, TIE_ERROR = 1e-3, 0.1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelSelection(Selection[TriedKernel]):
-    """The kernels that were tried, and the one that was chosen; prints as a table.
+    """The kernels that were compared, and the chosen one; prints as a table.
 
     Attributes
     ----------
     tried : tuple of TriedKernel
         In the order that they were given; also ``candidates``.
     choice : Choice
-        Which of them is best, and why; also ``place`` and ``reason``.
+        The best of them, and the reason; also ``place`` and ``reason``.
     n_components : int or None
-        Chosen together with it; None where the criterion says nothing about it.
+        The chosen number of components; None where the criterion does not choose one.
     criterion : {"preimage", "parallel", "alignment", "score"}
     measure : str
-        What the values are: error, energy, alignment, or the name of a score.
+        Name of the values: error, energy, alignment, or the name of a score.
     notes : tuple of str
-        What else should be known.
     about : str
-        What was compared.
+        Description of the comparison.
     """
 
     criterion: str = ""
@@ -153,7 +152,7 @@ class KernelSelection(Selection[TriedKernel]):
         return one.expression
 
     def remarks(self) -> list[str]:
-        """Return the reason, what is doubtful about kernels, and the notes."""
+        """Return the reason, remarks about kernels, and the notes."""
         doubts = [f"- {t.expression}: {t.remark}" for t in self.tried if t.remark]
         return [self.reason, *doubts, *(f"- {note}" for note in self.notes)]
 
@@ -171,11 +170,11 @@ def choose_kernel(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> KernelSelection:
-    """Try kernels, and say which one, how wide and with how many components.
+    """Compare kernels, and choose one with its width and number of components.
 
-    Variance kept or lost in feature space is no criterion: each kernel has a feature space of its own, and a
-    wide enough rbf keeps all of it in few components. What is compared lies in the space of the rows, of the
-    labels, or is measured against chance.
+    Explained variance in feature space is not comparable: each kernel has its own feature space, and a wide
+    enough rbf keeps all variance in few components. The criteria compare in the space of the rows or of the
+    labels, or against chance.
 
     Parameters
     ----------
@@ -183,37 +182,37 @@ def choose_kernel(
     y : array-like of shape (n_samples,), optional
         Labels: classes or numbers. Those of a file that was read with ``label=`` are used where it is None.
     candidates : sequence of str, callable, Kernel or KernelPCA, optional
-        What is tried, simple ones first: values that differ by less than 0.1 %, or a tenth of the standard
-        error, are a tie, which goes to the first. A KernelPCA brings its other parameters; its
-        ``n_components``, where it is a number, is kept. None takes linear, cosine, poly of degree 2 and
-        3, rbf of 6 widths around the median distance, laplacian of 2, and for few columns without negative
-        entries chi2. Widths that depend on the data are taken from all rows, before folds are cut.
+        Kernels to compare, simple ones first: values within 0.1 %, or a tenth of the standard error, tie,
+        and ties go to the first. A KernelPCA keeps its other parameters, and ``n_components`` where it is a
+        number. None compares linear, cosine, poly of degree 2 and 3, rbf of 6 widths around the median
+        distance, laplacian of 2, and for few columns without negative entries chi2. Widths that depend on
+        the data come from all rows, before folds are drawn.
     criterion : {"preimage", "parallel", "alignment", "score"}, optional
         - "preimage", the default without y: noise is added to held-out rows, and the pre-images of their
-          projections are compared with the rows before. The error is the mean square of what is wrong over
-          that of the noise, the same for all kernels. 300 rows at most.
-        - "parallel": by how much of the variance in feature space the leading components exceed those of
-          data with permuted columns. Finds the number of components too. 400 rows at most.
-        - "alignment": cosine between the centred Gram matrices of rows and labels. Says nothing about the
-          number of components. 2000 rows at most.
+          projections are compared with the rows without noise. The error is the mean squared error over
+          that of the noise, the same for all kernels. At most 300 rows.
+        - "parallel": share of the variance in feature space by which the leading components exceed those of
+          data with permuted columns. Also chooses the number of components. At most 400 rows.
+        - "alignment": cosine between the centred Gram matrices of rows and labels. Does not choose the
+          number of components. At most 2000 rows.
         - "score", the default with y: cross-validated score of ``estimator`` on the kernel's components.
-          500 rows at most.
+          At most 500 rows.
 
-        Of more rows evenly spaced ones are taken, by label where there are labels; of thousands of columns
-        fewer, but at least 100.
+        Larger data are reduced to evenly spaced rows, stratified by label where there are labels; with
+        thousands of columns to fewer, but at least 100.
     estimator : estimator of scikit-learn, optional
-        For "score". None takes logistic regression for classes and ridge for numbers, of standardised scores.
+        For "score". None is logistic regression for classes and ridge for numbers, on standardised scores.
     cv : int, splitter or iterable of (train, test), default=5
-        For "preimage" and "score". A number cuts the rows at random, stratified by classes. Splits given as
-        numbers of rows are about all rows, of which none are left out then.
+        For "preimage" and "score". A number splits the rows at random, stratified by classes. With explicit
+        splits all rows are used.
     n_components : int, list of int or None
-        Numbers to try; None tries 1, 2, 3, 4, 6, 8, ... 64 for "preimage", 1, 2, 4, ... 64 for "score".
+        Numbers to compare; None is 1, 2, 3, 4, 6, 8, ... 64 for "preimage", 1, 2, 4, ... 64 for "score".
     scoring : str or callable, optional
         For "score": of scikit-learn. None is the estimator's own, accuracy or r2.
     random_state : int, RandomState, Generator or None
-        Of folds, noise and permutations, which are the same for all kernels.
+        For folds, noise and permutations, which are the same for all kernels.
     n_jobs : int or None
-        How many kernels are tried at the same time, as joblib counts.
+        Number of kernels compared in parallel, as in joblib.
 
     Returns
     -------
@@ -223,12 +222,12 @@ def choose_kernel(
     Raises
     ------
     ParameterError
-        For a criterion or kernel that is not known, a precomputed kernel, settings of another criterion.
+        For an unknown criterion or kernel, a precomputed kernel, and settings of another criterion.
     DataError
-        For rows that are all equal, a single class, labels that are missing or too few or many, and where no
-        kernel can be judged. A kernel that cannot be while others can is in the table with the reason.
+        For equal rows, a single class, labels that are missing or do not match, and where no kernel can be
+        evaluated. A kernel that fails while others do not is in the table with the reason.
     InputTypeError
-        For sparse data, and candidates that are no list.
+        For sparse data, and candidates that are not a list.
 
     References
     ----------
@@ -249,7 +248,7 @@ def choose_kernel(
     rbf(sigma=1)
     """
     rows = as_rows(X, estimator="choose_kernel", minimum=3)
-    rows.require_dense("choose_kernel does not take sparse data yet. Use X.toarray().", InputTypeError)
+    rows.require_dense("choose_kernel does not support sparse data. Use X.toarray().", InputTypeError)
     rows = replace(rows, values=to_numpy(rows.in_memory()))  # type: ignore[call-arg]
     has_labels = y is not None or (rows.table is not None and rows.table.labels is not None)
     if criterion is None:
@@ -257,7 +256,7 @@ def choose_kernel(
     check_choice("criterion", criterion, CRITERIA)
     labelled = _labelled(rows, y, criterion, estimator)
     if not np.ptp(rows.in_memory(), axis=0).any():
-        raise DataError(f"All {rows.shape[0]} rows are equal: there is nothing to tell kernels apart by.")
+        raise DataError(f"All {rows.shape[0]} rows are equal, so kernels cannot be compared.")
     tried = as_candidates(candidates, rows)
     asked = Asked(criterion, rows.in_memory(), labelled, tried, estimator, cv, n_components, scoring)
     judge = prepare(asked, random_state)
@@ -265,7 +264,7 @@ def choose_kernel(
         delayed(_tried)(judge, one, place, len(tried)) for place, one in enumerate(tried, 1)
     )
     said = Counter(text for one in found for text in one.said)
-    unread = (f"The labels take no part in criterion={criterion!r}.",)
+    unread = (f"criterion={criterion!r} does not use the labels.",)
     notes = unread * (has_labels and criterion not in READ_LABELS) + notes_of(said)
     return _selection(criterion, judge, rows, tuple(found), notes)
 
@@ -281,7 +280,7 @@ def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any) -> Labelled | 
 
 
 def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
-    """Judge one kernel; that it cannot be judged must not hide the others."""
+    """Evaluate one kernel; a failure becomes a remark, so that it does not hide the others."""
     report(f"kernel {place} of {total}: {one.kernel!r}", "kernel", place - 1, total)
     model = one if one.random_state is not None else clone(one).set_params(random_state=judge.seed)
     try:
@@ -294,15 +293,15 @@ def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
 
 
 def _doubt(one: KernelPCA) -> str:
-    """What must be known about a function that was judged and is not proven to be a kernel."""
+    """Return the remark about a kernel that is not proven positive semidefinite."""
     validity = one.kernel.validity
     if validity.proven:
         return ""
     if one.repair is not None:
-        return "It is not proven to be a kernel; negative eigenvalues are set to 0."
+        return "It is not proven positive semidefinite; negative eigenvalues are set to 0."
     if validity.refuted:
-        return "It is no valid kernel; on these rows the components looked at have no negative eigenvalue."
-    return "It is not proven to be a kernel."
+        return "It is not a valid kernel, but has no negative eigenvalues among the components used here."
+    return "It is not proven positive semidefinite."
 
 
 # ------------------------------------------------------------------- the choice
@@ -314,14 +313,14 @@ def _selection(
     judged = [one for one in tried if one.value is not None]
     if not judged:
         said = "; ".join(f"{one.expression}: {one.remark}" for one in tried[:3])
-        raise DataError(f"None of {len(tried)} kernels can be judged by criterion={criterion!r}. {said}")
+        raise DataError(f"None of {len(tried)} kernels can be evaluated by criterion={criterion!r}. {said}")
     sign = -1.0 if criterion == "preimage" else 1.0
     values = sign * np.array([one.mean for one in judged])
     top = int(np.argmax(values))
     slack = max(TIE * abs(values[top]), TIE_ERROR * _error(judged[top]))
     best = judged[int(np.argmax(values >= values[top] - slack))]
     n, d = rows.shape
-    used = [f"{judge.rows:,} of the {n:,} rows were looked at, evenly spaced."] if judge.rows < n else []
+    used = [f"{judge.rows:,} of the {n:,} rows were used, evenly spaced."] if judge.rows < n else []
     return KernelSelection(
         tried,
         f"Kernel for {n:,} rows x {d:,} columns, by {criterion}",
@@ -343,22 +342,23 @@ def _reason(criterion: str, judge: Judge, best: TriedKernel, count: int) -> str:
     kernels = counted(count, "kernel")
     if criterion == "preimage":
         return (
-            f"Pre-images by {what} have {best.mean:.4g}{error} of the error of noisy held-out rows, the "
-            f"least of {kernels}. Doing nothing has 1, the best linear filter {judge.linear_filter:.4g}."
+            f"Pre-images by {what} have {best.mean:.4g}{error} times the error of noisy held-out rows, the "
+            f"smallest of {kernels}. No filter has 1, the best linear filter {judge.linear_filter:.4g}."
         )
     if criterion == "parallel":
         if not best.size:
             return (
-                f"No component of {kernels} exceeds what permuted columns have. The first is returned, with "
-                "one component."
+                f"No component of {kernels} exceeds those of permuted columns. The first kernel is returned, "
+                "with one component."
             )
         return (
-            f"The first {components} of {best.expression} exceed those of data with permuted columns by "
+            f"The first {components} of {best.expression} exceed those of permuted columns by "
             f"{best.mean:.4g}{error} of the variance in feature space, the most of {kernels}."
         )
     if criterion == "alignment":
         return (
-            f"{best.expression} is aligned with the labels by {best.mean:.4g}{error}, the most of {kernels}."
+            f"{best.expression} has the alignment {best.mean:.4g}{error} with the labels, the largest of "
+            f"{kernels}."
         )
     mean = f"a mean {judge.measure} of {best.mean:.4g}{error}"
     return f"{what} has {mean} on held-out rows, the best of {kernels}."
@@ -373,23 +373,20 @@ def _remarks(
     near = [one for one in before if sign * one.mean >= sign * best.mean - margin]
     if near:
         found.append(
-            f"{near[0].expression}, which was listed before it, is within one standard error: "
-            f"{near[0].mean:.4g}."
+            f"{near[0].expression}, listed before it, is within one standard error: {near[0].mean:.4g}."
         )
     if judge.linear_filter is not None and best.mean > judge.linear_filter - margin:
         found.append(
-            "No kernel takes out noticeably more noise than a linear filter does: these rows show no curved "
+            "No kernel removes noticeably more noise than a linear filter: the rows show no nonlinear "
             "structure, or it is weaker than their own noise."
         )
     if criterion == "score":
-        found.append(
-            "Chosen by the score that is shown, which is therefore optimistic. Validate on other rows."
-        )
+        found.append("The score that chose the kernel is optimistic. Validate on other rows.")
     # Say so when the best width is the last one that was tried.
     widths = [_width(one) for one in judged if not math.isnan(_width(one))]
     if len(set(widths)) >= 3 and _width(best) in (min(widths), max(widths)):
         which = "narrowest" if _width(best) == min(widths) else "widest"
-        found.append(f"It is the {which} rbf that was tried. Try others beyond it too: candidates=[...].")
+        found.append(f"It is the {which} rbf in the comparison. Extend the range: candidates=[...].")
     return found
 
 
@@ -399,25 +396,25 @@ def _width(one: TriedKernel) -> float:
     return math.nan if sigma is None or np.ndim(sigma) else float(sigma)
 
 
-# ------------------------------------------- what every kernel is judged by
+# ------------------------------------------------------- criteria, prepared
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """A criterion with all that it needs, drawn once: the same rows, folds and noise for all kernels.
+    """A prepared criterion: the same rows, folds and noise for all kernels.
 
     Attributes
     ----------
     ask : callable
         Takes a candidate, returns a TriedKernel; raises a GramianError where there is none.
     measure : str
-        What the values are called.
+        Name of the values.
     rows : int
-        How many rows it looks at.
+        Number of rows used.
     seed : int
-        For the models of candidates that have none of their own.
+        For candidates without a seed of their own.
     linear_filter : float or None
-        Of pre-images: the error that the best linear filter of the noisy rows has.
+        For pre-images: the error of the best linear filter of the noisy rows.
     """
 
     ask: Callable[[KernelPCA], TriedKernel]
@@ -429,7 +426,7 @@ class Judge:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What was asked for, as :func:`gramian.choose_kernel` takes it."""
+    """The arguments of :func:`gramian.choose_kernel`."""
 
     criterion: str
     X: np.ndarray[Any, Any]
@@ -442,7 +439,7 @@ class Asked:
 
 
 def prepare(asked: Asked, random_state: Any) -> Judge:
-    """Return the criterion that was asked for, on the rows that it looks at.
+    """Return the requested criterion, prepared on the rows that it uses.
 
     Raises
     ------
@@ -466,20 +463,17 @@ def _check(asked: Asked) -> None:
     for name in ("estimator", "scoring"):
         if criterion != "score" and getattr(asked, name) is not None:
             raise ParameterError(
-                f"{name} belongs to criterion='score', and the criterion is {criterion!r}. Leave one of "
-                "them out."
+                f"{name} applies to criterion='score' only, but the criterion is {criterion!r}. Leave out "
+                "one of them."
             )
     default = asked.cv is None or (is_number(asked.cv) and asked.cv == FOLDS)
     if criterion in ("parallel", "alignment") and not default:
         raise ParameterError(
-            f"criterion={criterion!r} holds no rows out, so that cv={asked.cv!r} has no meaning. Leave it "
-            "out."
+            f"criterion={criterion!r} does not use cross-validation. Leave out cv={asked.cv!r}."
         )
     given = asked.n_components is not None or any(one.n_components is not None for one in asked.tried)
     if criterion == "parallel" and given:
-        raise ParameterError(
-            "criterion='parallel' finds the number of components itself. Leave n_components out."
-        )
+        raise ParameterError("criterion='parallel' chooses the number of components. Leave out n_components.")
 
 
 def _preimage(asked: Asked, seed: int, folding: np.random.Generator, drawing: np.random.Generator) -> Judge:
@@ -496,7 +490,7 @@ def _parallel(asked: Asked, seed: int, drawing: np.random.Generator) -> Judge:
     X = _varying(asked.X[_picked(asked)])
     if X.shape[1] < 2:
         raise DataError(
-            "criterion='parallel' permutes columns against each other, and X has one. Take another criterion."
+            "criterion='parallel' permutes columns against each other, but X has one. Use another criterion."
         )
     seeds = drawing.integers(2**62, size=REPEATS).tolist()
     return Judge(lambda one: parallel_energy(one, X, seeds), "energy", len(X), seed)
@@ -512,7 +506,7 @@ def _alignment(asked: Asked, seed: int) -> Judge:
     if asked.n_components is not None and len(counts(asked.tried[0])) > 1:
         raise ParameterError(
             f"criterion='alignment' does not choose between n_components={asked.n_components!r}. "
-            "Give one number, or none."
+            "Give one number, or None."
         )
 
     def ask(one: KernelPCA) -> TriedKernel:
@@ -593,9 +587,7 @@ def spread_rows(
 
 def _varying(X: np.ndarray[Any, Any]) -> FloatArray:
     if not np.ptp(X, axis=0).any():
-        raise DataError(
-            f"The {len(X)} rows looked at are all equal: there is nothing to tell kernels apart by."
-        )
+        raise DataError(f"The {len(X)} rows used are all equal, so kernels cannot be compared.")
     return as_float64(X)
 
 
@@ -608,7 +600,7 @@ def _smallest(folds: Sequence[Fold]) -> int:
 
 def _counts_of(asked: Asked, limit: int) -> Callable[[KernelPCA], tuple[int, ...]]:
     """Return which numbers of components a candidate is tried with; checked for all before any work."""
-    wanted, advice = asked.n_components, "Or a list of them to choose from, or None for a list that fits."
+    wanted, advice = asked.n_components, "Or a list to choose from, or None for a default list."
     given = () if wanted is None else wanted if np.ndim(wanted) else [wanted]
     numbers = tuple(sorted({check_integer("n_components", k, 1, advice=advice) for k in given}))
     default = COUNTS.get(asked.criterion, ())
@@ -616,7 +608,7 @@ def _counts_of(asked: Asked, limit: int) -> Callable[[KernelPCA], tuple[int, ...
     for k in (*numbers, *(int(one.n_components) for one in asked.tried if one.n_components is not None)):
         if k > limit:
             raise ParameterError(
-                f"n_components={k} but only {limit} rows are left to fit on, which have at most {limit} "
-                "components. Ask for fewer."
+                f"n_components={k}, but the {limit} rows used for fitting have at most {limit} components. "
+                "Ask for fewer."
             )
     return lambda one: common if one.n_components is None else (int(one.n_components),)

@@ -1,4 +1,4 @@
-"""What can be compared between kernels: pre-images, chance, alignment with labels, a validated score."""
+"""Criteria comparable between kernels: pre-images, parallel analysis, alignment, cross-validated score."""
 
 from __future__ import annotations
 
@@ -43,21 +43,20 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class TriedKernel(Tried):
-    """One kernel that was tried.
+    """One kernel of the comparison.
 
     Attributes
     ----------
     candidate : KernelPCA
         Not fitted; its kernel has every parameter a number. Also ``model``.
     size : int or None
-        The number of components that the value belongs to; None where the criterion looks at none. Also
-        ``n_components``.
+        Number of components of the value; None where the criterion has none. Also ``n_components``.
     mean, standard_error : float
-        What the criterion says; NaN where it says nothing. Also ``value``.
+        Value of the criterion; NaN where it failed. Also ``value``.
     remark : str
-        Why there is no value, or what is doubtful about the kernel.
+        Why there is no value, or a doubt about the kernel.
     said : tuple of str
-        What estimators complained about meanwhile.
+        Warnings of estimators.
     """
 
     remark: str = ""
@@ -65,7 +64,7 @@ class TriedKernel(Tried):
 
     @property
     def model(self) -> KernelPCA:
-        """The kernel with whatever else was asked for, not fitted."""
+        """The KernelPCA of the candidate, not fitted."""
         model: KernelPCA = self.candidate
         return model
 
@@ -82,7 +81,7 @@ class TriedKernel(Tried):
 
     @property
     def value(self) -> float | None:
-        """What the criterion says; None where it says nothing, and ``remark`` tells why."""
+        """Value of the criterion; None where it failed, with the reason in ``remark``."""
         return None if math.isnan(self.mean) else self.mean
 
     @property
@@ -283,7 +282,7 @@ def preimage_error(model: KernelPCA, noisy: NoisyRows, counts: Sequence[int]) ->
                 back = first_components(fitted, int(k)).inverse_transform(scores[:, :k])
                 found[place, column] = noisy.products(place, back)
     if not np.isfinite(found).all():
-        raise DataError("Pre-images leave the range of float64. Scale the data first.")
+        raise DataError("Pre-images exceed the range of float64. Scale the data first.")
     plain = np.sum(found[:, :, 0] - 2.0 * found[:, :, 1] + found[:, :, 2], axis=2)
     total = plain.sum(axis=0)
     best = int(np.argmax(total <= total.min() * (1.0 + TIE)))
@@ -354,7 +353,7 @@ def centered_gram(model: KernelPCA, X: FloatArray) -> tuple[FloatArray, float]:
     unit = float(np.abs(K).max())
     Kc = centered(K / unit) if unit > 0 else K
     if np.abs(Kc).max() <= 8 * np.finfo(np.float64).eps:
-        raise DataError(f"{kernel!r} is the same number for all pairs of rows, which tells nothing.")
+        raise DataError(f"{kernel!r} has the same value for all pairs of rows.")
     if kernel.psd:
         return Kc, unit
     values, vectors = eigenpairs(Kc)
@@ -362,9 +361,9 @@ def centered_gram(model: KernelPCA, X: FloatArray) -> tuple[FloatArray, float]:
         return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T), unit
     if values[-1] < -ROUNDING * np.abs(values).max():
         raise IndefiniteKernelError(
-            f"The centred kernel matrix has the eigenvalue {values[-1] * unit:.3g} beside the largest, "
-            f"{values[0] * unit:.3g}: {kernel!r} is no valid kernel on these rows. "
-            "KernelPCA(kernel=..., repair='clip') sets negative ones to 0."
+            f"The centred kernel matrix has the eigenvalue {values[-1] * unit:.3g}; the largest is "
+            f"{values[0] * unit:.3g}. {kernel!r} is not a valid kernel on these rows. "
+            "KernelPCA(kernel=..., repair='clip') sets negative eigenvalues to 0."
         )
     return Kc, unit
 
@@ -404,7 +403,7 @@ def parallel_energy(model: KernelPCA, X: FloatArray, seeds: Sequence[int]) -> Tr
     Networks and Learning Systems 23 (1). Critchley (1985), Influence in principal components analysis.
     """
     if not model.center:
-        raise ParameterError("Permuted columns say nothing about features that are not centred.")
+        raise ParameterError("criterion='parallel' needs center=True.")
     Kc, unit = centered_gram(model, X)
     values, vectors = eigenpairs(Kc)
     observed = _without_rounding(values)

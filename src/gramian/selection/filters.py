@@ -1,4 +1,4 @@
-"""Keeps the features that tell most about a label, one by one."""
+"""Univariate feature selection: each feature is scored by itself."""
 
 from __future__ import annotations
 
@@ -74,47 +74,46 @@ class FilterSelection(Selection[Tried]):
 
 @dataclass(eq=False, repr=False)
 class FeatureFilter(ColumnSelector):
-    """Keep the K features that tell most about a label, each judged by itself.
+    """Select the K features with the best scores against a label, each scored by itself.
 
-    A filter is cheap where a search over subsets is not, and blind to what features say together only. How
-    many to keep is found by cross-validation: the features are ranked anew on the training rows of every
-    fold, and an estimator is fitted to the K best of them. Ranking on all rows first would show the
-    held-out labels to the ranking: with many features the score then is high even for labels that are pure
-    chance.
+    A filter is cheaper than a search over subsets, but misses features that are informative only together. K
+    is chosen by cross-validation: features are ranked on the training rows of every fold, and an estimator is
+    fitted to the K best. Ranking on all rows first would leak the held-out labels: with many features the
+    score is then high even for random labels.
 
     Parameters
     ----------
     score_func : {"mutual-information", "f", "chi2", "correlation"} or callable, default="mutual-information"
-        What a feature is judged by. ``mutual_information`` in nats; the F statistic of the analysis of
-        variance, or of the simple regression where the label is a number; chi-squared, for counts and
-        classes; the size of Pearson's correlation, for classes the correlation ratio. Or a function of rows
-        and labels that returns scores, or scores and p-values; larger is better.
+        Score of a feature: ``mutual_information`` in nats; the F statistic of the analysis of variance, or
+        of simple regression where the label is a number; chi-squared, for counts and classes; the absolute
+        Pearson correlation, for classes the correlation ratio. Or a function of rows and labels that returns
+        scores, or scores and p-values; larger is better.
     k : "cv", int, float or "fdr", default="cv"
-        How many to keep. ``"cv"``: of 1, 2, 3, 4, 5, 7, 10, 15, 20, ... features the smallest number whose
-        validated score is within one standard error of the best. A number of features. A share in (0, 1] of
-        them, rounded half up, at least one. ``"fdr"``: those that Benjamini and Hochberg's rule finds at the
-        false discovery rate ``alpha``; there may be none, and ``transform`` then says so.
+        Number of features to select. ``"cv"``: the smallest of 1, 2, 3, 4, 5, 7, 10, 15, 20, ... whose
+        validated score is within one standard error of the best. A number. A share in (0, 1], rounded half
+        up, at least one feature. ``"fdr"``: the discoveries of Benjamini and Hochberg's procedure at the
+        false discovery rate ``alpha``; there may be none, and ``transform`` then raises an error.
     estimator : estimator, optional
-        What is validated, with ``k="cv"``. It also says whether the label names classes. By default, on
+        The estimator of ``k="cv"``. It also decides whether the label names classes. By default, on
         standardised features, logistic regression for classes and ridge regression for numbers.
     cv : int, splitter or iterable, default=5
-        Folds, as scikit-learn reads them. Fewer than a number says where a class has fewer rows.
+        Folds, as in scikit-learn. A class with fewer rows than folds reduces their number.
     redundancy : {None, "mrmr"}, default=None
-        ``"mrmr"`` ranks greedily by relevance less the mean redundancy with the features before: shared
-        information of the Gaussian copula in nats for mutual information, otherwise ``|r|``, beside which
-        the relevance is the correlation ratio (for ``"f"`` and ``"correlation"``) or the share of the
-        largest score. At least 1,000 features are ranked so, the others by what they score after those.
+        ``"mrmr"`` ranks greedily by relevance minus the mean redundancy with the features ranked before.
+        Redundancy is the mutual information of the Gaussian copula in nats for mutual information, otherwise
+        ``|r|``. Relevance is then the correlation ratio (for ``"f"`` and ``"correlation"``) or the share of
+        the largest score. At least 1,000 features are ranked so, the others by their value after those.
     scoring : str or callable, optional
-        What is validated, as scikit-learn names it; by default the estimator's own, accuracy or R2.
+        Score of ``k="cv"``, as in scikit-learn; by default the estimator's own, accuracy or R2.
     n_neighbors : int, default=3
         Of the estimate of mutual information.
     alpha : float, default=0.05
         False discovery rate of ``k="fdr"``. For mutual information p-values come from permuted labels, pooled
         over features with as many distinct values.
     random_state : int, RandomState, Generator or None, default=None
-        For what mutual information draws: noise that decides ties, and permutations.
+        For the noise that breaks ties in mutual information, and for permutations.
     n_jobs : int or None, default=None
-        Folds validated at the same time, as joblib counts.
+        Number of folds validated in parallel, as in joblib.
 
     Attributes
     ----------
@@ -123,9 +122,9 @@ class FeatureFilter(ColumnSelector):
     pvalues_ : ndarray of shape (n_features,) or None
         Where the score has them; for mutual information with ``k="fdr"`` only.
     ranking_ : ndarray of shape (n_features,)
-        Place of each feature, from 1; equal scores in the order of the columns.
+        Rank of each feature, from 1; equal scores in the order of the columns.
     k_, support_ : int, ndarray of bool of shape (n_features,)
-        How many are kept, and which.
+        Number and mask of the selected features.
     cv_results_ : dict or None
         With ``k="cv"``: ``"k"``, ``"mean_score"``, ``"standard_error"``, ``"fold_scores"`` of shape (tried,
         folds), ``"best_k"`` and ``"one_standard_error_k"``. The best of these scores is optimistic, because
@@ -133,15 +132,14 @@ class FeatureFilter(ColumnSelector):
     selection_ : Selection or None
         The same as a record that prints as a table; ``to_frame()``.
     estimator_ : estimator or None
-        What was validated, unfitted.
+        The estimator of ``k="cv"``, unfitted.
     task_ : "classes" or "numbers"
     reason_ : str
-        Why so many.
+        Reason for the number.
     notes_ : tuple of str
-        What should be known.
     classes_ : ndarray or None
     n_samples_, n_features_in_, feature_names_in_
-        What the data was.
+        Of the data.
 
     References
     ----------
@@ -178,7 +176,7 @@ class FeatureFilter(ColumnSelector):
     # ------------------------------------------------------------------ fit
 
     def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
-        """Rank the features and choose how many to keep.
+        """Rank the features and choose the number to select.
 
         Parameters
         ----------
@@ -189,7 +187,7 @@ class FeatureFilter(ColumnSelector):
             Classes or numbers; not needed for a file that is read with ``label=``. Text, booleans and whole
             numbers of few distinct values are classes, unless the estimator says otherwise.
         **metadata
-            None: ``sample_weight`` and whatever is routed are refused with what to do instead.
+            Not supported: ``sample_weight`` and other routed metadata raise an error with advice.
 
         Raises
         ------
@@ -259,12 +257,12 @@ class FeatureFilter(ColumnSelector):
         if ranker.score == "mutual-information":
             self.pvalues_, most = ranker.by_permutation(data.X, data.y, self.alpha, rng)
             self.notes_ += (
-                f"p-values by up to {most:,} permutations of the label, pooled over alike features.",
+                f"p-values by up to {most:,} permutations of the label, pooled over similar features.",
             )
         if self.pvalues_ is None:
             raise ParameterError(
-                f"k='fdr' needs p-values, and score_func={score_name(self.score_func)} returns none. "
-                "Let it return a pair of scores and p-values, or give k as a number or 'cv'."
+                f"k='fdr' needs p-values, but score_func={score_name(self.score_func)} returns none. "
+                "Return a pair of scores and p-values, or give k as a number or 'cv'."
             )
         adjusted = false_discovery_control(self.pvalues_)
         support = adjusted <= self.alpha
@@ -277,19 +275,19 @@ class FeatureFilter(ColumnSelector):
     # ------------------------------------------------ what the selector says
 
     def summary(self, features: int = 30) -> str:
-        """Return the ranking with bars, how many were kept and why, as text.
+        """Return the ranking with bars, the number selected and the reason, as text.
 
         Parameters
         ----------
         features : int
-            How many of the best are listed.
+            Number of features listed.
         """
         check_is_fitted(self)
         label = "a number" if self.classes_ is None else f"{len(self.classes_)} classes"
         how = score_name(self.score_func) + (", less redundancy (mrmr)" if self.redundancy else "")
         d, n = len(self.ranking_), self.n_samples_
         lines = [f"{d:,} features by {how} with {label}, {n:,} rows", *_ranking(self, features), ""]
-        lines += textwrap.wrap(f"Kept {self.k_:,}. {self.reason_}", WIDTH)
+        lines += textwrap.wrap(f"Selected {self.k_:,}. {self.reason_}", WIDTH)
         if self.selection_ is not None:
             lines += ["", *self.selection_.table(), "", *textwrap.wrap(self.selection_.about, WIDTH)]
         for note in self.notes_:
@@ -330,8 +328,8 @@ def check_settings(model: FeatureFilter) -> None:
     check_share("alpha", model.alpha, advice="It is a false discovery rate, such as 0.05.")
     if isinstance(model.k, str) and model.k == "fdr" and model.redundancy is not None:
         raise ParameterError(
-            f"k='fdr' keeps every significant feature, and redundancy={model.redundancy!r} passes over those "
-            "that repeat others. Leave one of them out."
+            f"k='fdr' selects every significant feature, but redundancy={model.redundancy!r} skips redundant "
+            "ones. Leave out one of them."
         )
     if model.estimator is not None:
         scorer_of(model.estimator, model.scoring)
@@ -360,9 +358,9 @@ def number_of_features(k: Any, d: int) -> int | None:
 
 
 def reason_for_number(k: Any, d: int) -> str:
-    """Return in a sentence why a number or a share was kept."""
+    """Return the reason for a requested number or share."""
     if isinstance(k, Integral):
-        return f"So many were asked for: k={k}."
+        return f"Requested: k={k}."
     return f"k={float(k):g} is a share of {d:,} features: {float(k) * d:g}, rounded half up, at least one."
 
 
@@ -419,7 +417,7 @@ def choose_folds(cv: Any, data: Labelled) -> tuple[list[Fold], tuple[str, ...]]:
         if not (sizes > 1).any():
             few = f"a minimum of 4 samples is needed, and there are {len(y)}"
             what = f"each of the {len(sizes)} classes has one row" if discrete else few
-            raise DataError(f"No row can be held out: {what}. Give k as a number, or more rows.")
+            raise DataError(f"Cross-validation is not possible: {what}. Give k as a number, or more rows.")
         most = int(sizes[sizes > 1].min())
         if most < cv:
             why = f"there are {len(y)} rows"
@@ -431,7 +429,7 @@ def choose_folds(cv: Any, data: Labelled) -> tuple[list[Fold], tuple[str, ...]]:
         single = np.flatnonzero(sizes == 1)
         if single.size and data.classes is not None:
             named = listed(data.classes[single].tolist())
-            notes.append(f"Classes of a single row, which nothing predicts when it is held out: {named}.")
+            notes.append(f"Classes with a single row cannot be predicted when it is held out: {named}.")
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The least populated class", UserWarning)
                 cv = list(StratifiedKFold(check_integer("cv", cv, 2)).split(X, y))
@@ -439,8 +437,8 @@ def choose_folds(cv: Any, data: Labelled) -> tuple[list[Fold], tuple[str, ...]]:
     for place, (train, _) in enumerate(splits):
         if np.unique(data.y[train]).size < 2:
             raise DataError(
-                f"The training rows of fold {place} all have the same label, so that nothing can be learned "
-                "there. Give fewer folds, more rows of each class, or k as a number."
+                f"The training rows of fold {place} all have the same label. Give fewer folds, more rows of "
+                "each class, or k as a number."
             )
     return splits, tuple(notes)
 
@@ -462,9 +460,8 @@ def _validated(
     scores = np.array([scores for scores, _ in runs]).T
     tried = tuple(Tried.in_folds(size, size, row) for size, row in zip(sizes.tolist(), scores, strict=True))
     about = (
-        f"Validated: {estimator_name(validation.estimator)}, on the features ranked best by the training "
-        f"rows of each of {counted(folds, 'fold')}. The best was chosen among {len(sizes)}: its score is "
-        "optimistic."
+        f"Cross-validated: {estimator_name(validation.estimator)}, on features ranked by the training rows "
+        f"of each of {counted(folds, 'fold')}. The best of {len(sizes)} scores is optimistic."
     )
     choice = Choice(within_one_standard_error(tried), why_so_many(tried, name))
     said: Counter[str] = sum((said for _, said in runs), Counter())
@@ -491,17 +488,17 @@ def _one_fold(
 
 
 def why_so_many(tried: Sequence[Tried], name: str) -> str:
-    """Return in a sentence why cross-validation chose so many."""
+    """Return the reason for the number chosen by cross-validation."""
     top, chosen = tried[best(tried)], tried[within_one_standard_error(tried)]
     error, many = f"{top.standard_error:.2g}", counted(chosen.candidate, "feature")
-    mean = f"with a mean {name} of {chosen.mean:.4g} over {counted(len(top.fold_scores), 'fold')}"
+    mean = f"mean {name} {chosen.mean:.4g} over {counted(len(top.fold_scores), 'fold')}"
     if chosen is not top:
         return (
-            f"{many} validated {mean}, the fewest within one standard error ({error}) of the best, "
+            f"{many} ({mean}): the fewest within one standard error ({error}) of the best, "
             f"{top.mean:.4g} with {top.candidate:,}."
         )
-    rest = f", and no smaller number is within one standard error ({error}) of that"
-    return f"{many} validated best, {mean}{rest * (top is not tried[0])}."
+    rest = f"; no smaller number is within one standard error ({error})"
+    return f"{many} ({mean}): the best score{rest * (top is not tried[0])}."
 
 
 def _cv_results(found: FilterSelection) -> dict[str, Any]:
@@ -532,9 +529,9 @@ def _ranking(model: FeatureFilter, features: int) -> Iterator[str]:
         # The bar of an infinite score is full.
         length = bar(min(score, largest) if largest > 0 else float(score > 0), largest or 1.0)
         chance = "" if p_values is None else f" {p_values[j]:9.2g}"
-        kept = "kept" if model.support_[j] else ""
+        kept = "selected" if model.support_[j] else ""
         start = f"{model.ranking_[j]:4d}  {names[j]:{width}} {write(score):>10}{chance}"
         yield f"{start}  {length:20} {kept}".rstrip()
     if len(order) > len(shown):
         more = int(model.support_[order[features:]].sum())
-        yield f"... and {len(order) - len(shown):,} more" + (f", {more:,} of them kept" if more else "")
+        yield f"... and {len(order) - len(shown):,} more" + (f", {more:,} of them selected" if more else "")

@@ -15,35 +15,34 @@ from gramian.checks import counted
 from gramian.records import FloatArray
 
 Action = Literal["start", "add", "remove", "keep"]
-NOT_VALIDATED = "training rows: not a validated score"
+NOT_VALIDATED = "training rows, not validated"
 SIGNS = {"add": "+", "remove": "-", "start": " "}
 LONGEST = 90  # characters of a list of names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SearchStep(Tried):
-    """One round of the search: every candidate that was scored, and which one was taken.
+    """One step of the search: every candidate that was scored, and the one that was chosen.
 
     Attributes
     ----------
     number : int
-        Place in the search. 0 is the subset that it starts from, where that is not empty.
+        Number of the step. 0 is the starting subset, where it is not empty.
     action : "start", "add", "remove" or "keep"
-        "keep": a floating search tried to undo something, and nothing was better.
+        "keep": a floating search tried to undo a step, and no candidate was better.
     moved : tuple of int
         The features that were added or removed, counted from 0.
     subset : tuple of int
-        The features after the step; the candidate whose score it is.
+        The features after the step.
     candidates : tuple of tuple of int
-        What could have moved, in the order of the columns.
+        The features that could have been moved, in the order of the columns.
     candidate_scores : ndarray of shape (n_candidates, n_folds)
-        Scores of the subsets that would have resulted.
+        Scores of the resulting subsets.
     models : int
-        How many models were scored that had not been scored before: new candidates times folds.
+        Number of models fitted in this step: new candidates times folds.
     seconds : float
-        How long that took.
     validated : bool
-        False where the scores are those of the rows that were fitted.
+        False where models were scored on their training rows.
     """
 
     number: int = 0
@@ -75,16 +74,16 @@ class SearchStep(Tried):
 
 @dataclass(frozen=True, eq=False)
 class Nested(Tried):
-    """The whole selection, repeated and scored from outside.
+    """Scores of the whole selection in an outer cross-validation.
 
     Attributes
     ----------
     scores : ndarray of shape (n_folds,)
-        Score of each part that was held out of the selection too.
+        Score of each outer fold, held out of the selection.
     supports : ndarray of bool, shape (n_folds, n_features)
-        What was selected without that part.
+        The features selected without each outer fold.
     optimism : float
-        By how much the score that chose exceeds the mean of ``scores``.
+        The selection score minus the mean of ``scores``.
     """
 
     supports: np.ndarray[Any, Any] = field(default_factory=lambda: np.empty((0, 0), dtype=bool))
@@ -105,9 +104,9 @@ class History(Selection[SearchStep]):
     tried : tuple of SearchStep
         Also ``steps``.
     about : str
-        What was searched, by what.
+        Description of the search.
     choice : Choice or None
-        None where a search was stopped before its first score.
+        None where a search was interrupted before its first score.
     names : tuple of str
         Of all features.
     nested : Nested or None
@@ -181,7 +180,7 @@ class History(Selection[SearchStep]):
         return [place for place, step in enumerate(self.tried) if step.action != "keep"]
 
     def remarks(self) -> list[str]:
-        """Return the choice, the work and what the scores are worth."""
+        """Return the choice, the work and how to read the scores."""
         models, seconds = sum(s.models for s in self.tried), sum(s.seconds for s in self.tried)
         notes = []
         if self.choice is not None:
@@ -191,16 +190,16 @@ class History(Selection[SearchStep]):
         notes.append(f"{models:,} models in {seconds:.3g} s.")
         validated = self.tried[0].validated
         if not validated:
-            notes.append(f"Scores are those of the {NOT_VALIDATED}.")
+            notes.append(f"Scores are on {NOT_VALIDATED}.")
         if self.nested is not None:
-            inner = "score that chose" if validated else "score on training rows"
+            inner = "selection score" if validated else "training score"
             notes.append(
-                f"Nested: {self.nested.mean:.4g} ± {self.nested.standard_error:.2g} for the whole selection, "
-                f"on rows held out of it. The {inner}, {self.chosen.mean:.4g}, is optimistic by "
+                f"Nested cross-validation of the whole selection: {self.nested.mean:.4g} ± "
+                f"{self.nested.standard_error:.2g}. The {inner}, {self.chosen.mean:.4g}, is optimistic by "
                 f"{self.nested.optimism:.2g}."
             )
         elif validated:
-            notes.append("The best of many scores is optimistic; nested=True measures by how much.")
+            notes.append("The best of many scores is optimistic; nested=True measures the optimism.")
         return notes
 
     def _joined(self, features: Sequence[int]) -> str:

@@ -1,4 +1,4 @@
-"""The kernels that are compared: those of a user, or a list that fits the data."""
+"""The kernels to compare: those of the user, or a default list for the data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIGITS = 4
 
 
 def as_candidates(given: Any, rows: Rows) -> tuple[KernelPCA, ...]:
-    """Return what is compared: models whose kernels have every parameter a number, not fitted.
+    """Return unfitted models whose kernels have every parameter a number.
 
     Widths that depend on the data are filled in. A number of components is the one that the user asked for.
 
@@ -51,8 +51,8 @@ def as_candidates(given: Any, rows: Rows) -> tuple[KernelPCA, ...]:
     lists = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
     if not lists or not len(given):
         raise InputTypeError(
-            f"candidates={given!r} is no list of kernels. Give several to compare, such as "
-            "['linear', 'rbf(sigma=2)'], or None for a list that fits the data."
+            f"candidates={given!r} is not a list of kernels. Give for instance ['linear', 'rbf(sigma=2)'], "
+            "or None for a default list."
         )
     return tuple(_candidate(one, rows) for one in given)
 
@@ -61,12 +61,12 @@ def _candidate(given: Any, rows: Rows) -> KernelPCA:
     model = given if isinstance(given, KernelPCA) else KernelPCA(kernel=given)
     if isinstance(model.kernel, str) and model.kernel.strip() == PRECOMPUTED:
         raise ParameterError(
-            "A precomputed kernel matrix belongs to the rows it was made of: it has no other rows to be "
-            "judged on, and no columns to permute. Give the rows, and kernels by name, expression or object."
+            "A precomputed kernel matrix cannot be compared: it has no held-out rows and no columns. Give "
+            "the rows, and kernels by name, expression or object."
         )
     wanted = model.n_components
     if wanted is not None:
-        check_integer(f"The n_components of {model!r}", wanted, 1, advice="None has it chosen.")
+        check_integer(f"The n_components of {model!r}", wanted, 1, advice="None chooses it.")
     kernel = kernel_from_name(
         model.kernel,
         gamma=model.gamma,

@@ -1,4 +1,4 @@
-"""The one place where selectors check rows together with their labels."""
+"""Checks rows together with their labels, for all selectors."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def as_target(
         For NaN, another number of labels than rows, more than one column, a single class.
     """
     if not (isinstance(discrete, bool) or discrete == "auto"):
-        raise ParameterError(f'The kind of label {discrete!r} is not known. Give True, False or "auto".')
+        raise ParameterError(f'discrete={discrete!r} is not known. Give True, False or "auto".')
     values = to_numpy(y) if not isinstance(y, Sequence) else np.asarray(y)
     try:
         values = column_or_1d(values, warn=True)
@@ -138,12 +138,11 @@ def as_target(
     try:
         check_classification_targets(values)
     except ValueError as error:
-        raise DataError(f"{error} Give classes, or say that the label is a number.") from error
+        raise DataError(f"{error} Give classes, or treat the label as a number.") from error
     classes, codes = np.unique(values, return_inverse=True)
     if len(classes) < 2:
         raise DataError(
-            f"All {n} labels are the same 1 class: {classes[0].item()!r}. "
-            "Selecting by a label needs at least two."
+            f"All {n} labels are the same 1 class: {classes[0].item()!r}. At least two classes are needed."
         )
     return codes.astype(np.int64), classes
 
@@ -165,7 +164,7 @@ def column_of(X: Any, j: int) -> np.ndarray[Any, Any]:
 
 
 def looks_discrete(y: np.ndarray[Any, Any]) -> bool:
-    """Say whether a label names classes: text, booleans, or whole numbers of few distinct values.
+    """Return whether a label names classes: text, booleans, or whole numbers with few distinct values.
 
     Few are at most 20, or at most the square root of the number of rows.
 
@@ -198,9 +197,8 @@ def _numbers(values: np.ndarray[Any, Any]) -> FloatArray:
         numbers = values.astype(np.float64)
     except ValueError as error:
         raise DataError(
-            f"Unknown label type: y holds text such as {str(values[0])!r}, not numbers. Give classes as "
-            "classes, or numbers."
+            f"Unknown label type: y contains text such as {str(values[0])!r}, not numbers."
         ) from error
     if not np.ptp(numbers) > 0:
-        raise DataError(f"All {len(numbers)} labels are {numbers[0]:g}. There is nothing to predict.")
+        raise DataError(f"All {len(numbers)} labels are {numbers[0]:g}. Give labels that vary.")
     return np.asarray(numbers)

@@ -1,4 +1,4 @@
-"""How much each feature tells about a label, in nats."""
+"""Mutual information of each feature with a label, in nats."""
 
 from __future__ import annotations
 
@@ -35,14 +35,13 @@ class MutualInformation:
     values : ndarray of shape (d,)
         Nats, never below 0.
     p_values : ndarray of shape (d,) or None
-        Share of permuted labels that tell as much, the data itself counted as one of them.
+        Share of permuted labels with at least this value, the label itself included.
     feature_names : tuple of str
     discrete : ndarray of bool of shape (d,)
-        The features that were taken for discrete.
+        The features treated as discrete.
     label_entropy : float or None
-        Entropy of a discrete label, in nats: no feature can tell more. None for numbers.
+        Entropy of a discrete label, in nats: the upper bound of the values. None for numbers.
     notes : tuple of str
-        What to know about the numbers.
     """
 
     values: FloatArray
@@ -66,11 +65,11 @@ class MutualInformation:
 
     @property
     def ranking(self) -> npt.NDArray[np.intp]:
-        """Features from the one that tells most; of equal ones the first comes first."""
+        """Features by falling value; ties in the order of the columns."""
         return np.argsort(-self.values, kind="stable")
 
     def rows(self) -> list[tuple[str, float, float | None, str]]:
-        """Return name, nats, p-value and kind of each feature, from the one that tells most."""
+        """Return name, nats, p-value and kind of each feature, by falling value."""
         p = self.p_values
         return [
             (
@@ -264,7 +263,7 @@ def _discrete_features(discrete: Any, data: Labelled) -> npt.NDArray[np.bool_]:
         mask[given.astype(np.intp) if given.size == 0 else given] = True
     except (IndexError, ValueError, TypeError) as error:
         raise ParameterError(
-            f"discrete={discrete!r} does not say which of {d} features are discrete. "
+            f"discrete={discrete!r} does not fit {d} features. "
             f'Give "auto", True, False, {d} booleans, or positions or names of features.'
         ) from error
     return mask
@@ -282,8 +281,8 @@ def _check_neighbors(data: Labelled, kinds: npt.NDArray[np.bool_], k: int) -> No
             raise ParameterError(f"n_neighbors={k} but there are {n} rows. Give at most {n - 1}.")
     elif not kinds.all() and np.bincount(data.y).max() < 2:
         raise DataError(
-            f"Each of the {n} rows has a label of its own, so that no row has a neighbour in its class. "
-            "Give labels that repeat, or discrete_target=False if they are numbers."
+            f"All {n} labels are different, so no row has a neighbour in its class. "
+            "Use discrete_target=False if they are numbers."
         )
 
 
@@ -300,7 +299,7 @@ def _notes(data: Labelled, kinds: npt.NDArray[np.bool_], k: int, values: FloatAr
     if kinds.any():
         places = np.flatnonzero(kinds)
         worst = max(plug_in_bias(codes_of(column_of(data.X, j)), data.y) for j in places.tolist())
-        yield f"Estimates of discrete features that tell nothing are about {worst:.2g} nats or less, not 0."
+        yield f"Discrete features without information have estimates of up to about {worst:.2g} nats, not 0."
 
 
 def _small_classes(data: Labelled, k: int) -> Iterator[str]:
@@ -308,9 +307,9 @@ def _small_classes(data: Labelled, k: int) -> Iterator[str]:
     classes = data.classes if data.classes is not None else np.arange(len(sizes))
     single, small = (listed(classes[which].tolist()) for which in (sizes == 1, (sizes > 1) & (sizes <= k)))
     if single:
-        yield f"Classes of one row have no neighbours and were left out: {single}."
+        yield f"Classes with a single row were left out: {single}."
     if small:
-        yield f"Classes of {k} rows or fewer have fewer than n_neighbors={k}; all were taken: {small}."
+        yield f"Classes with at most {k} rows use fewer than n_neighbors={k} neighbours: {small}."
 
 
 def _above(
@@ -320,6 +319,6 @@ def _above(
     if len(above):
         names = [data.names[j] for j in above]
         yield (
-            f"Above the entropy, {whose} ({limits.max():.4g} nats at most), which no true value is: "
-            f"{listed(names)}. Estimates by neighbours vary; read them as the entropy."
+            f"Estimates above the entropy, {whose} (at most {limits.max():.4g} nats): {listed(names)}. "
+            "Nearest-neighbour estimates vary; the entropy is the upper bound."
         )

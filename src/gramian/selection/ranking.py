@@ -1,4 +1,4 @@
-"""Ranks features by a score, with what repeats others passed over: the step taken anew in every fold."""
+"""Ranks features by a score, optionally minus redundancy; repeated in every fold."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _called(score: Callable[..., Any], X: Values, y: Values) -> Scores:
             f"score={name} must return one number for each feature, or a pair of scores and p-values: {error}"
         ) from error
     missing = np.isnan(values)
-    notes = (f"score={name} gave no number for {int(missing.sum())} features: they rank last.",)
+    notes = (f"score={name} gave NaN for {int(missing.sum())} features, which rank last.",)
     tested = np.where(np.isnan(p_values) | missing, 1.0, p_values) if isinstance(given, tuple) else None
     return Scores(np.where(missing, -np.inf, values), tested, notes * bool(missing.any()))
 

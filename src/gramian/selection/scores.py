@@ -16,15 +16,12 @@ from gramian.records import FloatArray
 Values = Any  # an array, or a CSC matrix, of which a block of columns at a time is made dense
 
 BLOCK_ENTRIES = 1 << 20
-NO_FREEDOM = (
-    "There are as many {groups} as rows, so that no degree of freedom is left to tell an effect from "
-    "chance: every p-value is 1."
-)
+NO_FREEDOM = "There are as many {groups} as rows, so no degree of freedom is left and every p-value is 1."
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What single features score against a label.
+    """Scores of single features against a label.
 
     Attributes
     ----------
@@ -172,8 +169,8 @@ def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[s
     """
     if not discrete:
         raise ParameterError(
-            "score='chi2' compares the sums of counts in classes, but the label is a number. "
-            "Take score='f', 'correlation' or 'mutual-information'."
+            "score='chi2' needs classes, but the label is a number. "
+            "Use score='f', 'correlation' or 'mutual-information'."
         )
     least = dense(X.min(axis=0)).ravel()
     negative = np.flatnonzero(least < 0)
@@ -181,9 +178,9 @@ def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[s
         j = int(negative[0])
         name = names[j] if names is not None else f"x{j}"
         raise DataError(
-            f"score='chi2' reads features as counts, but column {name!r} has the negative value "
-            f"{least[j]:g}. Negative values in data passed to chi2 have no meaning: take another score, "
-            "or leave such columns out."
+            f"score='chi2' needs counts, but column {name!r} has the negative value {least[j]:g}. "
+            "Negative values in data passed to chi2 are not allowed: use another score, or leave such "
+            "columns out."
         )
     _, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
     shares = sizes / sizes.sum()

@@ -1,4 +1,4 @@
-"""Greedy and floating searches through subsets of features; they know scores only, no estimators."""
+"""Greedy and floating searches through subsets of features, by scores alone."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def search_of(space: Space, wanted: Any, adding: bool, floating: bool, patience:
     name, d, held = "n_features_to_select", space.n_features, len(space.fixed)
     if isinstance(wanted, str) and wanted == "auto":
         raise ParameterError(
-            f"{name}='auto' is scikit-learn's: half of the features is 0.5, and 'best' or "
-            "'one-se' find their number. Or import SequentialFeatureSelector from gramian.compat.sklearn."
+            f"{name}='auto' is not supported: 0.5 selects half of the features, and 'best' or 'one-se' "
+            "choose the number. Or import SequentialFeatureSelector from gramian.compat.sklearn."
         )
     if isinstance(wanted, str):
         rule: Rule = "best" if check_choice(name, wanted, ("best", "one-se")) == "best" else "one-se"
@@ -118,8 +118,8 @@ def search_of(space: Space, wanted: Any, adding: bool, floating: bool, patience:
         return Search(space, adding, floating, rule, None, enough)
     if patience is not None:
         raise ParameterError(
-            f"patience={patience!r} is for 'best' and 'one-se', but {name}={wanted!r} has its own end. Leave "
-            "out one of the two."
+            f"patience={patience!r} applies to 'best' and 'one-se' only, but {name}={wanted!r}. Leave out "
+            "one of the two."
         )
     advice = f"Give 'best', 'one-se', a number of features from 1 to {d}, or a share between 0 and 1."
     if isinstance(wanted, (Integral, bool)):
@@ -153,15 +153,15 @@ def choose(steps: Sequence[SearchStep], rule: Rule, limit: int | None = None) ->
     if rule == "size" and limit is not None:
         size = max(len(step.subset) for step in visited if len(step.subset) <= limit)
         places = [j for j in places if len(steps[j].subset) == size]
-        asked = "as many as" if size == limit else f"the most that groups give of the {limit} that"
-        return Choice(places[best([steps[j] for j in places])], f"{asked} were asked for")
+        asked = "as many as" if size == limit else f"the most that the groups allow of the {limit} that"
+        return Choice(places[best([steps[j] for j in places])], f"{asked} were requested")
     place = best(visited)
     top = visited[place]
     if rule == "best":
         tied = {step.subset for step in visited if step.mean >= top.mean - tolerance(top.mean)}
         others = len(tied) - 1
-        same = "; another one scores the same" if others == 1 else f"; {others} others score the same"
-        return Choice(places[place], f"the best mean of all on the way{same if others else ''}")
+        same = "; another subset ties" if others == 1 else f"; {others} other subsets tie"
+        return Choice(places[place], f"the best mean of all steps{same if others else ''}")
     why = (
         f"the fewest within one standard error, {top.standard_error:.2g}, of the best mean, {top.mean:.4g} "
         f"with {counted(len(top.subset), 'feature')}"

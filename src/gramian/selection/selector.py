@@ -1,4 +1,4 @@
-"""What the selectors of features have in common: kept columns are taken out, and put back."""
+"""The base of feature selectors: transform takes the selected columns, inverse_transform puts them back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
     support_: np.ndarray[Any, Any]
 
     def transform(self, X: Any) -> Any:
-        """Return the kept columns of X, in their order.
+        """Return the selected columns of X, in their order.
 
         Parameters
         ----------
@@ -36,7 +36,7 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
         Raises
         ------
         DataError
-            Where no feature was kept, or X has others than the data that was fitted.
+            Where no feature was selected, or the features of X differ from those of fit.
         """
         check_is_fitted(self)
         limit = memory_limit_bytes(None)
@@ -45,12 +45,12 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
         kept = np.flatnonzero(self.support_)
         if not kept.size:
             raise DataError(
-                "There is nothing to keep: no feature was selected. Be less strict, or ask for a number."
+                "No feature was selected. Use a less strict rule, or ask for a number of features."
             )
         return rows.take_columns(kept)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Put the kept columns back in their places; the others are 0.
+        """Return the selected columns in their original places; the others are 0.
 
         Parameters
         ----------
@@ -63,9 +63,9 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         rows = as_rows(X, estimator=type(self).__name__, expected=Expected())
         count = int(self.support_.sum())
-        rows.require_dense("inverse_transform takes dense data. Pass X.toarray().", InputTypeError)
+        rows.require_dense("inverse_transform does not support sparse data. Use X.toarray().", InputTypeError)
         if rows.shape[1] != count:
-            raise DataError(f"X has {rows.shape[1]} columns, but {count} features were kept. Give those.")
+            raise DataError(f"X has {rows.shape[1]} columns, but {count} features were selected.")
         places = np.where(self.support_, np.cumsum(self.support_) - 1, count)
 
         def back(part: Rows) -> Any:

@@ -1,4 +1,4 @@
-"""Which features can be chosen, which move together and which stay: from names, numbers, masks or labels."""
+"""The search space: free groups and fixed columns, from names, numbers, masks or labels."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def space_of(groups: Any, fixed: Any, names: Sequence[str]) -> Space:
     free = [group for group in found if not stays & set(group)]
     if not free:
         raise ParameterError(
-            f"fixed={fixed!r} holds all {len(names)} features, with their groups. Leave one to choose."
+            f"fixed={fixed!r} includes all {len(names)} features, with their groups. Leave one free."
         )
     ordered = sorted((sorted(group) for group in free), key=lambda group: group[0])
     return Space(
@@ -90,12 +90,12 @@ def _members(groups: list[Any], names: Sequence[str]) -> list[list[int]]:
     for number, group in enumerate(groups):
         members = [_feature(item, names, "groups") for item in group]
         if not members:
-            raise ParameterError(f"groups[{number}] is empty. Leave it out, or name its features.")
+            raise ParameterError(f"groups[{number}] is empty. Leave it out.")
         for j in members:
             if j in owner:
                 raise ParameterError(
-                    f"The feature {names[j]!r} (number {j}) is in groups[{owner[j]}] and again in "
-                    f"groups[{number}]. A feature moves with one group: name it once."
+                    f"The feature {names[j]!r} (number {j}) is in groups[{owner[j]}] and groups[{number}]. "
+                    "Groups must not overlap."
                 )
             owner[j] = number
         found.append(members)
@@ -121,8 +121,6 @@ def _feature(item: Any, names: Sequence[str], parameter: str) -> int:
         return check_integer(f"A feature in {parameter}", item, 0, len(names) - 1, "Or give a name.")
     count = list(names).count(item)
     if count != 1:
-        said = f"{count} features have that name" if count else f"the features are {listed(names)}"
-        raise ParameterError(
-            f"{parameter} names {item!r}, but {said}. Give a name that is there once, or numbers."
-        )
+        problem = f"{count} features have that name" if count else f"the features are {listed(names)}"
+        raise ParameterError(f"{parameter} names {item!r}, but {problem}. Give a unique name, or numbers.")
     return list(names).index(item)

@@ -1,4 +1,4 @@
-"""An estimator validated on parts of the rows, drawn once so that all candidates see the same ones."""
+"""Cross-validation of an estimator on folds that are drawn once, the same for all candidates."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Scorer = Callable[..., float]
 
 SAID = 3
 ADVICE = {
-    "Fitting": "Change the estimator so that it can be fitted on any of the candidates, or leave these out.",
-    "Scoring": "Choose another scoring=, or a cv= whose parts the fitted estimator can be scored on.",
+    "Fitting": "Use an estimator that can be fitted on every candidate, or leave these features out.",
+    "Scoring": "Use another scoring=, or a cv= on whose folds the estimator can be scored.",
 }
 
 
@@ -48,22 +48,22 @@ def scorer_of(estimator: Any, scoring: Any) -> Scorer:
     """
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise InputTypeError(
-            f"estimator={estimator!r} is no estimator with fit. Give one, such as LogisticRegression()."
+            f"estimator={estimator!r} is not an estimator with fit. Give for instance LogisticRegression()."
         )
     try:
         if isinstance(scoring, (list, tuple, set, dict)):
-            raise ValueError("A selection follows one score, not several.")
+            raise ValueError("Selection needs a single score.")
         scorer: Scorer = check_scoring(estimator, scoring=scoring)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"scoring={scoring!r} cannot be used: {error} Give the name of a score of scikit-learn, such as "
+            f"scoring={scoring!r} cannot be used: {error} Give the name of a scikit-learn score, such as "
             "'accuracy' or 'r2', or a function scorer(estimator, X, y)."
         ) from error
     return scorer
 
 
 def kind_of_label(estimator: Any) -> bool | str:
-    """Say by the estimator whether labels are classes; "auto" where it does not say.
+    """Return whether the estimator takes labels as classes; "auto" where it does not tell.
 
     Examples
     --------
@@ -168,13 +168,13 @@ def draw_folds(
         ]  # fmt: skip
     except (TypeError, ValueError, IndexError) as error:
         raise DataError(
-            f"cv={given!r} cannot split {n} rows: {error} Give fewer folds, or, where rows belong together, "
-            "the splits: cv=list(splitter.split(X, y, groups))."
+            f"cv={given!r} cannot split {n} rows: {error} Give fewer folds. For grouped rows give the "
+            "splits: cv=list(splitter.split(X, y, groups))."
         ) from error
     if not parts:
         raise DataError(
-            f"cv={given!r} holds no splits: a generator gives its own only once. Give a list of them, "
-            "or a number of folds."
+            f"cv={given!r} has no splits. A generator can be read only once: give a list, or a number of "
+            "folds."
         )
     return parts
 
@@ -216,8 +216,8 @@ def fitted_score(
         ) from error
     if not np.isfinite(score):
         raise DataError(
-            f"Scoring {estimator_name(estimator)} {where} gave {score}, which cannot be compared, with "
-            f"{len(new[1])} rows held out. Choose another scoring=, or a cv= with more rows in each part."
+            f"Scoring {estimator_name(estimator)} {where} gave {score} on {len(new[1])} held-out rows. Use "
+            "another scoring=, or a cv= with larger folds."
         )
     return score
 
@@ -260,7 +260,7 @@ class Validation:
 
 @contextmanager
 def warnings_counted(ignored: tuple[type[Warning], ...] = ()) -> Iterator[Counter[str]]:
-    """Count what estimators warn of, which they do hundreds of times, instead of showing it."""
+    """Count the warnings of estimators instead of showing hundreds of them."""
     said: Counter[str] = Counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -271,7 +271,8 @@ def warnings_counted(ignored: tuple[type[Warning], ...] = ()) -> Iterator[Counte
 
 
 def notes_of(said: Counter[str]) -> tuple[str, ...]:
-    """Return what was said most often while validating."""
+    """Return the most frequent warnings of cross-validation."""
     return tuple(
-        f"While validating: {text} ({counted(count, 'time')})" for text, count in said.most_common(SAID)
+        f"During cross-validation: {text} ({counted(count, 'time')})"
+        for text, count in said.most_common(SAID)
     )

@@ -1,4 +1,4 @@
-"""Selection by an estimator's own validated score, one feature or group at a time."""
+"""Sequential feature selection by the cross-validated score of an estimator."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False, repr=False)
 class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector):
-    """Select features by adding or removing, at each step, the one that gives the best validated score.
+    """Select features by adding or removing, at each step, the one with the best validated score.
 
-    All subsets are too many to try: 2^d. The greedy search fits of the order of d^2, and keeps the best
-    subset that it met.
+    There are 2^d subsets. The greedy search fits of the order of d^2 models and selects the best subset
+    among its steps.
 
     Parameters
     ----------
@@ -52,52 +52,52 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         A classifier or regressor with ``fit``; it is cloned for every fit.
     n_features_to_select : "best", "one-se", int or float in (0, 1), default="best"
         "best": the best mean score of all sizes; ties go to the fewest features. "one-se": the fewest
-        features whose mean is within one standard error of the best. A number or a share: so many
-        features. With ``groups`` it is the largest number of columns: groups that would exceed it are not
-        tried, and a backward search comes down to it or below.
+        features whose mean is within one standard error of the best. A number or a share of the features.
+        With ``groups`` it is the largest number of columns: groups that would exceed it are not tried, and
+        a backward search ends at it or below.
     direction : {"forward", "backward"}, default="forward"
         Add features to none (or to ``fixed``), or remove them from all.
     floating : bool, default=False
-        After each step undo earlier ones, as long as the subset is better than the best of its size so far.
+        After each step undo earlier ones while the subset is better than the best of its size so far.
     cv : int, splitter, iterable of (train, test) or None, default=5
-        As in scikit-learn: stratified for classifiers, not shuffled. Split once, so that all candidates are
-        scored on the same rows.
+        As in scikit-learn: stratified for classifiers, not shuffled. Rows are split once, so that all
+        candidates are scored on the same folds.
     scoring : str, callable or None, default=None
-        Larger is better. None is the estimator's own score: accuracy, or R^2.
+        Larger is better. None uses the estimator's own score: accuracy or R^2.
     groups : sequence of sequences, array-like of shape (n_features,), or None
-        Features that move together, by number or name; or one label for each feature. Features that are in
-        no list move alone. Groups must not overlap.
+        Features that are added or removed together, by number or name; or one label for each feature. Other
+        features move alone. Groups must not overlap.
     fixed : sequence of int or str, mask of shape (n_features,), or None
-        Features that are always in; with one of a group, all of it.
+        Features that are always selected; one of a group fixes the whole group.
     patience : int or None, default=None
-        For "best" and "one-se": stop after so many steps without a better subset. None goes to the end.
+        For "best" and "one-se": stop after this many steps without a better subset. None never stops early.
     validate : bool, default=True
         False fits and scores on all rows, for teaching: scores then rise with the number of features.
     nested : bool, default=False
-        Repeat the whole selection without each part of ``cv`` in turn, and score it there. The score that
-        chose is optimistic, because it is the best of many; ``optimism_`` is the difference.
+        Nested cross-validation: repeat the whole selection without each fold of ``cv`` and score it on that
+        fold. The selection score is optimistic, as the best of many; ``optimism_`` is the difference.
     n_jobs : int or None, default=None
-        Candidates fitted at a time, as in joblib. Results do not depend on it.
+        Number of candidates fitted in parallel, as in joblib. Results do not depend on it.
     verbose : bool, default=False
         Write each step to standard error. The logger "gramian" records it at level INFO.
 
     Attributes
     ----------
     support_ : ndarray of bool, shape (n_features,)
-        The features that were selected.
+        The selected features.
     n_features_to_select_ : int
-        How many they are.
+        Their number.
     score_, standard_error_ : float
         Of the selected subset: mean over the folds, and its standard error (ddof 1; NaN for one fold).
     history_ : History
         Every step with every candidate and score; prints as a table. ``to_frame()`` and ``to_dict()``.
     interrupted_ : bool
-        Whether Ctrl-C stopped the search. The selection is then the best so far, and history_ ends there.
+        Whether Ctrl-C stopped the search. The selection is then the best subset so far.
     nested_score_, nested_standard_error_, optimism_ : float
-        With ``nested``: score of the whole selection on held-out rows, and by how much score_ exceeds it.
+        With ``nested``: score of the whole selection on held-out rows, and ``score_`` minus that score.
     nested_scores_ : ndarray of shape (n_folds,)
     nested_supports_ : ndarray of bool, shape (n_folds, n_features)
-        What was selected without each part.
+        The features selected without each outer fold.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Where the features have names.
@@ -107,16 +107,16 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
     ParameterError
         For parameters that are not allowed, alone or for these data.
     DataError
-        For data that cannot be used: NaN, a single class, a class with fewer rows than folds; and for a
-        subset on which the estimator fails or scores NaN. ``history_`` then holds the steps before.
+        For NaN, a single class, a class with fewer rows than folds, and a subset on which the estimator
+        fails or scores NaN. ``history_`` then has the steps before.
 
     Notes
     -----
-    Scores that differ by less than 1e-12 (relative to scores above 1) tie, and the first in the order of the
-    columns is taken: of two equal columns forward adds, and backward removes, the first.
+    Scores that differ by less than 1e-12 (relative to scores above 1) tie. Ties go to the first column: of
+    two equal columns, forward adds and backward removes the first.
 
-    For scikit-learn's LinearRegression and Ridge the same scores are found without fitting, from Cholesky
-    factors of Gram matrices; a candidate for which that is not exact is fitted.
+    For scikit-learn's LinearRegression and Ridge the same scores are computed without fitting, from Cholesky
+    factors of Gram matrices. A candidate for which that is inexact is fitted.
 
     References
     ----------
@@ -139,7 +139,7 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
     """
 
     _habits: ClassVar = {
-        "tol": 'leave it out: "best" and "one-se" look at every size, and patience=3 stops after three steps '
+        "tol": 'leave it out: "best" and "one-se" compare all sizes, and patience=3 stops after three steps '
         "without a better subset",
     }
 
@@ -164,11 +164,11 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         Parameters
         ----------
         X : array-like, frame, sparse matrix, Path, Scan or Rows of shape (n_samples, n_features)
-            The estimator is fitted on dense columns: of a sparse matrix those of a candidate are made dense.
+            The estimator gets dense columns: those of a candidate in a sparse matrix are made dense.
         y : array-like of shape (n_samples,)
             Classes for a classifier, otherwise numbers. May be left out for a file read with ``label=``.
         **metadata
-            None: ``sample_weight`` and whatever is routed are refused with what to do instead.
+            Not supported: ``sample_weight`` and other routed metadata raise an error with advice.
 
         Returns
         -------
@@ -186,8 +186,8 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         folds = self._inner(data.X, data.original)
         if search.rule == "one-se" and len(folds) < 2:
             raise ParameterError(
-                "n_features_to_select='one-se' needs a standard error, but there is a single fold. Give "
-                "'best', a number, or validate=True and a cv of two or more."
+                "n_features_to_select='one-se' needs a standard error, but there is a single fold. Use "
+                "'best', a number, or validate=True with two or more folds."
             )
         validation = Validation(self.estimator, data.X, data.original, folds, scorer, data.names)
         outer = self._outer(validation) if self.nested else []
@@ -199,7 +199,7 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         return self
 
     def summary(self) -> History:
-        """Return the table of the search with the choice and why; it prints."""
+        """Return the history of the search; it prints as a table with the choice and its reason."""
         check_is_fitted(self)
         found: History = self.history_
         return found
@@ -213,7 +213,7 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         return self._split(X, y) if self.validate else [(every, every)]
 
     def _search(self, search: Search, validation: Validation) -> None:
-        """Search, and keep what is found however it ends."""
+        """Search, and record the steps however the search ends."""
         self.history_ = History((), self._about(search, validation), names=validation.names)
         self.interrupted_ = False
         steps: list[SearchStep] = []
@@ -224,7 +224,7 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
             self.interrupted_ = True
             if steps:
                 found = choose(steps, "best" if search.rule == "size" else search.rule)
-                self._settle(steps, Choice(found.place, f"stopped by hand; so far {found.why}"))
+                self._settle(steps, Choice(found.place, f"interrupted; so far {found.why}"))
             raise
         except BaseException:
             self.history_ = replace(self.history_, tried=tuple(steps))
@@ -261,11 +261,11 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         self.score_, self.standard_error_ = chosen.mean, chosen.standard_error
 
     def _outer(self, validation: Validation) -> list[Fold]:
-        """Return what whole selections are scored on; parts that cannot be split are refused at once."""
+        """Return the outer folds; raise at once where the rest of a fold cannot be split again."""
         if not (self.cv is None or is_number(self.cv) or hasattr(self.cv, "split")):
             raise ParameterError(
-                "nested=True splits parts of the rows again, but cv holds splits of all rows. Give a number "
-                "of folds or a splitter."
+                "nested=True splits the training rows again, but cv is a list of splits of all rows. Give a "
+                "number of folds or a splitter."
             )
         X, y = validation.X, validation.y
         outer = list(validation.folds) if self.validate else self._split(X, y)
@@ -275,7 +275,7 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         return outer
 
     def _nest(self, space: Space, validation: Validation, outer: list[Fold]) -> None:
-        """Select without each part in turn, fit on the others with what was selected, and score the part.
+        """Run nested cross-validation: select without each outer fold, and score on it.
 
         References
         ----------
@@ -286,8 +286,8 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         plain = {"nested": False, "verbose": False}
         places = {"groups": [group.tolist() for group in space.free], "fixed": space.fixed.tolist()}
         supports, scores = [], []
-        for part, (train, test) in enumerate(track(outer, "nested: part"), 1):
-            log.info("nested: part %d of %d", part, len(outer))
+        for part, (train, test) in enumerate(track(outer, "outer fold"), 1):
+            log.info("outer fold %d of %d", part, len(outer))
             with _without(part, len(outer)):
                 inner = clone(self).set_params(**plain, **places)
                 supports.append(inner.fit(validation.X[train], validation.y[train]).support_)
@@ -312,8 +312,8 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
 
 @contextmanager
 def _without(part: int, parts: int) -> Iterator[None]:
-    """Say without which part a selection failed."""
+    """Name the outer fold in which a selection failed."""
     try:
         yield
     except DataError as error:
-        raise DataError(f"nested=True, selection without part {part} of {parts}: {error}") from error
+        raise DataError(f"nested=True, outer fold {part} of {parts}: {error}") from error

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from gramian.errors import FULL, FileError, InputTypeError, ParameterError, not_written, reason, shortened
+from gramian.store.locks import locked
 
 
 @contextmanager
@@ -169,12 +170,6 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
-
 # --------------------------------------------------------- several files
 
 # New files are written into the first. Once it has the second name they are complete, and are moved from
@@ -210,7 +205,7 @@ def atomic_folder(folder: Path, old: Iterable[str] = (), last: str | None = None
         folder.mkdir(parents=True, exist_ok=True)
     writing = folder / WRITING
     try:
-        with _alone(folder):
+        with locked(folder):
             _finish(folder)
             try:
                 with as_file_error(folder):
@@ -247,7 +242,7 @@ def finish_folder(folder: Path) -> None:
         If what is there was not written by :func:`atomic_folder`, or files cannot be moved.
     """
     if any(os.path.lexists(folder / name) for name in (WRITING, READY)):
-        with _alone(folder):
+        with locked(folder):
             _finish(folder)
 
 
@@ -288,22 +283,6 @@ def place_inside(folder: Path, name: str) -> Path:
                 f"{place} is a link, and files in it would be replaced. Remove it, or choose another folder."
             )
     return folder / path
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Wait for other processes that write into the folder; where the disk has no locks, nobody waits."""
-    if fcntl is None:
-        yield
-        return
-    with as_file_error(folder):
-        descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _prepare(folder: Path, old: Iterable[str], last: str | None) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from gramian.errors import FileError
-from gramian.store.atomic import as_file_error
 
 try:
     import fcntl
@@ -14,14 +15,14 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 
-def lock_folder(folder: Path, in_use: str) -> int | None:
+def lock_folder(folder: Path, in_use: str = "") -> int | None:
     """Lock a folder for this process until the descriptor that is returned is closed.
 
     Parameters
     ----------
     folder : Path
     in_use : str
-        The message of the error, where another process has the lock.
+        Message of the error where another process has the lock; without one, wait for it.
 
     Returns
     -------
@@ -31,17 +32,29 @@ def lock_folder(folder: Path, in_use: str) -> int | None:
     Raises
     ------
     FileError
-        If another process has the lock, or the folder cannot be opened.
+        If another process has the lock, and there is a message.
+    OSError
+        If the folder cannot be opened.
     """
     if fcntl is None:
         return None
-    with as_file_error(folder):
-        descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (fcntl.LOCK_NB if in_use else 0))
     except BlockingIOError as error:
         os.close(descriptor)
         raise FileError(in_use) from error
     except OSError:
         pass
     return descriptor
+
+
+@contextmanager
+def locked(folder: Path, in_use: str = "") -> Iterator[None]:
+    """Hold the lock of :func:`lock_folder` while the block runs."""
+    descriptor = lock_folder(folder, in_use)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)

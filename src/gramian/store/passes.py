@@ -93,7 +93,8 @@ class Passes:
                 f"checkpoint {str(place)!r} holds {others[0]!r}, and is no checkpoint. Name an empty folder."
             )
         in_use = f"checkpoint {str(place)!r} is in use by another fit. Wait for it, or name another folder."
-        passes = cls(place, _lock=lock_folder(place, in_use))
+        with as_file_error(place):
+            passes = cls(place, _lock=lock_folder(place, in_use))
         try:
             return passes, passes._begun(dict(of), list(seeds))
         except BaseException:
@@ -221,8 +222,6 @@ class Pass:
                 # Numbers of another shape might fit, and none says where it is from.
                 if str(file["hash"]) != _hash(file["about"], probes, *results):
                     return False
-        except FileNotFoundError:
-            return False
         except DAMAGED:
             return False  # the pass is made again
         self.done, self.results = done, results

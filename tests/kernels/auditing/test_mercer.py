@@ -335,16 +335,16 @@ def noisy():
 
 def test_functions_that_are_none():
     for kernel, match in [
-        (lambda x, y: math.nan, r"returned nan .* at x = \(1.01\), y = \(1.01\)"),
-        (lambda x, y: complex(x @ y), r"returned \(1.02.*j\) .* at x ="),
+        (lambda x, y: math.nan, r"returned nan.* at x = \(1.01\), y = \(1.01\)"),
+        (lambda x, y: complex(x @ y), r"returned \(1.02.*j\).* at x ="),
         (lambda x, y: 1 / 0, "raised ZeroDivisionError: division by zero at x ="),
-        (lambda x, y: x * y, "returned array"),
+        (lambda x, y: x * y, "returned float64"),
         (lambda x, y: None, "returned None"),
         (lambda x, y: "much", "returned 'much'"),
         (lambda: 1, "raised TypeError"),
         (lambda x, y: float(x[30] * y[30]), "1 to 16 features were tried; for more, give n_features"),
         (changes_its_arguments, "read-only .* let it copy them first|changes the rows"),
-        (noisy(), "no function of two rows"),
+        (noisy(), "must give the same number every time"),
     ]:
         with pytest.raises(DataError, match=match):
             audit(kernel, random_state=0)
@@ -405,8 +405,8 @@ def test_arguments_that_mean_nothing():
             "n_features=0 must be a whole number of at least 1",
         ),
         ({"n_features": 2, "X": np.ones((3, 4))}, ParameterError, "n_features=2 but X has 4 columns"),
-        ({"random_state": "dice"}, ValueError, "'dice' cannot be used to seed"),
-        ({"random_state": -1}, ValueError, "Seed must be between 0 and"),
+        ({"random_state": "dice"}, ValueError, "random_state='dice' must be a whole number"),
+        ({"random_state": -1}, ValueError, "random_state=-1 must be a whole number from 0"),
         ({"X": np.ones(3)}, DataError, "a kernel takes rows"),
         ({"X": np.ones((0, 3))}, DataError, "at least one row"),
         ({"X": [["a"]]}, DataError, "not a table of numbers"),

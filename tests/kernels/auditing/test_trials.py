@@ -90,7 +90,7 @@ def test_sets_without_values_are_counted():
     assert examiner.attempt(np.array([[-1.0], [1.0]])) is None
     assert (examiner.skipped, examiner.trials) == (1, 0)
     assert examiner.attempt(np.array([[2.0], [1.0]])) is not None
-    with pytest.raises(DataError, match=r"no negative numbers.* That was at x = \(-1\), y = \(-1\)"):
+    with pytest.raises(DataError, match=r"use counts. That was at x = \(-1\), y = \(-1\)"):
         examiner.examine(np.array([[-1.0], [1.0]]))
 
 

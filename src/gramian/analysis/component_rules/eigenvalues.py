@@ -415,7 +415,7 @@ def gavish_donoho(scree: Scree) -> ComponentChoice:
 
 
 def _noise(scree: Scree, singular: FloatArray, factor: float) -> float:
-    """Standard deviation of the noise by the trace: what is left beside the components found with it."""
+    """Standard deviation of the noise by the trace: the variance left after the components found with it."""
     left = scree.left * scree.degrees
     k, seen = singular.size, set[int]()
     sigma = 0.0

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from gramian.arrays import as_float64, blas_threads
-from gramian.checks import check_integer, check_number, counted, evenly
+from gramian.checks import check_integer, check_number, check_seed, counted, evenly
 from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels.arithmetic import check_rows
 from gramian.kernels.auditing.search import acceptable_features, search
@@ -232,11 +231,11 @@ def audit(
     )
     d = None if n_features is None else check_integer("n_features", n_features)
     limit = math.inf if time_limit is None else check_number("time_limit", time_limit, above=0)
-    rng = (
-        random_state
-        if isinstance(random_state, np.random.Generator)
-        else np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1, size=4).tolist())
-    )
+    rng = random_state
+    if not isinstance(rng, np.random.Generator):
+        if not isinstance(rng, np.random.RandomState):
+            rng = np.random if rng is None else np.random.RandomState(check_seed("random_state", rng))
+        rng = np.random.default_rng(rng.randint(0, 2**31 - 1, size=4).tolist())
     if isinstance(kernel, str) and kernel == PRECOMPUTED:
         return _audit_matrix(X, value_tol)
     found = kernel_from_name(kernel)

@@ -29,7 +29,7 @@ SHOWN = 6
 
 @dataclass(frozen=True, eq=False)
 class Margin:
-    """The smallest eigenvalue of a symmetric matrix beside what rounding can do.
+    """The smallest eigenvalue of a symmetric matrix, and a bound on its rounding.
 
     Attributes
     ----------
@@ -340,9 +340,8 @@ class Examiner:
                 value = float(np.asarray(self.fixed.gram(x[None, :].copy(), y[None, :].copy()))[0, 0])
                 if not abs(value - trial.raw[i, j]) <= 2 * trial.error[i, j]:
                     raise DataError(
-                        f"The kernel function is no function of two rows: at {_pair(x, y)} it gave "
-                        f"{float(trial.raw[i, j])!r} and then {value!r}. "
-                        "It must give the same number every time."
+                        f"The kernel function gave {float(trial.raw[i, j])!r} and then {value!r} at "
+                        f"{_pair(x, y)}. It must give the same number every time."
                     )
                 fresh[i, j] = value
         self.evaluations += fresh.size
