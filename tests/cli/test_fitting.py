@@ -198,7 +198,7 @@ def test_files_of_somebody_else_are_not_replaced(folder, gramian):
     Path("mine/scores.csv").write_text("precious")
     ran = gramian("fit", "flowers.csv", "--drop", "species", "-o", "mine/")
     assert ran.code == 1
-    assert "mine holds scores.csv, but not as results of gramian" in ran.err
+    assert "mine contains scores.csv, which were not written by gramian" in ran.err
     assert Path("mine/scores.csv").read_text() == "precious"
 
 

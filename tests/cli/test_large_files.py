@@ -58,7 +58,7 @@ def test_fit_writes_the_same_folder(large, gramian, monkeypatch, drawn):
 def test_of_very_many_rows_some_are_drawn(large, gramian, monkeypatch, drawn):
     monkeypatch.setattr(results, "MOST_DRAWN", 500)
     assert gramian("fit", "x.npy", "--components", "2", "-o", "r", *LIMIT).code == 0
-    assert "scores.svg is about 500 of 20,000 rows, evenly spaced." in (large / "r/summary.md").read_text()
+    assert "scores.svg shows 500 of 20,000 rows, evenly spaced." in (large / "r/summary.md").read_text()
     assert "Scores of 500 rows" in (large / "r/scores.svg").read_text()
 
 

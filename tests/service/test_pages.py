@@ -83,7 +83,7 @@ def test_a_process_that_dies_leaves_nothing(client, server, ids, tmp_path):
         killed = beside.submit(kill)
         got = client.get(f"{API}/models/{ids['pca']}/results?data={data}")
         killed.result()
-    assert (got.status_code, "was ended" in got.json()["error"]) == (413, True)
+    assert (got.status_code, "worker process ended" in got.json()["error"]) == (413, True)
     assert [path.name for path in state.work.iterdir() if path.name != "vega.js"] == []
     place = f"{API}/models/{ids['pca']}/figures/scores?data={data}"
     assert client.get(place).status_code == 200

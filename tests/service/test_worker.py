@@ -201,7 +201,7 @@ def test_an_answer_is_not_nested_too_deeply():
     for _ in range(300):
         deep = [deep]
     got = failed(lambda say: {"model": deep})
-    assert (got["status"], "more than 100 levels" in got["error"]) == (422, True)
+    assert (got["status"], "more than 100 levels deep" in got["error"]) == (422, True)
 
 
 def test_tables_have_a_name_and_no_path(tmp_path):

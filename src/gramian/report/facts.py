@@ -1,4 +1,4 @@
-"""What is known about data, plan, certificate and model, as plain values that JSON can hold."""
+"""Facts about data, plan, certificate and model, as values for JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def plain(value: Any) -> Any:
-    """Turn a value into what strict JSON holds: infinities and NaN become null, others their text.
+    """Convert a value for strict JSON: infinities and NaN become null, unknown types text.
 
     Examples
     --------
@@ -44,12 +44,12 @@ def told(record: Any, *names: str) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of everything that takes part in the numbers."""
+    """Return the versions of all packages that compute."""
     return {**store.versions(), "scipy": version("scipy")}
 
 
 def data_facts(table: Table) -> dict[str, Any]:
-    """Return what was read."""
+    """Return source, size and notes of the data."""
     return {
         "source": table.source,
         "sha256": table.sha256,
@@ -63,13 +63,13 @@ def data_facts(table: Table) -> dict[str, Any]:
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
-    """Return the route, its reason, its steps and their predicted cost."""
+    """Return the solver, its reason, its steps and their predicted cost."""
     names = ("solver", "operator", "reason", "seconds", "bytes")
     return told(plan, *names) | {"steps": [asdict(step) for step in plan.steps]}
 
 
 def certificate_facts(certificate: Certificate) -> dict[str, Any]:
-    """Return what is guaranteed, of which kind, and the sentences that say so."""
+    """Return the error bounds, their kind, and the certificate as text."""
     complete = certificate.completeness
     facts = told(certificate, "ok", "tol", "unit", "set_radius", "widening") | {
         "kind": certificate.widening_kind,
@@ -82,10 +82,10 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
 
 
 def component_facts(model: Any) -> dict[str, list[Any]]:
-    """Return one column of numbers for each thing that is known about a component.
+    """Return the columns of the table of components.
 
-    The residual and the radius are in the units of the eigenvalue; None stands for what is not known,
-    such as the explained variance ratio under a kernel that is not proven positive semi-definite.
+    The residual and the radius are in the units of the eigenvalue. None means unknown, such as the explained
+    variance ratio under a kernel that is not proven positive semi-definite.
     """
     k = model.n_components_
     variances = as_float64(model.explained_variance_)
@@ -126,7 +126,7 @@ def _padded(values: Any, k: int) -> list[Any]:
 
 
 def size_text(columns: int, picture_shape: Any) -> str:
-    """Return the size of a row in words."""
+    """Return the size of a row as text."""
     if picture_shape is None:
         return f"{columns:,} columns"
     height, width = picture_shape
@@ -140,13 +140,13 @@ def kernel_text(model: Any) -> str:
 
 
 def validity_text(model: Any) -> str:
-    """Return what is known about the kernel being one, a chain of closure rules; "" without a kernel."""
+    """Return the proof of positive semidefiniteness, a chain of closure rules; "" without a kernel."""
     kernel = getattr(model, "kernel_", None)
     return "" if kernel is None else str(kernel.validity)
 
 
 def method_name(model: Any) -> str:
-    """Return what was computed, in words."""
+    """Return the name of the method."""
     text = kernel_text(model)
     if model.model_kind.whitens:
         return f"Whitening by {model.method}"
@@ -154,7 +154,7 @@ def method_name(model: Any) -> str:
 
 
 def model_facts(model: Any) -> dict[str, Any]:
-    """Return what a fitted model is: kind, parameters, sizes, plan and certificate."""
+    """Return kind, parameters, sizes, plan and certificate of a fitted model."""
     names = getattr(model, "feature_names_in_", None)
     ratios = shares_of(model)
     return {
@@ -176,7 +176,7 @@ def model_facts(model: Any) -> dict[str, Any]:
 
 
 def info_facts(model: Any, kind: str) -> dict[str, Any]:
-    """Return what a saved model is, and its components if it has such."""
+    """Return the facts of a saved model, with its components if it has some."""
     if model.model_kind.has_components:
         return {"model": model_facts(model) | {"kind": kind}, "components": component_facts(model)}
     # A map of features has no components.
@@ -184,7 +184,7 @@ def info_facts(model: Any, kind: str) -> dict[str, Any]:
 
 
 def calibration_facts(recogniser: Any, person: str | None) -> dict[str, Any]:
-    """Return the threshold by which people are identified, or a person is verified, and what it will cost."""
+    """Return the threshold for identification or verification, and its predicted error rates."""
     found = recogniser.calibration_
     used = found.identify if person is None else found.verify
     return {
@@ -199,7 +199,7 @@ def calibration_facts(recogniser: Any, person: str | None) -> dict[str, Any]:
 
 
 def rates(threshold: Any) -> dict[str, Any]:
-    """Return a rate of strangers accepted, and what it is predicted to cost."""
+    """Return the accepted share of strangers and the predicted error rates."""
     return {
         "far": threshold.far,
         "predicted_false_accept": threshold.false_accept,
@@ -209,7 +209,7 @@ def rates(threshold: Any) -> dict[str, Any]:
 
 
 def audit_facts(report: Any) -> dict[str, Any]:
-    """Return what an audit of a kernel found, under the names that it has in Python."""
+    """Return the result of an audit of a kernel."""
     names = ("kernel", "verdict", "valid", "eigenvalue", "bound", "asymmetry", "value_tol", "tested")
     validity, witness = report.validity, report.witness
     return told(report, *names, "trials", "skipped", "evaluations") | {

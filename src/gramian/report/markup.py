@@ -1,4 +1,4 @@
-"""HTML from texts: whatever comes in is text, and nothing in it is markup."""
+"""HTML from text, all of which is escaped."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from gramian.checks import shown_lines
 
-LONGEST = 60  # letters of a name
+LONGEST = 60  # characters of a name
 CODE = re.compile(r"(``|`)(.+?)\1")
 
 
 def escaped(value: object) -> str:
-    r"""Return text without markup, and without control characters but the ends of lines.
+    r"""Return escaped text, without control characters except line ends.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def escaped(value: object) -> str:
 
 
 def text(value: object) -> str:
-    """Return text as HTML; what stands between backticks is set as code.
+    """Return text as HTML; text between backticks is code.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def text(value: object) -> str:
 
 
 def name(value: object) -> str:
-    """Return the name of a row or column, which may be long, and be written from right to left."""
+    """Return the name of a row or column, which may be long or right-to-left."""
     whole = str(value)
     if len(whole) <= LONGEST:
         return f"<bdi>{escaped(whole)}</bdi>"
@@ -43,7 +43,7 @@ def name(value: object) -> str:
 
 
 def paragraphs(lines: Iterable[str]) -> str:
-    """Return the lines of Markdown that summaries consist of: sentences, and lists inside of lists."""
+    """Return the Markdown of summaries as HTML: sentences and nested lists."""
     parts, items = list[str](), list[str]()
     for line in [*lines, ""]:
         words = line.lstrip()
@@ -80,16 +80,16 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], kinds: str, captio
     )
     inside = "\n".join(f"<tr>{line}</tr>" for line in lines)
     said = f'<p class="soft">{text(caption)}</p>' if caption else ""
-    stacked = ' class="stack"' if "t" in kinds else ""  # on a phone text needs the whole width
+    stacked = ' class="stack"' if "t" in kinds else ""  # full width for text on a phone
     body = f"<thead><tr>{titles}</tr></thead><tbody>\n{inside}\n</tbody>"
     return f'<div>{said}<div class="wide"><table{stacked}>{body}</table></div></div>'
 
 
 def code(lines: str) -> str:
-    """Return lines of a program or of its output."""
+    """Return preformatted text."""
     return f"<pre>{escaped(lines)}</pre>"
 
 
 def folded(summary: str, inside: str) -> str:
-    """Return what is there for who wants it."""
+    """Return a collapsed section."""
     return f"<details><summary>{text(summary)}</summary>\n{inside}\n</details>"

@@ -1,4 +1,4 @@
-"""Folders of pictures made of rows: one PNG file each, a table about them, and a sheet that compares some."""
+"""Folders of pictures: a PNG file for each row, a table about them, and a comparison sheet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMPARED = 8
 
 
 def grey_limits(table: Table) -> tuple[float, float]:
-    """Return the numbers shown as black and as white: 0 and 255 for bytes, else the smallest and largest."""
+    """Return the values of black and white: 0 and 255 for bytes, else the extremes."""
     if table.values.dtype == np.uint8:
         return 0.0, 255.0
     rows = as_rows(table, limit=memory_limit_bytes(None))
@@ -36,24 +36,24 @@ def grey_limits(table: Table) -> tuple[float, float]:
 
 
 def check_picture_folder(folder: Path, listing: str) -> None:
-    """Refuse a folder that is in use for something else, so that no original is overwritten.
+    """Refuse a folder with other files, so that no original is overwritten.
 
-    What a killed process left in it is finished first.
+    First finishes what a killed process has left.
 
     Parameters
     ----------
     folder : Path
     listing : str
-        The table by which a folder of the same kind is known.
+        The table that identifies a folder of the same kind.
 
     Raises
     ------
     FileError
-        If it is neither empty nor written by an earlier command of the same kind.
+        If it is neither empty nor from an earlier command of the same kind.
     """
     finish_folder(folder)
     if folder.is_dir() and any(folder.iterdir()) and not (folder / listing).is_file():
-        raise FileError(f"{folder} is not empty: pictures in it might be overwritten. Name a new folder.")
+        raise FileError(f"{folder} is not empty, and its pictures could be overwritten. Name a new folder.")
 
 
 def write_picture_folder(
@@ -65,7 +65,7 @@ def write_picture_folder(
     about: Callable[[], Mapping[str, Any]],
     captions: Callable[[list[int]], Sequence[str]],
 ) -> int:
-    """Write pictures made of rows, which appear together, and return the number of files.
+    """Write pictures atomically, and return the number of files.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def write_picture_folder(
     listing : str
         Name of the table about them.
     about, captions : callable
-        Columns of that table, and captions of the rows at some places; asked for after the last picture.
+        Columns of that table, and captions of some rows; called after the last picture.
 
     Raises
     ------
     FileError
-        If the folder holds other things, or cannot be written to.
+        If the folder contains other files, or is not writable.
     MissingExtraError
         If Pillow is not installed.
     """
@@ -104,7 +104,7 @@ def write_picture_folder(
 
 
 def picture_names(names: Sequence[Any]) -> list[str]:
-    """Return file names for rows, all different and inside the folder they are written to.
+    """Return unique file names for rows, all inside their folder.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def picture_names(names: Sequence[Any]) -> list[str]:
     for name in names:
         stem = _safe(str(name))
         new, repeat = f"{stem}.png", 1
-        # Some disks do not tell A.png from a.png.
+        # Some file systems ignore case.
         while new.casefold() in taken:
             repeat += 1
             new = f"{stem}_{repeat}.png"

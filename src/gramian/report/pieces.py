@@ -27,7 +27,7 @@ def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
     ----------
     table : Table
     limit : int
-        Bytes of working memory, of which a piece takes a small part.
+        Bytes of working memory; a piece uses a small part.
     """
     if table.in_memory:
         yield slice(0, table.values.shape[0]), table
@@ -46,12 +46,12 @@ def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
 
 
 def mapped(model: Any, table: Table, limit: int) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
-    """Yield what a fitted model makes of the rows of a table, as rows of numbers.
+    """Yield the scores of the rows of a table.
 
     Raises
     ------
     DataError
-        That names the row of the file, and not that of the piece.
+        With the row number of the file, not of the piece.
     """
     if isinstance(table.values, DaskTable):
         yield from computed(model.transform(table))

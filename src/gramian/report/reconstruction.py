@@ -1,4 +1,4 @@
-"""Rows rebuilt from a few components, and how far they are from the originals."""
+"""Reconstructions of rows from some components, and their errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PERCENTILES = (0, 10, 50, 90, 100)
 
 @dataclass
 class Errors:
-    """How far rebuilt rows are from the originals, row by row.
+    """The errors of reconstructions, row by row.
 
     Attributes
     ----------
@@ -43,14 +43,14 @@ class Errors:
     sizes: array[float] = field(default_factory=lambda: array("d"))
 
     def add(self, original: npt.NDArray[Any], back: npt.NDArray[Any]) -> None:
-        """Take note of a block of rows."""
+        """Add a block of rows."""
         original = as_float64(original)
         self.squares.extend(np.sum((original - back) ** 2, axis=1))
         self.sizes.extend(np.linalg.norm(original - self.center, axis=1))
 
     @property
     def relative(self) -> npt.NDArray[np.float64]:
-        """``||x - x~|| / ||x - mean||``; for a row that is the mean 0, or infinity if it is not met."""
+        """``||x - x~|| / ||x - mean||``; for a row equal to the mean 0, or infinity after an error."""
         distance, size = np.sqrt(self.squares), np.asarray(self.sizes)
         empty = size == 0
         ratio = distance / np.where(empty, 1.0, size)
@@ -76,7 +76,7 @@ def percentiles(values: npt.NDArray[Any], method: Any = "linear") -> dict[str, f
 def rebuilt(
     model: Any, table: Table, count: int, errors: Errors, found: Any = None, limit: int = 0
 ) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
-    """Yield blocks of rows rebuilt from the first components, adding their errors.
+    """Yield blocks of reconstructions from the first components, and add their errors.
 
     Parameters
     ----------
@@ -84,11 +84,11 @@ def rebuilt(
     table : Table
         The originals.
     count : int
-        How many components.
+        The number of components.
     errors : Errors
-        What every block adds its errors to.
+        Collects the errors of every block.
     found : array of shape (n_samples, ...), optional
-        Rows that were rebuilt already.
+        Known reconstructions.
     limit : int
         Bytes of working memory, for a table in a file.
 
@@ -119,7 +119,7 @@ def rebuilt(
 def write_rows(
     target: Any, kind: str, model: Any, table: Table, count: int, found: Any = None, limit: int = 0
 ) -> Errors:
-    """Write rebuilt rows as a table with the names of rows and columns."""
+    """Write reconstructions as a table with row and column names."""
     errors, names = Errors(center_of(model)), feature_names(table)
     blocks = rebuilt(model, table, count, errors, found, limit)
     write_pieces(
@@ -129,12 +129,12 @@ def write_rows(
 
 
 def write_pictures(folder: Path, model: Any, table: Table, count: int, found: Any = None) -> Errors:
-    """Write rebuilt pictures as PNG files, their errors as a table, and a sheet that compares some.
+    """Write reconstructed pictures as PNG files, with a table of errors and a sheet that compares some.
 
     Raises
     ------
     FileError
-        If the folder holds other things than rebuilt pictures.
+        If the folder contains other files.
     MissingExtraError
         If Pillow is not installed.
     """

@@ -40,7 +40,7 @@ OWN = re.compile(
 
 @dataclass
 class Written:
-    """What was written: names in the folder in order, and remarks for the person who asked."""
+    """The written files in order, and notes for the user."""
 
     folder: Path
     files: list[str] = field(default_factory=list)
@@ -53,9 +53,9 @@ class Written:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder with files of somebody else under the names of results, before any work.
+    """Refuse a folder with other files under the names of results, before any work.
 
-    What a killed process left in the folder is finished first.
+    First finishes what a killed process has left.
 
     Raises
     ------
@@ -67,24 +67,23 @@ def check_folder(folder: Path) -> None:
     taken = sorted({name.rpartition("/")[2] for name in own_files(folder)})
     if taken and not (folder / MODEL).is_file():
         raise FileError(
-            f"{folder} holds {', '.join(taken[:4])}, but not as results of gramian: they would be "
-            "overwritten. Choose another folder, or move them away."
+            f"{folder} contains {', '.join(taken[:4])}, which were not written by gramian and would be "
+            "overwritten. Choose another folder, or move them."
         )
 
 
 def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written:
-    """Write model, tables, charts, pictures and the page that explains them.
+    """Write model, tables, charts, pictures and a summary.
 
-    They take the place of the results of an earlier fit in the same folder when all of them are written;
-    other files stay.
+    They replace the results of an earlier fit when all of them are complete. Other files stay.
 
     Parameters
     ----------
     folder : Path
-        Created if it is not there.
+        Created if it does not exist.
     fitted : Fitted
     report : bool, default=False
-        Also as one page that opens in a browser.
+        Also write the report for a browser.
     """
     check_folder(folder)
     with atomic_folder(folder, own_files(folder), last=PAGE) as place:
@@ -114,7 +113,7 @@ def own_files(folder: Path) -> list[str]:
 
 
 def _write_scores(written: Written, fitted: Fitted) -> tuple[npt.NDArray[Any], list[int] | None]:
-    """Write the table of scores; return those to draw, and of which rows they are where not of all."""
+    """Write the table of scores; return those to draw, and their rows if not all."""
     table, suffix = fitted.table, fitted.format
     if table.in_memory:
         columns = row_table(table, fitted.scores)
@@ -131,7 +130,7 @@ def _write_scores(written: Written, fitted: Fitted) -> tuple[npt.NDArray[Any], l
 
     written.add(f"scores.{suffix}", lambda path: write_pieces(path, pieces(), n, suffix))
     if len(shown) < n:
-        written.notes.append(f"scores.svg is about {len(shown):,} of {n:,} rows, evenly spaced.")
+        written.notes.append(f"scores.svg shows {len(shown):,} of {n:,} rows, evenly spaced.")
     return np.concatenate(drawn), shown.tolist() if len(shown) < n else None
 
 
@@ -154,8 +153,8 @@ def _write_tables(written: Written, fitted: Fitted) -> None:
     k, d = fitted.model.components_.shape
     if k * d > MOST_CELLS:
         written.notes.append(
-            f"No table of loadings was written: {d:,} columns x {k:,} components are more than "
-            f"{MOST_CELLS:,} numbers. They are in {MODEL}: gramian.load(...).components_"
+            f"No table of loadings was written, because {d:,} columns x {k:,} components exceed "
+            f"{MOST_CELLS:,} numbers. {MODEL} contains them: gramian.load(...).components_"
         )
         return
     columns = {"feature": np.array(feature_names(fitted.table), dtype=object)}
@@ -172,7 +171,7 @@ def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:
     ----------
     model : fitted PCA
     table : Table
-        What it was fitted on.
+        The data of the fit.
     kind : {"unit", "correlation"}
         Unit vectors, or correlations of features with scores: ``component * sd(score) / sd(feature)``, and 0
         for constant features.

@@ -1,4 +1,4 @@
-"""One look at all rows through a fitted model: where they lie, and which are unlike the others."""
+"""Scores, distances and residuals of all rows, in one pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gramian.rows.table import Table
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What was seen.
+    """The result of a pass over all rows.
 
     Attributes
     ----------
@@ -29,10 +29,10 @@ class Survey:
     distances : ndarray of shape (n_samples,)
         Hotelling's T squared: the sum over components of ``score ** 2 / variance``.
     errors : Errors or None
-        Of rows rebuilt from all components, in the units of scaled columns; None under a kernel, where that
-        takes a pre-image.
+        Of reconstructions from all components, in the units of scaled columns; None under a kernel, where
+        they need a pre-image.
     repeated : int or None
-        Rows that are equal to an earlier one; None where there are too many to keep in mind.
+        Rows equal to an earlier one; None for too many rows.
     """
 
     scores: npt.NDArray[Any]
@@ -43,7 +43,7 @@ class Survey:
 
 
 def survey(model: Any, table: Table, limit: int) -> Survey:
-    """Map all rows of a table, piece by piece where it is in a file.
+    """Map all rows of a table, in pieces if it is in a file.
 
     Parameters
     ----------

@@ -25,23 +25,23 @@ Columns = Mapping[str, "npt.NDArray[Any] | Sequence[Any]"]
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
-    """Return the kind of table that a file name asks for.
+    """Return the format of a table by the suffix of its file name.
 
     Raises
     ------
     ParameterError
-        For a suffix that is none of them.
+        For an unknown suffix.
     """
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
         raise ParameterError(
-            f"{os.fspath(path)} does not end in .csv, .parquet, .npy or .zarr. Name it so, or - for CSV."
+            f"{os.fspath(path)} does not end in .csv, .parquet, .npy or .zarr. Use one, or - for CSV."
         )
     return suffix
 
 
 def row_names(table: Table) -> tuple[str, Sequence[Any]]:
-    """Return the title and the entries of the column that says which row is which.
+    """Return the title and the entries of the column of row names.
 
     Rows without names are numbered as in the file, from 0.
     """
@@ -51,7 +51,7 @@ def row_names(table: Table) -> tuple[str, Sequence[Any]]:
 
 
 def feature_names(table: Table) -> tuple[str, ...]:
-    """Return the names of the columns; pixels are called by row and column, others by position."""
+    """Return the column names; pixels by row and column, unnamed columns by position."""
     if table.feature_names is not None:
         return table.feature_names
     if table.picture_shape is not None:
@@ -61,7 +61,7 @@ def feature_names(table: Table) -> tuple[str, ...]:
 
 
 def row_columns(table: Table, rows: slice = ALL) -> dict[str, Any]:
-    """Return the columns that identify some of the rows: their names or numbers, and their labels."""
+    """Return names or numbers, and labels, of some rows."""
     title, entries = row_names(table)
     columns: dict[str, Any] = {title: entries[rows]}
     if table.labels is not None:
@@ -75,7 +75,7 @@ def row_table(
 ) -> dict[str, Any]:
     """Return names, labels and numbers of some rows; the numbers are PC1, PC2, ... unless they have names.
 
-    Where a name is there twice the numbers keep it.
+    If names collide, the numbers keep theirs.
     """
     titles = list(component_names(values.shape[1]) if names is None else names)
     left = row_columns(table, rows)
@@ -84,7 +84,7 @@ def row_table(
 
 
 def write_table(target: str | os.PathLike[str] | IO[bytes], columns: Columns, kind: str) -> None:
-    """Write columns of one length as a table: to a file, whole or not at all, or to an open stream.
+    """Write columns as a table: atomically to a file, or to an open stream.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def write_table(target: str | os.PathLike[str] | IO[bytes], columns: Columns, ki
     columns : mapping of str to array
         In order. Missing numbers are None or NaN, and empty in a CSV file.
     kind : {"csv", "parquet", "npy", "zarr"}
-        ``"npy"`` and ``"zarr"`` hold the floating-point columns only, one row each, without names.
+        ``"npy"`` and ``"zarr"`` contain only the floating-point columns, without names.
     """
     write_pieces(target, [columns], len(next(iter(columns.values()), ())), kind)
 
@@ -100,7 +100,7 @@ def write_table(target: str | os.PathLike[str] | IO[bytes], columns: Columns, ki
 def write_pieces(
     target: str | os.PathLike[str] | IO[bytes], pieces: Iterable[Columns], rows: int, kind: str
 ) -> None:
-    """Write a table of so many rows whose pieces come one after the other, as :func:`write_table` does.
+    """Write a table in pieces, as :func:`write_table` does.
 
     A file has a temporary name until the last piece is in it.
     """
@@ -172,7 +172,7 @@ def _arrow(columns: Columns) -> Any:
 
 
 class _Kept:
-    """A file that stays open for its owner when the writer closes it."""
+    """A file that stays open when the writer closes it."""
 
     closed = False
 

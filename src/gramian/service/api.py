@@ -321,7 +321,7 @@ async def recognised(caller: Caller, id: str, gallery: str, **how: Any) -> Recog
 
 
 Share = Annotated[
-    float | None, Query(gt=0, lt=1, description="Accepted share of strangers identified as somebody.")
+    float | None, Query(gt=0, lt=1, description="Accepted share of strangers identified as known.")
 ]
 GalleryId = Annotated[str, Query(pattern=ID, description="Id of the gallery.")]
 OF_FACES: dict[str, Any] = {"openapi_extra": body_schema(FACES), "responses": responses(415, 501)}

@@ -51,9 +51,9 @@ class Job:
     ----------
     name : str
     run : callable
-        Takes a function that is told what the process says, and returns the model, once it is kept.
+        Takes a function that receives messages of the worker, and returns the stored model.
     ended : callable
-        Is told how it ended.
+        Receives the final state.
     """
 
     def __init__(

@@ -56,7 +56,7 @@ class Worker:
         return cls(process)
 
     async def ask(self, order: Said, told: Callable[[Said], None] = lambda said: None) -> Said:
-        """Return what the process answers to an order; what it says until then goes to ``told``.
+        """Return the answer to an order; earlier messages go to ``told``.
 
         Raises
         ------
