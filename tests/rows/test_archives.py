@@ -318,8 +318,8 @@ def test_of_a_large_dataset_only_the_rows_asked_for_are_read(tmp_path, monkeypat
         file.create_dataset("rows", data=values, chunks=(100, 6))
         file.create_dataset("flags", data=values > 0, chunks=(100, 6))
         file.create_dataset("pictures", data=values.reshape(-1, 2, 3))
-    monkeypatch.setattr("gramian.rows.hdf5.READ_WHOLE", 1000)
-    monkeypatch.setattr("gramian.rows.hdf5.BAND_BYTES", 500)
+    monkeypatch.setattr("gramian.rows.formats.hdf5.READ_WHOLE", 1000)
+    monkeypatch.setattr("gramian.rows.formats.hdf5.BAND_BYTES", 500)
     read = []
     opened = type(tmp_path).open
 

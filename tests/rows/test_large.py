@@ -19,8 +19,8 @@ from gramian import PCA, KernelPCA, PolynomialMap, scan
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, ParameterError
 from gramian.rows import ArrayRows, as_rows
 from gramian.rows.expected import Expected
-from gramian.rows.spool import Spool
-from gramian.rows.stored import OnDisk, StoredRows
+from gramian.rows.lazy.spool import Spool
+from gramian.rows.lazy.stored import OnDisk, StoredRows
 
 LIMIT = 4000  # so that blocks have 4 kB, the least
 

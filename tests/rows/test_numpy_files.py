@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.errors import DataError, FileError, GramianError
-from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
+from gramian.rows.formats.numpy_files import read_npy, read_npz, read_npz_names
 
 
 def saved(array, **options):

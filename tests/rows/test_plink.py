@@ -40,7 +40,7 @@ def filled(X, means):
 
 @pytest.mark.parametrize("limit", [LIMIT, "4GB"])
 def test_structure_is_found_as_from_the_definition(limit, tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.rows.plink.BAND_BYTES", 500 * 300)
+    monkeypatch.setattr("gramian.rows.formats.bed.BAND_BYTES", 500 * 300)
     X = genotypes()
     path = saved(tmp_path / "x.bed", X)
     rows = as_rows(path, limit=40 * LIMIT if limit != LIMIT else LIMIT, check_finite=False)

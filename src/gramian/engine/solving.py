@@ -18,7 +18,7 @@ from gramian.errors import IndefiniteKernelError
 from gramian.operators.costs import Costs
 from gramian.operators.operator import Operator
 from gramian.records import Ask, Attempt, Certificate, Plan, Spectrum
-from gramian.rows.device import memory_told
+from gramian.rows.kinds.device import memory_told
 from gramian.solvers.route import Found, Route
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from gramian.engine import Solved
 from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.records import Certificate, Components, Spectrum
 from gramian.rows import Rows
-from gramian.rows.dask import as_pictures
+from gramian.rows.kinds.dask import as_pictures
 
 MEASURED = 4e9  # multiply-adds up to which the vectors that the user holds are multiplied with themselves
 

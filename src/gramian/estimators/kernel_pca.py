@@ -77,8 +77,8 @@ from gramian.operators.features import FeatureSums
 from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
 from gramian.records import Ask, Plan, Repair, Target
 from gramian.rows import Rows, as_rows
-from gramian.rows.dask import DaskRows, is_dask
-from gramian.rows.device import sent_to, tile_length
+from gramian.rows.kinds.dask import DaskRows, is_dask
+from gramian.rows.kinds.device import sent_to, tile_length
 from gramian.store import Array, Given
 
 SOLVERS = ("auto", "dense", "krylov", *APPROXIMATE)

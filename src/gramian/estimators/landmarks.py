@@ -42,7 +42,7 @@ from gramian.operators.features import FeatureSums, numpy_rows, rows_at
 from gramian.operators.pivots import chosen
 from gramian.records import Ask, FloatArray, Plan, Repair, Target
 from gramian.rows import Block, Rows, as_rows
-from gramian.rows.dask import DaskRows
+from gramian.rows.kinds.dask import DaskRows
 from gramian.store import Array
 
 APPROXIMATE = ("nystroem", "random-features")

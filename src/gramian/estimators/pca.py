@@ -69,8 +69,8 @@ from gramian.estimators.streaming import Streaming
 from gramian.operators.seen import Seen
 from gramian.records import Ask, FloatArray, Plan, Remainder, Target
 from gramian.rows import Rows, as_rows
-from gramian.rows.device import sent_to
 from gramian.rows.expected import Expected
+from gramian.rows.kinds.device import sent_to
 from gramian.rows.scan import Scan
 from gramian.store import Array, Given, Shown
 

@@ -30,8 +30,8 @@ from gramian.estimators.inputs import check_features, expected_columns
 from gramian.estimators.saving import register_record
 from gramian.kernels import Kernel, Linear
 from gramian.rows import Rows, as_rows
-from gramian.rows.dask import DaskRows
 from gramian.rows.expected import Expected
+from gramian.rows.kinds.dask import DaskRows
 from gramian.store import Array
 
 PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")

@@ -27,7 +27,7 @@ from gramian.errors import (
 )
 from gramian.faces.pictures import SMALLEST, Faces, as_pictures
 from gramian.rows.files import Location, locate
-from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
+from gramian.rows.formats.numpy_files import read_npy, read_npz, read_npz_names
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
     SAVE_FIRST,

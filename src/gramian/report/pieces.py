@@ -13,8 +13,8 @@ import numpy.typing as npt
 from gramian.checks import pace, slices, told
 from gramian.errors import DataError
 from gramian.rows import as_rows
-from gramian.rows.dask import DaskTable, computed
-from gramian.rows.stored import OnDisk
+from gramian.rows.kinds.dask import DaskTable, computed
+from gramian.rows.lazy.stored import OnDisk
 from gramian.rows.table import Table
 
 PIECE_BYTES = 64 << 20

@@ -16,13 +16,13 @@ import numpy.typing as npt
 from gramian.errors import FileError, ParameterError, needs
 from gramian.rows.arrow_files import opened_columns, require_same
 from gramian.rows.columnar import as_labels
-from gramian.rows.dask import CHUNK_BYTES, DaskTable
 from gramian.rows.expected import Expected
 from gramian.rows.files import Location, kind_of, kind_of_folder, parquet_files
+from gramian.rows.formats.zarr import StoredZarr, array_of
+from gramian.rows.kinds.dask import CHUNK_BYTES, DaskTable
 from gramian.rows.labels import with_labels
 from gramian.rows.pictures import readable
 from gramian.rows.scan import Scan
-from gramian.rows.stored_zarr import StoredZarr, array_of
 from gramian.rows.table import Table, array_roles, pick_columns, pick_rows
 
 # What a scan cannot ask of a table in chunks.

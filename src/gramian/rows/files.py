@@ -24,14 +24,25 @@ import numpy.typing as npt
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount
 from gramian.errors import FileError, InputTypeError, MemoryLimitError, ParameterError, reason, shortened
-from gramian.rows.annotated import read_annotated, stored_annotated
 from gramian.rows.archives import Use
-from gramian.rows.array import bytes_of_rows
-from gramian.rows.excel import sheet_as_text
-from gramian.rows.hdf5 import read_hdf5, stored_hdf5
-from gramian.rows.idx import read_idx
-from gramian.rows.matlab import is_mat4, read_mat
-from gramian.rows.numpy_files import hash_of_npy, read_npy, read_npz, read_sparse_npz, stored_npy, stored_npz
+from gramian.rows.formats.bed import read_bed, stored_bed
+from gramian.rows.formats.excel import sheet_as_text
+from gramian.rows.formats.h5ad import read_annotated, stored_annotated
+from gramian.rows.formats.hdf5 import read_hdf5, stored_hdf5
+from gramian.rows.formats.idx import read_idx
+from gramian.rows.formats.mat import is_mat4, read_mat
+from gramian.rows.formats.numpy_files import (
+    hash_of_npy,
+    read_npy,
+    read_npz,
+    read_sparse_npz,
+    stored_npy,
+    stored_npz,
+)
+from gramian.rows.formats.zarr import StoredZarr, array_of, header_of, is_zarr, read_zarr
+from gramian.rows.kinds.array import bytes_of_rows
+from gramian.rows.lazy.spool import copied, rows_taken
+from gramian.rows.lazy.stored import OnDisk, whole_within
 from gramian.rows.pictures import (
     PICTURE_SUFFIXES,
     SAVE_FIRST,
@@ -45,10 +56,6 @@ from gramian.rows.pictures import (
     read_pictures,
     readable,
 )
-from gramian.rows.plink import read_bed, stored_bed
-from gramian.rows.spool import copied, rows_taken
-from gramian.rows.stored import OnDisk, whole_within
-from gramian.rows.stored_zarr import StoredZarr, array_of, header_of, is_zarr, read_zarr
 from gramian.rows.table import Choice, Table, array_roles, pick_rows, table_from_array
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")

@@ -11,8 +11,8 @@ from scipy import sparse
 from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, ParameterError
 from gramian.rows.expected import Expected
-from gramian.rows.spool import columns_taken, parts, rows_taken
-from gramian.rows.stored import OnDisk
+from gramian.rows.lazy.spool import columns_taken, parts, rows_taken
+from gramian.rows.lazy.stored import OnDisk
 from gramian.rows.table import Table
 
 MissingPolicy = Literal["mean", "drop-rows", "drop-columns"]

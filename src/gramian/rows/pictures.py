@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from gramian.checks import counted, told
 from gramian.errors import DataError, FileError, GramianError, needs
-from gramian.rows.array import bytes_of_rows
-from gramian.rows.spool import Spool
+from gramian.rows.kinds.array import bytes_of_rows
+from gramian.rows.lazy.spool import Spool
 from gramian.rows.table import Table, pick_rows
 
 LARGEST_FILE = 1 << 30

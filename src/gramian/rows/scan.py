@@ -23,9 +23,9 @@ from gramian.rows.files import (
     stored_table,
 )
 from gramian.rows.labels import LabelPlace, locate_labels, with_labels
+from gramian.rows.lazy.stored import OnDisk, whole_within
 from gramian.rows.missing import MissingPolicy, handle_missing
 from gramian.rows.pictures import readable
-from gramian.rows.stored import OnDisk, whole_within
 from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
 
 
@@ -79,7 +79,7 @@ class Scan:
         ----------
         limit : int
             Bytes of working memory. What takes more than a quarter of it is read block by block later on: the
-            table's values are then a :class:`gramian.rows.stored.StoredArray`.
+            table's values are then a :class:`gramian.rows.lazy.stored.StoredArray`.
         expected : Expected, optional
             As of :meth:`read`, which also says what is raised.
         in_place : bool

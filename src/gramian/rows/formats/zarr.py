@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gramian.errors import DataError, FileError, needs
 from gramian.rows.archives import Header, damage, pick_key, require_room
-from gramian.rows.hdf5 import StoredDataset
+from gramian.rows.formats.hdf5 import StoredDataset
 from gramian.rows.table import Choice, Table, table_from_array
 from gramian.store.atomic import as_file_error
 

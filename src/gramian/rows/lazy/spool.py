@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from gramian.checks import amount, slices, told
 from gramian.errors import FULL, FileError, reason
+from gramian.rows.lazy.stored import OnDisk, StoredArray
 from gramian.rows.rows import BLOCK_BYTES
-from gramian.rows.stored import OnDisk, StoredArray
 from gramian.rows.table import take_columns
 
 _DISK = "/var/tmp"

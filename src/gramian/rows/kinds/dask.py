@@ -17,10 +17,10 @@ from gramian.arrays import namespace, one_thread
 from gramian.checks import counted, slices
 from gramian.errors import DataError, InputTypeError
 from gramian.records import Spread
-from gramian.rows.array import ArrayRows
+from gramian.rows.formats.zarr import UNPACKED
+from gramian.rows.kinds.array import ArrayRows
+from gramian.rows.lazy.stored import OnDisk, StoredRows
 from gramian.rows.rows import Block, Kept, Rows
-from gramian.rows.stored import OnDisk, StoredRows
-from gramian.rows.stored_zarr import UNPACKED
 
 R = TypeVar("R")
 MERGED = 8  # results that one task combines

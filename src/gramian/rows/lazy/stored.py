@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount, evenly
 from gramian.errors import FileError, MemoryLimitError, reason
-from gramian.rows.array import bytes_of_rows, dtype_of_rows
+from gramian.rows.kinds.array import bytes_of_rows, dtype_of_rows
 from gramian.rows.rows import Rows
 from gramian.store import Passes
 

@@ -13,11 +13,11 @@ from scipy import sparse
 from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
 from gramian.rows.archives import Header, require, require_room
-from gramian.rows.array import bytes_of_rows
-from gramian.rows.hdf5 import header_of, member, opened_hdf5, stored_dataset
-from gramian.rows.sparse import ENTRY, StoredSparse, refuse_by_columns
-from gramian.rows.spool import columns_taken
-from gramian.rows.stored import whole_within
+from gramian.rows.formats.hdf5 import header_of, member, opened_hdf5, stored_dataset
+from gramian.rows.kinds.array import bytes_of_rows
+from gramian.rows.kinds.sparse import ENTRY, StoredSparse, refuse_by_columns
+from gramian.rows.lazy.spool import columns_taken
+from gramian.rows.lazy.stored import whole_within
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
 
 

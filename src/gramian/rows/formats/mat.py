@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gramian.errors import DataError
 from gramian.rows.archives import Header, Use, damage, pick_array
-from gramian.rows.hdf5 import datasets_in, header_of, opened_hdf5
+from gramian.rows.formats.hdf5 import datasets_in, header_of, opened_hdf5
 
 _TYPES = {
     "double": "f8", "single": "f4", "logical": "?", "char": "U", "sparse": "f8",

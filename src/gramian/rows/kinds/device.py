@@ -19,7 +19,7 @@ import numpy as np
 from gramian.arrays import DEVICE_TILE, device_memory, is_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import amount, slices
 from gramian.errors import DataError, MemoryLimitError, ParameterError, needs
-from gramian.rows.array import ArrayRows
+from gramian.rows.kinds.array import ArrayRows
 from gramian.rows.rows import Block, Rows
 
 log = logging.getLogger(__name__)

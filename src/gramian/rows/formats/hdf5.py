@@ -17,8 +17,8 @@ import numpy.typing as npt
 from gramian.checks import amount, slices
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, needs
 from gramian.rows.archives import Header, Use, damage, pick_array, pick_key
-from gramian.rows.array import bytes_of_rows
-from gramian.rows.stored import OnDisk, StoredArray, whole_within
+from gramian.rows.kinds.array import bytes_of_rows
+from gramian.rows.lazy.stored import OnDisk, StoredArray, whole_within
 from gramian.rows.table import Choice, Table, pick_rows, table_from_array
 
 

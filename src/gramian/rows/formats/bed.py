@@ -14,9 +14,9 @@ import numpy.typing as npt
 from gramian.checks import NAMES_SHOWN, counted, listed, slices, told
 from gramian.errors import DataError, FileError, ParameterError, needs
 from gramian.rows.archives import Header, damage, require, require_room
-from gramian.rows.array import bytes_of_rows
-from gramian.rows.spool import Spool
-from gramian.rows.stored import OnDisk, StoredArray, whole_within
+from gramian.rows.kinds.array import bytes_of_rows
+from gramian.rows.lazy.spool import Spool
+from gramian.rows.lazy.stored import OnDisk, StoredArray, whole_within
 from gramian.rows.table import Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
 
 BAND_BYTES = 64 << 20

@@ -13,9 +13,9 @@ from scipy import sparse
 from gramian.arrays import as_csr, memory_limit_bytes
 from gramian.checks import amount
 from gramian.errors import FileError, MemoryLimitError
-from gramian.rows.array import check_by_sklearn
+from gramian.rows.kinds.array import check_by_sklearn
+from gramian.rows.lazy.stored import OnDisk, StoredRows, whole_within
 from gramian.rows.rows import Block, Rows
-from gramian.rows.stored import OnDisk, StoredRows, whole_within
 
 VECTORS = 8  # of a number for each row and column, that whatever is done with a matrix takes
 

@@ -16,9 +16,9 @@ from scipy import sparse
 from gramian.checks import amount, slices, told
 from gramian.errors import DataError, FileError
 from gramian.rows.archives import Header, Use, damage, pick_array, require, require_room
-from gramian.rows.sparse import ENTRY, StoredSparse, refuse_by_columns, require_lengths
-from gramian.rows.spool import Spool
-from gramian.rows.stored import StoredArray, whole_within
+from gramian.rows.kinds.sparse import ENTRY, StoredSparse, refuse_by_columns, require_lengths
+from gramian.rows.lazy.spool import Spool
+from gramian.rows.lazy.stored import StoredArray, whole_within
 from gramian.rows.table import LOGICAL, Choice, Table, pick_rows
 
 UNPACKED = 1 << 20  # entries at a time

@@ -14,14 +14,14 @@ from scipy import sparse
 from gramian.arrays import fix_threads, memory_limit_bytes, to_numpy
 from gramian.checks import counted, listed
 from gramian.errors import DataError, GramianError, InputTypeError
-from gramian.rows.array import ArrayRows
-from gramian.rows.dask import DaskRows, DaskTable, is_dask
 from gramian.rows.expected import Expected
+from gramian.rows.kinds.array import ArrayRows
+from gramian.rows.kinds.dask import DaskRows, DaskTable, is_dask
+from gramian.rows.kinds.sparse import SparseRows, StoredSparseRows
+from gramian.rows.lazy.spool import Spool
+from gramian.rows.lazy.stored import OnDisk, StoredRows, stored_map, whole_within
 from gramian.rows.rows import Rows
 from gramian.rows.scan import Scan
-from gramian.rows.sparse import SparseRows, StoredSparseRows
-from gramian.rows.spool import Spool
-from gramian.rows.stored import OnDisk, StoredRows, stored_map, whole_within
 from gramian.rows.table import Table
 
 

@@ -1,0 +1,1 @@
+"""Kinds of file, one module each."""
