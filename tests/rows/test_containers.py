@@ -89,7 +89,7 @@ def test_a_dataset_gives_what_its_array_gives(layout, tmp_path):
 
 def test_every_chunk_is_unpacked_once_in_a_pass(tmp_path, monkeypatch):
     from gramian.operators.moments import center_rows
-    from gramian.rows.formats.hdf5 import StoredDataset
+    from gramian.rows.lazy.chunked import StoredDataset
 
     X = table()
     with h5py.File(tmp_path / "x.h5", "w") as file:
@@ -173,7 +173,7 @@ def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypa
 def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch):
     from gramian.operators.moments import center_rows
     from gramian.operators.scatter import CovarianceOperator
-    from gramian.rows.kinds.sparse import StoredSparse
+    from gramian.rows.lazy.sparse import StoredSparse
 
     monkeypatch.setattr("gramian.rows.kinds.sparse.PORTION", 20_000)
     X = counts()
@@ -293,7 +293,7 @@ def test_a_sparse_matrix_that_claims_more_columns_than_memory_has_numbers(tmp_pa
 
 
 def test_a_large_sparse_npz_is_unpacked_and_read_block_by_block(tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.rows.formats.numpy_files.UNPACKED", 50_000)
+    monkeypatch.setattr("gramian.rows.formats.npz.UNPACKED", 50_000)
     X = counts()
     path = tmp_path / "x.npz"
     sparse.save_npz(path, X)

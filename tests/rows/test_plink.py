@@ -89,7 +89,7 @@ def test_a_part_of_the_people_and_variants(tmp_path):
     assert rows.is_stored
     exact = np.delete(filled(X[10:300], np.nanmean(X[10:300], axis=0)), 5, axis=1)
     assert np.allclose(rows.block(slice(100, 120)).values, exact[100:120])
-    with pytest.raises(ParameterError, match=r"named by its \.fam file"):
+    with pytest.raises(ParameterError, match=r"named in the file"):
         scan(path, id="rs1").read()
 
 

@@ -14,7 +14,7 @@ from gramian.checks import pace, slices, told
 from gramian.errors import DataError
 from gramian.rows import as_rows
 from gramian.rows.kinds.dask import DaskTable, computed
-from gramian.rows.lazy.stored import OnDisk
+from gramian.rows.lazy.array import LazyArray
 from gramian.rows.table import Table
 
 PIECE_BYTES = 64 << 20
@@ -22,7 +22,7 @@ PIECE_BYTES = 64 << 20
 
 def is_stored(table: Table) -> bool:
     """Whether the numbers of a table are in a file, and not in memory."""
-    return isinstance(table.values, OnDisk)
+    return isinstance(table.values, LazyArray)
 
 
 def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:

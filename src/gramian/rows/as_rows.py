@@ -18,8 +18,10 @@ from gramian.rows.expected import Expected
 from gramian.rows.kinds.array import ArrayRows
 from gramian.rows.kinds.dask import DaskRows, DaskTable, is_dask
 from gramian.rows.kinds.sparse import SparseRows, StoredSparseRows
+from gramian.rows.kinds.stored import StoredRows
+from gramian.rows.lazy.array import LazyArray, whole_within
 from gramian.rows.lazy.spool import Spool
-from gramian.rows.lazy.stored import OnDisk, StoredRows, stored_map, whole_within
+from gramian.rows.lazy.stored import stored_map
 from gramian.rows.rows import Rows
 from gramian.rows.scan import Scan
 from gramian.rows.table import Table
@@ -90,7 +92,7 @@ def as_rows(
         values = stored_map(values, whole_within(limit))
     if isinstance(values, DaskTable):
         values = values.lazy
-    if isinstance(values, OnDisk):
+    if isinstance(values, LazyArray):
         if len(values) < minimum:
             raise DataError(
                 f"{values.source} holds {counted(len(values), 'row')}, and a minimum of {minimum} is "

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from gramian.checks import NAMES_SHOWN, counted, listed
 from gramian.errors import DataError, ParameterError
 from gramian.rows.expected import Expected
+from gramian.rows.lazy.array import whole_within
 from gramian.rows.lazy.spool import Spool, rows_taken
-from gramian.rows.lazy.stored import whole_within
 from gramian.rows.table import LOGICAL, Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
 from gramian.rows.text_numbers import (
     Commas,

@@ -27,7 +27,7 @@ from gramian.arrays import parallel_map
 from gramian.checks import counted, listed, slices, told
 from gramian.errors import DataError, FileError
 from gramian.rows.columnar import OtherEncoding, WideBlock
-from gramian.rows.files import opened
+from gramian.rows.opened import opened_file as opened
 from gramian.rows.table import Choice
 from gramian.rows.text_numbers import MISSING_TOKENS, is_missing, is_number, without_numbers
 

@@ -28,7 +28,7 @@ from gramian.errors import (
     shortened,
 )
 from gramian.rows.lazy.spool import spool_folder
-from gramian.rows.pictures import readable
+from gramian.rows.names import readable
 from gramian.service.bodies import check_depth, without_shell
 
 Said = dict[str, Any]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import NAMES_SHOWN, counted, listed, slices, told
-from gramian.errors import DataError, FileError, ParameterError, needs
+from gramian.errors import DataError, FileError, needs
 from gramian.rows.archives import Header, damage, require, require_room
-from gramian.rows.kinds.array import bytes_of_rows
+from gramian.rows.lazy.array import LazyArray
 from gramian.rows.lazy.spool import Spool
-from gramian.rows.lazy.stored import OnDisk, StoredArray, whole_within
-from gramian.rows.table import Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
+from gramian.rows.lazy.stored import StoredArray
+from gramian.rows.opened import Opened
+from gramian.rows.source import ArraySource
+from gramian.rows.table import Choice, repeated_note, unique_names
 
 BAND_BYTES = 64 << 20
 UNKNOWN = "0"  # as PLINK writes an allele that it does not know
 
 
-class Genotypes(OnDisk):
+class Genotypes(LazyArray):
     """Allele counts that were copied to a temporary file, with means in place of missing calls.
 
     Attributes
@@ -60,117 +62,99 @@ class Genotypes(OnDisk):
         return np.where(out < 0, self.means[columns], out.astype(np.float32))
 
 
-def read_bed(path: Path, choice: Choice, source: str) -> Table:
-    """Read genotypes as counts of allele 1 in float32, with NaN for missing calls.
+def open(opened: Opened, key: str | None) -> ArraySource:
+    """Return genotypes as counts of allele 1 in float32, with NaN for missing calls.
+
+    A .bed file holds variant after variant, so that a few individuals take as long as all of them: a large
+    one is copied to a temporary file in which rows are at hand too.
 
     Raises
     ------
     FileError
         If one of the three files is missing, damaged, or of another kind.
-    MemoryLimitError
-        If they take more memory than may be used.
     MissingExtraError
         If bed-reader is not installed.
     """
-    with _opened(path, source) as bed:
-        picked = _Wanted(bed, choice, source)
-        require_room(Header((len(picked.rows), len(picked.columns)), np.dtype(np.float32), bed.read), source)
-        values = bed.read(index=(picked.index, picked.columns), dtype="float32")
-        labels = None
-        if picked.label is not None:
-            labels = bed.read(index=(picked.index, [picked.label]), dtype="float32")[:, 0]
-        return picked.table(values, labels)
+    bed, source = _opened_bed(opened), opened.name
+    opened.is_whole = False
+    with damage(source):
+        shape = (int(bed.iid_count), int(bed.sid_count))
+        require(Header(shape, np.dtype(np.int8), bed.read), source)
+        names, repeated = unique_names([str(name) for name in bed.sid])
+        alleles = {name: str(one) for name, one in zip(names, bed.allele_1, strict=True) if one != UNKNOWN}
 
+    def read(rows: range | None = None, columns: Sequence[int] | None = None) -> npt.NDArray[Any]:
+        rows, columns = (
+            range(shape[0]) if rows is None else rows,
+            range(shape[1]) if columns is None else columns,
+        )
+        require_room(Header((len(rows), len(columns)), np.dtype(np.float32), bed.read), source)
+        index = (slice(rows.start, rows.stop, rows.step), list(columns))
+        return np.asarray(bed.read(index=index, dtype="float32"))
 
-def stored_bed(path: Path, choice: Choice, limit: int, source: str) -> Table | None:
-    """Copy genotypes to a temporary file in which rows are at hand too; None where they are small.
-
-    A .bed file holds variant after variant, so that a few individuals take as long as all of them.
-
-    Raises
-    ------
-    FileError, MissingExtraError
-        As of :func:`read_bed`; also where the disk is full.
-    DataError
-        For a variant without any call.
-    """
-    with _opened(path, source) as bed:
-        if bytes_of_rows(bed.shape, np.int8) <= whole_within(limit) or choice.label is not None:
-            return None
-        picked = _Wanted(bed, choice, source)
-        n, d = len(picked.rows), len(picked.columns)
-        width = max(1, min(d, min(BAND_BYTES, limit // 16) // n))
-        spool = Spool(source, n * d, sure=True, path=path)
-        means, missing = np.empty(d), np.empty(d, dtype=np.int64)
-        for part in told(slices(d, width), "part of the variants"):
-            values = bed.read(index=(picked.index, picked.columns[part]), dtype="int8", order="C")
-            spool.append(values.reshape(-1, 1))
-            there = values >= 0
-            missing[part] = n - there.sum(axis=0)
-            with np.errstate(invalid="ignore"):
-                means[part] = np.sum(values, axis=0, where=there, dtype=np.int64) / (n - missing[part])
-    what = "column means"
-    if choice.means is not None and choice.needed is not None:
-        known = dict(zip(choice.needed, choice.means, strict=True))
-        means = np.array([known.get(name, mean) for name, mean in zip(picked.names, means, strict=True)])
-        what = "the means of the fitted data"
-    if empty := [name for name, mean in zip(picked.names, means.tolist(), strict=True) if math.isnan(mean)]:
-        shown = listed(empty[:NAMES_SHOWN])
-        raise DataError(f"{source} has no call of {shown}. Leave that out (drop=[...], --drop NAME).")
-    notes = [spool.note]
-    if missing.any():
-        columns = counted(int((missing > 0).sum()), "column")
-        notes.append(f"{counted(int(missing.sum()), 'missing value')} in {columns} filled with {what}")
-    return picked.table(
-        Genotypes(spool.stored(), (n, d), width, means), None, tuple(notes), None if choice.needed else means
+    return ArraySource(
+        source,
+        shape,
+        np.dtype(np.int8),
+        read,
+        copy=partial(_copy, bed, opened, names),
+        columns=names,
+        row_names=tuple(str(name) for name in bed.iid),
+        by_columns=True,
+        fills_missing=True,
+        alleles=alleles,
+        notes=("values count allele 1 (A1, the fifth column of the .bim file)", *repeated_note(repeated)),
     )
 
 
-class _Wanted:
-    """Which rows and columns of an open .bed file are wanted, and what they are called."""
+def _copy(
+    bed: Any,
+    opened: Opened,
+    names: tuple[str, ...],
+    choice: Choice,
+    rows: range,
+    columns: Sequence[int],
+    limit: int,
+) -> tuple[Genotypes, tuple[str, ...], npt.NDArray[Any] | None]:
+    """Copy some genotypes to a temporary file.
 
-    def __init__(self, bed: Any, choice: Choice, source: str) -> None:
-        self.source = source
-        require(Header(tuple(bed.shape), np.dtype(np.int8), bed.read), source)
-        features, self.repeated = unique_names([str(name) for name in bed.sid])
-        if choice.id is not None or choice.label_row is not None:
-            raise ParameterError(f"rows of {source} are named by its .fam file. Leave out id, and label too.")
-        needed = choice.needed if set(choice.needed or ()) <= set(features) else None
-        wanted = Choice(columns=needed or choice.columns, drop=choice.drop, label=choice.label)
-        self.columns, _, self.label = pick_columns(features, wanted, source)
-        self.label_name = choice.label
-        self.rows = pick_rows(bed.shape[0], choice.rows, source)
-        self.index = slice(self.rows.start, self.rows.stop, self.rows.step)
-        self.numbers = None if choice.rows is None else self.rows
-        self.names = tuple(features[place] for place in self.columns)
-        first = bed.allele_1
-        known = ((name, str(first[place])) for name, place in zip(self.names, self.columns, strict=True))
-        self.alleles = {name: allele for name, allele in known if allele != UNKNOWN}
-        self.row_names = tuple(str(bed.iid[row]) for row in self.rows)
-
-    def table(
-        self, values: Any, labels: Any, notes: tuple[str, ...] = (), means: npt.NDArray[Any] | None = None
-    ) -> Table:
-        return Table(
-            values,
-            feature_names=self.names,
-            row_names=self.row_names,
-            labels=labels,
-            label_name=self.label_name,
-            source=self.source,
-            notes=(
-                "values count allele 1 (A1, the fifth column of the .bim file)",
-                *repeated_note(self.repeated),
-                *notes,
-            ),
-            row_numbers=self.numbers,
-            means=means,
-            alleles=self.alleles,
-        )
+    Raises
+    ------
+    FileError
+        Where the disk is full.
+    DataError
+        For a variant without any call.
+    """
+    names, n, d = tuple(names[place] for place in columns), len(rows), len(columns)
+    index = slice(rows.start, rows.stop, rows.step)
+    width = max(1, min(d, min(BAND_BYTES, limit // 16) // n))
+    spool = Spool(opened.name, n * d, sure=True, path=opened.path)
+    means, missing = np.empty(d), np.empty(d, dtype=np.int64)
+    for part in told(slices(d, width), "part of the variants"):
+        values = bed.read(index=(index, list(columns[part])), dtype="int8", order="C")
+        spool.append(values.reshape(-1, 1))
+        there = values >= 0
+        missing[part] = n - there.sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            means[part] = np.sum(values, axis=0, where=there, dtype=np.int64) / (n - missing[part])
+    what = "column means"
+    if choice.means is not None and choice.needed is not None:
+        known = dict(zip(choice.needed, choice.means, strict=True))
+        means = np.array([known.get(name, mean) for name, mean in zip(names, means, strict=True)])
+        what = "the means of the fitted data"
+    if empty := [name for name, mean in zip(names, means.tolist(), strict=True) if math.isnan(mean)]:
+        shown = listed(empty[:NAMES_SHOWN])
+        raise DataError(f"{opened.name} has no call of {shown}. Leave that out (drop=[...], --drop NAME).")
+    notes = [spool.note]
+    if missing.any():
+        filled = counted(int((missing > 0).sum()), "column")
+        notes.append(f"{counted(int(missing.sum()), 'missing value')} in {filled} filled with {what}")
+    left = Genotypes(spool.stored(), (n, d), width, means)
+    return left, tuple(notes), None if choice.needed else means
 
 
-@contextmanager
-def _opened(path: Path, source: str) -> Iterator[Any]:
+def _opened_bed(opened: Opened) -> Any:
+    path, source = opened.path or Path(), opened.name
     with needs("genetics", "bed-reader", "reading PLINK's .bed files"):
         from bed_reader import open_bed
     for suffix in (".bim", ".fam"):
@@ -184,5 +168,5 @@ def _opened(path: Path, source: str) -> Iterator[Any]:
     with damage(str(variants)), variants.open(encoding="utf-8") as file:
         names, alleles = zip(*((line[1], line[-2]) for line in map(str.split, file) if line), strict=True)
     known = {"sid": names, "allele_1": alleles}
-    with damage(source), open_bed(path, properties=known) as bed:
-        yield bed
+    with damage(source):
+        return opened.enter(open_bed(path, properties=known))

@@ -3,17 +3,33 @@
 import csv
 import io
 import warnings
+from functools import partial
 from itertools import islice
 from typing import IO, Any
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount, listed
 from gramian.errors import DataError, MemoryLimitError, ParameterError, needs
 from gramian.rows.archives import damage
+from gramian.rows.columns import ColumnSource, text_source
+from gramian.rows.opened import Opened
 
 ROWS = 1 << 20  # that a sheet can have
 TIMES = 5  # as much memory as the unpacked file: cells, and their text
+
+
+def recognizes(file: IO[bytes]) -> bool:
+    """Say whether a zip archive is a workbook."""
+    try:
+        return "xl/workbook.xml" in ZipFile(file).namelist()
+    except (BadZipFile, ValueError, NotImplementedError):
+        return False
+
+
+def open(opened: Opened, key: str | None) -> ColumnSource:
+    """Return the columns of a sheet, by default of the first."""
+    return text_source(opened, partial(sheet_as_text, opened.file, key, opened.name))
 
 
 def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[bytes, tuple[str, ...]]:

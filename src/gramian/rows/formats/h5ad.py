@@ -1,6 +1,7 @@
 """Annotated matrices of single-cell data: .h5ad files, as the anndata package lays them out."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,19 +13,32 @@ from scipy import sparse
 
 from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
-from gramian.rows.archives import Header, require, require_room
+from gramian.rows.archives import Header, damage, require, require_room
 from gramian.rows.formats.hdf5 import header_of, member, opened_hdf5, stored_dataset
-from gramian.rows.kinds.array import bytes_of_rows
-from gramian.rows.kinds.sparse import ENTRY, StoredSparse, refuse_by_columns
-from gramian.rows.lazy.spool import columns_taken
-from gramian.rows.lazy.stored import whole_within
-from gramian.rows.table import Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
+from gramian.rows.lazy.array import whole_within
+from gramian.rows.lazy.sparse import ENTRY, StoredSparse, refuse_by_columns
+from gramian.rows.opened import Opened
+from gramian.rows.source import ArraySource
+from gramian.rows.table import repeated_note, unique_names
+
+PARTS = ("X", "obs", "var")
 
 
-def read_annotated(file: IO[bytes], choice: Choice, source: str) -> Table:
-    """Read the matrix X of a .h5ad file with the names of its rows and columns.
+def recognizes(file: IO[bytes]) -> bool:
+    """Say whether an HDF5 file is an annotated matrix."""
+    try:
+        import h5py
 
-    A sparse matrix becomes dense; ``label`` and ``id`` of the choice are columns of obs.
+        with h5py.File(file, "r") as members:
+            return all(part in members for part in PARTS)
+    except (ImportError, OSError):
+        return False
+
+
+def open(opened: Opened, key: str | None) -> ArraySource:
+    """Return the matrix X of a .h5ad file with the names of its rows and columns.
+
+    A sparse matrix becomes dense where that is small; ``label`` and ``id`` are columns of obs.
 
     Raises
     ------
@@ -32,108 +46,89 @@ def read_annotated(file: IO[bytes], choice: Choice, source: str) -> Table:
         If the file is truncated or of another kind.
     DataError
         If it has no matrix X of numbers with names, or sizes disagree.
-    MemoryLimitError
-        If the rows that are wanted take more memory than may be used.
-    ParameterError
-        If the choice names what does not exist.
     MissingExtraError
         If h5py is not installed.
     """
-    if choice.label_row is not None:
-        raise ParameterError(
-            f"label={choice.label_row!r} with transpose names a row, but labels of {source} are columns of "
-            "obs. Leave out transpose: its rows are samples already."
-        )
-    with opened_hdf5(file, source) as opened:
-        return _annotated(opened, choice, source, _matrix)
+    members, name = opened_hdf5(opened), opened.name
+    with damage(name):
+        for part in PARTS:
+            if part not in members:
+                raise DataError(
+                    f"{name} has no {part}, which an .h5ad file has. Is it another HDF5 file? Name it .h5."
+                )
+        obs, X = member(members, "obs"), member(members, "X")
+        columns, repeated = unique_names(_index(member(members, "var")))
+        row_names, shape = _index(obs), _shape(X)
+        if shape != (len(row_names), len(columns)):
+            raise _damaged(name, shape, row_names, columns)
+        entries = X if hasattr(X, "dtype") else member(X, "data")
+        require(replace(header_of(entries), shape=shape), f"{name}::X")
+        share = entries.size / max(1, math.prod(shape))
+
+    def set_aside(option: str, column: str) -> npt.NDArray[Any]:
+        values = _column(obs, column, option, name)
+        if values.size != len(row_names):
+            raise _damaged(name, shape, row_names, columns, values.size)
+        return values
+
+    path = opened.path
+    return ArraySource(
+        name,
+        shape,
+        entries.dtype,
+        partial(_read_matrix, X, name),
+        lazy=None if path is None else partial(_lazy_matrix, X, name, path),
+        columns=columns,
+        row_names=row_names,
+        set_aside=set_aside,
+        notes=repeated_note(repeated),
+        notes_in_memory=()
+        if hasattr(X, "dtype")
+        else (f"sparse X, {share:.0%} of it not zero, was made dense",),
+    )
 
 
-def stored_annotated(path: Path, choice: Choice, limit: int, source: str) -> Table | None:
-    """Return the table of :func:`read_annotated` to be read block by block; None where it is small.
-
-    Sparse X stays sparse, and comes into memory where it takes no more than a table may.
-
-    Raises
-    ------
-    FileError, DataError, MemoryLimitError, ParameterError, MissingExtraError
-        As of :func:`read_annotated`.
-    """
-    with path.open("rb") as file, opened_hdf5(file, source) as opened:
-        if "X" not in opened:
-            return None
-        X = member(opened, "X")
-        kind = (X if hasattr(X, "dtype") else member(X, "data")).dtype
-        if bytes_of_rows(_shape(X), kind) <= whole_within(limit):
-            return None
-        return _annotated(opened, choice, source, partial(_stored_matrix, path, limit))
+def _damaged(
+    name: str, shape: tuple[int, ...], row_names: Sequence[str], columns: Sequence[str], labels: int = -1
+) -> DataError:
+    many = len(row_names) if labels < 0 else labels
+    return DataError(
+        f"{name} is damaged: X is {' x '.join(map(str, shape))}, with {len(row_names)} names of "
+        f"rows, {many} labels and {len(columns)} names of columns. Write it again."
+    )
 
 
-def _stored_matrix(path: Path, limit: int, X: Any, rows: range, source: str) -> tuple[Any, tuple[str, ...]]:
+def _read_matrix(X: Any, name: str, rows: range | None = None) -> npt.NDArray[Any]:
+    """Read rows of X as a dense array."""
+    rows = range(_shape(X)[0]) if rows is None else rows
+    part, shape = slice(rows.start, rows.stop, rows.step), (len(rows), _shape(X)[1])
     if hasattr(X, "dtype"):
-        require(header_of(X), f"{source}::X")
-        return stored_dataset(path, X, limit, f"{source}::X").picked(rows), ()
+        require_room(replace(header_of(X), shape=shape), f"{name}::X")
+        return np.asarray(X[part])
+    matrix = _sparse(X)
+    require_room(Header(shape, matrix.dtype, matrix.toarray), f"{name}::X")
+    return np.asarray(matrix[part].toarray())
+
+
+def _lazy_matrix(X: Any, name: str, path: Path, limit: int) -> Any:
+    """Return X to be read block by block; sparse X stays sparse, and comes into memory where it fits."""
+    if hasattr(X, "dtype"):
+        return stored_dataset(path, X, limit, source=f"{name}::X")
     entries = member(X, "data").shape[0]
     if ENTRY * entries <= whole_within(limit):
-        return _sparse(X)[slice(rows.start, rows.stop, rows.step)].tocsr(), ()
+        return _sparse(X).tocsr()
     form = X.attrs["encoding-type"].removesuffix("_matrix")
-    refuse_by_columns(form, entries, limit, f"{source}::X", "adata.X = adata.X.tocsr()")
+    refuse_by_columns(form, entries, limit, f"{name}::X", "adata.X = adata.X.tocsr()")
     data, indices = (
-        stored_dataset(path, member(X, name), limit, f"{source}::X") for name in ("data", "indices")
+        stored_dataset(path, member(X, part), limit, source=f"{name}::X") for part in ("data", "indices")
     )
     n, d = _shape(X)
     indptr = _read(member(X, "indptr")).astype(np.int64, copy=False)
-    return StoredSparse((n, d), indptr, indices, data, f"{source}::X").picked(rows), ()
-
-
-def _annotated(opened: Any, choice: Choice, source: str, matrix: Callable[..., Any]) -> Table:
-    for part in ("X", "obs", "var"):
-        if part not in opened:
-            raise DataError(
-                f"{source} has no {part}, which an .h5ad file has. Is it another HDF5 file? Name it .h5."
-            )
-    features, repeated = unique_names(_index(member(opened, "var")))
-    kept, _, _ = pick_columns(features, Choice(columns=choice.columns, drop=choice.drop), source)
-    obs, X = member(opened, "obs"), member(opened, "X")
-    labels = None if choice.label is None else _column(obs, choice.label, "label", source)
-    names = _index(obs) if choice.id is None else map(str, _column(obs, choice.id, "id", source).tolist())
-    row_names, shape = tuple(names), _shape(X)
-    many = len(row_names) if labels is None else labels.size
-    if shape != (len(row_names), len(features)) or many != len(row_names):
-        raise DataError(
-            f"{source} is damaged: X is {' x '.join(map(str, shape))}, with {len(row_names)} names of "
-            f"rows, {many} labels and {len(features)} names of columns. Write it again."
-        )
-    rows = pick_rows(len(row_names), choice.rows, source)
-    values, notes = matrix(X, rows, source)
-    return Table(
-        values if kept == list(range(len(features))) else columns_taken(values, kept)[0],
-        feature_names=tuple(features[place] for place in kept),
-        row_names=tuple(row_names[row] for row in rows),
-        labels=None if labels is None else labels[list(rows)],
-        label_name=choice.label,
-        source=source,
-        notes=(*notes, *repeated_note(repeated)),
-        row_numbers=None if choice.rows is None else rows,
-    )
+    return StoredSparse((n, d), indptr, indices, data, f"{name}::X")
 
 
 def _shape(X: Any) -> tuple[int, ...]:
     return tuple(X.shape if hasattr(X, "dtype") else map(int, X.attrs["shape"]))
-
-
-def _matrix(X: Any, rows: range, source: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
-    part, shape = slice(rows.start, rows.stop, rows.step), (len(rows), _shape(X)[1])
-    if hasattr(X, "dtype"):
-        dense = replace(header_of(X), shape=shape)
-        require(dense, f"{source}::X")
-        require_room(dense, f"{source}::X")
-        return np.asarray(X[part]), ()
-    found = _sparse(X)
-    dense = Header(shape, found.dtype, found.toarray)
-    require(dense, f"{source}::X")
-    require_room(dense, f"{source}::X")
-    share = found.nnz / max(1, found.shape[0] * found.shape[1])
-    return found[part].toarray(), (f"sparse X, {share:.0%} of it not zero, was made dense",)
 
 
 def _sparse(X: Any) -> Any:

@@ -1,29 +1,28 @@
-"""Datasets of HDF5 files, whole, and block by block where every chunk is read once in a pass."""
+"""Datasets of HDF5 files."""
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import amount, slices
-from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, needs
-from gramian.rows.archives import Header, Use, damage, pick_array, pick_key
-from gramian.rows.kinds.array import bytes_of_rows
-from gramian.rows.lazy.stored import OnDisk, StoredArray, whole_within
-from gramian.rows.table import Choice, Table, pick_rows, table_from_array
+from gramian.checks import slices
+from gramian.errors import DataError, needs
+from gramian.rows.archives import Header, damage, pick_array
+from gramian.rows.lazy.array import bytes_of_rows
+from gramian.rows.lazy.chunked import BAND_BYTES, StoredDataset
+from gramian.rows.lazy.stored import StoredArray
+from gramian.rows.opened import Opened
+from gramian.rows.source import ArraySource, rows_of
+
+NEAR = 16  # of rows that are this many apart HDF5 takes longer to pick some than to read all
+READ_WHOLE = 64 << 20  # bytes up to which a dataset is read whatever is wanted of it
 
 
-@contextmanager
-def opened_hdf5(file: IO[bytes], source: str) -> Iterator[Any]:
+def opened_hdf5(opened: Opened) -> Any:
     """Open an HDF5 file, and say what is wrong with one that cannot be read.
 
     Raises
@@ -35,27 +34,18 @@ def opened_hdf5(file: IO[bytes], source: str) -> Iterator[Any]:
     """
     with needs("hdf5", "h5py", "reading HDF5 files"):
         import h5py
-    with damage(source), h5py.File(file, "r") as opened:
-        yield opened
+    with damage(opened.name):
+        return opened.enter(h5py.File(opened.file, "r"))
 
 
-def read_hdf5(
-    file: IO[bytes], key: str | None, source: str, use: Use = "table"
-) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
-    """Read one dataset of an HDF5 file; the others are not touched.
+def open(opened: Opened, key: str | None) -> ArraySource:
+    """Return one dataset of an HDF5 file; the others are not touched.
 
     Parameters
     ----------
-    file : binary file
+    opened : Opened
     key : str or None
         Its path in the file; None takes the only one that can be what is wanted, and says so in a note.
-    source : str
-    use : {"table", "labels"}
-
-    Returns
-    -------
-    array : ndarray
-    notes : tuple of str
 
     Raises
     ------
@@ -64,8 +54,28 @@ def read_hdf5(
     DataError
         If the key is unknown or missing, or its array cannot be what is wanted.
     """
-    with opened_hdf5(file, source) as opened:
-        return pick_array(datasets_in(opened), lambda name: header_of(opened[name]), key, source, use)
+    members = opened_hdf5(opened)
+    with damage(opened.name):
+        names = datasets_in(members)
+        key, header, notes = pick_array(
+            names, lambda name: header_of(members[name]), key, opened.name, opened.use
+        )
+        dataset, whole = members[key], bytes_of_rows(header.shape, header.dtype)
+
+    def some(rows: range | None) -> bool:
+        return rows is not None and len(rows) < len(dataset) and whole > READ_WHOLE
+
+    def read(rows: range | None = None) -> npt.NDArray[Any]:
+        opened.is_whole = not some(rows)
+        return rows_of(header.read, rows) if rows is None or opened.is_whole else _taken(dataset, rows)
+
+    def bytes_read(rows: range) -> int:
+        return bytes_of_rows((len(rows), *header.shape[1:]), header.dtype) if some(rows) else whole
+
+    lazy = None if opened.path is None else partial(stored_dataset, opened.path, dataset, source=opened.name)
+    return ArraySource(
+        opened.name, header.shape, header.dtype, read, lazy=lazy, bytes_read=bytes_read, notes=notes
+    )
 
 
 def datasets_in(group: Any) -> list[str]:
@@ -119,6 +129,10 @@ def member(group: Any, name: str) -> Any:
     return group
 
 
+def _header_in(members: Any, name: str) -> Header:
+    return header_of(members[name])
+
+
 def header_of(dataset: Any, reverse: bool = False) -> Header:
     """Describe a dataset; ``reverse`` reverses its axes, as MATLAB writes them."""
     from h5py import check_string_dtype
@@ -135,139 +149,6 @@ def header_of(dataset: Any, reverse: bool = False) -> Header:
     return Header(shape[::-1] if reverse else shape, np.dtype(np.str_) if text else plain, read)
 
 
-# -------------------------------------------------------- block by block
-
-BAND_BYTES = 8 << 20
-NEAR = 16  # of rows that are this many apart HDF5 takes longer to pick some than to read all
-READ_WHOLE = 64 << 20  # bytes up to which a dataset is read whatever is wanted of it
-GUNZIPPED = 2e8  # bytes a second
-BANDS = 2  # that are kept: workers that go along the rows are in one or the next
-
-
-class StoredDataset(OnDisk):
-    """A dataset in chunks, read in bands: rows of whole chunks, of which the last ones are kept.
-
-    Parameters
-    ----------
-    path : Path
-    dataset : h5py.Dataset
-        Of an open file; only what it says about itself is looked at.
-    limit : int
-        Bytes of working memory.
-    source : str
-        What it is called in messages.
-
-    Raises
-    ------
-    MemoryLimitError
-        If its chunks are so long that a band does not fit.
-    """
-
-    def __init__(self, path: Path, dataset: Any, limit: int, source: str) -> None:
-        self.path = self._path = Path(path)
-        self.key, self.source = dataset.name, source
-        n, *others = dataset.shape
-        self.picture_shape = (others[0], others[1]) if len(others) == 2 else None
-        self.shape = (n, int(np.prod(others)))
-        kind = np.dtype(np.uint8) if dataset.dtype.kind == "b" else dataset.dtype
-        self.dtype = kind.newbyteorder("=")
-        self.step, row = (dataset.chunks or (1,))[0], max(1, self.shape[1] * self.dtype.itemsize)
-        target = min(BAND_BYTES, whole_within(limit) // (2 * BANDS + 2))
-        self._band = min(n, self.step * max(1, target // (self.step * row)))
-        if getattr(dataset, "compression", None) == "gzip":
-            self.speed = GUNZIPPED
-        self.held = (BANDS + 1) * self._band * row
-        if self.held > whole_within(limit):
-            raise MemoryLimitError(
-                f"{source} is kept in chunks of {' x '.join(map(str, dataset.chunks))}: reading a row takes "
-                f"{amount(self._band * row)}, and {amount(target)} fit into memory_limit. Raise it, or write "
-                f"the file again in chunks of few rows: {self._rechunked((max(1, target // row), *others))}"
-            )
-        self._before = self._state()
-        self._kept: dict[int, npt.NDArray[Any]] = {}
-        self._lock = threading.Lock()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_opened")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock(), _kept={})
-
-    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
-        """Return rows, or (rows, columns), of slices with a step of 1: to be read only, perhaps of a band."""
-        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        start, stop, _ = rows.indices(self.shape[0])
-        parts = []
-        for first in range(start - start % self._band, stop, self._band):
-            band = self._read(first)
-            parts.append(band[max(start - first, 0) : stop - first, columns])
-        return parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty((0, self.shape[1]))])
-
-    def _read(self, first: int) -> npt.NDArray[Any]:
-        """Return the band that begins with a row."""
-        with self._lock:
-            if first not in self._kept:
-                while len(self._kept) >= BANDS:
-                    del self._kept[next(iter(self._kept))]
-                self._kept[first] = self._made(first, min(first + self._band, self.shape[0]))
-            return self._kept[first]
-
-    def _made(self, first: int, last: int) -> npt.NDArray[Any]:
-        where = f"{self.source}, rows {first:,} to {last - 1:,}"
-        try:
-            found = self._dataset()[first:last]
-        except (GramianError, MemoryError):
-            raise
-        except Exception as error:  # h5py meets damaged bytes with whatever its filters raise
-            detail = str(error).split("\n")[0]
-            raise FileError(f"{where} cannot be read: the file is damaged or cut off ({detail}).") from error
-        if self._state() != self._before:
-            raise FileError(f"{where}: the file was changed while it was read. Start again.")
-        return np.asarray(found.reshape(last - first, self.shape[1]).astype(self.dtype, copy=False))
-
-    def _dataset(self) -> Any:
-        import h5py
-
-        if not hasattr(self, "_opened"):
-            self._opened = h5py.File(self.path, "r")
-        return self._opened[self.key]
-
-    def _rechunked(self, chunks: tuple[int, ...]) -> str:
-        return f"h5repack -l {self.key.strip('/')}:CHUNK={'x'.join(map(str, chunks))}"
-
-    def _state(self) -> tuple[int, int, int]:
-        try:
-            found = os.stat(self._path)
-        except OSError as error:
-            raise FileError(f"{self.source} cannot be read any more: it was moved or deleted.") from error
-        return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def stored_hdf5(
-    path: Path, key: str | None, choice: Choice, limit: int, source: str
-) -> tuple[OnDisk | Table | None, tuple[str, ...]]:
-    """Return one dataset of an HDF5 file to be read block by block, None where it is small; and notes.
-
-    It is a table where some rows are asked for, which fit into memory: only these are read.
-
-    Raises
-    ------
-    FileError, MissingExtraError, DataError
-        As of :func:`read_hdf5`.
-    """
-    with path.open("rb") as file, opened_hdf5(file, source) as opened:
-        key, notes = pick_key(datasets_in(opened), lambda name: header_of(opened[name]), key, source)
-        about = header_of(opened[key])
-        most = min(whole_within(limit), READ_WHOLE if choice.rows else sys.maxsize)
-        if bytes_of_rows(about.shape, about.dtype) <= most:
-            return None, notes
-        rows = pick_rows(about.shape[0], choice.rows, source)
-        if bytes_of_rows((len(rows), *about.shape[1:]), about.dtype) > whole_within(limit):
-            return stored_dataset(path, opened[key], limit, source), notes
-        taken = table_from_array(_taken(opened[key], rows), replace(choice, rows=None), source)
-        return replace(taken, notes=(*notes, *taken.notes), row_numbers=rows), ()
-
-
 def _taken(dataset: Any, rows: range) -> npt.NDArray[Any]:
     """Read some rows: alone where they are far apart, with those between them where they are near."""
     refuse_elsewhere(dataset)
@@ -281,7 +162,7 @@ def _taken(dataset: Any, rows: range) -> npt.NDArray[Any]:
     return found
 
 
-def stored_dataset(path: Path, dataset: Any, limit: int, source: str) -> StoredArray | StoredDataset:
+def stored_dataset(path: Path, dataset: Any, limit: int, *, source: str) -> StoredArray | StoredDataset:
     """Return the numbers of a dataset to be read block by block: by place where they lie in one piece."""
     refuse_elsewhere(dataset)
     offset = None if dataset.chunks or dataset.file.userblock_size else dataset.id.get_offset()

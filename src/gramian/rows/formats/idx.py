@@ -8,19 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import FileError
-from gramian.rows.archives import Header, Use, damage, require
+from gramian.rows.archives import Header, damage, require
+from gramian.rows.opened import Opened
+from gramian.rows.source import ArraySource
 
 _TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
-def read_idx(data: bytes, source: str, use: Use = "table") -> npt.NDArray[Any]:
-    """Read the array of an IDX file.
-
-    Parameters
-    ----------
-    data : bytes
-    source : str
-    use : {"table", "labels"}
+def open(opened: Opened, key: str | None) -> ArraySource:
+    """Return the array of an IDX file.
 
     Raises
     ------
@@ -31,9 +27,11 @@ def read_idx(data: bytes, source: str, use: Use = "table") -> npt.NDArray[Any]:
 
     Examples
     --------
-    >>> read_idx(b"\\0\\0\\x08\\x02\\0\\0\\0\\x01\\0\\0\\0\\x03\\x07\\x08\\x09", "memory")
+    >>> file = b"\\0\\0\\x08\\x02\\0\\0\\0\\x01\\0\\0\\0\\x03\\x07\\x08\\x09"
+    >>> open(Opened("memory", data=file), None).read()
     array([[7, 8, 9]], dtype=uint8)
     """
+    data, source = opened.content(), opened.name
     with damage(source):
         zeros, kind, axes = struct.unpack_from(">HBB", data)
         if zeros or kind not in _TYPES:
@@ -50,6 +48,6 @@ def read_idx(data: bytes, source: str, use: Use = "table") -> npt.NDArray[Any]:
     def read() -> npt.NDArray[Any]:
         return np.frombuffer(data, dtype, count, start).reshape(shape)
 
-    found = Header(shape, dtype, read)
-    require(found, source, use)
-    return found.read() if use == "table" else found.read().reshape(-1)
+    header = Header(shape, dtype, read)
+    require(header, source, opened.use)
+    return ArraySource.of(header, source)

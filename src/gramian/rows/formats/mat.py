@@ -1,6 +1,5 @@
 """Variables of MATLAB's .mat files: those of versions 4 to 7, and 7.3, which are HDF5 files."""
 
-import re
 import struct
 from functools import partial
 from typing import IO, Any
@@ -9,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError
-from gramian.rows.archives import Header, Use, damage, pick_array
+from gramian.rows.archives import Header, damage, pick_array
 from gramian.rows.formats.hdf5 import datasets_in, header_of, opened_hdf5
+from gramian.rows.opened import Opened
+from gramian.rows.source import ArraySource
 
 _TYPES = {
     "double": "f8", "single": "f4", "logical": "?", "char": "U", "sparse": "f8",
@@ -20,25 +21,8 @@ _ELEMENTS = frozenset({*range(1, 8), 9, *range(12, 19)})
 _MATRIX, _COMPRESSED = 14, 15
 
 
-def read_mat(
-    file: IO[bytes], key: str | None, source: str, use: Use = "table"
-) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
-    """Read one variable of a .mat file; the others are not touched.
-
-    Parameters
-    ----------
-    file : binary file
-        Placed at its start.
-    key : str or None
-        Name of the variable; None takes the only one that can be what is wanted, and says so in a note.
-    source : str
-    use : {"table", "labels"}
-
-    Returns
-    -------
-    array : ndarray
-        With the axes that MATLAB shows.
-    notes : tuple of str
+def open(opened: Opened, key: str | None) -> ArraySource:
+    """Return one variable of a .mat file, with the axes that MATLAB shows.
 
     Raises
     ------
@@ -49,12 +33,16 @@ def read_mat(
     MissingExtraError
         If it is of version 7.3 and h5py is not installed.
     """
+    file, source = opened.file, opened.name
     newest = file.read(19) == b"MATLAB 7.3 MAT-file"
     file.seek(0)
     if newest:
-        with opened_hdf5(file, source) as opened:
-            numbers = [name for name in datasets_in(opened) if _is_array(opened[name])]
-            return pick_array(numbers, lambda name: header_of(opened[name], reverse=True), key, source, use)
+        members = opened_hdf5(opened)
+        with damage(source):
+            numbers = [name for name in datasets_in(members) if _is_array(members[name])]
+            look = partial(_header_of, members)
+            _, header, notes = pick_array(numbers, look, key, source, opened.use)
+        return ArraySource.of(header, source, notes)
     # SciPy's files take a moment to import.
     from scipy.io import loadmat, whosmat
 
@@ -72,29 +60,16 @@ def read_mat(
 
     with damage(source):
         _check_elements(file)
-        found = {name: (shape, _TYPES[kind]) for name, shape, kind in whosmat(file) if kind in _TYPES}
+        known = {name: (shape, _TYPES[kind]) for name, shape, kind in whosmat(file) if kind in _TYPES}
         variables = {
-            name: Header(shape, np.dtype(kind), partial(read, name)) for name, (shape, kind) in found.items()
+            name: Header(shape, np.dtype(kind), partial(read, name)) for name, (shape, kind) in known.items()
         }
-        return pick_array(list(variables), variables.__getitem__, key, source, use)
+        _, header, notes = pick_array(list(variables), variables.__getitem__, key, source, opened.use)
+    return ArraySource.of(header, source, notes)
 
 
-def is_mat4(head: bytes) -> bool:
-    """Say whether the first bytes of a file are those of version 4, which has no signature.
-
-    They are five numbers of four bytes: the type MOPT in decimal digits, rows, columns, whether there is an
-    imaginary part, and the length of the name that follows.
-    """
-    if len(head) < 22:
-        return False
-    for order in "<>":
-        kind, _, _, imaginary, length = struct.unpack(f"{order}5I", head[:20])
-        machine, zero, precision, form = kind // 1000, kind // 100 % 10, kind // 10 % 10, kind % 10
-        if machine > 4 or zero or precision > 5 or form > 2 or imaginary > 1 or not 2 <= length <= 64:
-            continue
-        if re.fullmatch(rb"[A-Za-z]\w*\0?", head[20 : 20 + length]):
-            return True
-    return False
+def _header_of(members: Any, name: str) -> Header:
+    return header_of(members[name], reverse=True)
 
 
 def _check_elements(file: IO[bytes]) -> None:

@@ -16,19 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError, FileError, needs
-from gramian.rows.archives import Header, damage, pick_key, require_room
-from gramian.rows.formats.hdf5 import StoredDataset
-from gramian.rows.table import Choice, Table, table_from_array
+from gramian.rows.archives import Header, damage, pick_array, require_room
+from gramian.rows.lazy.chunked import UNPACKED, StoredDataset
+from gramian.rows.names import METADATA
+from gramian.rows.opened import Opened
+from gramian.rows.source import ArraySource
 from gramian.store.atomic import as_file_error
 
 WRITTEN = 8 << 20  # bytes of a chunk that is written
-UNPACKED = 8e8  # bytes a second, of noise and of what packs well, by the codec that Zarr takes unasked
-METADATA = ("zarr.json", ".zarray", ".zgroup")
-
-
-def is_zarr(folder: Path) -> bool:
-    """Say whether a folder is a Zarr store, of one array or of a group of them."""
-    return folder.suffix.lower() == ".zarr" or any((folder / name).is_file() for name in METADATA)
 
 
 class StoredZarr(StoredDataset):
@@ -142,8 +137,8 @@ def write_zarr(path: Path, blocks: Iterable[npt.NDArray[Any]], rows: int) -> Non
         raise
 
 
-def array_of(path: Path, key: str | None, source: str) -> tuple[Any, tuple[str, ...]]:
-    """Return one array of a store, of which nothing but its description has been read, and notes on which.
+def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, ...]]:
+    """Return one array of a store, its header, and notes on which it is.
 
     Raises
     ------
@@ -152,31 +147,30 @@ def array_of(path: Path, key: str | None, source: str) -> tuple[Any, tuple[str, 
     DataError
         If the key is unknown or missing, or its array cannot be a table.
     """
-    opened = opened_zarr(path, source)
-    alone = hasattr(opened, "chunks")
-    with damage(source):
-        found = [(path.stem, opened)] if alone else list(opened.members(max_depth=None))
-    arrays = {name: array for name, array in found if hasattr(array, "chunks")}
-    key, notes = pick_key(sorted(arrays), lambda name: header_of(arrays[name]), key, source)
-    return arrays[key], () if alone else notes
+    path = opened.path or Path()
+    store = opened_zarr(path, opened.name)
+    alone = hasattr(store, "chunks")
+    with damage(opened.name):
+        members = [(path.stem, store)] if alone else list(store.members(max_depth=None))
+        arrays = {name: array for name, array in members if hasattr(array, "chunks")}
+        key, header, notes = pick_array(
+            sorted(arrays), lambda name: header_of(arrays[name]), key, opened.name
+        )
+    return arrays[key], header, () if alone else notes
 
 
-def read_zarr(path: Path, key: str | None, choice: Choice, source: str) -> Table:
-    """Read one array of a store into memory.
+def open(opened: Opened, key: str | None) -> ArraySource:
+    """Return one array of a store, of which nothing but its description has been read."""
+    array, header, notes = array_of(opened, key)
+    path, name = opened.path or Path(), opened.name
 
-    Raises
-    ------
-    MemoryLimitError
-        If it takes more memory than may be used.
-    FileError, MissingExtraError, DataError
-        As :func:`array_of`.
-    """
-    choice.refuse_marks(source, "numbers")
-    choice.refuse_size(source)
-    array, notes = array_of(path, key, source)
-    require_room(header_of(array), source)
-    values = StoredZarr(path, array, sys.maxsize, source).read()
-    return replace(table_from_array(values, choice, source), notes=notes)
+    def read() -> npt.NDArray[Any]:
+        require_room(header, name)
+        return StoredZarr(path, array, sys.maxsize, name).read()
+
+    return ArraySource.of(
+        replace(header, read=read), name, notes, lazy=lambda limit: StoredZarr(path, array, limit, name)
+    )
 
 
 def header_of(array: Any) -> Header:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,29 +13,8 @@ from sklearn.utils.validation import check_array
 from gramian.arrays import is_numpy, namespace, numpy_dtype
 from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.rows.lazy.array import EXACT_IN_FLOAT32
 from gramian.rows.rows import Rows
-
-# float32 has a 24-bit significand: every 8- and 16-bit integer and every float16 is exact in it.
-EXACT_IN_FLOAT32 = tuple(np.dtype(t) for t in ("i1", "u1", "i2", "u2", "f2"))
-
-
-def dtype_of_rows(stored: npt.DTypeLike) -> np.dtype[Any]:
-    """Return the dtype that numbers of a file have as rows; true and false are bytes there.
-
-    Examples
-    --------
-    >>> dtype_of_rows("u1"), dtype_of_rows("i4")
-    (dtype('float32'), dtype('float64'))
-    """
-    kind = np.dtype(stored).newbyteorder("=")
-    single = kind in (*EXACT_IN_FLOAT32, np.float32) or kind.kind == "b"
-    return np.dtype(np.float32 if single else np.float64)
-
-
-def bytes_of_rows(shape: tuple[int, ...], stored: npt.DTypeLike) -> int:
-    """Return the bytes that numbers of a file take in memory as rows."""
-    return math.prod(shape) * dtype_of_rows(stored).itemsize
-
 
 # What a type of column is called, by how its name begins.
 _NO_NUMBERS = {

@@ -17,9 +17,10 @@ from gramian.arrays import namespace, one_thread
 from gramian.checks import counted, slices
 from gramian.errors import DataError, InputTypeError
 from gramian.records import Spread
-from gramian.rows.formats.zarr import UNPACKED
 from gramian.rows.kinds.array import ArrayRows
-from gramian.rows.lazy.stored import OnDisk, StoredRows
+from gramian.rows.kinds.stored import StoredRows
+from gramian.rows.lazy.array import LazyArray
+from gramian.rows.lazy.chunked import UNPACKED
 from gramian.rows.rows import Block, Kept, Rows
 
 R = TypeVar("R")
@@ -37,7 +38,7 @@ def is_dask(X: Any) -> bool:
     return hasattr(X, "__dask_graph__")
 
 
-class DaskTable(OnDisk):
+class DaskTable(LazyArray):
     """A Dask array whose chunks hold whole rows; what is sliced is computed.
 
     Parameters

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from gramian.checks import amount, slices, told
 from gramian.errors import FULL, FileError, reason
-from gramian.rows.lazy.stored import OnDisk, StoredArray
+from gramian.rows.lazy.array import LazyArray
+from gramian.rows.lazy.stored import StoredArray
 from gramian.rows.rows import BLOCK_BYTES
 from gramian.rows.table import take_columns
 
@@ -139,13 +140,13 @@ class Spool:
 
 
 def copied(
-    stored: OnDisk, change: Callable[[slice, npt.NDArray[Any]], npt.NDArray[Any]], most: int = 0
+    stored: LazyArray, change: Callable[[slice, npt.NDArray[Any]], npt.NDArray[Any]], most: int = 0
 ) -> tuple[StoredArray, str]:
     """Return a spool of what ``change`` makes of block after block, and a note on where it is.
 
     Parameters
     ----------
-    stored : OnDisk
+    stored : LazyArray
     change : callable
         Of the numbers of the rows, and of their values, (m, d).
     most : int
@@ -160,7 +161,7 @@ def copied(
 def columns_taken(values: Any, places: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
     """Return some columns of a table, in memory or stored, in this order, and notes on where they are."""
     if not isinstance(values, StoredArray):
-        return values.picked(columns=places) if isinstance(values, OnDisk) else take_columns(
+        return values.picked(columns=places) if isinstance(values, LazyArray) else take_columns(
             values, places
         ), ()
     found, note = copied(values, lambda _, block: block[:, places], _bytes(values, len(places)))
@@ -170,7 +171,7 @@ def columns_taken(values: Any, places: Sequence[int]) -> tuple[Any, tuple[str, .
 def rows_taken(values: Any, rows: Sequence[int] | npt.NDArray[Any]) -> tuple[Any, tuple[str, ...]]:
     """Return some rows of a table, in memory or stored, and notes on where they are; rows rise."""
     if not isinstance(values, StoredArray):
-        return values.picked(rows) if isinstance(values, OnDisk) else values[rows], ()
+        return values.picked(rows) if isinstance(values, LazyArray) else values[rows], ()
     if isinstance(rows, range) and rows.step == 1 and not values.fortran:
         return values.part(rows.start, rows.stop), ()
     places = np.asarray(rows)

@@ -1,132 +1,24 @@
-"""Arrays in files that are read block by block: never mapped, never whole unless that is asked for."""
+"""Arrays in one piece of a file, read by positioned reads: never mapped, whole only if that is asked for."""
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import os
 import threading
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import memory_limit_bytes
-from gramian.checks import amount, evenly
-from gramian.errors import FileError, MemoryLimitError, reason
-from gramian.rows.kinds.array import bytes_of_rows, dtype_of_rows
-from gramian.rows.rows import Rows
-from gramian.store import Passes
+from gramian.errors import FileError, reason
+from gramian.rows.lazy.array import LazyArray, bytes_of_rows
 
-# Bytes of a row that are read at a time when blocks of columns are: less makes the system read in vain.
-LEAST_RUN = 4096
-COLUMNS_AT_ONCE = 16 << 20  # bytes of a block of columns
 IN_A_ROW, AHEAD = 1 << 18, 32 << 20  # bytes of a read from which on others follow it, and how far ahead
-ROWS_COMPARED = 32  # by which data is known again
 
 
-class OnDisk:
-    """Numbers in a file that are read where this is sliced: it has a shape and a dtype like an array.
-
-    Attributes
-    ----------
-    held : int
-        Bytes of it that are kept in memory.
-    reads_columns : bool
-        Whether some columns are read without the others.
-    speed : float
-        Bytes of the numbers that are read, and unpacked, in a second.
-    finite : bool or None
-        Whether there is neither NaN nor infinity, where that is known.
-    """
-
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-    picture_shape: tuple[int, int] | None = None
-    path: Path | None = None
-    source: str = ""
-    ndim = 2
-    held: int = 0
-    finite: bool | None = None
-    reads_columns: bool = False
-    speed: float = 1.5e9
-
-    def __getitem__(self, key: Any) -> Any:
-        raise NotImplementedError
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def picked(
-        self, rows: Sequence[int] | npt.NDArray[Any] | None = None, columns: Sequence[int] | None = None
-    ) -> OnDisk:
-        """Return some rows, which rise, or some columns in the order given, without reading them."""
-        n, d = self.shape
-        everything = rows is None or (isinstance(rows, range) and rows == range(n))
-        whole = everything and (columns is None or list(columns) == list(range(d)))
-        return self if whole else Picked(self, range(n) if rows is None else rows, columns)
-
-    def filled(self, means: npt.NDArray[Any]) -> OnDisk:
-        """Return the same numbers, with the column's one in place of NaN."""
-        return Picked(self, range(len(self)), None, means.astype(self.dtype))
-
-    @property
-    def T(self) -> OnDisk:
-        """The same numbers with rows and columns swapped.
-
-        Raises
-        ------
-        MemoryLimitError
-            For all but arrays in one piece.
-        """
-        raise MemoryLimitError(
-            f"transpose=True (--transpose) reads columns, and {self.source} is too large for memory and kept "
-            "by rows. Raise memory_limit, or save it as .npy, which is read by columns too."
-        )
-
-
-class Picked(OnDisk):
-    """Some rows and columns of what is in a file."""
-
-    def __init__(
-        self,
-        base: OnDisk,
-        rows: Sequence[int] | npt.NDArray[Any],
-        columns: Sequence[int] | None,
-        fill: npt.NDArray[Any] | None = None,
-    ) -> None:
-        self.base, self.rows, self.fill = base, rows, fill
-        self.columns = None if columns is None else np.asarray(columns)
-        self.shape = (len(rows), base.shape[1] if columns is None else len(columns))
-        self.dtype, self.held, self.path, self.source = base.dtype, base.held, base.path, base.source
-        self.picture_shape = base.picture_shape if columns is None else None
-        self.finite = True if fill is not None else base.finite
-        self.reads_columns = base.reads_columns and columns is None
-        self.speed = base.speed * self.shape[1] / base.shape[1]
-
-    def __getitem__(self, key: Any) -> Any:
-        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        some: Any = self.rows[rows]
-        first, last = (some[0], some[-1] + 1) if len(some) else (0, 0)
-        found = self.base[first:last, columns] if self.reads_columns else self.base[first:last]
-        found = found if last - first == len(some) else found[np.asarray(some) - first]
-        if not self.reads_columns:
-            found = (found if self.columns is None else found[:, self.columns])[:, columns]
-        return found if self.fill is None else np.where(np.isnan(found), self.fill[columns], found)
-
-    @property
-    def indptr(self) -> npt.NDArray[np.int64]:
-        """Where each row begins, of sparse rows."""
-        lengths = np.diff(self.base.indptr)[np.asarray(self.rows)]  # type: ignore[attr-defined]
-        return np.concatenate([[0], np.cumsum(lengths)])
-
-
-class StoredArray(OnDisk):
+class StoredArray(LazyArray):
     """The numbers of one array in a file, read where they are asked for by positioned reads.
 
     Parameters
@@ -290,100 +182,6 @@ def _state(file: int) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-@dataclass(frozen=True, eq=False)
-class StoredRows(Rows):
-    """Rows that are read when their turn comes.
-
-    Attributes
-    ----------
-    values : OnDisk
-        (n, d) real numbers, not searched for NaN.
-    limit : int
-        Bytes of working memory; a quarter of it may be taken by the whole table where that is needed.
-    passes : Passes
-        How often they were read from first to last, and what that gave where a checkpoint keeps it.
-    """
-
-    values: OnDisk
-    limit: int
-    passes: Passes = field(default_factory=Passes)
-    is_stored: ClassVar[bool] = True
-
-    @classmethod
-    def of(cls, values: OnDisk, limit: int | None = None) -> StoredRows:
-        """Return the rows of an array that is read when it is sliced."""
-        return cls(
-            values,
-            limit or memory_limit_bytes(None),
-            dtype=dtype_of_rows(values.dtype),
-            picture_shape=values.picture_shape,
-            borrowed=False,
-        )
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.values.shape
-
-    def identity(self) -> dict[str, str]:
-        """Return by what the data is known again: its file's size and time, and some of its rows."""
-        n, d = self.shape
-        found = hashlib.blake2b(self.some(evenly(n, ROWS_COMPARED)).tobytes(), digest_size=16)
-        facts = {"the data": f"{n} x {d} {self.values.dtype}, sampled rows {found.hexdigest()}"}
-        parts: list[Any] = [self.values, *(getattr(self.values, name, None) for name in ("base", "data"))]
-        path = next((part.path for part in parts if getattr(part, "path", None) is not None), None)
-        if path is not None:
-            state = os.stat(path)
-            changed = datetime.fromtimestamp(state.st_mtime_ns // 10**9, UTC)
-            facts["the file's size"] = f"{state.st_size:,} bytes"
-            facts["the file's time"] = f"{changed:%Y-%m-%d %H:%M:%S} and {state.st_mtime_ns % 10**9} ns UTC"
-        return facts
-
-    @property
-    def cuts_columns(self) -> bool:
-        return self.values.reads_columns
-
-    @property
-    def held(self) -> int:
-        return self.values.held
-
-    @property
-    def speed(self) -> float:  # type: ignore[override]
-        return self.values.speed
-
-    @property
-    def least_columns(self) -> int:
-        size = self.values.dtype.itemsize
-        return int(max(LEAST_RUN // size, COLUMNS_AT_ONCE // (self.shape[0] * size)))
-
-    def cut(self, rows: slice, columns: slice) -> Any:
-        return np.asarray(self.values[rows, columns]).astype(self.dtype, copy=False)
-
-    def some(self, places: Iterable[int]) -> Any:
-        """Return rows by their numbers, as a dense array."""
-        return np.concatenate([self.cut(slice(place, place + 1), slice(None)) for place in places])
-
-    def in_memory(self) -> Any:
-        """Read the whole table, for those who truly need it.
-
-        Raises
-        ------
-        MemoryLimitError
-            If it takes more than a quarter of the working memory.
-        """
-        return self.whole(whole_within(self.limit))
-
-    def whole(self, most: int) -> Any:
-        """Read the whole table if it takes at most so many bytes."""
-        if self.stored_bytes > most:
-            raise MemoryLimitError(
-                f"This needs all {self.shape[0]:,} rows of {self.values.source} in memory, "
-                f"{amount(self.stored_bytes)}, and of {amount(self.limit)} of memory that may be used "
-                f"a table may take {amount(most)}. Raise GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA "
-                "reads block by block."
-            )
-        return self.block(slice(None)).values
-
-
 def stored_map(mapped: np.memmap[Any, Any], most: int) -> Any:
     """Return the file behind a map of rows of more than so many bytes, or the map where that is not sure.
 
@@ -407,8 +205,3 @@ def stored_map(mapped: np.memmap[Any, Any], most: int) -> Any:
         if not same:  # another file has that name by now
             return mapped
     return stored
-
-
-def whole_within(limit: int) -> int:
-    """Return the bytes in memory of a table in a file up to which it is read as a whole."""
-    return limit // 4
