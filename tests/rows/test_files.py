@@ -16,9 +16,9 @@ from pyarrow import parquet
 from scipy.io import savemat
 
 from gramian.errors import DataError, FileError, InputTypeError, ParameterError
+from gramian.reading import ReadingOptions
 from gramian.rows.choose import choose
 from gramian.rows.files import Location, locate
-from gramian.rows.options import ReadingOptions
 
 CSV = b"x,y\n1,2\n3,4.5\n"
 VALUES = [[1, 2], [3, 4.5]]

@@ -11,6 +11,7 @@ import typer
 
 from gramian.checks import check_choice, check_seed
 from gramian.errors import ParameterError
+from gramian.reading import ReadingOptions
 
 
 def option(flag: str, metavar: str, help: str) -> Any:
@@ -80,20 +81,9 @@ MemoryLimit = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Reading:
+@dataclass(frozen=True, kw_only=True)
+class Reading(ReadingOptions):
     """Which part of the data is read, and how."""
-
-    rows: Text = asked("A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP.")
-    columns: Text = asked("A,B,..", "Columns to use, by name or position; @FILE lists them, one a line.")
-    drop: Text = asked("A,B,..", "Columns to leave out; also @FILE.")
-    id: Text = asked("COLUMN", "Column that names the rows.")
-    label: Text = asked("COLUMN", "Column to set aside as labels; may hold text. With --transpose, the row.")
-    labels_from: Text = asked("FILE[:COLUMN]", "Labels from another file, by row names or order.")
-    transpose: bool = switch("Swap rows and columns, as for genes x samples.")
-    missing: Text = asked("HOW", "Missing values: mean, drop-rows or drop-columns.")
-    size: Text = asked("WxH", "Resize pictures to this size.")
-    na_values: Text = asked("A,B,..", "What else stands for a missing value in text, such as -.")
 
     @property
     def labelled(self) -> bool:
@@ -217,6 +207,10 @@ def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
     """Return a parameter as typer reads it."""
     if isinstance(default, Field):
         declared = dict(default.metadata)
+        if "shell" in declared:  # declared for Python and HTTP too
+            declared["help"] += f"{declared.pop('shell')}."
+            kind = kind if kind is bool else Text
+            declared = {"help": declared["help"]} if kind is bool else declared | {"show_default": False}
         flags = declared.pop("flags", ()) or (("--out", "-o") if name == "out" else (flag(name),))
         kind = Annotated[kind, typer.Option(*flags, **declared)] if declared else kind
         default = default.default

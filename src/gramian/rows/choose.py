@@ -12,6 +12,7 @@ from scipy import sparse
 
 from gramian.arrays import dense
 from gramian.errors import DataError, ParameterError
+from gramian.reading import ReadingOptions
 from gramian.rows.archives import damage
 from gramian.rows.expected import Expected
 from gramian.rows.files import Place, opened_source
@@ -19,7 +20,6 @@ from gramian.rows.labels import LabelPlace, with_labels
 from gramian.rows.lazy.array import LazyArray, whole_within
 from gramian.rows.lazy.spool import columns_taken, copied, parts, rows_taken
 from gramian.rows.missing import handle_missing
-from gramian.rows.options import ReadingOptions
 from gramian.rows.source import ArraySource, PictureSource, Source
 from gramian.rows.table import (
     LOGICAL,
