@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from scipy import sparse
 from gramian.arrays import fix_threads, memory_limit_bytes, to_numpy
 from gramian.checks import counted, listed
 from gramian.errors import DataError, GramianError, InputTypeError
+from gramian.rows.choose import table_of
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.array import ArrayRows
 from gramian.rows.kinds.dask import DaskRows, DaskTable, is_dask
@@ -24,7 +25,8 @@ from gramian.rows.lazy.spool import Spool
 from gramian.rows.lazy.stored import stored_map
 from gramian.rows.rows import Rows
 from gramian.rows.scan import Scan
-from gramian.rows.table import Table
+from gramian.rows.source import ArraySource
+from gramian.rows.table import Choice, Table
 
 
 def as_rows(
@@ -76,47 +78,89 @@ def as_rows(
         raise InputTypeError(
             f"X is the text {X[:60]!r}. To read a file, write gramian.scan({X[:60]!r}) or use pathlib.Path."
         )
-    read = isinstance(X, Path | Scan | Iterator)
-    working = memory_limit_bytes(None) if limit is None else limit
-    if isinstance(X, Path):
-        X = Scan(X)
-    if isinstance(X, Iterator):
-        X = table_of_blocks(X, estimator, working)
-    if isinstance(X, Scan):
-        X = X.open(working, expected, in_place=in_place)
-    elif isinstance(X, Table) and expected is not None:
-        X = expected.ordered(X)
+    asked = _Request(estimator, minimum, expected, limit, in_place)
+    was_read = isinstance(X, Path | Scan | Iterator)
+    X = next((read(X, asked) for kind, read in _READERS if isinstance(X, kind)), X)
     table = X if isinstance(X, Table) else None
     values = _of_sparse_columns(X) if table is None else table.values
     if isinstance(values, np.memmap) and limit is not None:
         values = stored_map(values, whole_within(limit))
-    if isinstance(values, DaskTable):
-        values = values.lazy
-    if isinstance(values, LazyArray):
-        if len(values) < minimum:
-            raise DataError(
-                f"{values.source} holds {counted(len(values), 'row')}, and a minimum of {minimum} is "
-                f"required by {estimator}. Give more rows."
-            )
-        left = (StoredSparseRows if hasattr(values, "indptr") else StoredRows).of(values, working)
-        values = left if limit is not None else left.whole(working)
-    if is_dask(values):
-        values = DaskRows.checked(values, estimator, minimum, working)
-        values = values if limit is not None or expected is not None else values.whole(working)
-    if isinstance(values, Rows):
-        rows = values
-    else:
-        rows = (SparseRows if sparse.issparse(values) else ArrayRows).checked(values, estimator, minimum)
+    rows = next(make(values, asked) for accepts, make in _KINDS if accepts(values))
     rows = replace(
         rows,
         feature_names=table.feature_names if table else column_names(X),
         row_names=table.row_names if table else _index_names(X),
         table=table,
-        borrowed=rows.borrowed and not read,
+        borrowed=rows.borrowed and not was_read,
     )
     if check_finite and (expected is None or not rows.is_spread):
         rows.require_finite()
     return rows
+
+
+@dataclass(frozen=True)
+class _Request:
+    """The parameters of :func:`as_rows`."""
+
+    estimator: str
+    minimum: int
+    expected: Expected | None
+    limit: int | None
+    in_place: bool
+
+    @property
+    def working(self) -> int:
+        return memory_limit_bytes(None) if self.limit is None else self.limit
+
+
+def _opened(asked: Scan, request: _Request) -> Table:
+    return asked.open(request.working, request.expected, in_place=request.in_place)
+
+
+def _ordered(table: Table, request: _Request) -> Table:
+    return table if request.expected is None else request.expected.ordered(table)
+
+
+def _of_blocks(blocks: Iterator[Any], request: _Request) -> Table:
+    return _ordered(table_of_blocks(blocks, request.estimator, request.working), request)
+
+
+def _in_memory(values: Any, request: _Request) -> Rows:
+    kind = SparseRows if sparse.issparse(values) else ArrayRows
+    return kind.checked(values, request.estimator, request.minimum)
+
+
+def _of_stored(values: LazyArray, request: _Request) -> Rows:
+    if len(values) < request.minimum:
+        raise DataError(
+            f"{values.source} holds {counted(len(values), 'row')}, and a minimum of {request.minimum} is "
+            f"required by {request.estimator}. Give more rows."
+        )
+    rows = (StoredSparseRows if hasattr(values, "indptr") else StoredRows).of(values, request.working)
+    return rows if request.limit is not None else _in_memory(rows.whole(request.working), request)
+
+
+def _of_dask(values: Any, request: _Request) -> Rows:
+    lazy = values.lazy if isinstance(values, DaskTable) else values
+    rows = DaskRows.checked(lazy, request.estimator, request.minimum, request.working)
+    if request.limit is not None or request.expected is not None:
+        return rows
+    return _in_memory(rows.whole(request.working), request)
+
+
+# What is read first, and the table of it.
+_READERS: tuple[tuple[type, Callable[[Any, _Request], Table]], ...] = (
+    (Path, lambda X, request: _opened(Scan(X), request)),
+    (Scan, _opened),
+    (Iterator, _of_blocks),
+    (Table, _ordered),
+)
+# What numbers become which rows, the first that takes them.
+_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Request], Rows]], ...] = (
+    (lambda values: isinstance(values, DaskTable) or is_dask(values), _of_dask),
+    (lambda values: isinstance(values, LazyArray), _of_stored),
+    (lambda values: True, _in_memory),
+)
 
 
 def _of_sparse_columns(X: Any) -> Any:
@@ -186,15 +230,17 @@ def table_of_blocks(blocks: Iterator[Any], estimator: str, limit: int) -> Table:
             "once. Make a new one, or keep what it gives: fit takes files and arrays as often as you like."
         )
     stored = spool.stored()
-    large = stored.nbytes > whole_within(limit)
-    shape = (-1, *first.picture_shape) if first.picture_shape else stored.shape
-    return Table(
-        stored if large else stored[:].reshape(shape),
-        feature_names=names,
-        picture_shape=first.picture_shape,
-        source=_SOURCE,
-        notes=(spool.note,) if large else (),
+    shape = (stored.shape[0], *first.picture_shape) if first.picture_shape else stored.shape
+    source = ArraySource(
+        _SOURCE,
+        shape,
+        stored.dtype,
+        lambda rows: stored[:].reshape(shape),
+        lazy=lambda limit: stored,
+        columns=names,
+        notes_on_disk=(spool.note,),
     )
+    return table_of(source, Choice(), limit)
 
 
 def column_names(block: Any) -> tuple[str, ...] | None:
