@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import FileError, ParameterError, needs
-from gramian.rows.arrow_files import opened_columns, require_same
-from gramian.rows.columnar import as_labels
+from gramian.rows.columns import as_labels
 from gramian.rows.dask import CHUNK_BYTES, DaskTable
 from gramian.rows.expected import Expected
 from gramian.rows.files import Location, kind_of, kind_of_folder, parquet_files
+from gramian.rows.formats.parquet import opened_columns, require_same
 from gramian.rows.labels import with_labels
 from gramian.rows.pictures import readable
 from gramian.rows.scan import Scan

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,9 @@ from gramian.rows.stored import OnDisk, whole_within
 from gramian.rows.stored_zarr import StoredZarr, array_of, header_of, is_zarr, read_zarr
 from gramian.rows.table import Choice, Table, array_roles, pick_rows, table_from_array
 
+if TYPE_CHECKING:
+    from gramian.rows.columns import ColumnSource
+
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _KINDS = {
     **dict.fromkeys(_TEXT_SUFFIXES, "text"),
@@ -71,7 +74,7 @@ _KINDS = {
 # As the files of MNIST are named: train-images-idx3-ubyte.gz.
 _IDX_NAME = re.compile(r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$")
 ARRAYS = ("npy", "npz", "mat", "hdf5", "idx")
-_READ_WHOLE = ("text", "gct", "idx", "picture")
+_READ_WHOLE = ("idx", "picture")
 _HASHED = 64 << 20  # bytes up to which also those kinds are read at once of which otherwise parts are
 _WITH_KEYS = ("npz", "mat", "hdf5", "excel", "zarr")
 _WITH_MARKS = ("text", "gct", "excel")
@@ -219,12 +222,12 @@ def read_folder(path: Path, choice: Choice, within: int | None = None) -> Table:
     """
     source = readable(str(path))
     if files := parquet_files(path):
-        from gramian.rows.arrow_files import read_parquet_files
-        from gramian.rows.columnar import table_from_columns
+        from gramian.rows.columns import table_of_columns
+        from gramian.rows.formats.parquet import parquet_source
 
         choice.refuse_marks(source, "numbers")
         choice.refuse_size(source)
-        return table_from_columns(*read_parquet_files(files, source), choice, source)
+        return table_of_columns(parquet_source(files, source), choice)
     pictures, notes = pictures_in_folder(path)
     return _with_notes(_pictures(pictures, choice, source, within), notes)
 
@@ -409,12 +412,9 @@ def _read_kind(kind: str, file: IO[bytes], key: str | None, choice: Choice, sour
             return table
         return replace(table, sha256=hash_of_npy(file, array), hashed="the bytes of the file")
     # Arrow takes longer to import than everything else here, and only columns need it.
-    from gramian.rows.columnar import table_from_columns
+    from gramian.rows.columns import table_of_columns
 
-    columns, names, notes, separator = columns_in(kind, file, key, choice, source)
-    if kind == "gct" and names is not None and choice.id is None:
-        choice = replace(choice, id=names[0])
-    return table_from_columns(columns, names, choice, source, notes, separator)
+    return table_of_columns(column_source(kind, file, key, source), choice)
 
 
 def matrix_in(kind: str, file: IO[bytes], key: str | None, source: str) -> tuple[Any, tuple[str, ...]]:
@@ -434,22 +434,22 @@ def array_in(
     return {"npz": read_npz, "mat": read_mat, "hdf5": read_hdf5}[kind](file, key, source, use)
 
 
-def columns_in(
-    kind: str, file: IO[bytes], key: str | None, choice: Choice, source: str
-) -> tuple[list[Any], Sequence[str] | None, tuple[str, ...], str | None]:
-    """Read Arrow columns of a file of any other kind of table: their names, notes, and a text's separator."""
-    from gramian.rows.arrow_files import read_arrow, read_parquet
-    from gramian.rows.delimited import parse_delimited, read_gct
+def column_source(kind: str, file: IO[bytes], key: str | None, source: str) -> ColumnSource:
+    """Return the columns of a file of any other kind of table."""
+    from gramian.rows.formats.gct import gct_source
+    from gramian.rows.formats.parquet import arrow_source, parquet_source
+    from gramian.rows.formats.text import text_source
 
-    if kind in ("parquet", "arrow"):
-        return *(read_parquet if kind == "parquet" else read_arrow)(file, source), (), None
+    if kind == "parquet":
+        return parquet_source([file], source)
+    if kind == "arrow":
+        return arrow_source(file, source)
     if kind == "gct":
-        return read_gct(_unpacked(file.read(), source), choice, source)
-    data, notes = (
-        sheet_as_text(file, key, source) if kind == "excel" else (_unpacked(file.read(), source), ())
-    )
-    columns, names, more, separator = parse_delimited(data, source, choice.na_values or ())
-    return columns, names, (*notes, *more), separator
+        return gct_source(file, source)
+    if kind == "excel":
+        data, notes = sheet_as_text(file, key, source)
+        return text_source(io.BytesIO(data), source, notes=notes)
+    return text_source(file, source)
 
 
 def _pictures(
@@ -595,26 +595,22 @@ def table_of_stored(stored: OnDisk, choice: Choice, source: str, notes: tuple[st
 
 
 def _text(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
-    size = place.path.stat().st_size
-    if 20 * size <= whole_within(limit):
-        return None
     # Arrow takes longer to import than everything else here.
-    from gramian.rows.columnar import table_from_blocks
-    from gramian.rows.delimited import TextBlocks
+    from gramian.rows.columns import table_of_columns
+    from gramian.rows.formats.text import text_source
 
-    blocks = TextBlocks(place.path, source, choice.na_values or (), limit)
-    if max(size, blocks.needed) <= whole_within(limit):
-        return None
-    return table_from_blocks(blocks, choice, limit)
+    with opened(place.path, source) as file:
+        return table_of_columns(text_source(file, source), choice, limit)
 
 
 def _columns(place: Location, choice: Choice, limit: int, source: str) -> Table | None:
-    from gramian.rows.arrow_files import ArrowBlocks
-    from gramian.rows.columnar import table_from_blocks
+    from gramian.rows.columns import table_of_columns
+    from gramian.rows.formats.parquet import arrow_source, parquet_source
 
+    if kind_of(place.path) == "arrow" if place.path.is_file() else False:
+        return table_of_columns(arrow_source(place.path, source), choice, limit)
     paths = parquet_files(place.path) if place.path.is_dir() else [place.path]
-    blocks = ArrowBlocks(paths, source, choice, limit)
-    return None if blocks.needed <= whole_within(limit) else table_from_blocks(blocks, choice, limit)
+    return table_of_columns(parquet_source(paths, source), choice, limit)
 
 
 STORED: dict[str, Stored] = {

@@ -5,12 +5,11 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import counted, listed
 from gramian.errors import DataError, FileError, InputTypeError
-from gramian.rows.files import ARRAYS, Location, array_in, columns_in, kind_of, locate, opened
+from gramian.rows.files import ARRAYS, Location, array_in, column_source, kind_of, locate, opened
 from gramian.rows.pictures import readable
 from gramian.rows.table import Choice, Table, pick_rows
 
@@ -121,12 +120,7 @@ def _read(place: LabelPlace, id: str | None, expected: int | None) -> _Labels:
             values, notes = array_in(kind, file, key, source, "labels")
             return _Labels(values, None, key or "label", notes)
         # Arrow takes longer to import than everything else here.
-        from gramian.rows.columnar import labels_from_columns
+        from gramian.rows.columns import labels_of_columns
 
-        columns, names, _, _ = columns_in(kind, file, place.file.key, Choice(), source)
-    alone = names is not None and len(names) == 1 and str(columns[0].type) == "string"
-    if names is not None and alone and len(columns[0]) + 1 == expected:
-        values = np.array([names[0], *map(str, columns[0].to_pylist())])
-        return _Labels(values, None, "label", (f"first line of {source}, {names[0]!r}, taken as a label",))
-    choice = Choice(label=place.column, id=id if names and id in names and id != place.column else None)
-    return _Labels(*labels_from_columns(columns, names, choice, source))
+        columns = column_source(kind, file, place.file.key, source)
+        return _Labels(*labels_of_columns(columns, Choice(label=place.column, id=id), expected))

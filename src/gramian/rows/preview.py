@@ -9,8 +9,7 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
-from gramian.rows.files import ARRAYS, columns_in, kind_of_content, matrix_in
-from gramian.rows.table import Choice
+from gramian.rows.files import ARRAYS, column_source, kind_of_content, matrix_in
 
 FIRST = 8  # entries of a column that are shown
 WIDEST = 40  # letters of one of them
@@ -94,14 +93,10 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
         columns: Iterable[Any] = map(partial(_column, shown), range(shown.shape[1]))
         found = [_of_numbers(name, column) for name, column in zip(names, columns, strict=False)]
         return Preview(count, array.shape[1], tuple(found))
-    from gramian.rows.columnar import with_names
-    from gramian.rows.text_numbers import numbers_from_text
+    from gramian.rows.columns import whole_columns
 
-    arrays, given, _, separator = columns_in(kind, file, None, Choice(), source)
-    if separator is not None:
-        arrays, _ = numbers_from_text(arrays, separator)
-    read, _ = with_names(arrays, given, source, typed=separator is None)
-    count = len(arrays[0]) if arrays else 0
+    read = whole_columns(column_source(kind, file, None, source))
+    count = len(read.arrays[0]) if read.arrays else 0
     # Of many columns those of text are wanted, since they need a use.
     places = sorted(range(len(read.arrays)), key=read.is_number)[:MOST]
     found = [_of_arrow(read.names[i], read.arrays[i], read.is_number(i)) for i in sorted(places)]

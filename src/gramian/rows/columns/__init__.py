@@ -1,0 +1,17 @@
+"""Columns in batches: facts about them, which are numbers, names and labels, and the table of them."""
+
+from gramian.rows.columns.reading import labels_of_columns, table_of_columns, whole_columns
+from gramian.rows.columns.roles import as_labels
+from gramian.rows.columns.source import Batch, ColumnsInMemory, ColumnSource, Reread, decoded
+
+__all__ = [
+    "Batch",
+    "ColumnSource",
+    "ColumnsInMemory",
+    "Reread",
+    "as_labels",
+    "decoded",
+    "labels_of_columns",
+    "table_of_columns",
+    "whole_columns",
+]
