@@ -57,9 +57,9 @@ def choose(
     choice = choice_of(reading, expected)
     with opened_source(place, limit=limit) as (format, opened, source):
         if not format.marks:
-            choice.refuse_marks(source.name, "pictures" if isinstance(source, PictureSource) else "numbers")
+            choice.refuse_marks(source.source, "pictures" if isinstance(source, PictureSource) else "numbers")
         if not isinstance(source, PictureSource):
-            choice.refuse_size(source.name)
+            choice.refuse_size(source.source)
         fills = isinstance(source, ArraySource) and source.fills_missing
         if fills and reading.missing not in (None, "mean"):
             limit = None
@@ -120,7 +120,7 @@ def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
     ((3, 2), [0.0, 0.0, 1.0])
     """
     if isinstance(source, PictureSource):
-        choice.refuse_columns(source.name)
+        choice.refuse_columns(source.source)
         return _table_of_array(source.array(choice.rows, choice.size), Choice(), limit)
     if isinstance(source, ArraySource):
         return _table_of_array(source, choice, limit)
@@ -131,10 +131,10 @@ def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
 
 
 def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> Table:
-    rows = pick_rows(source.shape[0], choice.rows, source.name)
+    rows = pick_rows(source.shape[0], choice.rows, source.source)
     kept, id_column, label, roles_notes = _roles(source, choice)
     aside = [place for place in (id_column, label) if place is not None]
-    with damage(source.name):
+    with damage(source.source):
         if limit is not None and source.stays(rows, whole_within(limit)):
             values, taken, notes, means = _on_disk(source, choice, rows, kept, aside, limit)
         else:
@@ -158,7 +158,7 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
         labels,
         label_name=choice.label,
         picture_shape=(source.shape[1], source.shape[2]) if len(source.shape) == 3 else None,
-        source=source.name,
+        source=source.source,
         notes=(*source.notes, *((LOGICAL,) if source.dtype.kind == "b" else ()), *roles_notes, *notes),
         sha256="" if source.sha256 is None else source.sha256(),
         hashed="" if source.sha256 is None else source.hashed,
@@ -173,7 +173,7 @@ def _roles(
     source: ArraySource, choice: Choice
 ) -> tuple[list[int] | None, int | None, int | None, tuple[str, ...]]:
     """Return the columns of numbers, None for all, those that name and label rows, and notes."""
-    name, columns, elsewhere = source.name, source.columns, source.set_aside is not None
+    name, columns, elsewhere = source.source, source.columns, source.set_aside is not None
     notes: tuple[str, ...] = ()
     if (choice.id or choice.label_row) and source.row_names is not None and not elsewhere:
         raise ParameterError(f"rows of {name} are named in the file. Leave out id, and label too.")

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import FileError, ParameterError, needs
-from gramian.rows.arrow_files import opened_columns, require_same
 from gramian.rows.choose import choice_of, table_of
-from gramian.rows.columnar import as_labels
+from gramian.rows.columns import as_labels
 from gramian.rows.expected import Expected
 from gramian.rows.files import Location, format_of
+from gramian.rows.formats.parquet import opened_columns, require_same
 from gramian.rows.formats.zarr import StoredZarr, array_of
 from gramian.rows.kinds.dask import CHUNK_BYTES, DaskTable
 from gramian.rows.labels import with_labels

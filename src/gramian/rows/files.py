@@ -187,6 +187,8 @@ def opened_source(
             format = format_of(opened.path)
             if limit is not None and not format.in_blocks:
                 _refuse_whole(opened, limit)
+            if opened.path.is_file():
+                opened.file.seek(0)  # whatever reads it: one that is empty or no file is refused in one way
         yield format, opened, format.open(opened, key)
 
 

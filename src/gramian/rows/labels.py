@@ -120,7 +120,7 @@ def _read(place: LabelPlace, id: str | None, expected: int | None) -> _Labels:
             return _Labels(source.read().reshape(-1), None, file.key or column or "label", source.notes)
         if isinstance(source, ArraySource | PictureSource):
             raise FileError(
-                f"{source.name} holds no labels of their own. Give a table of them, or FILE:COLUMN."
+                f"{source.source} holds no labels of their own. Give a table of them, or FILE:COLUMN."
             )
         # Arrow takes longer to import than everything else here.
         from gramian.rows.columns import labels_of_columns

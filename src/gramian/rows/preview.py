@@ -85,9 +85,9 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
             return None
         if isinstance(opened, ArraySource):
             return None if len(opened.shape) > 2 else _of_array(opened)
-        from gramian.rows.columns import typed_columns
+        from gramian.rows.columns import whole_columns
 
-        columns = typed_columns(opened)
+        columns = whole_columns(opened)
     count = len(columns.arrays[0]) if columns.arrays else 0
     # Of many columns those of text are wanted, since they need a use.
     places = sorted(range(len(columns.arrays)), key=columns.is_number)[:MOST]

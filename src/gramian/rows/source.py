@@ -24,7 +24,7 @@ class ArraySource:
 
     Attributes
     ----------
-    name : str
+    source : str
         What messages call it.
     shape : tuple of int
         (n, d), or (n, height, width) for pictures.
@@ -56,7 +56,7 @@ class ArraySource:
         Returns the hash of what was read, where that is not the file; ``hashed`` says what it covers.
     """
 
-    name: str
+    source: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     read: Callable[..., Any]
@@ -100,12 +100,12 @@ class PictureSource:
 
     Attributes
     ----------
-    name : str
+    source : str
     array : callable
         Returns them as an array of grey values, given the slice of rows, and the size that they get.
     """
 
-    name: str
+    source: str
     array: Callable[[slice | None, tuple[int, int] | None], ArraySource]
 
 

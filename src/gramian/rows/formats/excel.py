@@ -3,7 +3,6 @@
 import csv
 import io
 import warnings
-from functools import partial
 from itertools import islice
 from typing import IO, Any
 from zipfile import BadZipFile, ZipFile
@@ -12,7 +11,8 @@ from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount, listed
 from gramian.errors import DataError, MemoryLimitError, ParameterError, needs
 from gramian.rows.archives import damage
-from gramian.rows.columns import ColumnSource, text_source
+from gramian.rows.columns import ColumnSource
+from gramian.rows.formats.text import text_source
 from gramian.rows.opened import Opened
 
 ROWS = 1 << 20  # that a sheet can have
@@ -29,7 +29,8 @@ def recognizes(file: IO[bytes]) -> bool:
 
 def open(opened: Opened, key: str | None) -> ColumnSource:
     """Return the columns of a sheet, by default of the first."""
-    return text_source(opened, partial(sheet_as_text, opened.file, key, opened.name))
+    data, notes = sheet_as_text(opened.file, key, opened.name)
+    return text_source(io.BytesIO(data), opened.name, notes=notes)
 
 
 def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[bytes, tuple[str, ...]]:

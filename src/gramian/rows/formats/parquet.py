@@ -1,11 +1,224 @@
-"""Parquet files, one or a folder of them."""
+"""Parquet, Feather and Arrow files as columns in batches."""
 
-from gramian.rows.columns import ColumnSource, parquet_source
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+from pyarrow import ipc, parquet
+
+from gramian.checks import listed, slices, told
+from gramian.errors import DataError, FileError, GramianError, MemoryLimitError
+from gramian.rows.columns.source import Batch, ColumnSource, decoded
 from gramian.rows.names import parquet_files
 from gramian.rows.opened import Opened
+from gramian.rows.table import Choice
+
+_MOST = 16 << 20  # bytes of a batch of numbers
+_LEAST_ROWS = 128  # of a batch: an Arrow column takes as long for one row as for so many
 
 
 def open(opened: Opened, key: str | None) -> ColumnSource:
     """Return the columns of a file, or of the files of a folder, one below the other."""
-    folder = opened.path is not None and opened.path.is_dir()
-    return parquet_source(opened, parquet_files(opened.path) if folder and opened.path else ())
+    path = opened.path
+    files = parquet_files(path) if path is not None and path.is_dir() else [path or opened.file]
+    return parquet_source(files, opened.name)
+
+
+def parquet_source(files: Sequence[Path | IO[bytes]], source: str) -> ArrowSource:
+    """Return the columns of Parquet files, one below the other.
+
+    An index of pandas comes first.
+
+    Parameters
+    ----------
+    files : sequence of Path or binary file
+        All with the same columns.
+    source : str
+        What messages call them.
+
+    Raises
+    ------
+    FileError
+        If a file is truncated or damaged, also of what is read of it later.
+    DataError
+        If there are no columns, or files differ in them.
+    """
+    return ArrowSource(files, source, is_parquet=True)
+
+
+def arrow_source(file: Path | IO[bytes], source: str) -> ArrowSource:
+    """Return the columns of a Feather file, or of an Arrow file or stream; as :func:`parquet_source`."""
+    return ArrowSource([file], source, is_parquet=False)
+
+
+class ArrowSource:
+    """The columns of files that have types, a :class:`gramian.rows.columns.ColumnSource`.
+
+    Parameters
+    ----------
+    files : sequence of Path or binary file
+    source : str
+    is_parquet : bool
+    """
+
+    separator: str | None = None
+    na_values: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    sha256 = ""
+
+    def __init__(self, files: Sequence[Path | IO[bytes]], source: str, is_parquet: bool) -> None:
+        self.source, self._files, self._parquet = source, files, is_parquet
+        self.path = files[0] if isinstance(files[0], Path) else None
+        described = [self._names_and_bytes(file) for file in files]
+        self.names: tuple[str, ...] | None = described[0][0]
+        self.nbytes = sum(nbytes for _, nbytes in described)
+        for file, (names, _) in zip(files, described, strict=True):
+            require_same(described[0][0], names, Path(str(file)), Path(str(files[0])))
+
+    def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
+        """Return it as it is."""
+        return self, choice
+
+    def batches(
+        self,
+        limit: int | None,
+        used: AbstractSet[int] | None = None,
+        as_text: AbstractSet[int] | None = frozenset(),
+    ) -> Iterator[Batch]:
+        """Yield all rows; columns that are not used are nulls."""
+        names = self.names or ()
+        places = range(len(names)) if used is None else sorted(used)
+        most = _MOST if limit is None else min(_MOST, limit // 64)
+        rows = max(_LEAST_ROWS, most // (8 * len(places)))
+        for file in told(self._files, "file") if len(self._files) > 1 else self._files:
+            for table in self._tables(file, rows, sorted({names[place] for place in places})):
+                columns = _by_place(table, names)
+                nothing = pa.nulls(table.num_rows)
+                all_columns = [decoded(columns[p]) if p in columns else nothing for p in range(len(names))]
+                yield Batch(all_columns, all_columns)
+
+    def _names_and_bytes(self, file: Path | IO[bytes]) -> tuple[tuple[str, ...], int]:
+        with opened_columns(file, self._parquet, self.source) as opened:
+            schema = opened.schema_arrow if self._parquet else opened.schema
+            if not schema.names:
+                raise DataError(f"{self.source} has no columns. At least one column of numbers is needed.")
+            nbytes = opened.metadata.num_rows * 8 * len(schema.names) if self._parquet else _size(file)
+        index = _pandas_index(schema)
+        # pandas writes the index last; in a table that is read, row names come first.
+        return tuple(sorted(schema.names, key=lambda name: name not in index)), nbytes
+
+    def _tables(self, file: Path | IO[bytes], rows: int, names: list[str]) -> Iterator[Any]:
+        with opened_columns(file, self._parquet, self.source) as opened:
+            if self._parquet:
+                twice = len(set(self.names or ())) < len(self.names or ())
+                for batch in opened.iter_batches(rows, columns=None if twice else names, use_threads=False):
+                    yield pa.Table.from_batches([batch])
+                return
+            few: list[Any] = []
+            for batch in _record_batches(opened):
+                for part in slices(batch.num_rows, rows):
+                    few.append(batch.slice(part.start, part.stop - part.start))
+                    if sum(one.num_rows for one in few) >= rows:
+                        yield pa.Table.from_batches(few)
+                        few = []
+            if few:
+                yield pa.Table.from_batches(few)
+
+
+def require_same(expected: Sequence[str], names: Sequence[str], path: Path, first: Path) -> None:
+    """Refuse a file of a folder with other columns than the first one.
+
+    Raises
+    ------
+    DataError
+    """
+    if set(names) != set(expected):
+        other = sorted(set(names) ^ set(expected))
+        raise DataError(
+            f"{path} has other columns than {first.name}: {listed(other)} are in one of them only. Parquet "
+            "files of a folder are one table, and need the same columns."
+        )
+
+
+@contextmanager
+def opened_columns(file: Path | IO[bytes], is_parquet: bool = True, source: str = "") -> Iterator[Any]:
+    """Open a Parquet file, or an Arrow file, to read part after part.
+
+    Raises
+    ------
+    FileError
+        If it is truncated or damaged, also of what is read of it.
+    """
+    kind = "Parquet" if is_parquet else "Arrow or Feather"
+    name = str(file) if isinstance(file, Path) else source
+    with _damage(name, kind), _as_file(file, is_parquet) as opened:
+        yield parquet.ParquetFile(opened) if is_parquet else _opened_arrow(opened)
+
+
+@contextmanager
+def _as_file(file: Path | IO[bytes], is_parquet: bool) -> Iterator[Any]:
+    if not isinstance(file, Path):
+        file.seek(0)
+        yield file
+        return
+    # Mapped, one batch of a file may be larger than memory.
+    with file.open("rb") if is_parquet else pa.memory_map(str(file)) as opened:
+        yield opened
+
+
+def _size(file: Path | IO[bytes]) -> int:
+    if isinstance(file, Path):
+        return file.stat().st_size
+    return file.seek(0, 2)
+
+
+def _by_place(table: Any, names: Sequence[str]) -> dict[int, Any]:
+    """Return the columns of a table by their places among all names, which may occur more than once."""
+    columns: dict[str, list[Any]] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        columns.setdefault(name, []).append(column)
+    return {place: columns[name].pop(0) for place, name in enumerate(names) if columns.get(name)}
+
+
+def _opened_arrow(file: Any) -> Any:
+    whole = file.read(6) == b"ARROW1"
+    file.seek(0)
+    return (ipc.open_file if whole else ipc.open_stream)(file)
+
+
+def _record_batches(file: Any) -> Iterator[Any]:
+    if hasattr(file, "get_batch"):
+        return (file.get_batch(place) for place in range(file.num_record_batches))
+    return iter(file)
+
+
+@contextmanager
+def _damage(source: str, kind: str) -> Iterator[None]:
+    """Say of everything that Arrow makes of a truncated or altered file that it is one."""
+    try:
+        yield
+    except GramianError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, MemoryError):  # Arrow's are also errors of Arrow
+            raise MemoryLimitError(
+                f"{source} takes more memory than there is ({error}). Read a part of it."
+            ) from error
+        detail = str(error).split("\n")[0].rstrip(".")
+        raise FileError(
+            f"{source} is truncated or damaged {kind} ({detail}). Make or copy it again."
+        ) from error
+
+
+def _pandas_index(schema: Any) -> tuple[str, ...]:
+    try:
+        index = json.loads((schema.metadata or {})[b"pandas"])["index_columns"]
+        return tuple(name for name in index if isinstance(name, str))
+    except (KeyError, RecursionError, TypeError, ValueError):
+        return ()

@@ -1,9 +1,517 @@
-"""Delimited text."""
+"""Delimited text, plain or packed: its separator, whether it has a header, and its columns in batches."""
 
-from gramian.rows.columns import ColumnSource, text_source
+from __future__ import annotations
+
+import codecs
+import contextlib
+import csv
+import hashlib
+import io
+import itertools
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from gramian.arrays import memory_limit_bytes, parallel_map
+from gramian.checks import amount, counted, slices, told
+from gramian.errors import DataError, FileError, MemoryLimitError
+from gramian.rows.columns.numerals import is_missing, is_number, plain_numbers
+from gramian.rows.columns.source import Batch, ColumnSource, Reread
 from gramian.rows.opened import Opened
+from gramian.rows.table import Choice
+
+# Earlier wins where two separators explain the text equally well: a tab is never part of a value by
+# accident, a space often is.
+_SEPARATORS = ("\t", ";", "|", ",", " ")
+_SAMPLE_LINES, _SAMPLE_PIECE = 12, 1 << 18
+SAMPLE_BYTES = 1 << 24
+LARGEST_ROW = 1 << 26  # bytes that Arrow parses together, and no row may have more
+GUESSED = "text is not UTF-8: read as Windows-1252 (Western European)"
+NO_HEADER = "no header line: columns are known by position, counted from 0"
+_ROW_NAME_HEADERS = ("", "rownames", "row.names", "row_names", "unnamed: 0")
+_LEAST, _MOST = 1 << 12, 1 << 21  # bytes of a batch
+_LEAST_ROWS = 64  # of a batch: a column of strings takes as long for one row as for so many
+_TOGETHER = 8  # batches that are parsed at a time, by as many threads as there are
+_GZIP = 31  # how zlib is told to expect gzip
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text is laid out: its separator, its header if it has one, and its number of fields."""
+
+    separator: str
+    names: tuple[str, ...] | None
+    n_fields: int
 
 
 def open(opened: Opened, key: str | None) -> ColumnSource:
     """Return the columns of a text, whose separator, header and encoding are found."""
-    return text_source(opened)
+    return text_source(opened.file, opened.name)
+
+
+def text_source(
+    file: IO[bytes], source: str, na_values: Sequence[str] = (), notes: tuple[str, ...] = ()
+) -> TextSource:
+    """Return the columns of a delimited text.
+
+    Parameters
+    ----------
+    file : binary file
+        One that can be read from any place, perhaps packed with gzip.
+    source : str
+        What messages call it.
+    na_values : sequence of str
+        What stands for a missing value, in addition to what always does.
+    notes : tuple of str
+        What was decided before.
+
+    Raises
+    ------
+    DataError
+        If there is no line with anything in it; later if rows have different numbers of fields.
+    FileError
+        If the bytes are no text, or damaged.
+
+    Examples
+    --------
+    >>> found = text_source(io.BytesIO(b"x,y\\n1,2\\n"), "memory")
+    >>> found.names, [column.to_pylist() for column in next(found.batches(None)).columns]
+    (('x', 'y'), [[1.0], [2.0]])
+    """
+    return TextSource(TextFile(file, source), tuple(na_values), notes)
+
+
+class TextFile:
+    """The bytes of a text, piece by piece: unpacked, in UTF-8 if it is Unicode, without a byte order mark.
+
+    Parameters
+    ----------
+    file : binary file
+    source : str
+    """
+
+    def __init__(self, file: IO[bytes], source: str) -> None:
+        self.source, self.sha256, self._file = source, "", file
+        name = getattr(file, "name", None)
+        self.path = Path(name) if isinstance(name, str) else None
+        self.nbytes = file.seek(0, io.SEEK_END)
+        file.seek(0)
+        self._packed = file.read(2) == b"\x1f\x8b"
+
+    def pieces(self, size: int, whole: bool = False, silent: bool = False) -> Iterator[bytes]:
+        """Yield the text from its beginning.
+
+        Parameters
+        ----------
+        size : int
+            Bytes that are read together.
+        whole : bool
+            Whether all of it will be in memory: then no more is unpacked than that may take.
+        silent : bool
+            Whether no progress is logged.
+
+        Raises
+        ------
+        FileError
+            If it is damaged.
+        MemoryLimitError
+        """
+        pieces = self._unpacked(size, whole, silent)
+        first = next(pieces, b"")
+        if not first.startswith(_WIDE):
+            yield first.removeprefix(codecs.BOM_UTF8)
+            yield from pieces
+            return
+        try:
+            for text in codecs.iterdecode(itertools.chain([first], pieces), "utf-16"):
+                yield text.encode()
+        except UnicodeError as error:
+            raise FileError(
+                f"{self.source} begins as UTF-16 text but is damaged or cut off. Save it as UTF-8."
+            ) from error
+
+    def _unpacked(self, size: int, whole: bool, silent: bool) -> Iterator[bytes]:
+        raw = self._raw(size, silent)
+        if not self._packed:
+            yield from raw
+            return
+        expand, begun, length = zlib.decompressobj(_GZIP), False, 0
+        most = memory_limit_bytes(None) if whole else 0
+        try:
+            for data in raw:
+                while data:
+                    piece = expand.decompress(data, size)
+                    length += len(piece)
+                    if whole and length > most:
+                        raise MemoryLimitError(
+                            f"{self.source} takes more than the {amount(most)} of memory that may be used "
+                            "when it is unpacked. Pack a part of it, or raise GRAMIAN_MEMORY_LIMIT."
+                        )
+                    yield piece
+                    data, begun = expand.unconsumed_tail, not expand.eof
+                    if expand.eof:  # more members may follow
+                        data, expand = expand.unused_data, zlib.decompressobj(_GZIP)
+            if begun:
+                raise zlib.error("it ends too early")
+        except zlib.error as error:
+            raise FileError(
+                f"{self.source} is truncated or damaged gzip ({error}). Make or copy it again."
+            ) from error
+        if not length:
+            raise FileError(f"{self.source} is empty: 0 bytes when unpacked. Make or copy it again.")
+
+    def _raw(self, size: int, silent: bool) -> Iterator[bytes]:
+        digest = hashlib.sha256()
+        parts: Any = slices(self.nbytes, size)
+        if not silent and self.path is not None and len(parts) > 1:
+            parts = told(parts, f"part of {self.path.name}")
+        self._file.seek(0)
+        for part in parts:
+            data = self._file.read(part.stop - part.start)
+            digest.update(data)
+            yield data
+        self.sha256 = digest.hexdigest() if self.path else ""
+
+    def head(self) -> bytes:
+        """Return the first lines, which tell how the text is laid out.
+
+        Raises
+        ------
+        FileError
+            If this is no text.
+        """
+        sample, pieces = b"", self.pieces(_SAMPLE_PIECE, silent=True)
+        for piece in pieces:
+            sample += piece
+            if sample.count(b"\n") - sample.count(b"\n#") > _SAMPLE_LINES or len(sample) >= SAMPLE_BYTES:
+                break
+        if b"\0" in sample:
+            raise FileError(f"{self.source} is not text: it holds zero bytes. Save it as CSV in UTF-8.")
+        # A letter of several bytes may have been cut.
+        return sample if next(pieces, None) is None else sample[: sample.rfind(b"\n") + 1] or sample
+
+
+class TextSource:
+    """The columns of a delimited text, a :class:`gramian.rows.columns.ColumnSource`.
+
+    Parameters
+    ----------
+    file : TextFile
+    na_values : tuple of str
+    notes : tuple of str
+    layout : Layout, optional
+        Where it is known already.
+    """
+
+    def __init__(
+        self, file: TextFile, na_values: tuple[str, ...], notes: tuple[str, ...], layout: Layout | None = None
+    ) -> None:
+        self._file, self.na_values, self._notes = file, na_values, notes
+        self.source, self.path, self.nbytes = file.source, file.path, file.nbytes
+        head = file.head()
+        self._n_head, self._utf8 = len(head), is_utf8(head)
+        rows, self._comments = strip_comments(self._as_utf8(head), na_values)
+        self._layout = layout or detect_layout(rows, self.source, na_values)
+        self.names, self.separator = self._layout.names, self._layout.separator
+        self._row_bytes = len(rows) // max(1, rows.count(b"\n"))
+        self._strings = arrow_csv.ConvertOptions(
+            column_types={str(place): pa.string() for place in range(self._layout.n_fields)}
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was decided about the text."""
+        encoding = () if self._utf8 else (GUESSED,)
+        return (*self._notes, *encoding, *(() if self.names else (NO_HEADER,)), *self._comments)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the file."""
+        return self._file.sha256
+
+    def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
+        """Return the text with what a choice takes for missing values."""
+        marks = choice.na_values or ()
+        return self if marks == self.na_values else TextSource(self._file, marks, self._notes), choice
+
+    def batches(
+        self,
+        limit: int | None,
+        used: AbstractSet[int] | None = None,
+        as_text: AbstractSet[int] | None = frozenset(),
+    ) -> Iterator[Batch]:
+        """Yield all rows; see :class:`gramian.rows.columns.ColumnSource`."""
+        size = _MOST if limit is None else min(_MOST, max(_LEAST, limit // 64))
+        pieces = self._file.pieces(size, whole=limit is None)
+        size = max(size, min(LARGEST_ROW, _LEAST_ROWS * self._row_bytes))
+        blocks = self._placed(whole_rows(self._without_comments(pieces), size, self.source))
+        for first in itertools.islice(blocks, 1):
+            yield self._parsed(*first, as_text)
+        while group := list(itertools.islice(blocks, _TOGETHER)):
+            yield from parallel_map(lambda block: self._parsed(*block, as_text), group)
+
+    def _without_comments(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        head = b""
+        while len(head) < self._n_head and (piece := next(pieces, b"")):
+            head += piece
+        yield strip_comments(head, self.na_values)[0]
+        yield from pieces
+
+    def _placed(self, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, Layout, int]]:
+        """Yield each block with its layout, the first with a header, and with the lines before it."""
+        layout, lines = self._layout, 0
+        for block in blocks:
+            yield block, layout, lines
+            lines += block.count(b"\n")
+            layout = replace(layout, names=None)
+
+    def _parsed(self, block: bytes, layout: Layout, lines: int, as_text: AbstractSet[int] | None) -> Batch:
+        rows = self._as_utf8(block)
+        if layout.separator == " ":
+            rows = collapse_spaces(rows) or b"\n"
+        fields = [column.combine_chunks() for column in self._read(rows, layout, lines).columns]
+        return Batch(plain_numbers(fields, as_text, self.na_values), fields)
+
+    def _as_utf8(self, text: bytes) -> bytes:
+        if self._utf8 and not is_utf8(text):
+            self._utf8 = False
+            raise Reread
+        return text if self._utf8 else text.decode("cp1252", errors="replace").encode()
+
+    def _read(self, rows: bytes, layout: Layout, lines: int) -> Any:
+        """Read rows into columns of strings; so many ``lines`` are before them."""
+        uneven: list[Any] = []
+        header = _header_short_by_one(rows, layout)
+        # Without an end of line, Arrow takes a lone header for a row that was cut off.
+        end = b"" if rows.endswith((b"\n", b"\r")) else b"\n"
+
+        def note_uneven(row: Any) -> str:
+            uneven.append(row)
+            return "error"
+
+        try:
+            return arrow_csv.read_csv(
+                pa.BufferReader(b"".join((header, rows, end)) if header or end else rows),
+                read_options=arrow_csv.ReadOptions(
+                    column_names=[str(place) for place in range(layout.n_fields)],
+                    skip_rows_after_names=0 if layout.names is None else 1,
+                    block_size=LARGEST_ROW,
+                    use_threads=False,  # no thread may outlive an error and the end of the program
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=layout.separator,
+                    newlines_in_values=b'"' in rows,
+                    invalid_row_handler=note_uneven,
+                ),
+                convert_options=self._strings,
+            )
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, MemoryError):  # Arrow's are also errors of Arrow
+                raise
+            if uneven:
+                raise _uneven_rows(rows, uneven[0], self.source, lines) from error
+            raise DataError(f"{self.source} cannot be read as delimited text: {error}.") from error
+
+
+def is_utf8(text: bytes) -> bool:
+    """Say whether bytes are text in UTF-8."""
+    try:
+        return text.isascii() or bool(text.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
+
+
+# ------------------------------------------------------ how a text is laid out
+
+
+def detect_layout(data: bytes, source: str, na_values: Sequence[str] = ()) -> Layout:
+    """Find the separator and the header in the first lines.
+
+    Raises
+    ------
+    DataError
+        If there is no line with anything in it.
+
+    Examples
+    --------
+    >>> detect_layout(b"x;y\\n1,5;2\\n", "memory")
+    Layout(separator=';', names=('x', 'y'), n_fields=2)
+    """
+    text = _sample(data)
+    best: tuple[float, str, list[list[str]]] | None = None
+    for separator in _SEPARATORS:
+        rows = _split(text, separator)
+        score = _score(rows, separator, na_values)
+        if score > 0 and (best is None or score > best[0] + 1e-9):
+            best = score, separator, rows
+    separator, rows = (",", _split(text, ",")) if best is None else best[1:]
+    if not rows and text.strip():
+        raise DataError(
+            f"{source} begins with a field of more than {csv.field_size_limit()} characters. "
+            "Is it a table? A closing quote may be missing."
+        )
+    if not rows:
+        raise DataError(f"{source} has no rows: there is no text in it.")
+    if not _has_header(rows, separator, na_values):
+        return Layout(separator, None, len(rows[0]))
+    names = [name.strip() for name in rows[0]]
+    body = rows[1:]
+    if body and all(len(row) == len(names) + 1 for row in body):
+        names = ["", *names]
+    return Layout(separator, tuple(names), len(names))
+
+
+def _sample(data: bytes) -> str:
+    lines = data[:SAMPLE_BYTES].split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]
+    return b"\n".join(lines).decode("utf-8", errors="replace")
+
+
+def _split(text: str, separator: str) -> list[list[str]]:
+    if separator == " ":
+        text = collapse_spaces(text.encode()).decode()
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    rows: list[list[str]] = []
+    # A field beyond the limit of the csv module ends the sample early.
+    with contextlib.suppress(csv.Error):
+        rows.extend(row for row in itertools.islice(lines, _SAMPLE_LINES) if row)
+    # A quoted field may have been cut where the sample ends.
+    return rows[:-1] if len(rows) > 2 else rows
+
+
+def _score(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> float:
+    """Say how well a separator explains the rows: even lengths, and numbers between separators."""
+    body = rows[1:] or rows
+    if not body:
+        return 0.0
+    length, count = Counter(map(len, body)).most_common(1)[0]
+    if length < 2:
+        return 0.0
+    cells = [field for row in body for field in row if not is_missing(field, na_values)]
+    numbers = sum(is_number(field, separator) for field in cells)
+    return count / len(body) * (0.05 + numbers / max(1, len(cells)))
+
+
+def _has_header(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> bool:
+    first, body = rows[0], rows[1:]
+    if not body:
+        return not any(is_number(field, separator) for field in first)
+    shift = 1 if all(len(row) == len(first) + 1 for row in body) else 0
+    if shift:
+        return True
+    named = not any(is_missing(row[0], na_values) for row in body)
+    if first[0].strip().casefold() in _ROW_NAME_HEADERS and named:
+        return True
+    numeric_first = False
+    for column, field in enumerate(first):
+        below = [row[column] for row in body if column < len(row) and not is_missing(row[column], na_values)]
+        if not below or not all(is_number(value, separator) for value in below):
+            continue
+        if not is_missing(field, na_values) and not is_number(field, separator):
+            return True
+        numeric_first = numeric_first or is_number(field, separator)
+    return not numeric_first
+
+
+def collapse_spaces(data: bytes) -> bytes:
+    """Make one space of every run of blanks outside quotes, and none at the ends of a line."""
+    data = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", data)
+    if b'"' not in data:
+        return re.sub(rb"[ \t]+", b" ", data)
+    return re.sub(rb'"[^"]*"|[ \t]+', lambda m: m[0] if m[0][:1] == b'"' else b" ", data)
+
+
+def strip_comments(data: bytes, na_values: Sequence[str]) -> tuple[bytes, tuple[str, ...]]:
+    """Take out leading lines that start with ``#``, unless the last of them is the header."""
+    start = 0
+    lines = []
+    while data.startswith(b"#", start):
+        end = data.find(b"\n", start) + 1 or len(data)
+        lines.append(data[start:end])
+        start = end
+    if not lines:
+        return data, ()
+    rest = data[start:]
+    header = lines[-1].lstrip(b"# \t")
+    layout = detect_layout(rest, "the text", na_values) if rest.strip() else None
+    if layout is not None and layout.names is None:
+        fields = _split(header.decode("utf-8", errors="replace"), layout.separator)
+        if fields and len(fields[0]) == layout.n_fields:
+            lines, rest = lines[:-1], header + rest
+    note = f"{counted(len(lines), 'comment line was', 'comment lines were')} left out at the top"
+    return rest, (note,) if lines else ()
+
+
+def _header_short_by_one(data: bytes, layout: Layout) -> bytes:
+    """Give what the header lacks where it has no name for the first column, as R writes it."""
+    if layout.names is None or layout.names[0] != "":
+        return b""
+    first = _split(_sample(data), layout.separator)[0]
+    return layout.separator.encode() if len(first) == layout.n_fields - 1 else b""
+
+
+def _uneven_rows(data: bytes, row: Any, source: str, lines: int) -> DataError:
+    text = row.text.strip("\r\n")
+    found = re.search(rb"(?m)^" + re.escape(text.encode()) + rb"\r?$", data)
+    line = "a line" if found is None else f"line {lines + 1 + data[: found.start()].count(10)}"
+    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    return DataError(
+        f"{source}, {line}: {row.actual_columns} fields where {row.expected_columns} are expected "
+        f"({shown!r}). Every row needs as many fields as the first; correct that line, or quote a "
+        "field that contains the separator."
+    )
+
+
+# ---------------------------------------------------- blocks of whole rows
+
+
+def whole_rows(pieces: Iterator[bytes], size: int, source: str) -> Iterator[bytes]:
+    """Cut text where rows end, into blocks of about one size."""
+    most, newline = size, b""
+    waiting: list[bytes] = []
+    length = 0
+    for piece in pieces:
+        waiting.append(piece)
+        length += len(piece)
+        if length <= most:  # a row may be many pieces long, which are joined once
+            continue
+        rest = b"".join(waiting)
+        newline = newline or (b"\n" if b"\n" in rest else b"\r" if b"\r" in rest[:-1] else b"")
+        start = 0
+        while newline and len(rest) - start > most:
+            end = _row_end(rest, start, start + most, newline)
+            if end > start:
+                yield rest[start:end]
+                start, most = end, size
+            elif most > LARGEST_ROW:
+                raise DataError(
+                    f"{source} has a row of more than {LARGEST_ROW:,} bytes. Is it a table? A closing quote "
+                    "may be missing."
+                )
+            else:
+                most *= 2
+        if not newline:
+            most *= 2
+        waiting = [rest[start:]]
+        length = len(waiting[0])
+    if length:
+        yield b"".join(waiting)
+
+
+def _row_end(data: bytes, start: int, stop: int, newline: bytes) -> int:
+    """Return where the last row ends of a part of a text, outside of quotes; its start, if none does."""
+    end = data.rfind(newline, start, stop) + 1
+    odd = data.count(b'"', start, end) % 2
+    while end > start and odd:
+        before = data.rfind(newline, start, end - 1) + 1
+        odd = (odd + data.count(b'"', max(before, start), end)) % 2
+        end = before
+    return max(end, start)

@@ -9,8 +9,8 @@ import pytest
 from pyarrow import parquet
 
 from gramian.errors import DataError, FileError
-from gramian.rows.arrow_files import read_parquet
-from gramian.rows.columnar import table_from_columns
+from gramian.rows.columns import ColumnsInMemory, table_of_columns
+from gramian.rows.formats.parquet import parquet_source
 from gramian.rows.table import Choice
 
 
@@ -18,7 +18,9 @@ def make(data, names=..., **choice):
     arrays = [c if isinstance(c, pa.ChunkedArray) else pa.chunked_array([c]) for c in data]
     if names is ...:
         names = [f"c{index}" for index in range(len(arrays))]
-    return table_from_columns(arrays, names, Choice(**choice), "x.parquet")
+    return table_of_columns(
+        ColumnsInMemory(arrays, None if names is None else tuple(names), "x.parquet"), Choice(**choice)
+    )
 
 
 def test_first_column_of_unique_text_becomes_row_names():
@@ -185,9 +187,15 @@ def written(table):
     return io.BytesIO(buffer.getvalue())
 
 
+def read_parquet(file, name):
+    source = parquet_source([file], name)
+    (batch,) = source.batches(None)
+    return batch.columns, source.names
+
+
 def test_parquet_gives_columns_and_names():
     columns, names = read_parquet(written(pa.table({"x": [1], "y": [2.5]})), "x")
-    assert names == ["x", "y"]
+    assert names == ("x", "y")
     assert [column.to_pylist() for column in columns] == [[1], [2.5]]
     with pytest.raises(DataError, match="has no columns"):
         read_parquet(written(pa.table({})), "x")
@@ -197,15 +205,15 @@ def test_the_index_of_pandas_comes_first():
     for name in (None, "place"):
         frame = pd.DataFrame({"x": [1, 2]}, index=pd.Index(["a", "b"], name=name))
         columns, names = read_parquet(written(pa.Table.from_pandas(frame)), "x")
-        assert names == [name or "__index_level_0__", "x"]
+        assert names == (name or "__index_level_0__", "x")
         assert columns[0].to_pylist() == ["a", "b"]
-    assert read_parquet(written(pa.Table.from_pandas(pd.DataFrame({"x": [1, 2]}))), "x")[1] == ["x"]
+    assert read_parquet(written(pa.Table.from_pandas(pd.DataFrame({"x": [1, 2]}))), "x")[1] == ("x",)
 
 
 def test_damaged_metadata_of_pandas_does_no_harm():
     for text in (b"{nonsense", 100_000 * b"["):
         table = pa.table({"x": [1]}).replace_schema_metadata({b"pandas": text})
-        assert read_parquet(written(table), "x")[1] == ["x"]
+        assert read_parquet(written(table), "x")[1] == ("x",)
 
 
 def test_truncated_parquet():

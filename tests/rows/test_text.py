@@ -1,20 +1,20 @@
 """Delimited text: separators, headers, encodings, and text that no table can be made of."""
 
 import gzip
+import io
 
 import numpy as np
 import pytest
 
 from gramian.errors import DataError, FileError
-from gramian.rows.columnar import table_from_columns
-from gramian.rows.delimited import detect_layout, parse_delimited, to_utf8
+from gramian.rows.columns import table_of_columns
+from gramian.rows.formats.text import detect_layout, text_source
 from gramian.rows.table import Choice
 
 
 def read(text, **choice):
     data = text.encode() if isinstance(text, str) else text
-    columns, names, notes, separator = parse_delimited(data, "x.csv", choice.get("na_values", ()))
-    return table_from_columns(columns, names, Choice(**choice), "x.csv", notes, separator)
+    return table_of_columns(text_source(io.BytesIO(data), "x.csv"), Choice(**choice))
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", " ", "|"])
@@ -133,9 +133,9 @@ def test_encodings(encoding):
 
 def test_text_that_is_not_text_is_refused():
     with pytest.raises(FileError, match="holds zero bytes"):
-        to_utf8(b"1,2\n\x00\x00", "x.csv")
+        read(b"1,2\n\x00\x00")
     with pytest.raises(FileError, match="damaged or cut off"):
-        to_utf8(b"\xff\xfea", "x.csv")
+        read(b"\xff\xfea")
 
 
 def test_header():
@@ -212,6 +212,9 @@ def test_many_rows():
     np.testing.assert_array_equal(read(text).values, values)
 
 
-def test_gzip_is_left_to_the_caller():
-    with pytest.raises(FileError, match="zero bytes"):
-        parse_delimited(gzip.compress(b"1,2\n", mtime=0), "x.csv")
+def test_gzip_is_unpacked():
+    packed = gzip.compress(b"1,2\n", mtime=0)
+    assert read(packed).values.tolist() == [[1, 2]]
+    for damaged in (packed[:-6], packed[:12]):
+        with pytest.raises(FileError, match="truncated or damaged gzip"):
+            read(damaged)

@@ -1,0 +1,162 @@
+"""Where columns come from: a file that gives them in batches of rows, as often as they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from gramian.errors import DataError
+from gramian.rows.columns.numerals import plain_numbers
+from gramian.rows.table import Choice
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of all columns.
+
+    Attributes
+    ----------
+    columns : list of pyarrow.Array
+        Of a text: float64 or booleans where every field is one, else strings.
+    fields : list of pyarrow.Array
+        Of a text: all fields as they are written; else the columns.
+    """
+
+    columns: list[Any]
+    fields: list[Any]
+
+
+class ColumnSource(Protocol):
+    """Columns in batches, in a file that stays open until the table is made."""
+
+    @property
+    def source(self) -> str:
+        """What messages call it."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file, if it is one."""
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns as the file has them; None where columns are known by position."""
+
+    @property
+    def separator(self) -> str | None:
+        """What separates the fields of a text, in which numbers may be written in several ways; else None."""
+
+    @property
+    def na_values(self) -> tuple[str, ...]:
+        """What stands for a missing value in a text, in addition to what always does."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was decided about the file; complete after a pass over it."""
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the file, known after a pass over it; "" if it has none."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the file."""
+
+    def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
+        """Return the source as a choice wants it read, and the choice in the terms of that source."""
+
+    def batches(
+        self,
+        limit: int | None,
+        used: AbstractSet[int] | None = None,
+        as_text: AbstractSet[int] | None = frozenset(),
+    ) -> Iterator[Batch]:
+        """Yield all rows once, from the first to the last.
+
+        Parameters
+        ----------
+        limit : int or None
+            Bytes of working memory, which a batch takes a small part of. None if all rows go into memory.
+        used : set of int, optional
+            Columns that are needed; others may be nulls.
+        as_text : set of int or None
+            Columns of a text that stay strings, None for all; more may be added between batches.
+
+        Raises
+        ------
+        Reread
+            If what was read before was misunderstood.
+        """
+
+
+class Reread(Exception):
+    """The text has another encoding than it seemed to have: all of it has to be read again."""
+
+
+@dataclass(frozen=True)
+class ColumnsInMemory:
+    """Arrow columns as a source of one batch."""
+
+    arrays: Sequence[Any]
+    names: tuple[str, ...] | None
+    source: str = "memory"
+    notes: tuple[str, ...] = ()
+    separator: str | None = None
+    na_values: tuple[str, ...] = ()
+    sha256: str = ""
+    path: Path | None = None
+    nbytes: int = 0
+
+    def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
+        """Return it as it is."""
+        return self, choice
+
+    def batches(
+        self,
+        limit: int | None,
+        used: AbstractSet[int] | None = None,
+        as_text: AbstractSet[int] | None = frozenset(),
+    ) -> Iterator[Batch]:
+        """Yield all rows."""
+        fields = [decoded(array) for array in self.arrays]
+        columns = fields if self.separator is None else plain_numbers(fields, as_text, self.na_values)
+        if fields:
+            yield Batch(columns, fields)
+
+
+def decoded(column: Any) -> Any:
+    """Return a column in one piece, without a dictionary or string views, which few functions take."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
+
+
+def joined(parts: Sequence[Any], source: str) -> Any:
+    """Return the parts of a column as one, in the type that holds them all.
+
+    Raises
+    ------
+    DataError
+        If there is no such type.
+    """
+    tables = [pa.table([part], ["column"]) for part in parts]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive").column(0)
+    except pa.ArrowException as error:
+        raise DataError(f"{source} holds files whose columns are of different types: {error}.") from error
+
+
+def whole_fields(source: ColumnSource, used: AbstractSet[int] | None = None) -> list[Any]:
+    """Return all columns in memory, those of a text as strings."""
+    while True:
+        try:
+            batches = [batch.fields for batch in source.batches(None, used, as_text=None)]
+            return [joined(parts, source.source).combine_chunks() for parts in zip(*batches, strict=True)]
+        except Reread:
+            continue
