@@ -93,13 +93,13 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
         columns: Iterable[Any] = map(partial(_column, shown), range(shown.shape[1]))
         found = [_of_numbers(name, column) for name, column in zip(names, columns, strict=False)]
         return Preview(count, array.shape[1], tuple(found))
-    from gramian.rows.columns import whole_columns
+    from gramian.rows.columns import is_number, whole_columns
 
     read = whole_columns(column_source(kind, file, None, source))
     count = len(read.arrays[0]) if read.arrays else 0
     # Of many columns those of text are wanted, since they need a use.
-    places = sorted(range(len(read.arrays)), key=read.is_number)[:MOST]
-    found = [_of_arrow(read.names[i], read.arrays[i], read.is_number(i)) for i in sorted(places)]
+    places = sorted(range(len(read.arrays)), key=lambda place: is_number(read.arrays[place]))[:MOST]
+    found = [_of_arrow(read.names[i], read.arrays[i], is_number(read.arrays[i])) for i in sorted(places)]
     return Preview(count, len(read.arrays), tuple(found))
 
 
