@@ -85,13 +85,15 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
             return None
         if isinstance(opened, ArraySource):
             return None if len(opened.shape) > 2 else _of_array(opened)
-        from gramian.rows.columns import whole_columns
+        from gramian.rows.columns import is_number, whole_columns
 
         columns = whole_columns(opened)
     count = len(columns.arrays[0]) if columns.arrays else 0
     # Of many columns those of text are wanted, since they need a use.
-    places = sorted(range(len(columns.arrays)), key=columns.is_number)[:MOST]
-    shown = [_of_arrow(columns.names[i], columns.arrays[i], columns.is_number(i)) for i in sorted(places)]
+    places = sorted(range(len(columns.arrays)), key=lambda place: is_number(columns.arrays[place]))[:MOST]
+    shown = [
+        _of_arrow(columns.names[i], columns.arrays[i], is_number(columns.arrays[i])) for i in sorted(places)
+    ]
     return Preview(count, len(columns.arrays), tuple(shown))
 
 

@@ -1,8 +1,8 @@
 """Columns in batches: facts about them, which are numbers, names and labels, and the table of them."""
 
 from gramian.rows.columns.reading import labels_of_columns, table_of_columns, whole_columns
-from gramian.rows.columns.roles import as_labels
-from gramian.rows.columns.source import Batch, ColumnsInMemory, ColumnSource, Reread, decoded
+from gramian.rows.columns.roles import as_labels, is_number
+from gramian.rows.columns.source import Batch, ColumnsInMemory, ColumnSource, Reread
 
 __all__ = [
     "Batch",
@@ -10,7 +10,7 @@ __all__ = [
     "ColumnsInMemory",
     "Reread",
     "as_labels",
-    "decoded",
+    "is_number",
     "labels_of_columns",
     "table_of_columns",
     "whole_columns",

@@ -24,6 +24,7 @@ from gramian.rows.columns.roles import (
     first_free,
     in_order,
     is_number,
+    is_text,
     refuse_text,
 )
 from gramian.rows.columns.source import Batch, ColumnsInMemory, ColumnSource, Reread, joined, whole_fields
@@ -70,7 +71,7 @@ def table_of_columns(source: ColumnSource, choice: Choice, limit: int | None = N
     while True:
         reading = _Reading(source, choice, limit, plan)
         try:
-            for batch in source.batches(limit, reading.used, reading.as_text):
+            for batch in source.batches(limit, reading.as_text):
                 reading.add(batch)
         except Reread:
             plan = None
@@ -118,7 +119,7 @@ def labels_of_columns(
         If there are several columns and none was chosen, or it does not exist.
     """
     columns = whole_columns(source)
-    if columns.named and len(columns.names) == 1 and columns.is_text(0):
+    if source.names is not None and len(columns.names) == 1 and is_text(columns.arrays[0]):
         header, entries = columns.names[0], as_names(columns.arrays[0])
         if len(entries) + 1 == expected:
             note = f"first line of {source.source}, {header!r}, taken as a label"
@@ -126,9 +127,8 @@ def labels_of_columns(
     if choice.id is not None and (choice.id not in columns.names or choice.id == choice.label):
         choice = replace(choice, id=None)
     kept, id_column, label = pick_columns(columns.names, choice, columns.source)
-    first_is_index = columns.named and _is_index(source)
     id_column, kept, _ = find_row_names(
-        columns.names, first_is_index, choice, id_column, kept, columns.arrays.__getitem__
+        columns.names, _is_index(source), choice, id_column, kept, columns.arrays.__getitem__
     )
     if label is None and len(kept) != 1:
         raise ParameterError(
@@ -150,9 +150,7 @@ def _named(fields: list[Any], source: ColumnSource, first_row: int = 0) -> tuple
     if _may_be_empty(source) and pa.types.is_null(fields[-1].type):
         fields, notes = fields[:-1], (*notes, EMPTY_LAST)
     names, repeated = _unique(source, len(fields))
-    columns = Columns(
-        fields, names, source.names is not None, source.source, source.separator is not None, first_row
-    )
+    columns = Columns(fields, names, source.source, source.separator is not None, first_row)
     return columns, (*notes, *repeated_note(repeated))
 
 
@@ -208,7 +206,6 @@ class _Reading:
         within = None if limit is None else whole_within(limit)
         self._small = within is None or source.nbytes <= within
         self.as_text = set(plan.text if plan else ())
-        self.used = None if source.names is None or source.separator else self._needed(source.names)
         self._n_rows = 0
         self._first: Batch | None = None
         self._commas: Commas | None = None
@@ -217,16 +214,6 @@ class _Reading:
         self._numbers: _Numbers | None = _Numbers(source, within)
         self._names: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()
-
-    def _needed(self, names: Sequence[str]) -> set[int]:
-        """Return the columns that have a use, or may have: the first one may name rows."""
-        unique, _ = unique_names(names)
-        kept, *others = pick_columns(unique, self._choice, self._source.source)
-        if self._choice.needed is not None:
-            needed = set(self._choice.needed)
-            kept = [place for place in kept if unique[place] in needed]
-        others.append(first_free(unique, self._choice))
-        return {0, len(names) - 1, *kept, *(place for place in others if place is not None)}
 
     # ------------------------------------------------------------- batch by batch
 
@@ -349,7 +336,7 @@ class _Reading:
         """Return a column that was set aside, in its type."""
         assert self._first is not None
         parts = self._aside.get(place, [self._first.fields[place]])
-        column = joined(parts, self._source.source).combine_chunks()
+        column = joined(parts, self._source.source)
         commas = self._commas
         return column if commas is None else commas.converted(typed(column, commas.na_values), place)
 
@@ -357,8 +344,8 @@ class _Reading:
         """Return the error about columns of text, by all of their rows unless these are many."""
         source = self._source
         if self._small:
-            columns, _ = _named(whole_fields(source, self.used), source)
-            wrong = [place for place in kept if not columns.is_number(place)] or wrong
+            columns, _ = _named(whole_fields(source), source)
+            wrong = [place for place in kept if not is_number(columns.arrays[place])] or wrong
         else:
             columns, _ = _named(batch.fields, source, start)
             stop = start + len(batch.fields[0]) - 1
@@ -510,15 +497,9 @@ def _without_label_row(source: ColumnSource, choice: Choice) -> tuple[ColumnSour
     if len(others) == 0:
         raise DataError(f"{source.source} has no rows beside {row!r}. Add at least one row of numbers.")
     others = others[np.array(pick_rows(len(others), choice.rows, source.source))]
-    rest = ColumnsInMemory(
-        [column.take(pa.array(others)) for column in fields],
-        source.names,
-        source.source,
-        source.notes,
-        source.separator,
-        source.na_values,
-        source.sha256,
-    )
+    arrays = [column.take(pa.array(others)) for column in fields]
+    about = source.source, source.notes, source.separator, source.na_values, source.sha256
+    rest = ColumnsInMemory(arrays, source.names, *about)
     return rest, labels, replace(choice, id=id_name, rows=None)
 
 

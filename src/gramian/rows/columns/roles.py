@@ -29,8 +29,6 @@ class Columns:
     ----------
     arrays : list of pyarrow.Array
     names : tuple of str
-    named : bool
-        Whether the names are those of the file; else they are positions.
     source : str
     from_text : bool
         Whether the columns come from text.
@@ -40,18 +38,9 @@ class Columns:
 
     arrays: list[Any]
     names: tuple[str, ...]
-    named: bool
     source: str
     from_text: bool
     first_row: int = 0
-
-    def is_number(self, index: int) -> bool:
-        """Say whether a column holds numbers."""
-        return is_number(self.arrays[index])
-
-    def is_text(self, index: int) -> bool:
-        """Say whether a column holds text."""
-        return is_text(self.arrays[index])
 
 
 def is_number(column: Any) -> bool:
@@ -167,7 +156,7 @@ def _why_text(columns: Columns, text: Sequence[int]) -> str:
         return ""
     every: dict[str, int] = {}
     nearly, advice = [], ""
-    for index in filter(columns.is_text, text):
+    for index in [place for place in text if is_text(columns.arrays[place])]:
         if here := marks(columns.arrays[index]):
             nearly.append(columns.names[index])
             every = {mark: every.get(mark, 0) + here.get(mark, 0) for mark in {**every, **here}}
@@ -201,7 +190,7 @@ def _describe(columns: Columns, text: Sequence[int]) -> str:
 def _sample_value(columns: Columns, index: int) -> str:
     """Show the first value that is no number: in a column of numbers with a slip, the slip."""
     column = columns.arrays[index]
-    if not columns.is_text(index):
+    if not is_text(column):
         return str(column.type)
     row = max(pc.index(like_number(column), pa.scalar(False)).as_py(), 0)
     value = str(column[row].as_py())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -31,49 +31,44 @@ class Batch:
     fields: list[Any]
 
 
-class ColumnSource(Protocol):
-    """Columns in batches, in a file that stays open until the table is made."""
+class ColumnSource:
+    """Columns in batches, of a file that stays open until the table is made.
 
-    @property
-    def source(self) -> str:
-        """What messages call it."""
+    Attributes
+    ----------
+    source : str
+        What messages call it.
+    names : tuple of str or None
+        Names of the columns as the file has them; None where columns are known by position.
+    path : Path or None
+        The file, if it is one.
+    nbytes : int
+        Bytes that reading all of it takes, at least.
+    separator : str or None
+        What separates the fields of a text, in which numbers may be written in several ways; else None.
+    na_values : tuple of str
+        What stands for a missing value in a text, in addition to what always does.
+    notes : tuple of str
+        What was decided about the file; complete after a pass over it.
+    sha256 : str
+        Hash of the file, known after a pass over it; "" if it has none.
+    """
 
-    @property
-    def path(self) -> Path | None:
-        """The file, if it is one."""
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the columns as the file has them; None where columns are known by position."""
-
-    @property
-    def separator(self) -> str | None:
-        """What separates the fields of a text, in which numbers may be written in several ways; else None."""
-
-    @property
-    def na_values(self) -> tuple[str, ...]:
-        """What stands for a missing value in a text, in addition to what always does."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was decided about the file; complete after a pass over it."""
-
-    @property
-    def sha256(self) -> str:
-        """Hash of the file, known after a pass over it; "" if it has none."""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the file."""
+    source: str
+    names: tuple[str, ...] | None = None
+    path: Path | None = None
+    nbytes: int = 0
+    separator: str | None = None
+    na_values: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    sha256: str = ""
 
     def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
         """Return the source as a choice wants it read, and the choice in the terms of that source."""
+        return self, choice
 
     def batches(
-        self,
-        limit: int | None,
-        used: AbstractSet[int] | None = None,
-        as_text: AbstractSet[int] | None = frozenset(),
+        self, limit: int | None = None, as_text: AbstractSet[int] | None = frozenset()
     ) -> Iterator[Batch]:
         """Yield all rows once, from the first to the last.
 
@@ -81,8 +76,6 @@ class ColumnSource(Protocol):
         ----------
         limit : int or None
             Bytes of working memory, which a batch takes a small part of. None if all rows go into memory.
-        used : set of int, optional
-            Columns that are needed; others may be nulls.
         as_text : set of int or None
             Columns of a text that stay strings, None for all; more may be added between batches.
 
@@ -91,6 +84,7 @@ class ColumnSource(Protocol):
         Reread
             If what was read before was misunderstood.
         """
+        raise NotImplementedError
 
 
 class Reread(Exception):
@@ -98,28 +92,19 @@ class Reread(Exception):
 
 
 @dataclass(frozen=True)
-class ColumnsInMemory:
+class ColumnsInMemory(ColumnSource):
     """Arrow columns as a source of one batch."""
 
-    arrays: Sequence[Any]
-    names: tuple[str, ...] | None
+    arrays: Sequence[Any] = ()
+    names: tuple[str, ...] | None = None
     source: str = "memory"
     notes: tuple[str, ...] = ()
     separator: str | None = None
     na_values: tuple[str, ...] = ()
     sha256: str = ""
-    path: Path | None = None
-    nbytes: int = 0
-
-    def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
-        """Return it as it is."""
-        return self, choice
 
     def batches(
-        self,
-        limit: int | None,
-        used: AbstractSet[int] | None = None,
-        as_text: AbstractSet[int] | None = frozenset(),
+        self, limit: int | None = None, as_text: AbstractSet[int] | None = frozenset()
     ) -> Iterator[Batch]:
         """Yield all rows."""
         fields = [decoded(array) for array in self.arrays]
@@ -147,16 +132,16 @@ def joined(parts: Sequence[Any], source: str) -> Any:
     """
     tables = [pa.table([part], ["column"]) for part in parts]
     try:
-        return pa.concat_tables(tables, promote_options="permissive").column(0)
+        return pa.concat_tables(tables, promote_options="permissive").column(0).combine_chunks()
     except pa.ArrowException as error:
         raise DataError(f"{source} holds files whose columns are of different types: {error}.") from error
 
 
-def whole_fields(source: ColumnSource, used: AbstractSet[int] | None = None) -> list[Any]:
+def whole_fields(source: ColumnSource) -> list[Any]:
     """Return all columns in memory, those of a text as strings."""
     while True:
         try:
-            batches = [batch.fields for batch in source.batches(None, used, as_text=None)]
-            return [joined(parts, source.source).combine_chunks() for parts in zip(*batches, strict=True)]
+            batches = [batch.fields for batch in source.batches(as_text=None)]
+            return [joined(parts, source.source) for parts in zip(*batches, strict=True)]
         except Reread:
             continue

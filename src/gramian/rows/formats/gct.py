@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, replace
 from typing import IO
 
@@ -37,43 +36,31 @@ def gct_source(file: IO[bytes], source: str) -> GctSource:
         If rows have different numbers of fields.
     """
     text = TextFile(file, source)
-    data = b"".join(text.pieces(1 << 20, whole=True))
-    first, sizes, table = (*data.split(b"\n", 2), b"", b"")[:3]
+    first, sizes, header = (*text.head().split(b"\n", 3), b"", b"")[:3]
     numbers = [int(size) for size in sizes.split() if size.isdigit() and len(size) <= DIGITS]
-    if len(numbers) != _SIZES.get(first.strip()) or not table.strip():
+    if len(numbers) != _SIZES.get(first.strip()) or not header.strip():
         raise FileError(
             f"{source} is truncated, or no GCT file: those begin with a line #1.2 or #1.3, then one of their "
             "size. Make or copy it again, or give it the suffix of what it is, such as .tsv."
         )
     described, labelling = (1, 0) if len(numbers) == 2 else numbers[2:]
-    header = table.partition(b"\n")[0].decode("utf-8", errors="replace")
-    names = tuple(header.strip("\r").split("\t"))
+    names = tuple(header.decode("utf-8", errors="replace").strip("\r").split("\t"))
     if len(names) != 1 + described + numbers[1]:
         raise FileError(
             f"{source} is truncated or altered: its second line promises {numbers[1]} columns of numbers, "
             f"and there are {max(len(names) - 1 - described, 0)}. Make or copy it again."
         )
-    table_file = TextFile(io.BytesIO(table), source)
-    described_text = TextSource(table_file, (), (), Layout("\t", names, len(names)))
-    columns = whole_fields(described_text)
+    table = TextSource(text, layout=Layout("\t", names, len(names), skipped=3))
+    columns = whole_fields(table)
     if not columns or len(columns[0]) != numbers[0] + labelling:
         raise FileError(
             f"{source} is truncated or altered: its second line promises {numbers[0]} rows, and there are "
             f"{max(len(columns[0]) - labelling, 0) if columns else 0}. Make or copy it again."
         )
     places = [0, *range(1 + described, len(columns))]
-    return GctSource(
-        [columns[place] for place in places],
-        tuple(names[place] for place in places),
-        source,
-        described_text.notes,
-        "\t",
-        sha256=text.sha256,
-        path=text.path,
-        nbytes=text.nbytes,
-        described=names[1 : 1 + described],
-        labelling=labelling,
-    )
+    arrays, kept = [columns[place] for place in places], tuple(names[place] for place in places)
+    left = names[1 : 1 + described]
+    return GctSource(arrays, kept, source, table.notes, "\t", (), table.sha256, left, labelling)
 
 
 @dataclass(frozen=True)
@@ -98,15 +85,7 @@ class GctSource(ColumnsInMemory):
         rows = pa.array([*wanted, *range(self.labelling, len(self.arrays[0]))], pa.int64())
         left = [*self.described, *(entry for entry in entries if entry != choice.label_row)]
         note = f"{listed(left)} left out: no numbers but descriptions"
-        source = ColumnsInMemory(
-            [column.take(rows) for column in self.arrays],
-            self.names,
-            self.source,
-            (*self.notes, note) if left else self.notes,
-            self.separator,
-            choice.na_values or (),
-            self.sha256,
-            self.path,
-            self.nbytes,
-        )
+        arrays = [column.take(rows) for column in self.arrays]
+        notes, marks = (*self.notes, note) if left else self.notes, choice.na_values or ()
+        source = ColumnsInMemory(arrays, self.names, self.source, notes, "\t", marks, self.sha256)
         return source, replace(choice, id=choice.id or (self.names or ("",))[0])

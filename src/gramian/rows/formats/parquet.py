@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,10 +15,11 @@ from pyarrow import ipc, parquet
 
 from gramian.checks import listed, slices, told
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError
+from gramian.rows.columns.roles import first_free
 from gramian.rows.columns.source import Batch, ColumnSource, decoded
 from gramian.rows.names import parquet_files
 from gramian.rows.opened import Opened
-from gramian.rows.table import Choice
+from gramian.rows.table import Choice, pick_columns, unique_names
 
 _MOST = 16 << 20  # bytes of a batch of numbers
 _LEAST_ROWS = 128  # of a batch: an Arrow column takes as long for one row as for so many
@@ -57,8 +59,8 @@ def arrow_source(file: Path | IO[bytes], source: str) -> ArrowSource:
     return ArrowSource([file], source, is_parquet=False)
 
 
-class ArrowSource:
-    """The columns of files that have types, a :class:`gramian.rows.columns.ColumnSource`.
+class ArrowSource(ColumnSource):
+    """The columns of files that have types.
 
     Parameters
     ----------
@@ -67,37 +69,38 @@ class ArrowSource:
     is_parquet : bool
     """
 
-    separator: str | None = None
-    na_values: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    sha256 = ""
-
     def __init__(self, files: Sequence[Path | IO[bytes]], source: str, is_parquet: bool) -> None:
         self.source, self._files, self._parquet = source, files, is_parquet
         self.path = files[0] if isinstance(files[0], Path) else None
         described = [self._names_and_bytes(file) for file in files]
-        self.names: tuple[str, ...] | None = described[0][0]
+        self.names = described[0][0]
+        self._used = set(range(len(self.names)))
         self.nbytes = sum(nbytes for _, nbytes in described)
         for file, (names, _) in zip(files, described, strict=True):
             require_same(described[0][0], names, Path(str(file)), Path(str(files[0])))
 
     def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
-        """Return it as it is."""
-        return self, choice
+        """Return the same files, of which only columns are read that have a use, or may have."""
+        names = self.names or ()
+        unique, _ = unique_names(names)
+        kept, *others = pick_columns(unique, choice, self.source)
+        if choice.needed is not None:
+            needed = set(choice.needed)
+            kept = [place for place in kept if unique[place] in needed]
+        others.append(first_free(unique, choice))
+        source = copy(self)  # the first column may name rows, and the last one may be empty
+        source._used = {0, len(names) - 1, *kept, *(place for place in others if place is not None)}
+        return source, choice
 
     def batches(
-        self,
-        limit: int | None,
-        used: AbstractSet[int] | None = None,
-        as_text: AbstractSet[int] | None = frozenset(),
+        self, limit: int | None = None, as_text: AbstractSet[int] | None = frozenset()
     ) -> Iterator[Batch]:
         """Yield all rows; columns that are not used are nulls."""
         names = self.names or ()
-        places = range(len(names)) if used is None else sorted(used)
         most = _MOST if limit is None else min(_MOST, limit // 64)
-        rows = max(_LEAST_ROWS, most // (8 * len(places)))
+        rows = max(_LEAST_ROWS, most // (8 * len(self._used)))
         for file in told(self._files, "file") if len(self._files) > 1 else self._files:
-            for table in self._tables(file, rows, sorted({names[place] for place in places})):
+            for table in self._tables(file, rows, sorted({names[place] for place in self._used})):
                 columns = _by_place(table, names)
                 nothing = pa.nulls(table.num_rows)
                 all_columns = [decoded(columns[p]) if p in columns else nothing for p in range(len(names))]

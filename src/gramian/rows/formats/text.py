@@ -37,6 +37,7 @@ LARGEST_ROW = 1 << 26  # bytes that Arrow parses together, and no row may have m
 GUESSED = "text is not UTF-8: read as Windows-1252 (Western European)"
 NO_HEADER = "no header line: columns are known by position, counted from 0"
 _ROW_NAME_HEADERS = ("", "rownames", "row.names", "row_names", "unnamed: 0")
+_LINE = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
 _LEAST, _MOST = 1 << 12, 1 << 21  # bytes of a batch
 _LEAST_ROWS = 64  # of a batch: a column of strings takes as long for one row as for so many
 _TOGETHER = 8  # batches that are parsed at a time, by as many threads as there are
@@ -46,11 +47,32 @@ _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @dataclass(frozen=True)
 class Layout:
-    """How a text is laid out: its separator, its header if it has one, and its number of fields."""
+    """How a text is laid out.
+
+    Attributes
+    ----------
+    separator : str
+    names : tuple of str or None
+        Its header, if it has one.
+    n_fields : int
+    skipped : int
+        Number of lines before the first row.
+    comments : int
+        How many of them are comments.
+    """
 
     separator: str
     names: tuple[str, ...] | None
     n_fields: int
+    skipped: int = 0
+    comments: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the table should know."""
+        comments = counted(self.comments, "comment line was", "comment lines were")
+        header = () if self.names else (NO_HEADER,)
+        return (*header, f"{comments} left out at the top") if self.comments else header
 
 
 def open(opened: Opened, key: str | None) -> ColumnSource:
@@ -83,8 +105,8 @@ def text_source(
 
     Examples
     --------
-    >>> found = text_source(io.BytesIO(b"x,y\\n1,2\\n"), "memory")
-    >>> found.names, [column.to_pylist() for column in next(found.batches(None)).columns]
+    >>> source = text_source(io.BytesIO(b"x,y\\n1,2\\n"), "memory")
+    >>> source.names, [column.to_pylist() for column in next(source.batches()).columns]
     (('x', 'y'), [[1.0], [2.0]])
     """
     return TextSource(TextFile(file, source), tuple(na_values), notes)
@@ -200,8 +222,8 @@ class TextFile:
         return sample if next(pieces, None) is None else sample[: sample.rfind(b"\n") + 1] or sample
 
 
-class TextSource:
-    """The columns of a delimited text, a :class:`gramian.rows.columns.ColumnSource`.
+class TextSource(ColumnSource):
+    """The columns of a delimited text.
 
     Parameters
     ----------
@@ -213,30 +235,24 @@ class TextSource:
     """
 
     def __init__(
-        self, file: TextFile, na_values: tuple[str, ...], notes: tuple[str, ...], layout: Layout | None = None
+        self,
+        file: TextFile,
+        na_values: tuple[str, ...] = (),
+        notes: tuple[str, ...] = (),
+        layout: Layout | None = None,
     ) -> None:
         self._file, self.na_values, self._notes = file, na_values, notes
         self.source, self.path, self.nbytes = file.source, file.path, file.nbytes
-        head = file.head()
-        self._n_head, self._utf8 = len(head), is_utf8(head)
-        rows, self._comments = strip_comments(self._as_utf8(head), na_values)
-        self._layout = layout or detect_layout(rows, self.source, na_values)
-        self.names, self.separator = self._layout.names, self._layout.separator
-        self._row_bytes = len(rows) // max(1, rows.count(b"\n"))
+        self._head = file.head()
+        self._utf8 = is_utf8(self._head)
+        head = self._as_utf8(self._head)
+        self._layout = layout = layout or detect_layout(head, self.source, na_values)
+        self.names, self.separator = layout.names, layout.separator
+        self.notes = (*notes, *(() if self._utf8 else (GUESSED,)), *layout.notes)
+        self._row_bytes = len(head) // max(1, head.count(b"\n"))
         self._strings = arrow_csv.ConvertOptions(
-            column_types={str(place): pa.string() for place in range(self._layout.n_fields)}
+            column_types={str(place): pa.string() for place in range(layout.n_fields)}
         )
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was decided about the text."""
-        encoding = () if self._utf8 else (GUESSED,)
-        return (*self._notes, *encoding, *(() if self.names else (NO_HEADER,)), *self._comments)
-
-    @property
-    def sha256(self) -> str:
-        """Hash of the file."""
-        return self._file.sha256
 
     def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
         """Return the text with what a choice takes for missing values."""
@@ -244,71 +260,53 @@ class TextSource:
         return self if marks == self.na_values else TextSource(self._file, marks, self._notes), choice
 
     def batches(
-        self,
-        limit: int | None,
-        used: AbstractSet[int] | None = None,
-        as_text: AbstractSet[int] | None = frozenset(),
+        self, limit: int | None = None, as_text: AbstractSet[int] | None = frozenset()
     ) -> Iterator[Batch]:
         """Yield all rows; see :class:`gramian.rows.columns.ColumnSource`."""
         size = _MOST if limit is None else min(_MOST, max(_LEAST, limit // 64))
-        pieces = self._file.pieces(size, whole=limit is None)
+        pieces = self._rows(self._file.pieces(size, whole=limit is None))
         size = max(size, min(LARGEST_ROW, _LEAST_ROWS * self._row_bytes))
-        blocks = self._placed(whole_rows(self._without_comments(pieces), size, self.source))
+        blocks = self._placed(whole_rows(pieces, size, self.source))
         for first in itertools.islice(blocks, 1):
             yield self._parsed(*first, as_text)
         while group := list(itertools.islice(blocks, _TOGETHER)):
             yield from parallel_map(lambda block: self._parsed(*block, as_text), group)
+        self.sha256 = self._file.sha256
 
-    def _without_comments(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    def _rows(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the text after its header."""
         head = b""
-        while len(head) < self._n_head and (piece := next(pieces, b"")):
+        while len(head) < len(self._head) and (piece := next(pieces, b"")):
             head += piece
-        yield strip_comments(head, self.na_values)[0]
+        yield head[len(_lines(head, self._layout.skipped)) :]
         yield from pieces
 
-    def _placed(self, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, Layout, int]]:
-        """Yield each block with its layout, the first with a header, and with the lines before it."""
-        layout, lines = self._layout, 0
+    def _placed(self, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
+        """Yield each block with the number of lines before it."""
+        lines = self._layout.skipped
         for block in blocks:
-            yield block, layout, lines
+            yield block, lines
             lines += block.count(b"\n")
-            layout = replace(layout, names=None)
 
-    def _parsed(self, block: bytes, layout: Layout, lines: int, as_text: AbstractSet[int] | None) -> Batch:
-        rows = self._as_utf8(block)
-        if layout.separator == " ":
+    def _parsed(self, block: bytes, lines: int, as_text: AbstractSet[int] | None) -> Batch:
+        rows, uneven = self._as_utf8(block), []
+        if self.separator == " ":
             rows = collapse_spaces(rows) or b"\n"
-        fields = [column.combine_chunks() for column in self._read(rows, layout, lines).columns]
-        return Batch(plain_numbers(fields, as_text, self.na_values), fields)
-
-    def _as_utf8(self, text: bytes) -> bytes:
-        if self._utf8 and not is_utf8(text):
-            self._utf8 = False
-            raise Reread
-        return text if self._utf8 else text.decode("cp1252", errors="replace").encode()
-
-    def _read(self, rows: bytes, layout: Layout, lines: int) -> Any:
-        """Read rows into columns of strings; so many ``lines`` are before them."""
-        uneven: list[Any] = []
-        header = _header_short_by_one(rows, layout)
-        # Without an end of line, Arrow takes a lone header for a row that was cut off.
-        end = b"" if rows.endswith((b"\n", b"\r")) else b"\n"
 
         def note_uneven(row: Any) -> str:
             uneven.append(row)
             return "error"
 
         try:
-            return arrow_csv.read_csv(
-                pa.BufferReader(b"".join((header, rows, end)) if header or end else rows),
+            table = arrow_csv.read_csv(
+                pa.BufferReader(rows),
                 read_options=arrow_csv.ReadOptions(
-                    column_names=[str(place) for place in range(layout.n_fields)],
-                    skip_rows_after_names=0 if layout.names is None else 1,
+                    column_names=[str(place) for place in range(self._layout.n_fields)],
                     block_size=LARGEST_ROW,
                     use_threads=False,  # no thread may outlive an error and the end of the program
                 ),
                 parse_options=arrow_csv.ParseOptions(
-                    delimiter=layout.separator,
+                    delimiter=self.separator,
                     newlines_in_values=b'"' in rows,
                     invalid_row_handler=note_uneven,
                 ),
@@ -320,6 +318,14 @@ class TextSource:
             if uneven:
                 raise _uneven_rows(rows, uneven[0], self.source, lines) from error
             raise DataError(f"{self.source} cannot be read as delimited text: {error}.") from error
+        fields = [column.combine_chunks() for column in table.columns]
+        return Batch(plain_numbers(fields, as_text, self.na_values), fields)
+
+    def _as_utf8(self, text: bytes) -> bytes:
+        if self._utf8 and not is_utf8(text):
+            self._utf8, self.notes = False, (*self._notes, GUESSED, *self._layout.notes)
+            raise Reread
+        return text if self._utf8 else text.decode("cp1252", errors="replace").encode()
 
 
 def is_utf8(text: bytes) -> bool:
@@ -330,11 +336,23 @@ def is_utf8(text: bytes) -> bool:
         return False
 
 
+def _uneven_rows(data: bytes, row: Any, source: str, lines: int) -> DataError:
+    text = row.text.strip("\r\n")
+    found = re.search(rb"(?m)^" + re.escape(text.encode()) + rb"\r?$", data)
+    line = "a line" if found is None else f"line {lines + 1 + data[: found.start()].count(10)}"
+    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    return DataError(
+        f"{source}, {line}: {row.actual_columns} fields where {row.expected_columns} are expected "
+        f"({shown!r}). Every row needs as many fields as the first; correct that line, or quote a "
+        "field that contains the separator."
+    )
+
+
 # ------------------------------------------------------ how a text is laid out
 
 
 def detect_layout(data: bytes, source: str, na_values: Sequence[str] = ()) -> Layout:
-    """Find the separator and the header in the first lines.
+    """Find comments, the separator and the header in the first lines.
 
     Raises
     ------
@@ -343,10 +361,29 @@ def detect_layout(data: bytes, source: str, na_values: Sequence[str] = ()) -> La
 
     Examples
     --------
-    >>> detect_layout(b"x;y\\n1,5;2\\n", "memory")
-    Layout(separator=';', names=('x', 'y'), n_fields=2)
+    >>> detect_layout(b"# by hand\\nx;y\\n1,5;2\\n", "memory")
+    Layout(separator=';', names=('x', 'y'), n_fields=2, skipped=2, comments=1)
     """
-    text = _sample(data)
+    match = re.match(rb"(?:#" + _LINE + rb")*", data)
+    comments = match[0].splitlines() if match else []
+    rows = data[len(_lines(data, len(comments))) :]
+    layout = _layout_of_rows(rows, source, na_values)
+    if comments and layout.names is None:  # the last comment may be the header
+        other = _layout_of_rows(comments[-1].lstrip(b"# \t") + b"\n" + rows, source, na_values)
+        if other.names and (other.separator, other.n_fields) == (layout.separator, layout.n_fields):
+            layout, comments = other, comments[:-1]
+    return replace(layout, skipped=layout.skipped + len(comments), comments=len(comments))
+
+
+def _lines(data: bytes, count: int) -> bytes:
+    """Return so many lines from the beginning."""
+    match = re.match(rb"(?:%b){%d}" % (_LINE, count), data)
+    return match[0] if match else data
+
+
+def _layout_of_rows(data: bytes, source: str, na_values: Sequence[str]) -> Layout:
+    lines = data[:SAMPLE_BYTES].split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]
+    text = b"\n".join(lines).decode("utf-8", errors="replace")
     best: tuple[float, str, list[list[str]]] | None = None
     for separator in _SEPARATORS:
         rows = _split(text, separator)
@@ -367,12 +404,9 @@ def detect_layout(data: bytes, source: str, na_values: Sequence[str] = ()) -> La
     body = rows[1:]
     if body and all(len(row) == len(names) + 1 for row in body):
         names = ["", *names]
-    return Layout(separator, tuple(names), len(names))
-
-
-def _sample(data: bytes) -> str:
-    lines = data[:SAMPLE_BYTES].split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]
-    return b"\n".join(lines).decode("utf-8", errors="replace")
+    lines_read = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    next(filter(None, lines_read))
+    return Layout(separator, tuple(names), len(names), lines_read.line_num)
 
 
 def _split(text: str, separator: str) -> list[list[str]]:
@@ -427,47 +461,6 @@ def collapse_spaces(data: bytes) -> bytes:
     if b'"' not in data:
         return re.sub(rb"[ \t]+", b" ", data)
     return re.sub(rb'"[^"]*"|[ \t]+', lambda m: m[0] if m[0][:1] == b'"' else b" ", data)
-
-
-def strip_comments(data: bytes, na_values: Sequence[str]) -> tuple[bytes, tuple[str, ...]]:
-    """Take out leading lines that start with ``#``, unless the last of them is the header."""
-    start = 0
-    lines = []
-    while data.startswith(b"#", start):
-        end = data.find(b"\n", start) + 1 or len(data)
-        lines.append(data[start:end])
-        start = end
-    if not lines:
-        return data, ()
-    rest = data[start:]
-    header = lines[-1].lstrip(b"# \t")
-    layout = detect_layout(rest, "the text", na_values) if rest.strip() else None
-    if layout is not None and layout.names is None:
-        fields = _split(header.decode("utf-8", errors="replace"), layout.separator)
-        if fields and len(fields[0]) == layout.n_fields:
-            lines, rest = lines[:-1], header + rest
-    note = f"{counted(len(lines), 'comment line was', 'comment lines were')} left out at the top"
-    return rest, (note,) if lines else ()
-
-
-def _header_short_by_one(data: bytes, layout: Layout) -> bytes:
-    """Give what the header lacks where it has no name for the first column, as R writes it."""
-    if layout.names is None or layout.names[0] != "":
-        return b""
-    first = _split(_sample(data), layout.separator)[0]
-    return layout.separator.encode() if len(first) == layout.n_fields - 1 else b""
-
-
-def _uneven_rows(data: bytes, row: Any, source: str, lines: int) -> DataError:
-    text = row.text.strip("\r\n")
-    found = re.search(rb"(?m)^" + re.escape(text.encode()) + rb"\r?$", data)
-    line = "a line" if found is None else f"line {lines + 1 + data[: found.start()].count(10)}"
-    shown = text if len(text) <= 60 else f"{text[:57]}..."
-    return DataError(
-        f"{source}, {line}: {row.actual_columns} fields where {row.expected_columns} are expected "
-        f"({shown!r}). Every row needs as many fields as the first; correct that line, or quote a "
-        "field that contains the separator."
-    )
 
 
 # ---------------------------------------------------- blocks of whole rows
