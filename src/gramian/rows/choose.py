@@ -189,8 +189,8 @@ def _roles(
         if not choice.names_columns():
             return None, None, None, notes
         columns = tuple(map(str, range(source.shape[1])))
-    own = replace(choice, id=None, label=None) if elsewhere else choice
-    kept, id_column, label = pick_columns(columns, own, name)
+    inside = replace(choice, id=None, label=None) if elsewhere else choice
+    kept, id_column, label = pick_columns(columns, inside, name)
     if source.by_columns and choice.needed is not None:
         places, notes = Expected(choice.needed).places([columns[place] for place in kept], name)
         kept = [kept[place] for place in places]

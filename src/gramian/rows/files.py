@@ -26,8 +26,10 @@ from gramian.rows.formats import (
     by_name,
     suffix_of,
 )
+from gramian.rows.formats.picture import picture_source
 from gramian.rows.names import is_zarr, parquet_files, readable
 from gramian.rows.opened import Opened, opened_file
+from gramian.rows.pictures import pictures_in_list
 from gramian.rows.source import Source
 
 Place: TypeAlias = "Location | Sequence[Path] | IO[bytes]"
@@ -131,11 +133,9 @@ def format_of_content(opened: Opened) -> Format:
     FileError
         If it is none that is read, nor text.
     """
-    opened.file.seek(0)
-    format = by_content(opened.file)
-    opened.file.seek(0)
-    sample = opened.file.read(SAMPLE)
-    opened.file.seek(0)
+    file = opened.file
+    format, _ = by_content(file), file.seek(0)
+    sample, _ = file.read(SAMPLE), file.seek(0)
     wide = sample.startswith((b"\xff\xfe", b"\xfe\xff"))  # UTF-16
     if format is None and not wide and len(sample.translate(None, _CONTROLS)) < len(sample):
         raise FileError(
@@ -147,10 +147,7 @@ def format_of_content(opened: Opened) -> Format:
 
 @contextmanager
 def opened_source(
-    place: Place,
-    use: Use = "table",
-    limit: int | None = None,
-    name: str | None = None,
+    place: Place, use: Use = "table", limit: int | None = None, name: str | None = None
 ) -> Iterator[tuple[Format, Opened, Source]]:
     """Open a file, a folder, a list of pictures or a stream, whose format is told from its content.
 
@@ -173,9 +170,6 @@ def opened_source(
         If it does not fit into memory.
     """
     if isinstance(place, list | tuple):
-        from gramian.rows.formats.picture import picture_source
-        from gramian.rows.pictures import pictures_in_list
-
         many = f"{len(place)} pictures"
         yield FOLDER, Opened(many), picture_source(pictures_in_list(place), many)
         return
@@ -194,23 +188,19 @@ def opened_source(
 
 def _opened(place: Any, use: Use, name: str | None) -> Opened:
     if not isinstance(place, Location):
-        name = name or _name_of(place)
-        return Opened(name, data=content_of(place, name), use=use)
+        called = getattr(place, "name", None)
+        name = name or (called if isinstance(called, str) and called != "<stdin>" else "standard input")
+        return Opened(name, data=_content_of(place, name), use=use)
     path, name = place.path, name or readable(str(place.path))
     if path.is_dir() or path.is_file():
         return Opened(name, path, use=use)
     # A pipe has no format but that of its content, and some formats are read from their end.
     format = by_name(path)
     with opened_file(path, name, regular=format is not None and not format.packed) as file:
-        return Opened(name, data=content_of(file, name), use=use)
+        return Opened(name, data=_content_of(file, name), use=use)
 
 
-def _name_of(stream: IO[bytes]) -> str:
-    name = getattr(stream, "name", None)
-    return name if isinstance(name, str) and name != "<stdin>" else "standard input"
-
-
-def content_of(stream: IO[bytes], name: str) -> bytes:
+def _content_of(stream: IO[bytes], name: str) -> bytes:
     """Read a binary stream to its end."""
     try:
         data = stream.read()
