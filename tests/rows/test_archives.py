@@ -223,7 +223,8 @@ def test_an_annotated_matrix_is_known_by_its_content(tmp_path):
     X = np.arange(12.0).reshape(4, 3)
     write_h5ad(tmp_path / "x.h5ad", X)
     table = scan(io.BytesIO((tmp_path / "x.h5ad").read_bytes()), label="kind").read()
-    assert table.feature_names == ("gene0", "gene1", "gene2") and table.labels.tolist() == ["u", "v", "", "u"]
+    assert table.feature_names == ("gene0", "gene1", "gene2")
+    assert table.labels.tolist() == ["u", "v", "", "u"]
     np.testing.assert_array_equal(table.values, X)
 
 
