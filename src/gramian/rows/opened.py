@@ -41,7 +41,7 @@ class Opened(ExitStack):
     --------
     >>> with Opened("memory", data=b"1,2") as opened:
     ...     opened.content(), opened.sha256[:8]
-    (b'1,2', '2e80fb6d')
+    (b'1,2', '17f8af97')
     """
 
     def __init__(
