@@ -210,6 +210,7 @@ class _Reading:
         self._commas: Commas | None = None
         self._kinds: dict[str, set[int]] = {"null": set(), "logical": set(), "number": set(), "text": set()}
         self._aside: dict[int, list[Any]] = {}
+        self._typed: dict[int, tuple[int, Any]] = {}
         self._numbers: _Numbers | None = _Numbers(source, self._within)
         self._names: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()
@@ -340,9 +341,14 @@ class _Reading:
         """Return a column that was set aside, in its type."""
         assert self._first is not None
         parts = self._aside.get(place, [self._first.fields[place]])
+        if self._typed.get(place, (0, None))[0] == len(parts):
+            return self._typed[place][1]
         column = joined(parts, self._source.source)
         commas = self._commas
-        return column if commas is None else commas.converted(typed(column, commas.na_values), place)
+        if commas is not None:
+            column = commas.converted(typed(column, commas.na_values), place)
+        self._typed[place] = len(parts), column
+        return column
 
     def _refused(self, kept: Sequence[int], wrong: Sequence[int], batch: Batch, start: int) -> DataError:
         """Return the error about columns of text, by all of their rows unless these are many."""
@@ -431,15 +437,16 @@ def _matrix(columns: Sequence[Any]) -> npt.NDArray[Any]:
     """Copy columns of numbers into one array, in one call for all columns of a type."""
     single = all(pa.types.is_float32(column.type) or pa.types.is_float16(column.type) for column in columns)
     kind = pa.float32() if single else pa.float64()
-    values = np.empty((len(columns[0]), len(columns)), dtype=kind.to_pandas_dtype())
     places: dict[Any, list[int]] = {}
     for place, column in enumerate(columns):
         places.setdefault(column.type, []).append(place)
+    parts = []
     for some in places.values():
         # Integers beyond 2**53 are rounded like everywhere in NumPy, not refused.
         together = pa.chunked_array([columns[place] for place in some]).cast(kind, safe=False)
-        values[:, some] = together.to_numpy().reshape(len(some), -1).T
-    return values
+        parts.append(together.to_numpy().reshape(len(some), -1))
+    order = np.argsort(np.concatenate(list(places.values())))
+    return np.ascontiguousarray((parts[0] if len(parts) == 1 else np.concatenate(parts)[order]).T)
 
 
 def _kind(column: Any, from_text: bool) -> str:

@@ -193,7 +193,8 @@ class TextFile:
         self._file.seek(0)
         for part in parts:
             data = self._file.read(part.stop - part.start)
-            digest.update(data)
+            if self.path:
+                digest.update(data)
             yield data
         self.sha256 = digest.hexdigest() if self.path else ""
 
