@@ -192,7 +192,7 @@ def test_a_wide_text_is_refused_as_the_whole_one_is(tmp_path):
 
 @pytest.mark.parametrize("kind", ["plain", "named", "decimal", "parquet", "arrow"])
 def test_rows_of_a_wide_table_take_no_call_for_each_column(kind, tmp_path):
-    n, d, calls = 16, 900, []
+    n, d, calls = 128, 900, []
     suffix = kind if kind in ("parquet", "arrow") else "csv"
     for rows in (n, 2 * n):
         frame = pandas.DataFrame(numbers(2 * n, d)[:rows], [f"r{i}" for i in range(rows)])

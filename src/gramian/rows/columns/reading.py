@@ -76,7 +76,7 @@ def table_of_columns(source: ColumnSource, choice: Choice, limit: int | None = N
         except Reread:
             plan = None
             continue
-        decided = reading.decide(final=True)
+        decided = reading.decide()
         if decided == reading.plan:
             break
         plan = decided
@@ -203,15 +203,15 @@ class _Reading:
 
     def __init__(self, source: ColumnSource, choice: Choice, limit: int | None, plan: _Plan | None) -> None:
         self._source, self._choice, self.plan = source, choice, plan
-        within = None if limit is None else whole_within(limit)
-        self._small = within is None or source.nbytes <= within
+        self._within = None if limit is None else whole_within(limit)
         self.as_text = set(plan.text if plan else ())
         self._n_rows = 0
         self._first: Batch | None = None
         self._commas: Commas | None = None
         self._kinds: dict[str, set[int]] = {"null": set(), "logical": set(), "number": set(), "text": set()}
         self._aside: dict[int, list[Any]] = {}
-        self._numbers: _Numbers | None = _Numbers(source, within)
+        self._typed: dict[int, tuple[int, Any]] = {}
+        self._numbers: _Numbers | None = _Numbers(source, self._within)
         self._names: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()
 
@@ -231,7 +231,9 @@ class _Reading:
         assert self.plan is not None
         for place in self.plan.aside:
             self._aside.setdefault(place, []).append(batch.fields[place])
-        if self._numbers is not None and self.plan.kept:
+        if not self.plan.kept and not self._small:
+            raise self._refused((), (), batch, start)
+        if self.plan.kept and (self._numbers is not None or not self._small):
             self._fill(batch, self.plan, start, _share(self._choice.rows, start, count))
 
     def _look(self, batch: Batch) -> None:
@@ -254,12 +256,18 @@ class _Reading:
             self._numbers = None
             candidate = self._candidate()
             wrong = [place for place in odd if place != candidate and not self._may_be_numbers(place)]
-            if wrong and not self._small:
+            if wrong and (self._within is None or not self._small):
                 raise self._refused(plan.kept, wrong, batch, start)
             return
         if rows and self._numbers is not None:
             matrix = _matrix(list(columns.values()))
             self._numbers.add(matrix[rows.start : rows.stop : rows.step])
+
+    @property
+    def _small(self) -> bool:
+        """Whether the rows so far would be left in memory."""
+        width = 0 if self._first is None else len(self._first.columns)
+        return self._within is None or 8 * self._n_rows * width <= self._within
 
     def _may_be_numbers(self, place: int) -> bool:
         return self._commas is not None and bool(self._commas.like_numbers[place])
@@ -275,7 +283,7 @@ class _Reading:
 
     # -------------------------------------------------- what all rows decide
 
-    def decide(self, final: bool = False) -> _Plan:
+    def decide(self) -> _Plan:
         """Return what the rows decide that were read; equal to the plan where that was right.
 
         Raises
@@ -321,11 +329,8 @@ class _Reading:
         more: tuple[str, ...] = ()
         if source.names is not None:
             kept, more = in_order(names, choice, kept, source.source)
-        settled = final and self.plan is not None and as_text == self.plan.text
         wrong = [place for place in kept if place in stay]
-        if not settled:
-            wrong = [place for place in wrong if place != candidate and not self._may_be_numbers(place)]
-        if wrong or (not kept and (settled or free not in aside)):
+        if self.plan is not None and as_text == self.plan.text and (wrong or not kept):
             raise self._refused(kept, wrong, first, 0)
         if self.plan is not None and text.isdisjoint(kept):
             comma = self.plan.comma
@@ -336,9 +341,14 @@ class _Reading:
         """Return a column that was set aside, in its type."""
         assert self._first is not None
         parts = self._aside.get(place, [self._first.fields[place]])
+        if self._typed.get(place, (0, None))[0] == len(parts):
+            return self._typed[place][1]
         column = joined(parts, self._source.source)
         commas = self._commas
-        return column if commas is None else commas.converted(typed(column, commas.na_values), place)
+        if commas is not None:
+            column = commas.converted(typed(column, commas.na_values), place)
+        self._typed[place] = len(parts), column
+        return column
 
     def _refused(self, kept: Sequence[int], wrong: Sequence[int], batch: Batch, start: int) -> DataError:
         """Return the error about columns of text, by all of their rows unless these are many."""
@@ -427,15 +437,16 @@ def _matrix(columns: Sequence[Any]) -> npt.NDArray[Any]:
     """Copy columns of numbers into one array, in one call for all columns of a type."""
     single = all(pa.types.is_float32(column.type) or pa.types.is_float16(column.type) for column in columns)
     kind = pa.float32() if single else pa.float64()
-    values = np.empty((len(columns[0]), len(columns)), dtype=kind.to_pandas_dtype())
     places: dict[Any, list[int]] = {}
     for place, column in enumerate(columns):
         places.setdefault(column.type, []).append(place)
+    parts = []
     for some in places.values():
         # Integers beyond 2**53 are rounded like everywhere in NumPy, not refused.
         together = pa.chunked_array([columns[place] for place in some]).cast(kind, safe=False)
-        values[:, some] = together.to_numpy().reshape(len(some), -1).T
-    return values
+        parts.append(together.to_numpy().reshape(len(some), -1))
+    order = np.argsort(np.concatenate(list(places.values())))
+    return np.ascontiguousarray((parts[0] if len(parts) == 1 else np.concatenate(parts)[order]).T)
 
 
 def _kind(column: Any, from_text: bool) -> str:

@@ -114,6 +114,8 @@ def all_different(column: Any) -> bool:
 
 def as_names(column: Any) -> tuple[str, ...]:
     """Return a column as names of rows."""
+    if is_text(column):
+        return tuple(pc.fill_null(column, "").to_pylist())
     return tuple("" if value is None else str(value) for value in column.to_pylist())
 
 

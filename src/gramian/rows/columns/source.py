@@ -42,8 +42,6 @@ class ColumnSource:
         Names of the columns as the file has them; None where columns are known by position.
     path : Path or None
         The file, if it is one.
-    nbytes : int
-        Bytes that reading all of it takes, at least.
     separator : str or None
         What separates the fields of a text, in which numbers may be written in several ways; else None.
     na_values : tuple of str
@@ -57,7 +55,6 @@ class ColumnSource:
     source: str
     names: tuple[str, ...] | None = None
     path: Path | None = None
-    nbytes: int = 0
     separator: str | None = None
     na_values: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

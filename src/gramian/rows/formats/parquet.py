@@ -72,12 +72,11 @@ class ArrowSource(ColumnSource):
     def __init__(self, files: Sequence[Path | IO[bytes]], source: str, is_parquet: bool) -> None:
         self.source, self._files, self._parquet = source, files, is_parquet
         self.path = files[0] if isinstance(files[0], Path) else None
-        described = [self._names_and_bytes(file) for file in files]
-        self.names = described[0][0]
+        every = [self._names_in(file) for file in files]
+        for file, names in zip(files, every, strict=True):
+            require_same(every[0], names, Path(str(file)), Path(str(files[0])))
+        self.names = every[0]
         self._used = set(range(len(self.names)))
-        self.nbytes = sum(nbytes for _, nbytes in described)
-        for file, (names, _) in zip(files, described, strict=True):
-            require_same(described[0][0], names, Path(str(file)), Path(str(files[0])))
 
     def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
         """Return the same files, of which only columns are read that have a use, or may have."""
@@ -106,15 +105,14 @@ class ArrowSource(ColumnSource):
                 all_columns = [decoded(columns[p]) if p in columns else nothing for p in range(len(names))]
                 yield Batch(all_columns, all_columns)
 
-    def _names_and_bytes(self, file: Path | IO[bytes]) -> tuple[tuple[str, ...], int]:
+    def _names_in(self, file: Path | IO[bytes]) -> tuple[str, ...]:
         with opened_columns(file, self._parquet, self.source) as opened:
             schema = opened.schema_arrow if self._parquet else opened.schema
             if not schema.names:
                 raise DataError(f"{self.source} has no columns. At least one column of numbers is needed.")
-            nbytes = opened.metadata.num_rows * 8 * len(schema.names) if self._parquet else _size(file)
         index = _pandas_index(schema)
         # pandas writes the index last; in a table that is read, row names come first.
-        return tuple(sorted(schema.names, key=lambda name: name not in index)), nbytes
+        return tuple(sorted(schema.names, key=lambda name: name not in index))
 
     def _tables(self, file: Path | IO[bytes], rows: int, names: list[str]) -> Iterator[Any]:
         with opened_columns(file, self._parquet, self.source) as opened:
@@ -173,12 +171,6 @@ def _as_file(file: Path | IO[bytes], is_parquet: bool) -> Iterator[Any]:
     # Mapped, one batch of a file may be larger than memory.
     with file.open("rb") if is_parquet else pa.memory_map(str(file)) as opened:
         yield opened
-
-
-def _size(file: Path | IO[bytes]) -> int:
-    if isinstance(file, Path):
-        return file.stat().st_size
-    return file.seek(0, 2)
 
 
 def _by_place(table: Any, names: Sequence[str]) -> dict[int, Any]:

@@ -199,7 +199,8 @@ class TextFile:
         self._file.seek(0)
         for part in parts:
             data = self._file.read(part.stop - part.start)
-            digest.update(data)
+            if self.path:
+                digest.update(data)
             yield data
         self.sha256 = digest.hexdigest() if self.path else ""
 
@@ -242,7 +243,7 @@ class TextSource(ColumnSource):
         layout: Layout | None = None,
     ) -> None:
         self._file, self.na_values, self._notes = file, na_values, notes
-        self.source, self.path, self.nbytes = file.source, file.path, file.nbytes
+        self.source, self.path = file.source, file.path
         self._head = file.head()
         self._utf8 = is_utf8(self._head)
         head = self._as_utf8(self._head)
@@ -264,21 +265,21 @@ class TextSource(ColumnSource):
     ) -> Iterator[Batch]:
         """Yield all rows; see :class:`gramian.rows.columns.ColumnSource`."""
         size = _MOST if limit is None else min(_MOST, max(_LEAST, limit // 64))
-        pieces = self._rows(self._file.pieces(size, whole=limit is None))
         size = max(size, min(LARGEST_ROW, _LEAST_ROWS * self._row_bytes))
-        blocks = self._placed(whole_rows(pieces, size, self.source))
+        blocks = self._placed(whole_rows(self._rows(size, whole=limit is None), self.source))
         for first in itertools.islice(blocks, 1):
             yield self._parsed(*first, as_text)
         while group := list(itertools.islice(blocks, _TOGETHER)):
             yield from parallel_map(lambda block: self._parsed(*block, as_text), group)
         self.sha256 = self._file.sha256
 
-    def _rows(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the text after its header."""
-        head = b""
+    def _rows(self, size: int, whole: bool) -> Iterator[bytes]:
+        """Yield the text after its header, piece by piece."""
+        head, pieces = b"", self._file.pieces(size, whole)
         while len(head) < len(self._head) and (piece := next(pieces, b"")):
             head += piece
-        yield head[len(_lines(head, self._layout.skipped)) :]
+        head = head[len(_lines(head, self._layout.skipped)) :]
+        yield from (head[part] for part in slices(len(head), size))
         yield from pieces
 
     def _placed(self, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
@@ -369,9 +370,11 @@ def detect_layout(data: bytes, source: str, na_values: Sequence[str] = ()) -> La
     rows = data[len(_lines(data, len(comments))) :]
     layout = _layout_of_rows(rows, source, na_values)
     if comments and layout.names is None:  # the last comment may be the header
-        other = _layout_of_rows(comments[-1].lstrip(b"# \t") + b"\n" + rows, source, na_values)
-        if other.names and (other.separator, other.n_fields) == (layout.separator, layout.n_fields):
-            layout, comments = other, comments[:-1]
+        header = comments[-1].lstrip(b"# \t")
+        fields = _split(header.decode("utf-8", errors="replace"), layout.separator)
+        if fields and len(fields[0]) == layout.n_fields:
+            comments = comments[:-1]
+            layout = _layout_of_rows(header + b"\n" + rows, source, na_values)
     return replace(layout, skipped=layout.skipped + len(comments), comments=len(comments))
 
 
@@ -466,45 +469,31 @@ def collapse_spaces(data: bytes) -> bytes:
 # ---------------------------------------------------- blocks of whole rows
 
 
-def whole_rows(pieces: Iterator[bytes], size: int, source: str) -> Iterator[bytes]:
-    """Cut text where rows end, into blocks of about one size."""
-    most, newline = size, b""
-    waiting: list[bytes] = []
-    length = 0
+def whole_rows(pieces: Iterator[bytes], source: str) -> Iterator[bytes]:
+    """Cut text where rows end, into a block for each piece, or for several that a row takes."""
+    rest = newline = b""
     for piece in pieces:
-        waiting.append(piece)
-        length += len(piece)
-        if length <= most:  # a row may be many pieces long, which are joined once
-            continue
-        rest = b"".join(waiting)
+        rest += piece
         newline = newline or (b"\n" if b"\n" in rest else b"\r" if b"\r" in rest[:-1] else b"")
-        start = 0
-        while newline and len(rest) - start > most:
-            end = _row_end(rest, start, start + most, newline)
-            if end > start:
-                yield rest[start:end]
-                start, most = end, size
-            elif most > LARGEST_ROW:
-                raise DataError(
-                    f"{source} has a row of more than {LARGEST_ROW:,} bytes. Is it a table? A closing quote "
-                    "may be missing."
-                )
-            else:
-                most *= 2
-        if not newline:
-            most *= 2
-        waiting = [rest[start:]]
-        length = len(waiting[0])
-    if length:
-        yield b"".join(waiting)
+        end = _row_end(rest, newline) if newline else 0
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+        elif len(rest) > LARGEST_ROW:
+            raise DataError(
+                f"{source} has a row of more than {LARGEST_ROW:,} bytes. Is it a table? A closing quote may "
+                "be missing."
+            )
+    if rest:
+        yield rest
 
 
-def _row_end(data: bytes, start: int, stop: int, newline: bytes) -> int:
-    """Return where the last row ends of a part of a text, outside of quotes; its start, if none does."""
-    end = data.rfind(newline, start, stop) + 1
-    odd = data.count(b'"', start, end) % 2
-    while end > start and odd:
-        before = data.rfind(newline, start, end - 1) + 1
-        odd = (odd + data.count(b'"', max(before, start), end)) % 2
+def _row_end(data: bytes, newline: bytes) -> int:
+    """Return where the last row of a text ends, outside of quotes; 0 if none does."""
+    end = data.rfind(newline) + 1
+    odd = data.count(b'"', 0, end) % 2
+    while end and odd:
+        before = data.rfind(newline, 0, end - 1) + 1
+        odd = (odd + data.count(b'"', before, end)) % 2
         end = before
-    return max(end, start)
+    return end
