@@ -78,14 +78,13 @@ def as_rows(
         raise InputTypeError(
             f"X is the text {X[:60]!r}. To read a file, write gramian.scan({X[:60]!r}) or use pathlib.Path."
         )
-    asked = _Request(estimator, minimum, expected, limit, in_place)
+    request = _Request(estimator, minimum, expected, limit, in_place)
     was_read = isinstance(X, Path | Scan | Iterator)
-    X = next((read(X, asked) for kind, read in _READERS if isinstance(X, kind)), X)
-    table = X if isinstance(X, Table) else None
+    table = _table(X, request)
     values = _of_sparse_columns(X) if table is None else table.values
     if isinstance(values, np.memmap) and limit is not None:
         values = stored_map(values, whole_within(limit))
-    rows = next(make(values, asked) for accepts, make in _KINDS if accepts(values))
+    rows = next(make(values, request) for accepts, make in _KINDS if accepts(values))
     rows = replace(
         rows,
         feature_names=table.feature_names if table else column_names(X),
@@ -113,16 +112,16 @@ class _Request:
         return memory_limit_bytes(None) if self.limit is None else self.limit
 
 
-def _opened(asked: Scan, request: _Request) -> Table:
-    return asked.open(request.working, request.expected, in_place=request.in_place)
-
-
-def _ordered(table: Table, request: _Request) -> Table:
-    return table if request.expected is None else request.expected.ordered(table)
-
-
-def _of_blocks(blocks: Iterator[Any], request: _Request) -> Table:
-    return _ordered(table_of_blocks(blocks, request.estimator, request.working), request)
+def _table(X: Any, request: _Request) -> Table | None:
+    """Return what was read, or is to be read; None for data that has no table."""
+    if isinstance(X, Path | Scan):
+        scan = X if isinstance(X, Scan) else Scan(X)
+        return scan.open(request.working, request.expected, in_place=request.in_place)
+    if isinstance(X, Iterator):
+        X = table_of_blocks(X, request.estimator, request.working)
+    if not isinstance(X, Table):
+        return None
+    return X if request.expected is None else request.expected.ordered(X)
 
 
 def _in_memory(values: Any, request: _Request) -> Rows:
@@ -148,13 +147,6 @@ def _of_dask(values: Any, request: _Request) -> Rows:
     return _in_memory(rows.whole(request.working), request)
 
 
-# What is read first, and the table of it.
-_READERS: tuple[tuple[type, Callable[[Any, _Request], Table]], ...] = (
-    (Path, lambda X, request: _opened(Scan(X), request)),
-    (Scan, _opened),
-    (Iterator, _of_blocks),
-    (Table, _ordered),
-)
 # What numbers become which rows, the first that takes them.
 _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Request], Rows]], ...] = (
     (lambda values: isinstance(values, DaskTable) or is_dask(values), _of_dask),
