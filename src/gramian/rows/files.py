@@ -607,10 +607,13 @@ def _columns(place: Location, choice: Choice, limit: int, source: str) -> Table 
     from gramian.rows.columns import table_of_columns
     from gramian.rows.formats.parquet import arrow_source, parquet_source
 
-    if kind_of(place.path) == "arrow" if place.path.is_file() else False:
-        return table_of_columns(arrow_source(place.path, source), choice, limit)
-    paths = parquet_files(place.path) if place.path.is_dir() else [place.path]
-    return table_of_columns(parquet_source(paths, source), choice, limit)
+    if place.path.is_dir():
+        return table_of_columns(parquet_source(parquet_files(place.path), source), choice, limit)
+    arrow = kind_of(place.path) == "arrow"
+    columns = arrow_source(place.path, source) if arrow else parquet_source([place.path], source)
+    table = table_of_columns(columns, choice, limit)
+    small = not isinstance(table.values, OnDisk) and place.path.stat().st_size <= _HASHED
+    return _hashed(table, place.path.read_bytes()) if small else table
 
 
 STORED: dict[str, Stored] = {
