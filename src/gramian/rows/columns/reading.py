@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,11 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from gramian.checks import listed
-from gramian.errors import DataError, ParameterError
-from gramian.rows.columns.numerals import Commas, numbers, typed, understood
+from gramian.errors import DataError
+from gramian.rows.columns.label_row import labels_of_row, without_label_row
+from gramian.rows.columns.numerals import Commas, numbers, typed
 from gramian.rows.columns.roles import (
-    INDEX_NAMES,
-    Columns,
     all_different,
     as_labels,
     as_names,
@@ -24,13 +22,13 @@ from gramian.rows.columns.roles import (
     first_free,
     in_order,
     is_number,
-    is_text,
     refuse_text,
 )
-from gramian.rows.columns.source import Batch, ColumnsInMemory, ColumnSource, Reread, joined, whole_fields
+from gramian.rows.columns.source import Batch, ColumnSource, Reread, joined, whole_fields
+from gramian.rows.columns.whole import as_columns
 from gramian.rows.lazy.array import whole_within
 from gramian.rows.lazy.spool import Spool, rows_taken
-from gramian.rows.table import LOGICAL, Choice, Table, pick_columns, pick_rows, repeated_note, unique_names
+from gramian.rows.table import LOGICAL, Choice, Table, pick_columns, pick_rows, repeated_note
 
 EMPTY_LAST = "an empty last column without a name was left out"
 
@@ -66,7 +64,7 @@ def table_of_columns(source: ColumnSource, choice: Choice, limit: int | None = N
     row_labels: list[Any] | None = None
     if choice.label_row is not None:
         limit = None
-        source, row_labels, choice = _without_label_row(source, choice)
+        source, row_labels, choice = without_label_row(source, choice)
     plan: _Plan | None = None
     while True:
         reading = _Reading(source, choice, limit, plan)
@@ -81,91 +79,7 @@ def table_of_columns(source: ColumnSource, choice: Choice, limit: int | None = N
             break
         plan = decided
     table = reading.table()
-    return table if row_labels is None else replace(table, labels=_labels_of_row(row_labels, decided.kept))
-
-
-def whole_columns(source: ColumnSource) -> Columns:
-    """Return all columns in memory, in the types that they have."""
-    source, _ = source.prepared(Choice())
-    columns, _ = _named(whole_fields(source), source)
-    return columns
-
-
-def labels_of_columns(
-    source: ColumnSource, choice: Choice, expected: int | None = None
-) -> tuple[npt.NDArray[Any], tuple[str, ...] | None, str, tuple[str, ...]]:
-    """Take labels out of columns.
-
-    Parameters
-    ----------
-    source : ColumnSource
-    choice : Choice
-        Its label is the column, None where there is only one besides the names; its id, if there is such a
-        column, names the rows; by default row names are found as in a table.
-    expected : int, optional
-        Number of rows that need a label: one column of text may have a label in its first line.
-
-    Returns
-    -------
-    labels : ndarray
-    row_names : tuple of str or None
-    column : str
-        Its name.
-    notes : tuple of str
-
-    Raises
-    ------
-    ParameterError
-        If there are several columns and none was chosen, or it does not exist.
-    """
-    columns = whole_columns(source)
-    if source.names is not None and len(columns.names) == 1 and is_text(columns.arrays[0]):
-        header, entries = columns.names[0], as_names(columns.arrays[0])
-        if len(entries) + 1 == expected:
-            note = f"first line of {source.source}, {header!r}, taken as a label"
-            return np.array([header, *entries]), None, "label", (note,)
-    if choice.id is not None and (choice.id not in columns.names or choice.id == choice.label):
-        choice = replace(choice, id=None)
-    kept, id_column, label = pick_columns(columns.names, choice, columns.source)
-    id_column, kept, _ = find_row_names(
-        columns.names, _is_index(source), choice, id_column, kept, columns.arrays.__getitem__
-    )
-    if label is None and len(kept) != 1:
-        raise ParameterError(
-            f"{columns.source} has the columns {listed(columns.names)}. Say which one holds the labels: "
-            f"{columns.source}:{columns.names[kept[-1] if kept else 0]}"
-        )
-    place = kept[0] if label is None else label
-    row_names = None if id_column is None else as_names(columns.arrays[id_column])
-    return as_labels(columns.arrays[place]), row_names, columns.names[place], ()
-
-
-def _named(fields: list[Any], source: ColumnSource, first_row: int = 0) -> tuple[Columns, tuple[str, ...]]:
-    """Return fields of many rows as columns in the types that they have, and notes."""
-    notes: tuple[str, ...] = ()
-    if source.separator is not None:
-        commas = Commas(len(fields), source.separator, source.na_values)
-        fields = understood(fields, commas)
-        notes = commas.notes
-    if _may_be_empty(source) and pa.types.is_null(fields[-1].type):
-        fields, notes = fields[:-1], (*notes, EMPTY_LAST)
-    names, repeated = _unique(source, len(fields))
-    columns = Columns(fields, names, source.source, source.separator is not None, first_row)
-    return columns, (*notes, *repeated_note(repeated))
-
-
-def _unique(source: ColumnSource, width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    if source.names is None:
-        return tuple(map(str, range(width))), ()
-    return unique_names(source.names[:width])
-
-
-def _may_be_empty(source: ColumnSource) -> bool:
-    return source.names is not None and len(source.names) > 1 and source.names[-1] == ""
-
-
-def _is_index(source: ColumnSource) -> bool:
-    return source.names is not None and source.names[0].casefold() in INDEX_NAMES
+    return table if row_labels is None else replace(table, labels=labels_of_row(row_labels, decided.kept))
 
 
 # ---------------------------------------------------- one pass over all batches
@@ -275,11 +189,8 @@ class _Reading:
     def _candidate(self) -> int | None:
         """Return the column that may turn out to name the rows."""
         place = first_free(self._names, self._choice)
-        return place if place is not None and all_different(self._known(place)) else None
-
-    def _known(self, place: int) -> Any:
-        assert self._first is not None
-        return self._first.columns[place]
+        known = None if self._first is None or place is None else self._first.columns[place]
+        return place if known is not None and all_different(known) else None
 
     # -------------------------------------------------- what all rows decide
 
@@ -297,15 +208,15 @@ class _Reading:
             raise DataError(f"{source.source} has no rows{why}. Add at least one row of numbers.")
         last, text = len(first.columns) - 1, self._kinds["text"]
         numeric = self._kinds["number"] | self._kinds["logical"]
-        empty_last = _may_be_empty(source) and last not in text | numeric
-        names, _ = _unique(source, last + 1 - empty_last)
+        empty_last = source.last_may_be_empty and last not in text | numeric
+        names, _ = source.unique_names(last + 1 - empty_last)
         id_column: int | None
         kept, given, label = pick_columns(names, choice, source.source)
         comma = None if self._commas is None else self._commas.meaning
         stay = text if self._commas is None else text.difference(np.flatnonzero(self._commas.numbers(comma)))
         free = first_free(names, choice) if len(names) > 1 else None
         aside = {place for place in (given, label) if place is not None}
-        if free is not None and free != given and (free in stay or (free == 0 and _is_index(source))):
+        if free is not None and free != given and (free in stay or (free == 0 and source.first_is_index)):
             aside.add(free)
         if self.plan is None:
             as_text = frozenset(text)
@@ -315,12 +226,13 @@ class _Reading:
         self._names = names
         candidate = self._candidate()
         if self.plan is not None and free == candidate and free in aside - self.plan.aside:
+            # Numbers at first, text in a later batch: the next pass decides by all of it.
             id_column, kept = (free if given is None else given), [place for place in kept if place != free]
             notes: tuple[str, ...] = ()
         else:
             id_column, kept, notes = find_row_names(
                 names,
-                _is_index(source),
+                source.first_is_index,
                 choice,
                 given,
                 kept,
@@ -354,10 +266,10 @@ class _Reading:
         """Return the error about columns of text, by all of their rows unless these are many."""
         source = self._source
         if self._small:
-            columns, _ = _named(whole_fields(source), source)
+            columns = as_columns(whole_fields(source), source)
             wrong = [place for place in kept if not is_number(columns.arrays[place])] or wrong
         else:
-            columns, _ = _named(batch.fields, source, start)
+            columns = as_columns(batch.fields, source, start)
             stop = start + len(batch.fields[0]) - 1
             columns = replace(columns, source=f"{source.source}, rows {start:,} to {stop:,},")
         return refuse_text(columns, kept, wrong)
@@ -370,7 +282,7 @@ class _Reading:
         rows = pick_rows(self._n_rows, choice.rows, source.source)
         values, place_notes = self._numbers.taken(rows if _from_the_end(choice.rows) else None)
         label = pick_columns(self._names, choice, source.source)[2]
-        _, repeated = _unique(source, len(self._names))
+        _, repeated = source.unique_names(len(self._names))
         logical = self._kinds["logical"] - self._kinds["number"] - self._kinds["text"]
         named = [self._names[place] for place in plan.kept if place in logical]
         return Table(
@@ -474,51 +386,3 @@ def _share(rows: slice | None, start: int, count: int) -> range:
     first += max(0, -(-(start - first) // step)) * step
     stop = count if rows.stop is None else min(count, rows.stop - start)
     return range(first - start, max(stop, first - start), step)
-
-
-# ------------------------------------- the row that labels columns, of a table to be transposed
-
-
-def _without_label_row(source: ColumnSource, choice: Choice) -> tuple[ColumnSource, list[Any], Choice]:
-    """Take out the row that labels the columns, before its text makes text of all of them.
-
-    Returns the columns with the rows that are wanted of those that are left, the labels, and the rest of the
-    choice.
-    """
-    fields, row = whole_fields(source), choice.label_row
-    names, _ = _unique(source, len(fields))
-    if not fields:
-        raise DataError(f"{source.source} has no rows. Add at least one row of numbers.")
-    id_name = names[0] if choice.id is None else choice.id
-    place = pick_columns(names, Choice(id=id_name), source.source)[1] or 0
-    entries = as_names(fields[place])
-    if source.names is not None and names[place] == row:
-        labels: list[Any] = list(names)
-        others = np.arange(len(entries))
-    elif row in entries:
-        index = entries.index(row)
-        labels = [column[index].as_py() for column in fields]
-        others = np.delete(np.arange(len(entries)), index)
-    else:
-        close = difflib.get_close_matches(str(row), entries, n=3) or entries
-        raise ParameterError(
-            f"label={row!r} with transpose names a row, and {source.source} has none of that name in its "
-            f"column {id_name!r}, which holds {listed(close)}."
-        )
-    if len(others) == 0:
-        raise DataError(f"{source.source} has no rows beside {row!r}. Add at least one row of numbers.")
-    others = others[np.array(pick_rows(len(others), choice.rows, source.source))]
-    arrays = [column.take(pa.array(others)) for column in fields]
-    about = source.source, source.notes, source.separator, source.na_values, source.sha256
-    rest = ColumnsInMemory(arrays, source.names, *about)
-    return rest, labels, replace(choice, id=id_name, rows=None)
-
-
-def _labels_of_row(values: Sequence[Any], kept: Sequence[int]) -> npt.NDArray[Any]:
-    """Make labels of the values of a row: numbers where all of them are."""
-    text = [None if values[place] is None else str(values[place]) for place in kept]
-    fields = pa.array(text, pa.string())
-    labels = as_labels(understood([fields], Commas(1, ","))[0])
-    if labels.dtype.kind == "f" and np.array_equal(labels, np.rint(labels)):
-        return labels.astype(np.int64)
-    return labels

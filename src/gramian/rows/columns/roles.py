@@ -17,9 +17,6 @@ from gramian.rows.columns.numerals import like_number, marks, undecided_comma
 from gramian.rows.expected import Expected
 from gramian.rows.table import Choice
 
-# Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
-INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
-
 
 @dataclass(frozen=True)
 class Columns:

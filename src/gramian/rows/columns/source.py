@@ -12,7 +12,10 @@ import pyarrow as pa
 
 from gramian.errors import DataError
 from gramian.rows.columns.numerals import plain_numbers
-from gramian.rows.table import Choice
+from gramian.rows.table import Choice, unique_names
+
+# Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
+INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,22 @@ class ColumnSource:
     na_values: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     sha256: str = ""
+
+    @property
+    def first_is_index(self) -> bool:
+        """Whether the first column is named like an index."""
+        return self.names is not None and self.names[0].casefold() in INDEX_NAMES
+
+    @property
+    def last_may_be_empty(self) -> bool:
+        """Whether the last column has no name: it is left out if it holds nothing."""
+        return self.names is not None and len(self.names) > 1 and self.names[-1] == ""
+
+    def unique_names(self, width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the names of the first columns, or their positions, and names that occur more than once."""
+        if self.names is None:
+            return tuple(map(str, range(width))), ()
+        return unique_names(self.names[:width])
 
     def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
         """Return the source as a choice wants it read, and the choice in the terms of that source."""

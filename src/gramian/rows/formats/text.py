@@ -122,6 +122,8 @@ class TextFile:
     """
 
     def __init__(self, file: IO[bytes], source: str) -> None:
+        if not file.seekable():
+            file = io.BytesIO(file.read())
         self.source, self.sha256, self._file = source, "", file
         name = getattr(file, "name", None)
         self.path = Path(name) if isinstance(name, str) else None
