@@ -57,6 +57,7 @@ def table_of_columns(source: ColumnSource, choice: Choice, limit: int | None = N
     Examples
     --------
     >>> import pyarrow as pa
+    >>> from gramian.rows.columns import ColumnsInMemory
     >>> table_of_columns(ColumnsInMemory([pa.array([1, 2])], ("x",)), Choice()).values.tolist()
     [[1.0], [2.0]]
     """
