@@ -131,6 +131,15 @@ def test_encodings(encoding):
     assert guessed == encoding.startswith("cp")
 
 
+def test_a_late_letter_shows_that_a_text_is_not_utf8():
+    rows = "".join(f"e{row},{row}\n" for row in range(40_000))
+    data = f"name,x\n{rows}\xe9,5\n".encode("cp1252")
+    table = read(data)
+    assert table.row_names[-2:] == ("e39999", "\xe9")
+    assert table.notes[0] == "text is not UTF-8: read as Windows-1252 (Western European)"
+    assert read(data, label_row="e5").row_names[-1] == "\xe9"
+
+
 def test_text_that_is_not_text_is_refused():
     with pytest.raises(FileError, match="holds zero bytes"):
         read(b"1,2\n\x00\x00")
@@ -167,6 +176,15 @@ def test_comments_at_the_top():
     assert "1 comment line was left out at the top" in table.notes
     assert read("#id\tx\na\t1\nb\t2\n").feature_names == ("x",)
     assert read("# one\n# two words here\nx,y\n1,2\n").feature_names == ("x", "y")
+
+
+def test_lines_before_the_header():
+    for end in ("\n", "\r\n", "\r"):
+        for top in ([], ["# one"], ["# one", "# two"], [""], ["", ""]):
+            table = read(end.join([*top, "x,y", "1,2", "3,4"]) + end)
+            assert (table.feature_names, table.values.tolist()) == (("x", "y"), [[1, 2], [3, 4]]), top
+    with pytest.raises(DataError, match=r"line 4: 1 fields where 2 are expected \('3'\)"):
+        read("# one\nx,y\n1,2\n3\n")
 
 
 def test_uneven_rows_are_refused_with_their_line():
