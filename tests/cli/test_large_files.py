@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 from gramian.report import pieces, results
-from gramian.rows.stored import StoredArray
+from gramian.rows.lazy.stored import StoredArray
 
 resource = pytest.importorskip("resource")  # POSIX
 LIMIT = ("--memory-limit", "24MB")

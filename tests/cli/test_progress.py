@@ -12,7 +12,7 @@ from gramian.cli import progress as module
 from gramian.cli.progress import progress, say
 from gramian.operators import centered
 from gramian.progress import report, report_to, track
-from gramian.rows.stored import StoredArray
+from gramian.rows.lazy.stored import StoredArray
 
 
 class Terminal(io.StringIO):

@@ -15,7 +15,7 @@ from gramian import PCA, KernelPCA, scan
 from gramian.errors import FileError, ParameterError
 from gramian.kernels import RBF
 from gramian.operators import centered, tiles
-from gramian.rows.stored import StoredArray
+from gramian.rows.lazy.stored import StoredArray
 from gramian.store import Passes, passes, remove_checkpoint
 
 MODELS = {

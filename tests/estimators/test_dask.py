@@ -8,7 +8,7 @@ import pytest
 import gramian
 from gramian import PCA, KernelPCA, PolynomialMap, RandomFourierMap, TaylorMap, Whitener
 from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
-from gramian.rows.dask import DaskRows
+from gramian.rows.kinds.dask import DaskRows
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
 dd = pytest.importorskip("dask.dataframe", reason="needs pandas")

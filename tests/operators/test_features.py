@@ -7,7 +7,7 @@ import pytest
 
 from gramian.operators.features import FeatureSums, feature_sums
 from gramian.rows import as_rows
-from gramian.rows.device import sent_to
+from gramian.rows.kinds.device import sent_to
 
 
 def sums_of(X, *, single=False, on=None):

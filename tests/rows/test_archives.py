@@ -219,6 +219,15 @@ def write_h5ad(path, X, n=4, kinds=("u", "v")):
         file["obs/depth"] = np.arange(4)
 
 
+def test_an_annotated_matrix_is_known_by_its_content(tmp_path):
+    X = np.arange(12.0).reshape(4, 3)
+    write_h5ad(tmp_path / "x.h5ad", X)
+    table = scan(io.BytesIO((tmp_path / "x.h5ad").read_bytes()), label="kind").read()
+    assert table.feature_names == ("gene0", "gene1", "gene2")
+    assert table.labels.tolist() == ["u", "v", "", "u"]
+    np.testing.assert_array_equal(table.values, X)
+
+
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
 def test_annotated_matrices(tmp_path, kind):
     path = tmp_path / "x.h5ad"
@@ -318,8 +327,8 @@ def test_of_a_large_dataset_only_the_rows_asked_for_are_read(tmp_path, monkeypat
         file.create_dataset("rows", data=values, chunks=(100, 6))
         file.create_dataset("flags", data=values > 0, chunks=(100, 6))
         file.create_dataset("pictures", data=values.reshape(-1, 2, 3))
-    monkeypatch.setattr("gramian.rows.hdf5.READ_WHOLE", 1000)
-    monkeypatch.setattr("gramian.rows.hdf5.BAND_BYTES", 500)
+    monkeypatch.setattr("gramian.rows.formats.hdf5.READ_WHOLE", 1000)
+    monkeypatch.setattr("gramian.rows.formats.hdf5.BAND_BYTES", 500)
     read = []
     opened = type(tmp_path).open
 

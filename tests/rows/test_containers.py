@@ -89,7 +89,7 @@ def test_a_dataset_gives_what_its_array_gives(layout, tmp_path):
 
 def test_every_chunk_is_unpacked_once_in_a_pass(tmp_path, monkeypatch):
     from gramian.operators.moments import center_rows
-    from gramian.rows.hdf5 import StoredDataset
+    from gramian.rows.lazy.chunked import StoredDataset
 
     X = table()
     with h5py.File(tmp_path / "x.h5", "w") as file:
@@ -153,7 +153,7 @@ def test_annotated_dense_data_keeps_its_names(tmp_path):
 
 @pytest.mark.parametrize(("solver", "scale"), [("covariance", None), ("krylov", "unit")])
 def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.rows.sparse.PORTION", 20_000)
+    monkeypatch.setattr("gramian.rows.kinds.sparse.PORTION", 20_000)
     X = counts()
     path = save_annotated(tmp_path / "x.h5ad", X, chunks=True, compression="lzf")
     options = {"solver": solver, "scale": scale, "random_state": 0}
@@ -173,9 +173,9 @@ def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypa
 def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch):
     from gramian.operators.moments import center_rows
     from gramian.operators.scatter import CovarianceOperator
-    from gramian.rows.sparse import StoredSparse
+    from gramian.rows.lazy.sparse import StoredSparse
 
-    monkeypatch.setattr("gramian.rows.sparse.PORTION", 20_000)
+    monkeypatch.setattr("gramian.rows.kinds.sparse.PORTION", 20_000)
     X = counts()
     rows = as_rows(save_annotated(tmp_path / "x.h5ad", X), limit=12_000_000)
     C = center_rows(rows, center=True, scale="unit", ddof=1)
@@ -191,7 +191,7 @@ def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch
 
 
 def test_sparse_data_far_from_the_origin_with_empty_and_constant_columns(tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.rows.sparse.PORTION", 20_000)
+    monkeypatch.setattr("gramian.rows.kinds.sparse.PORTION", 20_000)
     dense = counts().toarray().astype("f8")
     dense[:, 5], dense[:, 6], dense[:, 7] = 0, 2.5, 1e6 + dense[:, 7]
     path = save_annotated(tmp_path / "x.h5ad", sparse.csr_matrix(dense))
@@ -293,7 +293,7 @@ def test_a_sparse_matrix_that_claims_more_columns_than_memory_has_numbers(tmp_pa
 
 
 def test_a_large_sparse_npz_is_unpacked_and_read_block_by_block(tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.rows.numpy_files.UNPACKED", 50_000)
+    monkeypatch.setattr("gramian.rows.formats.npz.UNPACKED", 50_000)
     X = counts()
     path = tmp_path / "x.npz"
     sparse.save_npz(path, X)

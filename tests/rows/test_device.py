@@ -6,7 +6,8 @@ import pytest
 from gramian import PCA, KernelPCA, Whitener, load, scan
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.operators import tiles
-from gramian.rows import as_rows, device
+from gramian.rows import as_rows
+from gramian.rows.kinds import device
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 

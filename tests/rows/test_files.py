@@ -16,8 +16,9 @@ from pyarrow import parquet
 from scipy.io import savemat
 
 from gramian.errors import DataError, FileError, InputTypeError, ParameterError
-from gramian.rows.files import Location, locate, read_location, read_picture_list, read_stream
-from gramian.rows.table import Choice
+from gramian.reading import ReadingOptions
+from gramian.rows.choose import choose
+from gramian.rows.files import Location, locate
 
 CSV = b"x,y\n1,2\n3,4.5\n"
 VALUES = [[1, 2], [3, 4.5]]
@@ -46,7 +47,11 @@ def content(kind):
 
 
 def read(path, **choice):
-    return read_location(locate(str(path)), Choice(**choice))
+    return choose(locate(str(path)), ReadingOptions(**choice))
+
+
+def read_stream(stream):
+    return choose(stream, ReadingOptions())
 
 
 KINDS = ["csv", "csv.gz", "npy", "npz", "parquet"]
@@ -66,7 +71,7 @@ def test_tables_of_every_kind(tmp_path, kind):
 @pytest.mark.parametrize("kind", [*KINDS, "zip", "png"])
 def test_streams_of_every_kind(kind):
     data = content(kind)
-    table = read_stream(io.BytesIO(data), Choice())
+    table = read_stream(io.BytesIO(data))
     assert table.source == "standard input"
     assert table.sha256 == hashlib.sha256(data).hexdigest()
     if kind in KINDS:
@@ -79,28 +84,28 @@ def test_streams_of_matlab_4_which_has_no_signature():
     for dtype in ("f8", "f4", "i4", "i2", "u2", "u1"):
         stream = io.BytesIO()
         savemat(stream, {"measured_X": np.arange(6).reshape(2, 3).astype(dtype)}, format="4")
-        table = read_stream(io.BytesIO(stream.getvalue()), Choice())
+        table = read_stream(io.BytesIO(stream.getvalue()))
         assert table.values.tolist() == [[0, 1, 2], [3, 4, 5]]
     # As a machine of the other byte order writes it.
     head = struct.pack(">5I", 1000, 2, 1, 0, 2) + b"X\0"
-    assert read_stream(io.BytesIO(head + struct.pack(">2d", 7, 8)), Choice()).values.tolist() == [[7], [8]]
+    assert read_stream(io.BytesIO(head + struct.pack(">2d", 7, 8))).values.tolist() == [[7], [8]]
     for place, wrong in ((0, 1100), (0, 5000), (0, 1060), (0, 1003), (3, 2), (4, 0)):
         numbers = [1000, 2, 1, 0, 2]
         numbers[place] = wrong
-        with pytest.raises(FileError, match="is not text"):
-            read_stream(io.BytesIO(struct.pack(">5I", *numbers) + b"X\0" + bytes(16)), Choice())
+        with pytest.raises(FileError, match="is neither text nor"):
+            read_stream(io.BytesIO(struct.pack(">5I", *numbers) + b"X\0" + bytes(16)))
 
 
 def test_streams_of_pictures():
     for kind in ("PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP"):
         buffer = io.BytesIO()
         Image.fromarray(np.zeros((4, 3), np.uint8)).save(buffer, kind)
-        assert read_stream(io.BytesIO(buffer.getvalue()), Choice()).values.shape == (1, 4, 3)
+        assert read_stream(io.BytesIO(buffer.getvalue())).values.shape == (1, 4, 3)
 
 
 def test_text_that_begins_like_a_picture_is_text():
-    assert read_stream(io.BytesIO(b"BMI,age\n1,2\n"), Choice()).feature_names == ("BMI", "age")
-    assert read_stream(io.BytesIO(b"P5,P6\n1,2\n"), Choice()).feature_names == ("P5", "P6")
+    assert read_stream(io.BytesIO(b"BMI,age\n1,2\n")).feature_names == ("BMI", "age")
+    assert read_stream(io.BytesIO(b"P5,P6\n1,2\n")).feature_names == ("P5", "P6")
 
 
 def test_keys_of_archives(tmp_path):
@@ -121,7 +126,7 @@ def test_two_colons_may_be_part_of_a_name(tmp_path):
 def test_keys_belong_to_archives_only(tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes(CSV)
-    with pytest.raises(ParameterError, match=r"::NAME names an array in an \.npz, .*Leave out ::X"):
+    with pytest.raises(ParameterError, match=r"::NAME names an array or sheet .*\.npz, .*Leave out ::X"):
         locate(f"{path}::X")
 
 
@@ -228,7 +233,7 @@ def test_folder_list_and_single_picture(tmp_path):
     table = read(tmp_path, rows=slice(1, 2))
     assert table.row_names == ("s1/10.png",)
     assert table.notes == (f"1 other file was skipped in folder {tmp_path}: notes.txt",)
-    assert read_picture_list(paths[::-1], Choice()).row_names[0].endswith("s1/10.png")
+    assert choose(paths[::-1], ReadingOptions()).row_names[0].endswith("s1/10.png")
     single = read(paths[0])
     assert single.values.shape == (1, 4, 3)
     assert single.row_names == ("2.png",)
@@ -249,18 +254,18 @@ def test_damaged_zip(tmp_path):
     with pytest.raises(FileError, match="truncated or damaged zip"):
         read(tmp_path / "x.zip")
     with pytest.raises(FileError, match="is no zip archive, or a truncated or damaged zip"):
-        read_stream(io.BytesIO(b"PK\x03\x04"), Choice())
+        read_stream(io.BytesIO(b"PK\x03\x04"))
 
 
 def test_streams_that_give_nothing_or_no_bytes():
     with pytest.raises(FileError, match="standard input is empty"):
-        read_stream(io.BytesIO(), Choice())
+        read_stream(io.BytesIO())
     with pytest.raises(InputTypeError, match="gives str, but bytes are needed"):
-        read_stream(io.StringIO("1,2"), Choice())
+        read_stream(io.StringIO("1,2"))
     closed = io.BytesIO(CSV)
     closed.close()
     with pytest.raises(FileError, match="cannot be read"):
-        read_stream(closed, Choice())
+        read_stream(closed)
 
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no /dev/fd on this system")

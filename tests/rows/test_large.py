@@ -19,8 +19,9 @@ from gramian import PCA, KernelPCA, PolynomialMap, scan
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, ParameterError
 from gramian.rows import ArrayRows, as_rows
 from gramian.rows.expected import Expected
-from gramian.rows.spool import Spool
-from gramian.rows.stored import OnDisk, StoredRows
+from gramian.rows.kinds.stored import StoredRows
+from gramian.rows.lazy.array import LazyArray
+from gramian.rows.lazy.spool import Spool
 
 LIMIT = 4000  # so that blocks have 4 kB, the least
 
@@ -40,7 +41,7 @@ def both(path, expected=None, **options):
     if isinstance(whole, GramianError) or isinstance(large, GramianError):
         assert type(whole) is type(large), (whole, large)
         return str(large)
-    assert isinstance(large.values, OnDisk) or large.values.nbytes <= LIMIT // 4
+    assert isinstance(large.values, LazyArray) or large.values.nbytes <= LIMIT // 4
     assert large.values[:].tobytes() == np.ascontiguousarray(whole.values).tobytes()
     assert large.values.dtype == whole.values.dtype
     for name in (
@@ -191,7 +192,7 @@ def test_a_wide_text_is_refused_as_the_whole_one_is(tmp_path):
 
 @pytest.mark.parametrize("kind", ["plain", "named", "decimal", "parquet", "arrow"])
 def test_rows_of_a_wide_table_take_no_call_for_each_column(kind, tmp_path):
-    n, d, calls = 16, 900, []
+    n, d, calls = 128, 900, []
     suffix = kind if kind in ("parquet", "arrow") else "csv"
     for rows in (n, 2 * n):
         frame = pandas.DataFrame(numbers(2 * n, d)[:rows], [f"r{i}" for i in range(rows)])
@@ -212,7 +213,7 @@ def test_rows_of_a_wide_table_take_no_call_for_each_column(kind, tmp_path):
         finally:
             for place in (sys, threading):
                 place.setprofile(None)
-        assert isinstance(values, OnDisk)
+        assert isinstance(values, LazyArray)
         assert np.array_equal(values[:], frame.to_numpy())
         calls.append(next(count))
     assert calls[1] - calls[0] < n * d

@@ -9,7 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.errors import DataError, FileError, GramianError
-from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
+from gramian.rows.archives import damage
+from gramian.rows.formats import npy as npy_format
+from gramian.rows.formats import npz as npz_format
+from gramian.rows.formats.npz import read_npz_names
+from gramian.rows.opened import Opened
 
 
 def saved(array, **options):
@@ -25,11 +29,14 @@ def archived(compressed=False, **arrays):
 
 
 def npy(data):
-    return read_npy(io.BytesIO(data), "x.npy")
+    with Opened("x.npy", data=data) as opened, damage("x.npy"):
+        return npy_format.open(opened, None).read()
 
 
 def npz(data, key=None):
-    return read_npz(io.BytesIO(data), key, "x.npz")
+    with Opened("x.npz", data=data) as opened, damage("x.npz"):
+        source = npz_format.open(opened, key)
+        return source.read(), source.notes
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

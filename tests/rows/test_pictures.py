@@ -17,11 +17,13 @@ from PIL import Image
 
 from gramian.errors import DataError, FileError, GramianError, MissingExtraError
 from gramian.rows import pictures as module
+from gramian.rows.choose import table_of
+from gramian.rows.formats.picture import picture_source
+from gramian.rows.names import natural_key
 from gramian.rows.pictures import (
     PictureFile,
     PictureForm,
     grey_values,
-    natural_key,
     open_member,
     opened_zip,
     picture_content,
@@ -29,10 +31,10 @@ from gramian.rows.pictures import (
     pictures_in_folder,
     pictures_in_list,
     pictures_in_zip,
-    read_pictures,
     readable,
     resized,
 )
+from gramian.rows.table import Choice
 
 
 def grey(height=4, width=3, seed=0):
@@ -49,6 +51,10 @@ def encoded(array, kind="PNG", mode=None, **options):
 def pictures(*data, names=None):
     names = names or [f"{index}.png" for index in range(len(data))]
     return [PictureFile(n, partial(io.BytesIO, d)) for n, d in zip(names, data, strict=True)]
+
+
+def read_pictures(files, name, rows=None, size=None):
+    return table_of(picture_source(files, name), Choice(rows=rows, size=size))
 
 
 def read(*data, **options):

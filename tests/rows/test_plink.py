@@ -40,7 +40,7 @@ def filled(X, means):
 
 @pytest.mark.parametrize("limit", [LIMIT, "4GB"])
 def test_structure_is_found_as_from_the_definition(limit, tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.rows.plink.BAND_BYTES", 500 * 300)
+    monkeypatch.setattr("gramian.rows.formats.bed.BAND_BYTES", 500 * 300)
     X = genotypes()
     path = saved(tmp_path / "x.bed", X)
     rows = as_rows(path, limit=40 * LIMIT if limit != LIMIT else LIMIT, check_finite=False)
@@ -89,7 +89,7 @@ def test_a_part_of_the_people_and_variants(tmp_path):
     assert not rows.free_to_revisit
     exact = np.delete(filled(X[10:300], np.nanmean(X[10:300], axis=0)), 5, axis=1)
     assert np.allclose(rows.block(slice(100, 120)).values, exact[100:120])
-    with pytest.raises(ParameterError, match=r"named by its \.fam file"):
+    with pytest.raises(ParameterError, match=r"named in the file"):
         scan(path, id="rs1").read()
 
 

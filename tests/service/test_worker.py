@@ -20,7 +20,7 @@ from gramian.errors import (
     UnavailableError,
     not_written,
 )
-from gramian.rows.spool import Spool
+from gramian.rows.lazy.spool import Spool
 from served import X
 
 worker = pytest.importorskip("gramian.service.worker")
@@ -80,7 +80,7 @@ def test_memory_and_disks_have_a_status_whoever_met_their_end(error, cause, stat
 
 
 def test_a_spool_without_room_is_a_full_disk(monkeypatch):
-    monkeypatch.setattr("gramian.rows.spool.shutil.disk_usage", lambda folder: os.statvfs_result)
+    monkeypatch.setattr("gramian.rows.lazy.spool.shutil.disk_usage", lambda folder: os.statvfs_result)
     monkeypatch.setattr(os.statvfs_result, "free", 5, raising=False)
     for order in ({}, {"data": {"path": "/srv/x.csv", "name": "x.csv"}}):
         got = failed(lambda say, **order: Spool("x.csv", 10, sure=True), **order)

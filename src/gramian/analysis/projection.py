@@ -28,7 +28,7 @@ from gramian.operators.centered import CenteredRows
 from gramian.operators.kernel_source import cross_times
 from gramian.records import FloatArray
 from gramian.rows import Rows
-from gramian.rows.device import tile_length
+from gramian.rows.kinds.device import tile_length
 
 BLOCK = 480  # new rows mapped at a time by one worker
 

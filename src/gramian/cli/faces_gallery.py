@@ -228,7 +228,7 @@ def _read_arguments(
 
 
 def _is_picture(name: str) -> bool:
-    from gramian.rows.pictures import PICTURE_SUFFIXES
+    from gramian.rows.names import PICTURE_SUFFIXES
 
     return not os.path.isdir(name) and Path(name).suffix.lower() in PICTURE_SUFFIXES
 

@@ -11,6 +11,7 @@ import typer
 
 from gramian.checks import check_choice, check_seed
 from gramian.errors import ParameterError
+from gramian.reading import ReadingOptions
 from gramian.solvers.names import solver_names
 
 
@@ -83,20 +84,9 @@ MemoryLimit = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Reading:
-    """Options of reading: which part of the data, and how."""
-
-    rows: Text = option("A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP.")
-    columns: Text = option("A,B,..", "Columns to use, by name or position; @FILE lists them, one a line.")
-    drop: Text = option("A,B,..", "Columns to leave out; also @FILE.")
-    id: Text = option("COLUMN", "Column that names the rows.")
-    label: Text = option("COLUMN", "Column of labels, numbers or text; with --transpose a row.")
-    labels_from: Text = option("FILE[:COLUMN]", "Labels from another file, by row names or order.")
-    transpose: bool = flag("Swap rows and columns, as for genes x samples.")
-    missing: Text = option("HOW", "Missing values: mean, drop-rows or drop-columns.")
-    size: Text = option("WxH", "Resize pictures to this size.")
-    na_values: Text = option("A,B,..", "Further marks of missing values in text, such as -.")
+@dataclass(frozen=True, kw_only=True)
+class Reading(ReadingOptions):
+    """Which part of the data is read, and how."""
 
     @property
     def labelled(self) -> bool:
@@ -225,6 +215,10 @@ def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
     """Return a parameter as typer reads it."""
     if isinstance(default, Field):
         declared = dict(default.metadata)
+        if "shell" in declared:  # declared for Python and HTTP too
+            declared["help"] += f"{declared.pop('shell')}."
+            kind = kind if kind is bool else Text
+            declared = {"help": declared["help"]} if kind is bool else declared | {"show_default": False}
         flags = declared.pop("flags", ()) or (("--out", "-o") if name == "out" else (spelled(name),))
         kind = Annotated[kind, typer.Option(*flags, **declared)] if declared else kind
         default = default.default

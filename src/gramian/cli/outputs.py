@@ -91,7 +91,7 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
         If it cannot be written there, or the name is of no table.
     """
     from gramian.report.tables import format_of
-    from gramian.rows.stored_zarr import require_zarr
+    from gramian.rows.formats.zarr import require_zarr
 
     kind = "csv" if out == "-" else format_of(out)
     check_out(out, as_json, *inputs)

@@ -28,7 +28,7 @@ from gramian.operators.operator import Operator
 from gramian.operators.scatter import CONFIDENCE, CovarianceOperator, GramOperator, ScatterOperator
 from gramian.records import Ask, BoundKind, Components, FloatArray, Remainder, Spectrum
 from gramian.rows import Rows
-from gramian.rows.device import quick_double
+from gramian.rows.kinds.device import quick_double
 from gramian.solvers.route import Route
 
 # Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to

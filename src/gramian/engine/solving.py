@@ -19,7 +19,7 @@ from gramian.operators.costs import Costs
 from gramian.operators.operator import Operator
 from gramian.progress import note, report
 from gramian.records import Ask, Attempt, Certificate, Plan, Spectrum
-from gramian.rows.device import memory_told
+from gramian.rows.kinds.device import memory_told
 from gramian.solvers.route import Found, Route, Status
 
 log = logging.getLogger(__name__)

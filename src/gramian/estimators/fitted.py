@@ -22,7 +22,7 @@ from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.estimators.inputs import check_features, expected_columns
 from gramian.records import Certificate, Components
 from gramian.rows import Rows
-from gramian.rows.dask import as_pictures
+from gramian.rows.kinds.dask import as_pictures
 
 MEASURED = 4e9  # multiply-adds up to which the vectors that the user holds are multiplied with themselves
 

@@ -63,9 +63,9 @@ from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
 from gramian.records import FloatArray, ModelKind, Plan, Repair
 from gramian.rows import Rows, as_rows
-from gramian.rows.dask import is_dask
-from gramian.rows.device import sent_to
 from gramian.rows.expected import Expected
+from gramian.rows.kinds.dask import is_dask
+from gramian.rows.kinds.device import sent_to
 from gramian.store import Array, Given
 
 MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")

@@ -59,8 +59,8 @@ from gramian.operators.frequent_directions import Sketch
 from gramian.operators.seen import Seen, seen_of_components
 from gramian.records import FloatArray, ModelKind, Plan, Remainder
 from gramian.rows import Rows, as_rows
-from gramian.rows.device import sent_to
 from gramian.rows.expected import Expected
+from gramian.rows.kinds.device import sent_to
 from gramian.rows.scan import Scan
 from gramian.store import Array, Given, Shown
 

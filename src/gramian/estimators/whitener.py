@@ -37,9 +37,9 @@ from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.estimators.sklearn_hints import refuse_metadata
 from gramian.records import FloatArray, ModelKind, Plan
 from gramian.rows import Rows, as_rows
-from gramian.rows.dask import as_pictures
-from gramian.rows.device import sent_to
 from gramian.rows.expected import Expected
+from gramian.rows.kinds.dask import as_pictures
+from gramian.rows.kinds.device import sent_to
 from gramian.store import Array, Given
 
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB

@@ -27,26 +27,24 @@ from gramian.errors import (
 )
 from gramian.faces.face_images import SMALLEST, Faces, as_pictures
 from gramian.progress import track
-from gramian.rows.files import Location, locate
-from gramian.rows.numpy_files import read_npy, read_npz, read_npz_names
+from gramian.rows.files import Location, locate, opened_source
+from gramian.rows.formats.npz import read_npz_names
+from gramian.rows.names import PICTURE_SUFFIXES, readable
 from gramian.rows.pictures import (
-    PICTURE_SUFFIXES,
-    SAVE_FIRST,
     PictureFile,
     PictureForm,
     frames_note,
     grey_values,
-    open_picture,
     opened_zip,
     picture_content,
     picture_form,
     pictures_in_folder,
     pictures_in_list,
     pictures_in_zip,
-    readable,
     resized,
 )
 from gramian.rows.scan import check_size
+from gramian.rows.source import ArraySource
 
 SOURCES = "a folder, a .zip, a picture, an .npz or .npy file, or a list of pictures"
 ARRAYS = (".npz", ".npy")
@@ -332,17 +330,16 @@ def _with_people(faces: Faces, reader: _Reader, *, zipped: bool = False) -> Face
 
 def _read_arrays(location: Location, size: Size | None) -> Faces:
     """Read the pictures ``X``, the people ``y`` and the names ``name`` of an .npz file; or an .npy file."""
-    path, source = location.path, readable(str(location))
+    source = readable(str(location))
     people = names = None
     notes: tuple[str, ...] = ()
-    with open_picture(path, source, SAVE_FIRST) as file:
-        if path.suffix.lower() == ".npy":
-            values = read_npy(file, source)
-        else:
-            values, _ = read_npz(file, location.key, source)
-            people = read_npz_names(file, "y", len(values), source)
+    with opened_source(location, name=source) as (format, opened, array):
+        assert isinstance(array, ArraySource)
+        values = array.read()
+        if format.name == "npz":
+            people = read_npz_names(opened.file, "y", len(values), source)
             try:
-                names = read_npz_names(file, "name", len(values), source)
+                names = read_npz_names(opened.file, "name", len(values), source)
             except DataError as error:
                 notes = (f"pictures are named by their numbers because {error}",)
     try:

@@ -28,7 +28,7 @@ from gramian.checks import slices as cut
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows
-from gramian.rows.device import in_turn
+from gramian.rows.kinds.device import in_turn
 
 R = TypeVar("R")
 CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20

@@ -34,7 +34,7 @@ from gramian.operators.moments import merge_moments
 from gramian.operators.scatter import CONFIDENCE
 from gramian.records import FloatArray, Moments
 from gramian.rows import Rows
-from gramian.rows.device import in_turn
+from gramian.rows.kinds.device import in_turn
 
 BLOCK = 1024  # rows whose products are made in the data's own precision before they are added in float64
 COLUMNS = 4 * THIN

@@ -30,7 +30,7 @@ from gramian.errors import DataError
 from gramian.operators.centered import PIECES, CenteredRows, in_laps, least_rows, terms_of, uncentered
 from gramian.records import FloatArray, Moments
 from gramian.rows import Block, Rows
-from gramian.rows.device import in_turn
+from gramian.rows.kinds.device import in_turn
 from gramian.rows.rows import SeenRows
 
 CHUNK = 256  # rows that are added up at once

@@ -33,7 +33,7 @@ from gramian.checks import slices
 from gramian.operators.kernel_source import KernelSource
 from gramian.operators.operator import symmetric_times
 from gramian.records import FloatArray
-from gramian.rows.device import full_precision, out_of_memory, release_unused, smaller, tile_length
+from gramian.rows.kinds.device import full_precision, out_of_memory, release_unused, smaller, tile_length
 from gramian.store import Passes
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from gramian.errors import FileError
 from gramian.plots.pixels import Picture, contact_sheet, grey, require_pillow
 from gramian.report.tables import row_names, write_table
 from gramian.rows import as_rows
-from gramian.rows.pictures import PICTURE_SUFFIXES
+from gramian.rows.names import PICTURE_SUFFIXES
 from gramian.rows.table import Table
 from gramian.store import atomic_folder, finish_folder
 

@@ -14,7 +14,7 @@ from gramian.checks import slices
 from gramian.errors import DataError
 from gramian.progress import pace, track
 from gramian.rows import as_rows
-from gramian.rows.dask import DaskTable, computed
+from gramian.rows.kinds.dask import DaskTable, computed
 from gramian.rows.table import Table
 
 PIECE_BYTES = 64 << 20

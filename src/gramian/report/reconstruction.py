@@ -18,7 +18,7 @@ from gramian.plots.pixels import grey
 from gramian.report.picture_folder import grey_limits, write_picture_folder
 from gramian.report.pieces import pieces_of
 from gramian.report.tables import feature_names, row_table, write_pieces
-from gramian.rows.dask import DaskTable, computed
+from gramian.rows.kinds.dask import DaskTable, computed
 from gramian.rows.table import Table
 
 LIST = "reconstruction.csv"

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gramian.analysis.components import component_names
 from gramian.errors import ParameterError
-from gramian.rows.stored_zarr import write_zarr
+from gramian.rows.formats.zarr import write_zarr
 from gramian.rows.table import Table, unique_names
 from gramian.store import atomic_write
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -55,8 +55,8 @@ class Header:
 
 def pick_array(
     names: Sequence[str], look: Callable[[str], Header], key: str | None, source: str, use: Use = "table"
-) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
-    """Read one array of several; the others are not touched.
+) -> tuple[str, Header, tuple[str, ...]]:
+    """Return the name and the header of one array of several; the others are not touched.
 
     Parameters
     ----------
@@ -70,35 +70,23 @@ def pick_array(
 
     Returns
     -------
-    array : ndarray
-        Of two or three axes, or of one for labels.
+    key : str
+    header : Header
+        What it reads is refused where it takes more memory than may be used.
     notes : tuple of str
 
     Raises
     ------
     DataError
         If the key is unknown or missing, or its array cannot be what it is wanted for.
-    MemoryLimitError
-        If it takes more memory than may be used.
 
     Examples
     --------
     >>> stored = {"X": np.eye(2), "y": np.zeros(2)}
     >>> def look(name): return Header(stored[name].shape, stored[name].dtype, lambda: stored[name])
-    >>> pick_array(["X", "y"], look, None, "memory")[1]
+    >>> pick_array(["X", "y"], look, None, "memory")[2]
     ("array 'X' used: the only table in the archive",)
     """
-    key, notes = pick_key(names, look, key, source, use)
-    found = look(key)
-    require_room(found, f"{source}::{key}")
-    array = found.read()
-    return (array if use == "table" else array.reshape(-1)), notes
-
-
-def pick_key(
-    names: Sequence[str], look: Callable[[str], Header], key: str | None, source: str, use: Use = "table"
-) -> tuple[str, tuple[str, ...]]:
-    """Return the name of the array that :func:`pick_array` would read, and notes."""
     notes: tuple[str, ...] = ()
     if key is None:
         key = _only(names, look, source, use)
@@ -106,8 +94,14 @@ def pick_key(
     key = key if key in names else key.strip("/")
     if key not in names:
         raise DataError(f"{source} has no array {key!r}. It holds {_described(names, look)}.")
-    require(look(key), f"{source}::{key}", use)
-    return key, notes
+    header, name = look(key), f"{source}::{key}"
+    require(header, name, use)
+
+    def read() -> npt.NDArray[Any]:
+        require_room(header, name)
+        return header.read()
+
+    return key, replace(header, read=read), notes
 
 
 def require(header: Header, source: str, use: Use = "table") -> None:

@@ -6,6 +6,8 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -14,16 +16,19 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import FileError, ParameterError, needs
-from gramian.rows.arrow_files import opened_columns, require_same
-from gramian.rows.columnar import as_labels
-from gramian.rows.dask import CHUNK_BYTES, DaskTable
+from gramian.rows.choose import choice_of, table_of
+from gramian.rows.columns import as_labels
 from gramian.rows.expected import Expected
-from gramian.rows.files import Location, kind_of, kind_of_folder, parquet_files
+from gramian.rows.files import Location, format_of
+from gramian.rows.formats.parquet import opened_columns, require_same
+from gramian.rows.formats.zarr import StoredZarr, array_of
+from gramian.rows.kinds.dask import CHUNK_BYTES, DaskTable
 from gramian.rows.labels import with_labels
-from gramian.rows.pictures import readable
+from gramian.rows.names import parquet_files, readable
+from gramian.rows.opened import Opened
 from gramian.rows.scan import Scan
-from gramian.rows.stored_zarr import StoredZarr, array_of
-from gramian.rows.table import Table, array_roles, pick_columns, pick_rows
+from gramian.rows.source import ArraySource, rows_of
+from gramian.rows.table import Choice, Table, pick_columns
 
 # What a scan cannot ask of a table in chunks.
 ANSWER = "10s"  # that a scheduler may take to answer
@@ -49,8 +54,8 @@ class _Groups:
 
     ndim = 2
 
-    def __init__(self, paths: list[Path], names: list[str], kept: list[int], source: str) -> None:
-        self.paths, self.columns = paths, [names[place] for place in kept]
+    def __init__(self, paths: list[Path], names: list[str], columns: list[str], source: str) -> None:
+        self.paths, self.columns = paths, columns
         groups = []
         for place, path in enumerate(paths):
             with opened_columns(path) as file:
@@ -106,57 +111,68 @@ def in_chunks(asked: Scan, expected: Expected | None = None) -> Table:
         As the file's reader says.
     """
     with needs("cluster", "dask", "--engine dask"):
-        import dask.array as da
+        import dask.array  # noqa: F401
 
-    place, source = asked._place, readable(str(asked.path))
-    kind = "" if not isinstance(place, Location) else _kind(place.path)
+    place, name = asked._place, readable(str(asked.path))
+    kind = format_of(place.path).name if isinstance(place, Location) else ""
     if not isinstance(place, Location) or kind not in ("zarr", "parquet"):
         raise ParameterError(
-            f"--engine dask reads .zarr and .parquet, and {source} is neither. Leave out --engine, or write "
+            f"--engine dask reads .zarr and .parquet, and {name} is neither. Leave out --engine, or write "
             "it as one of them."
         )
-    for name in REFUSED:
-        if getattr(asked, name):
+    for option in REFUSED:
+        if getattr(asked, option):
             raise ParameterError(
-                f"--{name.replace('_', '-')} is not for --engine dask, which takes --rows, --columns, "
+                f"--{option.replace('_', '-')} is not for --engine dask, which takes --rows, --columns, "
                 "--drop, --label and --labels-from. Leave out one of them."
             )
     # Workers may have another working directory.
-    path, choice, names = place.path.resolve(), asked._choice(expected), None
-    if kind == "zarr":
-        array, notes = array_of(path, place.key, source)
-        stored = StoredZarr(path, array, sys.maxsize, source)
-        whole: Any = _Direct(stored)
-        _, kept, _, label = array_roles(stored.shape, choice, source)
-        ends: Sequence[int] = range(0, len(stored) + stored.step, stored.step)
-    else:
-        paths, notes = parquet_files(path) if path.is_dir() else [path], ()
-        with opened_columns(paths[0]) as file:
-            every = list(file.schema_arrow.names)
-        kept, _, label = pick_columns(every, choice, source)
-        if expected is not None and expected.names is not None:
-            kept, more = expected.places(every, source)
-            notes = (*notes, *more)
-        whole = _Groups(paths, every, kept, source)
-        names, kept, ends = tuple(whole.columns), None, whole.starts
-    chunks = _lengths(ends, whole), whole.shape[1]
-    values = da.from_array(whole, chunks, name=False, fancy=False, meta=np.empty((0, 0), whole.dtype))
-    rows = pick_rows(whole.shape[0], choice.rows, source)
-    values = values if choice.rows is None else values[rows.start : rows.stop : rows.step]
-    labels = None
-    if label is not None:
-        labels = values[:, label].compute() if kind == "zarr" else whole.labels(every[label])[rows]
-    table = Table(
-        DaskTable(values if kept is None else values[:, kept]),
-        names,
-        labels=labels,
-        label_name=choice.label,
-        source=source,
-        notes=notes,
-        row_numbers=None if choice.rows is None else rows,
-        column_numbers=None if kept is None else tuple(kept),
-    )
+    path, choice = place.path.resolve(), choice_of(asked, expected)
+    source = _zarr_source(path, place.key, name) if kind == "zarr" else _parquet_source(path, choice, name)
+    table = table_of(source, choice)
+    table = replace(table, values=DaskTable(table.values))
     return table if asked._labels is None else with_labels(table, asked._labels, asked.rows, None)
+
+
+def _zarr_source(path: Path, key: str | None, name: str) -> ArraySource:
+    array, _, notes = array_of(Opened(name, path), key)
+    stored = StoredZarr(path, array, sys.maxsize, name)
+    values = _lazy(_Direct(stored), range(0, len(stored) + stored.step, stored.step))
+    return ArraySource(name, stored.shape, stored.dtype, partial(rows_of, lambda: values), notes=notes)
+
+
+def _parquet_source(path: Path, choice: Choice, name: str) -> ArraySource:
+    paths = parquet_files(path) if path.is_dir() else [path]
+    with opened_columns(paths[0]) as file:
+        every = list(file.schema_arrow.names)
+    pick_columns(every, Choice(label=choice.label), name)
+    columns = [column for column in every if column != choice.label]
+    n = _Groups(paths, every, [], name).shape[0]
+
+    def read(rows: range, kept: Sequence[int]) -> Any:
+        groups = _Groups(paths, every, [columns[place] for place in kept], name)
+        return rows_of(lambda: _lazy(groups, groups.starts), rows)
+
+    def label(_: str, column: str) -> npt.NDArray[Any]:
+        return _Groups(paths, every, [], name).labels(column)
+
+    return ArraySource(
+        name,
+        (n, len(columns)),
+        np.dtype(np.float64),
+        read,
+        columns=tuple(columns),
+        by_columns=True,
+        set_aside=label if choice.label is not None else None,
+    )
+
+
+def _lazy(whole: Any, ends: Sequence[int]) -> Any:
+    """Return what is sliced as an array of Dask, whose chunks end where parts of the file do."""
+    import dask.array as da
+
+    chunks = _lengths(ends, whole), whole.shape[1]
+    return da.from_array(whole, chunks, name=False, fancy=False, meta=np.empty((0, 0), whole.dtype))
 
 
 @contextmanager
@@ -195,10 +211,6 @@ def _lengths(ends: Any, whole: Any) -> tuple[int, ...]:
         if min(end, n) - kept[-1] >= least:
             kept.append(min(end, n))
     return tuple(b - a for a, b in pairwise([*kept, n]) if b > a)
-
-
-def _kind(path: Path) -> str:
-    return kind_of_folder(path) if path.is_dir() else kind_of(path)
 
 
 def _is_number(kind: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from gramian.checks import counted, listed
 from gramian.errors import DataError
-from gramian.rows.spool import columns_taken
+from gramian.rows.lazy.spool import columns_taken
 from gramian.rows.table import Table
 
 

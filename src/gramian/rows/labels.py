@@ -5,13 +5,13 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import counted, listed
 from gramian.errors import DataError, FileError, InputTypeError
-from gramian.rows.files import ARRAYS, Location, array_in, columns_in, kind_of, locate, opened
-from gramian.rows.pictures import readable
+from gramian.rows.files import Location, format_of, locate, opened_source
+from gramian.rows.names import readable
+from gramian.rows.source import ArraySource, PictureSource
 from gramian.rows.table import Choice, Table, pick_rows
 
 
@@ -111,22 +111,18 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
 
 
 def _read(place: LabelPlace, id: str | None, expected: int | None) -> _Labels:
-    path, source = place.file.path, readable(str(place.file.path))
-    kind = kind_of(path)
-    if kind in ("picture", "zip", "annotated"):
-        raise FileError(f"{source} holds no labels of their own. Give a table of them, or FILE:COLUMN.")
-    with opened(path, source) as file:
-        if kind in ARRAYS:
-            key = place.file.key or place.column
-            values, notes = array_in(kind, file, key, source, "labels")
-            return _Labels(values, None, key or "label", notes)
+    file, format = place.file, format_of(place.file.path)
+    column = place.column
+    if format.keyed and not format.marks and file.key is None:  # of arrays the column is one of several
+        file = replace(file, key=column)
+    with opened_source(file, "labels") as (_, _, source):
+        if isinstance(source, ArraySource) and source.columns is None:
+            return _Labels(source.read().reshape(-1), None, file.key or column or "label", source.notes)
+        if isinstance(source, ArraySource | PictureSource):
+            raise FileError(
+                f"{source.source} holds no labels of their own. Give a table of them, or FILE:COLUMN."
+            )
         # Arrow takes longer to import than everything else here.
-        from gramian.rows.columnar import labels_from_columns
+        from gramian.rows.columns import labels_of_columns
 
-        columns, names, _, _ = columns_in(kind, file, place.file.key, Choice(), source)
-    alone = names is not None and len(names) == 1 and str(columns[0].type) == "string"
-    if names is not None and alone and len(columns[0]) + 1 == expected:
-        values = np.array([names[0], *map(str, columns[0].to_pylist())])
-        return _Labels(values, None, "label", (f"first line of {source}, {names[0]!r}, taken as a label",))
-    choice = Choice(label=place.column, id=id if names and id in names and id != place.column else None)
-    return _Labels(*labels_from_columns(columns, names, choice, source))
+        return _Labels(*labels_of_columns(source, Choice(label=column, id=id), expected))

@@ -11,8 +11,8 @@ from scipy import sparse
 from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, ParameterError
 from gramian.rows.expected import Expected
-from gramian.rows.spool import columns_taken, parts, rows_taken
-from gramian.rows.stored import OnDisk
+from gramian.rows.lazy.array import LazyArray
+from gramian.rows.lazy.spool import columns_taken, parts, rows_taken
 from gramian.rows.table import Table
 
 MissingPolicy = Literal["mean", "drop-rows", "drop-columns"]
@@ -90,7 +90,7 @@ def handle_missing(
 
 def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expected | None) -> Table:
     values = table.values
-    if isinstance(values, OnDisk):
+    if isinstance(values, LazyArray):
         if policy is None:
             return table
         raise ParameterError(
@@ -223,7 +223,7 @@ def _filled(table: Table, holes: _Holes, means: npt.NDArray[np.float64], what: s
             f"{len(means):,}. Choose them with columns=[...] (--columns)."
         )
     values = table.values
-    if isinstance(values, OnDisk):
+    if isinstance(values, LazyArray):
         filled: Any = values.filled(means)
     else:
         filled = values.reshape(len(values), -1).copy(order="K")

@@ -1,19 +1,16 @@
 """Grey pictures: what a header says, grey values and what is wrong with them; folders, lists and archives."""
 
-import hashlib
 import io
-import math
 import os
 import re
-import unicodedata
 import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -21,10 +18,7 @@ import numpy.typing as npt
 
 from gramian.checks import counted
 from gramian.errors import DataError, FileError, GramianError, needs
-from gramian.progress import track
-from gramian.rows.array import bytes_of_rows
-from gramian.rows.spool import Spool
-from gramian.rows.table import Table, pick_rows
+from gramian.rows.names import PICTURE_SUFFIXES, is_hidden, is_picture, natural_key, readable
 
 LARGEST_FILE = 1 << 30
 
@@ -101,13 +95,6 @@ def picture_content(picture: PictureFile) -> bytes:
             "Leave it out or make it smaller."
         )
     return data
-
-
-def readable(name: str) -> str:
-    """Return a name that can be printed, whatever bytes the file system has in it."""
-    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    # A control character in a name could rewrite what a terminal shows.
-    return "".join("\ufffd" if unicodedata.category(letter) == "Cc" else letter for letter in text)
 
 
 def _pillow() -> Any:
@@ -219,10 +206,6 @@ def resized(values: npt.NDArray[Any], size: tuple[int, int]) -> npt.NDArray[Any]
 
 # ---------- from a folder, a list of files, a zip archive or a single file
 
-PICTURE_SUFFIXES = (
-    ".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp",
-)  # fmt: skip
-
 # What compresses by more than this is no picture, but a few grey values and a long run of zeros.
 LARGEST_RATIO = 200
 RATIO_COUNTS_FROM = 16 << 20
@@ -232,28 +215,6 @@ _SKIPPED_SHOWN = 3
 _ENCRYPTED = 1
 # Compressed bytes that are expanded together: bzip2 and LZMA make thousands of bytes of one.
 _CHUNK = 4096
-
-
-def natural_key(name: str) -> tuple[object, ...]:
-    """Sort key that puts 2.pgm before 10.pgm.
-
-    Examples
-    --------
-    >>> sorted(["s10/1.pgm", "s2/10.pgm", "s2/9.pgm"], key=natural_key)
-    ['s2/9.pgm', 's2/10.pgm', 's10/1.pgm']
-    """
-    parts = re.split("([0-9]+)", name)
-    numbers = [(len(part.lstrip("0")), part.lstrip("0")) for part in parts[1::2]]
-    return (*(x for pair in zip(parts[::2], [*numbers, (0, "")], strict=True) for x in pair), name)
-
-
-def _is_picture(name: str) -> bool:
-    return PurePosixPath(name).suffix.lower() in PICTURE_SUFFIXES
-
-
-def _is_hidden(name: str) -> bool:
-    parts = PurePosixPath(name).parts
-    return any(part.startswith(".") and part not in (".", "..") for part in parts) or ("__MACOSX" in parts)
 
 
 def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]]:
@@ -306,7 +267,7 @@ def pictures_in_list(paths: Sequence[Path]) -> list[PictureFile]:
         If the name of one is not that of a picture.
     """
     for path in paths:
-        if not _is_picture(path.name):
+        if not is_picture(path.name):
             raise DataError(
                 f"{readable(str(path))} is not named like a picture. "
                 f"A list of paths is for pictures: {' '.join(PICTURE_SUFFIXES)}."
@@ -428,9 +389,9 @@ def open_picture(path: Path, name: str, advice: str = "Leave it out.") -> io.Buf
 
 
 def _only_pictures(names: list[str], source: str) -> tuple[list[str], tuple[str, ...]]:
-    visible = [name for name in names if not _is_hidden(name)]
-    kept = sorted(filter(_is_picture, visible), key=natural_key)
-    other = sorted(name for name in visible if not _is_picture(name))
+    visible = [name for name in names if not is_hidden(name)]
+    kept = sorted(filter(is_picture, visible), key=natural_key)
+    other = sorted(name for name in visible if not is_picture(name))
     if not kept:
         files = f"but {counted(len(other), 'other file')} ({_shown(other)})"
         raise DataError(
@@ -457,106 +418,3 @@ def frames_note(count: int) -> str:
     '2 pictures have several frames: the first was used'
     """
     return f"{counted(count, 'picture has', 'pictures have')} several frames: the first was used"
-
-
-def read_pictures(
-    pictures: Sequence[PictureFile],
-    source: str,
-    rows: slice | None = None,
-    size: tuple[int, int] | None = None,
-    within: int | None = None,
-) -> Table:
-    """Read pictures as grey values, one picture a row.
-
-    Colour becomes grey as in Pillow's mode "L" (ITU-R 601-2 luma); 16-bit grey keeps its values.
-    The orientation that a camera recorded is applied.
-
-    Parameters
-    ----------
-    pictures : sequence of PictureFile
-    source : str
-    rows : slice or None
-        Which of them; the others are not opened.
-    size : (width, height) or None
-        Resize every picture to this; None asks that all have one size already.
-    within : int or None
-        Bytes up to which they are held in memory, as rows; more are written to a spool.
-
-    Returns
-    -------
-    Table
-        ``values`` has shape (n_pictures, height, width); ``sha256`` covers names and contents.
-
-    Raises
-    ------
-    DataError
-        If sizes or kinds of grey differ, or a picture is too large to be decoded safely.
-    FileError
-        If a picture is damaged.
-    MissingExtraError
-        If Pillow is not installed.
-    """
-    pictures = [pictures[row] for row in pick_rows(len(pictures), rows, source)]
-    form, frames, coloured, turned = _forms(pictures, size)
-    shape = (len(pictures), form.height, form.width)
-    needed = math.prod(shape) * form.dtype.itemsize
-    large = within is not None and bytes_of_rows(shape, form.dtype) > within
-    spool = Spool(source, needed, sure=True) if large else None
-    values = np.empty(shape if spool is None else (1, *shape[1:]), dtype=form.dtype)
-    digest = hashlib.sha256()
-    for place, picture in enumerate(track(pictures, "picture")):
-        data = picture_content(picture)
-        name = picture.name.encode("utf-8", "surrogateescape")
-        digest.update(name + b"\0" + len(data).to_bytes(8, "little") + data)
-        values[0 if spool else place] = grey_values(picture.name, data, form)
-        if spool:
-            spool.append(values)
-    notes = [frames_note(frames)] if frames else []
-    if coloured:
-        notes.append(f"{counted(coloured, 'picture')} in colour made grey (ITU-R 601-2 luma)")
-    if turned:
-        notes.append(f"{counted(turned, 'picture')} turned upright, as the camera recorded")
-    return Table(
-        values if spool is None else spool.stored(),
-        row_names=tuple(readable(picture.name) for picture in pictures),
-        picture_shape=(form.height, form.width),
-        source=source,
-        notes=tuple(notes) if spool is None else (*notes, spool.note),
-        sha256=digest.hexdigest(),
-        hashed="the names and contents of the pictures",
-    )
-
-
-def _forms(
-    pictures: Sequence[PictureFile], size: tuple[int, int] | None
-) -> tuple[PictureForm, int, int, int]:
-    """Check by their headers alone that all pictures fit together, before any is decoded.
-
-    Returns their form, and how many have several frames, have colours, and are to be turned.
-    """
-    first = None
-    frames = coloured = turned = 0
-    for picture in track(pictures, "header"):
-        form, animated = picture_form(picture)
-        frames, coloured, turned = frames + animated, coloured + form.coloured, turned + form.turned
-        form = form if size is None else replace(form, width=size[0], height=size[1])
-        first = first or form
-        if form != first:
-            raise _different(pictures[0].name, first, picture.name, form)
-    assert first is not None
-    return first, frames, coloured, turned
-
-
-def _different(first: str, one: PictureForm, second: str, other: PictureForm) -> DataError:
-    first, second = readable(first), readable(second)
-    if one.dtype != other.dtype:
-        return DataError(
-            f"pictures of different kinds: {first} has {one.dtype} grey values, {second} has "
-            f"{other.dtype}. Save all of them with the same depth."
-        )
-    size = f"{one.width}x{one.height}"
-    return DataError(
-        f"pictures of different sizes: {first} is {size}, {second} is {other.width}x{other.height} "
-        f'(width x height). Resize them while reading, for instance with size="{size}" '
-        f"(--size {size})."
-    )

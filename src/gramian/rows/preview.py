@@ -9,8 +9,8 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
-from gramian.rows.files import ARRAYS, columns_in, kind_of_content, matrix_in
-from gramian.rows.table import Choice
+from gramian.rows.files import opened_source
+from gramian.rows.source import ArraySource, PictureSource
 
 FIRST = 8  # entries of a column that are shown
 WIDEST = 40  # letters of one of them
@@ -80,32 +80,30 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
     >>> [(column.name, column.kind, column.missing) for column in seen.columns]
     [('a', 'constant', 0), ('b', 'text', 0), ('c', 'constant', 1)]
     """
-    kind, file = kind_of_content(file.read(), source)
-    if kind in ("picture", "zip"):
-        return None
-    if kind in ARRAYS:
-        array, _ = matrix_in(kind, file, None, source)
-        if array.ndim != 2:
+    with opened_source(file, name=source) as (_, _, opened):
+        if isinstance(opened, PictureSource):
             return None
-        names, count = [str(place) for place in range(array.shape[1])], array.shape[0]
-        shown = array[:, :MOST]
-        shown = shown.tocsc() if hasattr(shown, "tocsc") else shown
-        # One column of a sparse matrix at a time takes memory.
-        columns: Iterable[Any] = map(partial(_column, shown), range(shown.shape[1]))
-        found = [_of_numbers(name, column) for name, column in zip(names, columns, strict=False)]
-        return Preview(count, array.shape[1], tuple(found))
-    from gramian.rows.columnar import with_names
-    from gramian.rows.text_numbers import numbers_from_text
+        if isinstance(opened, ArraySource):
+            return None if len(opened.shape) > 2 else _of_array(opened)
+        from gramian.rows.columns import is_number, whole_columns
 
-    arrays, given, _, separator = columns_in(kind, file, None, Choice(), source)
-    if separator is not None:
-        arrays, _ = numbers_from_text(arrays, separator)
-    read, _ = with_names(arrays, given, source, typed=separator is None)
-    count = len(arrays[0]) if arrays else 0
+        columns = whole_columns(opened)
+    count = len(columns.arrays[0]) if columns.arrays else 0
     # Of many columns those of text are wanted, since they need a use.
-    places = sorted(range(len(read.arrays)), key=read.is_number)[:MOST]
-    found = [_of_arrow(read.names[i], read.arrays[i], read.is_number(i)) for i in sorted(places)]
-    return Preview(count, len(read.arrays), tuple(found))
+    places = sorted(range(len(columns.arrays)), key=lambda place: is_number(columns.arrays[place]))[:MOST]
+    shown = [
+        _of_arrow(columns.names[i], columns.arrays[i], is_number(columns.arrays[i])) for i in sorted(places)
+    ]
+    return Preview(count, len(columns.arrays), tuple(shown))
+
+
+def _of_array(source: ArraySource) -> Preview:
+    (count, width), names = source.shape, source.columns or map(str, range(source.shape[1]))
+    shown = source.read()[:, :MOST]
+    shown = shown.tocsc() if hasattr(shown, "tocsc") else shown
+    # One column of a sparse matrix at a time takes memory.
+    columns: Iterable[Any] = map(partial(_column, shown), range(shown.shape[1]))
+    return Preview(count, width, tuple(map(_of_numbers, names, columns)))
 
 
 def _column(array: Any, place: int) -> Any:

@@ -5,183 +5,25 @@ import io
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import FileError, InputTypeError, ParameterError, reason
+from gramian.reading import ReadingOptions
+from gramian.rows.choose import choose
 from gramian.rows.expected import Expected
-from gramian.rows.files import (
-    Location,
-    kind_of,
-    locate,
-    read_location,
-    read_picture_list,
-    read_stream,
-    stored_table,
-)
-from gramian.rows.labels import LabelPlace, locate_labels, with_labels
-from gramian.rows.missing import MissingPolicy, handle_missing
-from gramian.rows.pictures import readable
-from gramian.rows.stored import OnDisk, whole_within
-from gramian.rows.table import Choice, Table, contiguous, slice_text, transpose
+from gramian.rows.files import Location, format_of, locate
+from gramian.rows.labels import LabelPlace, locate_labels
+from gramian.rows.missing import MissingPolicy
+from gramian.rows.names import readable
+from gramian.rows.table import Table, slice_text
 
 
 @dataclass(frozen=True)
-class Scan:
-    """A file, folder or stream together with the part of it that is wanted; see :func:`scan`."""
-
-    path: Any
-    rows: Any = None
-    columns: Any = None
-    drop: Any = None
-    id: str | None = None
-    label: str | None = None
-    transpose: bool = False
-    missing: MissingPolicy | None = None
-    size: Any = None
-    na_values: Any = None
-    labels_from: Any = None
-    _place: Location | tuple[Path, ...] | IO[bytes] = field(init=False, repr=False, compare=False)
-    _labels: LabelPlace | None = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        checked = {
-            "rows": _check_rows(self.rows),
-            "columns": _check_columns("columns", self.columns),
-            "drop": _check_columns("drop", self.drop),
-            "id": _check_name("id", self.id),
-            "label": _check_name("label", self.label),
-            "size": check_size(self.size),
-            "na_values": _check_names("na_values", _as_texts(self.na_values)),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-        _check_together(self)
-        object.__setattr__(self, "_place", _check_path(self.path))
-        labels = None if self.labels_from is None else locate_labels(self.labels_from)
-        object.__setattr__(self, "_labels", labels)
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether it can be read more than once, as a stream or a pipe cannot."""
-        place = self._place
-        if isinstance(place, Location):
-            return place.path.is_dir() or place.path.is_file()
-        return isinstance(place, tuple)
-
-    def open(self, limit: int, expected: Expected | None = None, *, in_place: bool = False) -> Table:
-        """Read what was asked for, or leave it in its file where it is large.
-
-        Parameters
-        ----------
-        limit : int
-            Bytes of working memory. What takes more than a quarter of it is read block by block later on: the
-            table's values are then a :class:`gramian.rows.stored.StoredArray`.
-        expected : Expected, optional
-            As of :meth:`read`, which also says what is raised.
-        in_place : bool
-            Whether also a small .npy file is left in place.
-        """
-        # A .npy file is read block by block whatever its size.
-        if in_place and isinstance(self._place, Location) and self._place.path.is_file():
-            limit = 0 if kind_of(self._place.path) == "npy" else limit
-        table = self._stored(limit, expected)
-        return self.read(expected) if table is None else self._finished(table, expected)
-
-    def _stored(self, limit: int, expected: Expected | None) -> Table | None:
-        """The table with its numbers on disk; None where they are few, or can only be read as a whole."""
-        choice = self._choice(expected)
-        if self._genotypes and self.missing not in (None, "mean"):
-            return None
-        if isinstance(self._place, Location):
-            return stored_table(self._place, choice, limit)
-        if isinstance(self._place, tuple):
-            return read_picture_list(self._place, choice, whole_within(limit))
-        return None
-
-    def _choice(self, expected: Expected | None) -> Choice:
-        column, row = (None, self.label) if self.transpose else (self.label, None)
-        needed = None if expected is None or self.transpose else expected.names
-        means = None if needed is None or expected is None else expected.means
-        return Choice(
-            self.rows, self.columns, self.drop, self.id, column, self.size, self.na_values, row, needed, means
-        )
-
-    @property
-    def _genotypes(self) -> bool:
-        place = self._place
-        return isinstance(place, Location) and place.path.is_file() and kind_of(place.path) == "bed"
-
-    def read(self, expected: Expected | None = None) -> Table:
-        """Read what was asked for into memory.
-
-        Parameters
-        ----------
-        expected : Expected, optional
-            What a fitted model expects of new data: the file may have its columns in another order, and more.
-
-        Returns
-        -------
-        Table
-            Finite numbers, with the names, labels and notes that go with them.
-
-        Raises
-        ------
-        FileError
-            If the file is empty, truncated, damaged, or of another kind than its name says.
-        DataError
-            If it cannot be a table of numbers, or holds NaN without ``missing``, or inf.
-        ParameterError
-            If rows or columns are asked for that are not there.
-        MissingExtraError
-            If what reads its kind is not installed: Pillow, openpyxl or h5py.
-        """
-        choice = self._choice(expected)
-        if isinstance(self._place, Location):
-            table = read_location(self._place, choice)
-        elif isinstance(self._place, tuple):
-            table = read_picture_list(self._place, choice)
-        else:
-            table = read_stream(self._place, choice)
-        return self._finished(table, expected)
-
-    def _finished(self, table: Table, expected: Expected | None) -> Table:
-        """Do what does not depend on the kind of file."""
-        if self.transpose:
-            table = transpose(table)
-        if self._labels is not None:
-            table = with_labels(table, self._labels, None if self.transpose else self.rows, self.id)
-        if expected is not None:
-            table = expected.ordered(table)
-        table = replace(table, asked=_asked(self))
-        stored = isinstance(table.values, OnDisk)
-        fills = self.missing is not None or (expected is not None and expected.means is not None)
-        # Else whoever makes the first pass over the numbers finds what is not finite.
-        if fills or not stored or table.values.finite is False:
-            # Calls of genotypes become means without being asked to.
-            mean = self._genotypes and self.missing is None and expected is None
-            table = handle_missing(table, "mean" if mean else self.missing, expected)
-        return table if stored else replace(table, values=contiguous(table.values))
-
-
-def scan(
-    path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | IO[bytes],
-    *,
-    rows: slice | str | None = None,
-    columns: Iterable[str] | str | None = None,
-    drop: Iterable[str] | str | None = None,
-    id: str | None = None,
-    label: str | None = None,
-    transpose: bool = False,
-    missing: MissingPolicy | None = None,
-    size: str | tuple[int, int] | None = None,
-    na_values: Iterable[str | float] | str | float | None = None,
-    labels_from: str | os.PathLike[str] | None = None,
-) -> Scan:
-    """Say which part of a file is wanted, to be read when it is needed.
+class Scan(ReadingOptions):
+    """A file, folder or stream together with the part of it that is wanted, to be read when it is needed.
 
     The path and the arguments are checked at once; the content is read by :meth:`Scan.read`.
 
@@ -219,10 +61,6 @@ def scan(
         Labels from another file: ``"FILE"``, ``"FILE:COLUMN"`` or ``"FILE.npz::KEY"``. They go to rows of
         the same name where both files name their rows, otherwise by order, one for each row.
 
-    Returns
-    -------
-    Scan
-
     Raises
     ------
     FileError
@@ -237,11 +75,90 @@ def scan(
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "heights.csv"
     >>> _ = file.write_text("name,height,weight,sex\\nAnn,1.7,60,f\\nBob,1.8,80,m\\n")
-    >>> table = scan(file, label="sex").read()
+    >>> table = Scan(file, label="sex").read()
     >>> table.values.tolist(), table.row_names, table.labels.tolist()
     ([[1.7, 60.0], [1.8, 80.0]], ('Ann', 'Bob'), ['f', 'm'])
     """
-    return Scan(path, rows, columns, drop, id, label, transpose, missing, size, na_values, labels_from)
+
+    path: Any
+    _place: Location | tuple[Path, ...] | IO[bytes] = field(init=False, repr=False, compare=False)
+    _labels: LabelPlace | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        checked = {
+            "rows": _check_rows(self.rows),
+            "columns": _check_columns("columns", self.columns),
+            "drop": _check_columns("drop", self.drop),
+            "id": _check_name("id", self.id),
+            "label": _check_name("label", self.label),
+            "size": check_size(self.size),
+            "na_values": _check_names("na_values", _as_texts(self.na_values)),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        _check_together(self)
+        object.__setattr__(self, "_place", _check_path(self.path))
+        labels = None if self.labels_from is None else locate_labels(self.labels_from)
+        object.__setattr__(self, "_labels", labels)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether it can be read more than once, as a stream or a pipe cannot."""
+        place = self._place
+        if isinstance(place, Location):
+            return place.path.is_dir() or place.path.is_file()
+        return isinstance(place, tuple)
+
+    def open(self, limit: int, expected: Expected | None = None, *, in_place: bool = False) -> Table:
+        """Read what was asked for, or leave it in its file where it is large.
+
+        Parameters
+        ----------
+        limit : int
+            Bytes of working memory. What takes more than a quarter of it is read block by block later on: the
+            table's values are then a :class:`gramian.rows.lazy.array.LazyArray`.
+        expected : Expected, optional
+            As of :meth:`read`, which also says what is raised.
+        in_place : bool
+            Whether also a small .npy file is left in place.
+        """
+        # A .npy file is read block by block whatever its size.
+        if in_place and isinstance(self._place, Location) and self._place.path.is_file():
+            limit = 0 if format_of(self._place.path).name == "npy" else limit
+        return self._table(limit, expected)
+
+    def read(self, expected: Expected | None = None) -> Table:
+        """Read what was asked for into memory.
+
+        Parameters
+        ----------
+        expected : Expected, optional
+            What a fitted model expects of new data: the file may have its columns in another order, and more.
+
+        Returns
+        -------
+        Table
+            Finite numbers, with the names, labels and notes that go with them.
+
+        Raises
+        ------
+        FileError
+            If the file is empty, truncated, damaged, or of another kind than its name says.
+        DataError
+            If it cannot be a table of numbers, or holds NaN without ``missing``, or inf.
+        ParameterError
+            If rows or columns are asked for that are not there.
+        MissingExtraError
+            If what reads its kind is not installed: Pillow, openpyxl or h5py.
+        """
+        return self._table(None, expected)
+
+    def _table(self, limit: int | None, expected: Expected | None) -> Table:
+        table = choose(self._place, self, self._labels, limit, expected)
+        return replace(table, asked=_asked(self))
+
+
+scan = Scan
 
 
 def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:

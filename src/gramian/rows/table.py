@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.arrays import dense
 from gramian.checks import listed
-from gramian.errors import DataError, ParameterError
+from gramian.errors import ParameterError
 
 LOGICAL = "true and false read as 1 and 0"
 
@@ -22,7 +21,7 @@ class Table:
 
     Attributes
     ----------
-    values : ndarray, CSR matrix or OnDisk
+    values : ndarray, CSR matrix or LazyArray
         Shape (n_samples, n_features), or (n_samples, height, width) for pictures. Contiguous, in C
         or Fortran order as it was stored; the numeric dtype is the stored one.
     feature_names : tuple of str or None
@@ -265,84 +264,13 @@ def contiguous(values: Any) -> Any:
     """Give values in native byte order and in C or Fortran order, or CSR, copied only if they are not."""
     if sparse.issparse(values):
         return values.tocsr()
+    if not hasattr(values, "flags"):  # of Dask
+        return values
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
     if values.flags.c_contiguous or values.flags.f_contiguous:
         return values
     return np.ascontiguousarray(values)
-
-
-def table_from_array(array: Any, choice: Choice, source: str) -> Table:
-    """Make a table of a numeric array with two axes, or three for pictures, or of a sparse matrix.
-
-    Columns of an array have no names: a choice names them by position, counted from 0.
-
-    Raises
-    ------
-    ParameterError
-        If the choice names columns of pictures, or rows or columns that do not exist.
-
-    Examples
-    --------
-    >>> table = table_from_array(np.eye(3), Choice(label="2"), "memory")
-    >>> table.values.shape, table.labels.tolist()
-    ((3, 2), [0.0, 0.0, 1.0])
-    """
-    notes: tuple[str, ...] = ()
-    if array.dtype.kind == "b":
-        array, notes = array.view(np.uint8), (LOGICAL,)
-    rows = pick_rows(array.shape[0], choice.rows, source)
-    numbers = None if choice.rows is None else rows
-    shape, kept, id_column, label = array_roles(array.shape, choice, source)
-    if numbers is not None:
-        array = array[rows.start : rows.stop : rows.step]
-    return Table(
-        contiguous(array) if kept is None else take_columns(array, kept),
-        row_names=None if id_column is None else tuple(map(str, _column(array, id_column).tolist())),
-        labels=None if label is None else _column(array, label),
-        label_name=None if shape else choice.label,
-        picture_shape=shape,
-        source=source,
-        notes=notes,
-        row_numbers=numbers,
-        column_numbers=None if kept is None else tuple(kept),
-    )
-
-
-def array_roles(
-    shape: tuple[int, ...], choice: Choice, source: str
-) -> tuple[tuple[int, int] | None, list[int] | None, int | None, int | None]:
-    """Return what an array without names is by its shape: that of its pictures, and its chosen columns.
-
-    Returns
-    -------
-    picture_shape : (height, width) or None
-    kept : list of int or None
-        The columns of numbers; None for all.
-    id_column, label : int or None
-
-    Raises
-    ------
-    ParameterError, DataError
-    """
-    if choice.label_row is not None:
-        raise ParameterError(
-            f"label={choice.label_row!r} with transpose names a row, but rows of {source} have no names. "
-            "Give labels of another file with labels_from (--labels-from)."
-        )
-    if len(shape) == 3:
-        choice.refuse_columns(source)
-        return (shape[1], shape[2]), None, None, None
-    if not choice.names_columns():
-        return None, None, None, None
-    kept, id_column, label = pick_columns([str(index) for index in range(shape[1])], choice, source)
-    if not kept:
-        raise DataError(f"{source} has no column left. Drop fewer, or ask for one with columns.")
-    return None, kept, id_column, label
-
-
-def _column(array: Any, place: int) -> npt.NDArray[Any]:
-    return np.array(dense(array[:, [place]])).ravel()
 
 
 def transpose(table: Table) -> Table:

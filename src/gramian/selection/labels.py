@@ -16,7 +16,7 @@ from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import remember_features
 from gramian.records import FloatArray
 from gramian.rows import as_rows
-from gramian.rows.dask import DaskTable, is_dask
+from gramian.rows.kinds.dask import DaskTable, is_dask
 from gramian.rows.table import Table
 
 # Whole numbers with at most this many distinct values are classes, whatever the number of rows.

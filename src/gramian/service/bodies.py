@@ -17,7 +17,7 @@ from gramian.errors import DataError
 from gramian.report.facts import plain
 from gramian.report.tables import row_table, write_table
 from gramian.rows.expected import Expected
-from gramian.rows.pictures import PICTURE_SUFFIXES
+from gramian.rows.names import PICTURE_SUFFIXES
 from gramian.rows.preview import Preview, preview
 from gramian.rows.scan import scan
 from gramian.rows.table import Table

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gramian.reading import ReadingOptions
+
 Kind = Literal["model", "gallery", "data"]
 Kinds = Literal["models", "galleries", "data"]
 PLURALS: dict[Kind, Kinds] = {"model": "models", "gallery": "galleries", "data": "data"}
@@ -18,22 +20,24 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def _option(name: str, **more: Any) -> Any:
+    """Return an option of reading as HTTP has it."""
+    option = ReadingOptions.__dataclass_fields__[name]
+    return Field(default=option.default, description=f"{option.metadata['help']}.", **more)
+
+
 class Reading(Strict):
     """Which part of data is read, and how, as for ``gramian.scan``."""
 
-    rows: str | None = Field(
-        default=None, description='Rows A to B-1, counted from 0: "A:B", also "A:", ":B".'
-    )
-    columns: list[str] | None = Field(default=None, description="Columns to use, by name or position.")
-    drop: list[str] | None = Field(default=None, description="Columns to leave out.")
-    id: str | None = Field(default=None, description="Column of row names.")
-    label: str | None = Field(default=None, description="Column of labels, which is not analysed.")
-    transpose: bool = Field(default=False, description="Swap rows and columns.")
-    missing: Literal["mean", "drop-rows", "drop-columns"] | None = None
-    size: str | None = Field(
-        default=None, pattern=r"^[0-9]{1,5}x[0-9]{1,5}$", description="Size of pictures, such as 92x112."
-    )
-    na_values: list[str] | None = Field(default=None, description="Further marks of a missing value.")
+    rows: str | None = _option("rows")
+    columns: list[str] | None = _option("columns")
+    drop: list[str] | None = _option("drop")
+    id: str | None = _option("id")
+    label: str | None = _option("label")
+    transpose: bool = _option("transpose")
+    missing: Literal["mean", "drop-rows", "drop-columns"] | None = _option("missing")
+    size: str | None = _option("size", pattern=r"^[0-9]{1,5}x[0-9]{1,5}$")
+    na_values: list[str] | None = _option("na_values")
 
 
 class UploadQuery(Reading):

@@ -27,8 +27,8 @@ from gramian.errors import (
     UnavailableError,
     shortened,
 )
-from gramian.rows.pictures import readable
-from gramian.rows.spool import spool_folder
+from gramian.rows.lazy.spool import spool_folder
+from gramian.rows.names import readable
 from gramian.service.bodies import check_depth, without_shell
 
 Said = dict[str, Any]

@@ -18,7 +18,7 @@ from gramian.checks import counted
 from gramian.errors import DataError
 from gramian.faces.gallery.records import Enrolled, Person, Row, now
 from gramian.faces.names import person_name
-from gramian.rows.pictures import natural_key
+from gramian.rows.names import natural_key
 
 
 def add_pictures(connection: sqlite3.Connection, rows: Sequence[Row]) -> Enrolled:

@@ -1,0 +1,249 @@
+"""The one function that makes :class:`Rows` of user input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian.arrays import fix_threads, memory_limit_bytes, to_numpy
+from gramian.checks import counted, listed
+from gramian.errors import DataError, GramianError, InputTypeError
+from gramian.rows.choose import table_of
+from gramian.rows.expected import Expected
+from gramian.rows.kinds.array import ArrayRows
+from gramian.rows.kinds.dask import DaskRows, DaskTable, is_dask
+from gramian.rows.kinds.sparse import SparseRows, StoredSparseRows
+from gramian.rows.kinds.stored import StoredRows
+from gramian.rows.lazy.array import LazyArray, whole_within
+from gramian.rows.lazy.spool import Spool
+from gramian.rows.lazy.stored import stored_map
+from gramian.rows.rows import Rows
+from gramian.rows.scan import Scan
+from gramian.rows.source import ArraySource
+from gramian.rows.table import Choice, Table
+
+
+def as_rows(
+    X: Any,
+    *,
+    estimator: str = "gramian",
+    minimum: int = 1,
+    check_finite: bool = True,
+    expected: Expected | None = None,
+    limit: int | None = None,
+    in_place: bool = False,
+) -> Rows:
+    """Check user data and return it as :class:`Rows`.
+
+    Parameters
+    ----------
+    X : array-like, frame, sparse matrix, Path, Scan, Table, Rows, or iterator of blocks
+        (n_samples, n_features) numbers, or (n_samples, height, width) pictures.
+    estimator : str
+        Whose data it is, for messages.
+    minimum : int
+        Least number of rows.
+    check_finite : bool
+        False leaves the search for NaN and infinity to the caller's first pass over the data,
+        which must call :meth:`Rows.require_finite` when its sums are not finite.
+    expected : Expected, optional
+        What a fitted model expects of new data: a file or a table is brought into that form. Dask's are
+        searched for NaN and infinity when what is made of them is computed.
+    limit : int, optional
+        Bytes of working memory: a file, memory map or generator that takes more than a quarter of it is read
+        block by block. None is for those who need all rows: whatever it was is in memory afterwards, unless
+        Dask's rows are expected to be mapped.
+    in_place : bool
+        Whether also a small file is left where it is, if its kind can be read block by block.
+
+    Raises
+    ------
+    InputTypeError
+        For a bare string, which could be data or a path.
+    DataError
+        For anything that is not a table of finite real numbers.
+    MemoryLimitError
+        If all rows are needed, and take more than the memory that may be used.
+    """
+    fix_threads()
+    if isinstance(X, Rows):
+        return X
+    if isinstance(X, (str, bytes)):
+        raise InputTypeError(
+            f"X is the text {X[:60]!r}. To read a file, write gramian.scan({X[:60]!r}) or use pathlib.Path."
+        )
+    request = _Request(estimator, minimum, expected, limit, in_place)
+    was_read = isinstance(X, Path | Scan | Iterator)
+    table = _table(X, request)
+    values = _of_sparse_columns(X) if table is None else table.values
+    if isinstance(values, np.memmap) and limit is not None:
+        values = stored_map(values, whole_within(limit))
+    rows = next(make(values, request) for accepts, make in _KINDS if accepts(values))
+    rows = replace(
+        rows,
+        feature_names=table.feature_names if table else column_names(X),
+        row_names=table.row_names if table else _index_names(X),
+        table=table,
+        borrowed=rows.borrowed and not was_read,
+    )
+    if check_finite and (expected is None or rows.in_one_place):
+        rows.require_finite()
+    return rows
+
+
+@dataclass(frozen=True)
+class _Request:
+    """The parameters of :func:`as_rows`."""
+
+    estimator: str
+    minimum: int
+    expected: Expected | None
+    limit: int | None
+    in_place: bool
+
+    @property
+    def working(self) -> int:
+        return memory_limit_bytes(None) if self.limit is None else self.limit
+
+
+def _table(X: Any, request: _Request) -> Table | None:
+    """Return what was read, or is to be read; None for data that has no table."""
+    if isinstance(X, Path | Scan):
+        scan = X if isinstance(X, Scan) else Scan(X)
+        return scan.open(request.working, request.expected, in_place=request.in_place)
+    if isinstance(X, Iterator):
+        X = table_of_blocks(X, request.estimator, request.working)
+    if not isinstance(X, Table):
+        return None
+    return X if request.expected is None else request.expected.ordered(X)
+
+
+def _in_memory(values: Any, request: _Request) -> Rows:
+    kind = SparseRows if sparse.issparse(values) else ArrayRows
+    return kind.checked(values, request.estimator, request.minimum)
+
+
+def _of_stored(values: LazyArray, request: _Request) -> Rows:
+    if len(values) < request.minimum:
+        raise DataError(
+            f"{values.source} holds {counted(len(values), 'row')}, and a minimum of {request.minimum} is "
+            f"required by {request.estimator}. Give more rows."
+        )
+    rows = (StoredSparseRows if hasattr(values, "indptr") else StoredRows).of(values, request.working)
+    return rows if request.limit is not None else _in_memory(rows.whole(request.working), request)
+
+
+def _of_dask(values: Any, request: _Request) -> Rows:
+    lazy = values.lazy if isinstance(values, DaskTable) else values
+    rows = DaskRows.checked(lazy, request.estimator, request.minimum, request.working)
+    if request.limit is not None or request.expected is not None:
+        return rows
+    return _in_memory(rows.whole(request.working), request)
+
+
+# What numbers become which rows, the first that takes them.
+_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Request], Rows]], ...] = (
+    (lambda values: isinstance(values, DaskTable) or is_dask(values), _of_dask),
+    (lambda values: isinstance(values, LazyArray), _of_stored),
+    (lambda values: True, _in_memory),
+)
+
+
+def _of_sparse_columns(X: Any) -> Any:
+    """Return a frame of pandas whose columns are all sparse as a matrix; anything else stays as it is."""
+    types = list(X.dtypes) if hasattr(X, "iloc") and hasattr(X, "columns") else []
+    if not types or not all(str(dtype).startswith("Sparse[") for dtype in types):
+        return X
+    return X.sparse.to_coo() if all(dtype.fill_value == 0 for dtype in types) else X.sparse.to_dense()
+
+
+def _index_names(X: Any) -> tuple[str, ...] | None:
+    index = None if is_dask(X) else getattr(X, "index", None)
+    if index is None or callable(index) or not hasattr(index, "dtype"):
+        return None
+    values = to_numpy(index)
+    return tuple(str(v) for v in values) if values.dtype.kind in "OUST" else None
+
+
+# -------------------------------------------- what a generator hands out
+
+_SOURCE = "the blocks of a generator"
+
+
+def table_of_blocks(blocks: Iterator[Any], estimator: str, limit: int) -> Table:
+    """Put the blocks of a generator one below the other: on disk, and in memory where they are few.
+
+    Parameters
+    ----------
+    blocks : iterator
+        Of arrays or frames (m, d), or pictures (m, height, width).
+    estimator : str
+        Whose data it is, for messages.
+    limit : int
+        Bytes of working memory.
+
+    Raises
+    ------
+    DataError
+        If there is no block, or one is no table of numbers, or has other columns than the first.
+    FileError
+        If the disk is full.
+    """
+    spool, names, first = Spool(_SOURCE), None, None
+    for number in count():
+        try:
+            block = next(blocks)
+        except StopIteration:
+            break
+        try:
+            rows = ArrayRows.checked(block, estimator, 1)
+        except GramianError as error:
+            kind = InputTypeError if isinstance(error, TypeError) else DataError
+            raise kind(f"Block {number} of the generator, counted from 0: {error}") from error
+        here = column_names(block)
+        if first is None:
+            first, names = rows, here
+        if rows.shape[1] != first.shape[1] or rows.picture_shape != first.picture_shape or here != names:
+            raise DataError(
+                f"Block {number} of the generator, counted from 0, has {_said(rows, here)}, and block 0 has "
+                f"{_said(first, names)}. Every block needs the same columns, in the same order."
+            )
+        values = to_numpy(rows.in_memory())
+        spool.append(values if rows.picture_shape is None else values.reshape(-1, *rows.picture_shape))
+    if first is None:
+        raise DataError(
+            "The generator gives no block: it is empty, or was used up before, since it can be read only "
+            "once. Make a new one, or keep what it gives: fit takes files and arrays as often as you like."
+        )
+    stored = spool.stored()
+    shape = (stored.shape[0], *first.picture_shape) if first.picture_shape else stored.shape
+    source = ArraySource(
+        _SOURCE,
+        shape,
+        stored.dtype,
+        lambda rows: stored[:].reshape(shape),
+        lazy=lambda limit: stored,
+        columns=names,
+        notes_on_disk=(spool.note,),
+    )
+    return table_of(source, Choice(), limit)
+
+
+def column_names(block: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a frame; None where not all of them are text."""
+    names = getattr(block, "columns", None)
+    if names is None or not all(isinstance(name, str) for name in names):
+        return None
+    return tuple(names)
+
+
+def _said(rows: ArrayRows, names: tuple[str, ...] | None) -> str:
+    if rows.picture_shape:
+        return f"pictures of {rows.picture_shape[1]}x{rows.picture_shape[0]} (width x height)"
+    return f"{rows.shape[1]} columns" + (f" ({listed(names)})" if names else "")

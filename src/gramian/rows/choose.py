@@ -1,0 +1,255 @@
+"""From a source to a table: what of it is wanted, and whether its numbers stay on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian.arrays import dense
+from gramian.errors import DataError, ParameterError
+from gramian.reading import ReadingOptions
+from gramian.rows.archives import damage
+from gramian.rows.expected import Expected
+from gramian.rows.files import Place, opened_source
+from gramian.rows.labels import LabelPlace, with_labels
+from gramian.rows.lazy.array import LazyArray, whole_within
+from gramian.rows.lazy.spool import columns_taken, copied, parts, rows_taken
+from gramian.rows.missing import handle_missing
+from gramian.rows.source import ArraySource, PictureSource, Source
+from gramian.rows.table import (
+    LOGICAL,
+    Choice,
+    Table,
+    contiguous,
+    pick_columns,
+    pick_rows,
+    take_columns,
+    transpose,
+)
+
+
+def choose(
+    place: Place,
+    reading: ReadingOptions,
+    labels: LabelPlace | None = None,
+    limit: int | None = None,
+    expected: Expected | None = None,
+) -> Table:
+    """Return what is wanted of a file as a table.
+
+    Parameters
+    ----------
+    place : Location, sequence of Path, or binary file
+    reading : ReadingOptions
+        Checked.
+    labels : LabelPlace, optional
+        Where labels are, if in another file.
+    limit : int, optional
+        Bytes of working memory: what takes more than a quarter of it stays on disk. None reads all.
+    expected : Expected, optional
+        What a fitted model expects of new data.
+    """
+    choice = choice_of(reading, expected)
+    with opened_source(place, limit=limit) as (format, opened, source):
+        if not format.marks:
+            choice.refuse_marks(source.source, "pictures" if isinstance(source, PictureSource) else "numbers")
+        if not isinstance(source, PictureSource):
+            choice.refuse_size(source.source)
+        fills = isinstance(source, ArraySource) and source.fills_missing
+        if fills and reading.missing not in (None, "mean"):
+            limit = None
+        table = table_of(source, choice, limit)
+        read = not (table.sha256 or isinstance(table.values, LazyArray))
+        if sha256 := opened.hash() if read else opened.sha256:
+            table = replace(table, sha256=sha256, hashed="the bytes of the file")
+    if reading.transpose:
+        table = transpose(table)
+    if labels is not None:
+        table = with_labels(table, labels, None if reading.transpose else reading.rows, reading.id)
+    if expected is not None:
+        table = expected.ordered(table)
+    stored = isinstance(table.values, LazyArray)
+    fitted_means = expected is not None and expected.means is not None
+    # Else whoever makes the first pass over the numbers finds what is not finite.
+    if reading.missing is not None or fitted_means or not stored or table.values.finite is False:
+        # Calls of genotypes become means without being asked to.
+        unasked = fills and reading.missing is None and expected is None
+        table = handle_missing(table, "mean" if unasked else reading.missing, expected)
+    return table if stored else replace(table, values=contiguous(table.values))
+
+
+def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
+    """Return what is wanted in the terms of the file."""
+    column, row = (None, reading.label) if reading.transpose else (reading.label, None)
+    wanted = None if expected is None or reading.transpose or expected.names is None else expected
+    return Choice(
+        reading.rows,
+        reading.columns,
+        reading.drop,
+        reading.id,
+        column,
+        reading.size,
+        reading.na_values,
+        row,
+        None if wanted is None else wanted.names,
+        None if wanted is None else wanted.means,
+    )
+
+
+def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
+    """Return the chosen part of a source: on disk where reading it takes more than a quarter of a limit.
+
+    Raises
+    ------
+    ParameterError
+        If the choice names rows or columns that are not there, or columns of pictures.
+    DataError
+        If what it holds cannot be a table of numbers.
+
+    Examples
+    --------
+    >>> from gramian.rows.archives import Header
+    >>> source = ArraySource.of(Header((3, 3), np.dtype(float), lambda: np.eye(3)), "memory")
+    >>> table = table_of(source, Choice(label="2"))
+    >>> table.values.shape, table.labels.tolist()
+    ((3, 2), [0.0, 0.0, 1.0])
+    """
+    if isinstance(source, PictureSource):
+        choice.refuse_columns(source.source)
+        return _table_of_array(source.array(choice.rows, choice.size), Choice(), limit)
+    if isinstance(source, ArraySource):
+        return _table_of_array(source, choice, limit)
+    # Arrow takes longer to import than everything else here.
+    from gramian.rows.columns import table_of_columns
+
+    return table_of_columns(source, choice, limit)
+
+
+def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> Table:
+    rows = pick_rows(source.shape[0], choice.rows, source.source)
+    kept, id_column, label, roles_notes = _roles(source, choice)
+    aside = [place for place in (id_column, label) if place is not None]
+    with damage(source.source):
+        if limit is not None and source.stays(rows, whole_within(limit)):
+            values, taken, notes, means = _on_disk(source, choice, rows, kept, aside, limit)
+        else:
+            values, taken = _in_memory(source, rows, kept, aside)
+            notes, means = source.notes_in_memory, None
+        names = None if id_column is None else tuple(map(str, taken[id_column].tolist()))
+        if names is None and source.row_names is not None:
+            names = tuple(source.row_names[row] for row in rows)
+        labels = None if label is None else taken[label]
+        if source.set_aside is not None and choice.id is not None:
+            names = tuple(map(str, source.set_aside("id", choice.id)[list(rows)].tolist()))
+        if source.set_aside is not None and choice.label is not None:
+            labels = source.set_aside("label", choice.label)[list(rows)]
+    positions = range(values.shape[1]) if kept is None else kept
+    features = None if source.columns is None else tuple(source.columns[place] for place in positions)
+    known = {} if source.alleles is None else source.alleles
+    return Table(
+        values,
+        features,
+        names,
+        labels,
+        label_name=choice.label,
+        picture_shape=(source.shape[1], source.shape[2]) if len(source.shape) == 3 else None,
+        source=source.source,
+        notes=(*source.notes, *((LOGICAL,) if source.dtype.kind == "b" else ()), *roles_notes, *notes),
+        sha256="" if source.sha256 is None else source.sha256(),
+        hashed="" if source.sha256 is None else source.hashed,
+        row_numbers=None if choice.rows is None else rows,
+        column_numbers=None if kept is None or features is not None else tuple(kept),
+        means=means,
+        alleles={name: known[name] for name in features or () if name in known} if known else None,
+    )
+
+
+def _roles(
+    source: ArraySource, choice: Choice
+) -> tuple[list[int] | None, int | None, int | None, tuple[str, ...]]:
+    """Return the columns of numbers, None for all, those that name and label rows, and notes."""
+    name, columns, elsewhere = source.source, source.columns, source.set_aside is not None
+    notes: tuple[str, ...] = ()
+    if (choice.id or choice.label_row) and source.row_names is not None and not elsewhere:
+        raise ParameterError(f"rows of {name} are named in the file. Leave out id, and label too.")
+    if choice.label_row is not None:
+        why = f"rows of {name} have no names. Give labels of another file with labels_from (--labels-from)."
+        if elsewhere:
+            why = f"labels of {name} are columns of obs. Leave out transpose: its rows are samples already."
+        raise ParameterError(f"label={choice.label_row!r} with transpose names a row, but {why}")
+    if len(source.shape) == 3:
+        choice.refuse_columns(name)
+        return None, None, None, notes
+    if columns is None:
+        if not choice.names_columns():
+            return None, None, None, notes
+        columns = tuple(map(str, range(source.shape[1])))
+    inside = replace(choice, id=None, label=None) if elsewhere else choice
+    kept, id_column, label = pick_columns(columns, inside, name)
+    if source.by_columns and choice.needed is not None:
+        places, notes = Expected(choice.needed).places([columns[place] for place in kept], name)
+        kept = [kept[place] for place in places]
+    if not kept:
+        raise DataError(f"{name} has no column left. Drop fewer, or ask for one with columns.")
+    return None if kept == list(range(len(columns))) else kept, id_column, label, notes
+
+
+def _in_memory(
+    source: ArraySource, rows: range, kept: list[int] | None, aside: Sequence[int]
+) -> tuple[Any, dict[int, npt.NDArray[Any]]]:
+    """Return the numbers, and the columns that are set aside by their places."""
+    if source.by_columns:
+        values = source.read(rows, range(source.shape[1]) if kept is None else kept)
+        return values, {place: source.read(rows, [place])[:, 0] for place in aside}
+    array = source.read(rows)
+    if array.dtype.kind == "b":
+        array = array.astype(np.uint8) if sparse.issparse(array) else array.view(np.uint8)
+    taken = {place: np.array(dense(array[:, [place]])).ravel() for place in aside}
+    return contiguous(array) if kept is None else take_columns(array, kept), taken
+
+
+def _on_disk(
+    source: ArraySource,
+    choice: Choice,
+    rows: range,
+    kept: list[int] | None,
+    aside: Sequence[int],
+    limit: int,
+) -> tuple[Any, dict[int, npt.NDArray[Any]], tuple[str, ...], npt.NDArray[Any] | None]:
+    """Return as :func:`_in_memory`, with notes on where the numbers are, and means that fill their holes."""
+    if source.copy is not None:
+        taken = {place: source.read(rows, [place])[:, 0] for place in aside}
+        columns = range(source.shape[1]) if kept is None else kept
+        values, notes, means = source.copy(choice, rows, columns, limit)
+        return values, taken, notes, means
+    assert source.lazy is not None
+    array, notes = source.lazy(limit), source.notes_on_disk
+    if choice.rows is not None:
+        array, more = rows_taken(array, rows)
+        notes += more
+    if kept is None:
+        return array, {}, notes, None
+    if hasattr(array, "indptr"):
+        taken = {place: _column(array, place) for place in aside}
+        return columns_taken(array, kept)[0], taken, notes, None
+    parts_aside: dict[int, list[npt.NDArray[Any]]] = {place: [] for place in aside}
+
+    def change(_: slice, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        for place, column in parts_aside.items():
+            column.append(block[:, place].copy())
+        return block[:, kept]
+
+    values, note = copied(array, change, len(array) * len(kept) * array.dtype.itemsize)
+    taken = {place: np.concatenate(column) for place, column in parts_aside.items()}
+    return values, taken, (*notes, note), None
+
+
+def _column(matrix: Any, place: int) -> npt.NDArray[Any]:
+    """Return a column of a sparse matrix, in memory or in its file."""
+    blocks = [matrix[part] for part in parts(matrix)] if isinstance(matrix, LazyArray) else [matrix]
+    return np.concatenate([np.ravel(dense(block[:, [place]])) for block in blocks])

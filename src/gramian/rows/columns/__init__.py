@@ -1,0 +1,18 @@
+"""Columns in batches: facts about them, which are numbers, names and labels, and the table of them."""
+
+from gramian.rows.columns.reading import table_of_columns
+from gramian.rows.columns.roles import as_labels, is_number
+from gramian.rows.columns.source import Batch, ColumnsInMemory, ColumnSource, Reread
+from gramian.rows.columns.whole import labels_of_columns, whole_columns
+
+__all__ = [
+    "Batch",
+    "ColumnSource",
+    "ColumnsInMemory",
+    "Reread",
+    "as_labels",
+    "is_number",
+    "labels_of_columns",
+    "table_of_columns",
+    "whole_columns",
+]

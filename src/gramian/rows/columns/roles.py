@@ -1,0 +1,197 @@
+"""Which column names the rows, which are numbers, and what is said of columns of text that have no use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gramian.checks import NAMES_SHOWN, counted, listed
+from gramian.errors import DataError
+from gramian.rows.columns.numerals import like_number, marks, undecided_comma
+from gramian.rows.expected import Expected
+from gramian.rows.table import Choice
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Arrow columns in memory with unique names, before any of them is chosen.
+
+    Attributes
+    ----------
+    arrays : list of pyarrow.Array
+    names : tuple of str
+    source : str
+    from_text : bool
+        Whether the columns come from text.
+    first_row : int
+        Number of the first of their rows in the file.
+    """
+
+    arrays: list[Any]
+    names: tuple[str, ...]
+    source: str
+    from_text: bool
+    first_row: int = 0
+
+
+def is_number(column: Any) -> bool:
+    """Say whether a column holds numbers."""
+    t = pa.types
+    kinds = (t.is_floating, t.is_integer, t.is_boolean, t.is_decimal, t.is_null)
+    return any(is_kind(column.type) for is_kind in kinds)
+
+
+def is_text(column: Any) -> bool:
+    """Say whether a column holds text."""
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def first_free(names: Sequence[str], choice: Choice) -> int | None:
+    """Return the first column without another use, which may name rows."""
+    taken = {choice.label, *(choice.drop or ()), *(choice.columns or ()), *(choice.needed or ())}
+    return next((index for index, name in enumerate(names) if name not in taken), None)
+
+
+def find_row_names(
+    names: Sequence[str],
+    first_is_index: bool,
+    choice: Choice,
+    id_column: int | None,
+    kept: list[int],
+    column_of: Callable[[int], Any],
+) -> tuple[int | None, list[int], tuple[str, ...]]:
+    """Take the first free column for row names where it can be nothing else.
+
+    Returns
+    -------
+    id_column : int or None
+    kept : list of int
+        Columns of numbers.
+    notes : tuple of str
+    """
+    first = first_free(names, choice)
+    if first is None or first == id_column or len(names) == 1:
+        return id_column, kept, ()
+    column, name = column_of(first), names[first]
+    rest = [index for index in kept if index != first]
+    countable = pa.types.is_integer(column.type) or is_text(column)
+    if first == 0 and first_is_index and countable and all_different(column):
+        if id_column is not None:
+            return id_column, rest, (f"{name!r} left out: it names rows, as does the id {choice.id!r}",)
+        known = "which has no name" if name == "column 0" else repr(name)
+        return first, rest, (f"first column, {known}, used as row names",)
+    if id_column is not None or not is_text(column) or not all_different(column):
+        return id_column, kept, ()
+    # More likely a column of numbers with a slip in it.
+    if 2 * (pc.sum(like_number(column)).as_py() or 0) > len(column):
+        return None, kept, ()
+    return first, rest, (f"column {name!r} holds unique text: used as row names",)
+
+
+def in_order(
+    names: Sequence[str], choice: Choice, kept: list[int], source: str
+) -> tuple[list[int], tuple[str, ...]]:
+    """Return columns in the order in which a fitted model needs them, and notes on what that changes."""
+    if choice.needed is None:
+        return kept, ()
+    places, notes = Expected(choice.needed).places([names[index] for index in kept], source)
+    return [kept[place] for place in places], notes
+
+
+def all_different(column: Any) -> bool:
+    """Say whether a column has a value in every row, and none twice."""
+    return bool(len(column) and not column.null_count and pc.count_distinct(column).as_py() == len(column))
+
+
+def as_names(column: Any) -> tuple[str, ...]:
+    """Return a column as names of rows."""
+    if is_text(column):
+        return tuple(pc.fill_null(column, "").to_pylist())
+    return tuple("" if value is None else str(value) for value in column.to_pylist())
+
+
+def as_labels(column: Any) -> npt.NDArray[Any]:
+    """Return a column as labels: numbers, or text."""
+    kind = column.type
+    if pa.types.is_integer(kind) and column.null_count == 0:
+        return np.asarray(column.to_numpy())
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    return np.array(as_names(column), dtype=np.str_)
+
+
+# ------------------------------------------------ columns of text that have no use
+
+
+def refuse_text(columns: Columns, kept: Sequence[int], text: Sequence[int]) -> DataError:
+    """Return the error that names the columns of text, and what to do with them."""
+    if len(text) == len(kept):
+        shown = f": {_describe(columns, text)}" if text else ""
+        return DataError(
+            f"{columns.source} has no numeric columns{shown}. {_why_text(columns, text)}"
+            "At least one column must hold numbers and not be dropped, an id or a label."
+        )
+    names = [columns.names[index] for index in text[:NAMES_SHOWN]]
+    more = ", ..." if len(text) > NAMES_SHOWN else ""
+    quoted = ", ".join(f'"{name}"' for name in names)
+    return DataError(
+        f"{columns.source} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
+        f"{_describe(columns, text)}. {_why_text(columns, text)}"
+        f"Leave out with drop=[{quoted}{more}] (--drop {_for_shell(names)}{more}), "
+        f'or take one out as labels with label="{names[0]}" (--label {_for_shell(names[:1])}) '
+        f'or as row names with id="{names[0]}" (--id {_for_shell(names[:1])}).'
+    )
+
+
+def _why_text(columns: Columns, text: Sequence[int]) -> str:
+    """Say of columns of text that are nearly numbers what keeps them from it, and what to do."""
+    if not columns.from_text:
+        return ""
+    every: dict[str, int] = {}
+    nearly, advice = [], ""
+    for index in [place for place in text if is_text(columns.arrays[place])]:
+        if here := marks(columns.arrays[index]):
+            nearly.append(columns.names[index])
+            every = {mark: every.get(mark, 0) + here.get(mark, 0) for mark in {**every, **here}}
+        elif not advice and (value := undecided_comma(columns.arrays[index])) is not None:
+            advice = (
+                f"In {columns.names[index]!r}, {value} may be {value.replace(',', '')} or "
+                f"{value.replace(',', '.')}, and nothing tells whether the comma separates thousands or "
+                "decimals: write one or the other. "
+            )
+    if not nearly:
+        return advice
+    counts = " and ".join(f"{mark!r} ({counted(count, 'time')})" for mark, count in every.items())
+    python = ", ".join(f'"{mark}"' for mark in every)
+    return advice + (
+        f"{listed(nearly)} would be numbers but for {counts}: if that stands for a missing value, read it as "
+        f'one with na_values=[{python}] (--na-values "{",".join(every)}"). '
+    )
+
+
+def _for_shell(names: Sequence[str]) -> str:
+    text = ",".join(names)
+    return f'"{text}"' if any(character.isspace() for character in text) else text
+
+
+def _describe(columns: Columns, text: Sequence[int]) -> str:
+    parts = [f"{columns.names[index]!r} ({_sample_value(columns, index)})" for index in text[:NAMES_SHOWN]]
+    hidden = len(text) - NAMES_SHOWN
+    return ", ".join(parts) + (f" and {hidden} more" if hidden > 0 else "")
+
+
+def _sample_value(columns: Columns, index: int) -> str:
+    """Show the first value that is no number: in a column of numbers with a slip, the slip."""
+    column = columns.arrays[index]
+    if not is_text(column):
+        return str(column.type)
+    row = max(pc.index(like_number(column), pa.scalar(False)).as_py(), 0)
+    value = str(column[row].as_py())
+    shown = value if len(value) <= 24 else f"{value[:21]}..."
+    return f"{shown!r} in row {columns.first_row + row}"

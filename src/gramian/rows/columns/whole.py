@@ -1,0 +1,82 @@
+"""All columns in memory, in the types that they have; and labels among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gramian.checks import listed
+from gramian.errors import ParameterError
+from gramian.rows.columns.numerals import Commas, understood
+from gramian.rows.columns.roles import Columns, as_labels, as_names, find_row_names, is_text
+from gramian.rows.columns.source import ColumnSource, whole_fields
+from gramian.rows.table import Choice, pick_columns
+
+
+def whole_columns(source: ColumnSource) -> Columns:
+    """Return all columns in memory, in the types that they have."""
+    source, _ = source.prepared(Choice())
+    return as_columns(whole_fields(source), source)
+
+
+def labels_of_columns(
+    source: ColumnSource, choice: Choice, expected: int | None = None
+) -> tuple[npt.NDArray[Any], tuple[str, ...] | None, str, tuple[str, ...]]:
+    """Take labels out of columns.
+
+    Parameters
+    ----------
+    source : ColumnSource
+    choice : Choice
+        Its label is the column, None where there is only one besides the names; its id, if there is such a
+        column, names the rows; by default row names are found as in a table.
+    expected : int, optional
+        Number of rows that need a label: one column of text may have a label in its first line.
+
+    Returns
+    -------
+    labels : ndarray
+    row_names : tuple of str or None
+    column : str
+        Its name.
+    notes : tuple of str
+
+    Raises
+    ------
+    ParameterError
+        If there are several columns and none was chosen, or it does not exist.
+    """
+    columns = whole_columns(source)
+    if source.names is not None and len(columns.names) == 1 and is_text(columns.arrays[0]):
+        header, entries = columns.names[0], as_names(columns.arrays[0])
+        if len(entries) + 1 == expected:
+            note = f"first line of {source.source}, {header!r}, taken as a label"
+            return np.array([header, *entries]), None, "label", (note,)
+    if choice.id is not None and (choice.id not in columns.names or choice.id == choice.label):
+        choice = replace(choice, id=None)
+    kept, id_column, label = pick_columns(columns.names, choice, columns.source)
+    id_column, kept, _ = find_row_names(
+        columns.names, source.first_is_index, choice, id_column, kept, columns.arrays.__getitem__
+    )
+    if label is None and len(kept) != 1:
+        raise ParameterError(
+            f"{columns.source} has the columns {listed(columns.names)}. Say which one holds the labels: "
+            f"{columns.source}:{columns.names[kept[-1] if kept else 0]}"
+        )
+    place = kept[0] if label is None else label
+    row_names = None if id_column is None else as_names(columns.arrays[id_column])
+    return as_labels(columns.arrays[place]), row_names, columns.names[place], ()
+
+
+def as_columns(fields: list[Any], source: ColumnSource, first_row: int = 0) -> Columns:
+    """Return fields of many rows as columns in the types that they have."""
+    from_text = source.separator is not None
+    if source.separator is not None:
+        fields = understood(fields, Commas(len(fields), source.separator, source.na_values))
+    if source.last_may_be_empty and pa.types.is_null(fields[-1].type):
+        fields = fields[:-1]
+    return Columns(fields, source.unique_names(len(fields))[0], source.source, from_text, first_row)

@@ -1,0 +1,168 @@
+"""The kinds of file that are read: one record each here, and a module of its name with ``open(opened, key)``.
+
+Which kind a file is, and what messages, ``--help`` and docs list, follow from ``FORMATS``.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from gramian.rows.names import PICTURE_SUFFIXES
+
+
+def is_mat4(head: bytes) -> bool:
+    """Say whether the first bytes of a file are those of version 4 of MATLAB, which has no signature.
+
+    They are five numbers of four bytes: the type MOPT in decimal digits, rows, columns, whether there is an
+    imaginary part, and the length of the name that follows.
+    """
+    if len(head) < 22:
+        return False
+    for order in "<>":
+        kind, _, _, imaginary, length = struct.unpack(f"{order}5I", head[:20])
+        machine, zero, precision, form = kind // 1000, kind // 100 % 10, kind // 10 % 10, kind % 10
+        if machine > 4 or zero or precision > 5 or form > 2 or imaginary > 1 or not 2 <= length <= 64:
+            continue
+        if re.fullmatch(rb"[A-Za-z]\w*\0?", head[20 : 20 + length]):
+            return True
+    return False
+
+
+def _is_picture(head: bytes) -> bool:
+    webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
+    # Text may begin with BM or P5 as well, but a bitmap has four zero bytes after its length.
+    bitmap = head[:2] == b"BM" and head[6:10] == b"\0\0\0\0"
+    return webp or bitmap or re.match(rb"P[1-6][\r\n]", head) is not None
+
+
+def _is_idx(head: bytes) -> bool:
+    return re.match(rb"\0\0[\x08\x09\x0b-\x0e][\1-\3]", head) is not None
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file.
+
+    Attributes
+    ----------
+    name : str
+        Also that of its module, whose ``open(opened, key)`` returns a :class:`gramian.rows.source.Source`.
+    suffixes : tuple of str
+    magic : tuple of bytes
+        How such files begin. Where several formats share that, the module of all but the last of them has
+        ``recognizes(file)``.
+    sniff : callable or None
+        Tells such files from their first bytes, where no fixed bytes do.
+    keyed : bool
+        Whether ``FILE::NAME`` is one of several in it.
+    marks : bool
+        Whether ``na_values`` may stand for missing values.
+    in_blocks : bool
+        Whether a large one is left on disk; others are read as a whole.
+    packed : bool
+        Whether it is read also with .gz.
+    pipes : bool
+        Whether it is read also from a pipe.
+    listed : str
+        How it is listed among what is readable; by default its suffixes.
+    named : str
+        Regular expression of names without such a suffix.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    magic: tuple[bytes, ...] = ()
+    sniff: Callable[[bytes], bool] | None = None
+    keyed: bool = False
+    marks: bool = False
+    in_blocks: bool = False
+    packed: bool = False
+    listed: str = ""
+    named: str = ""
+
+    @property
+    def open(self) -> Callable[[Any, str | None], Any]:
+        """What opens such a file; its module is imported when that is needed first."""
+        return self._module.open  # type: ignore[no-any-return]
+
+    @property
+    def recognizes(self) -> Callable[[Any], bool]:
+        """What tells such a file from others that begin alike."""
+        return self._module.recognizes  # type: ignore[no-any-return]
+
+    @property
+    def _module(self) -> Any:
+        return import_module(f"{__name__}.{self.name}")
+
+    def __str__(self) -> str:
+        return self.listed or " ".join(self.suffixes) + (" (also with .gz)" if self.packed else "")
+
+
+_ZIP, _HDF5 = (b"PK\x03\x04", b"PK\x05\x06"), (b"\x89HDF\r\n",)
+_IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
+
+TEXT = Format("text", (".csv", ".tsv", ".txt"), marks=True, in_blocks=True, packed=True)
+PICTURE = Format("picture", PICTURE_SUFFIXES, _IMAGES, _is_picture, listed="pictures")
+FOLDER = Format("folder", (), in_blocks=True, listed="a folder of them")
+PARQUET = Format("parquet", (".parquet",), (b"PAR1",), in_blocks=True)
+ZARR = Format("zarr", (".zarr",), keyed=True, in_blocks=True)
+
+FORMATS = (
+    TEXT,
+    Format("gct", (".gct",), (b"#1.2", b"#1.3"), marks=True, packed=True),
+    Format("excel", (".xlsx", ".xlsm"), _ZIP, keyed=True, marks=True),
+    PARQUET,
+    Format("arrow", (".feather", ".arrow"), (b"ARROW1",), in_blocks=True),
+    Format("npy", (".npy",), (b"\x93NUMPY",), in_blocks=True),
+    Format("npz", (".npz",), _ZIP, keyed=True, in_blocks=True),
+    Format("mat", (".mat",), (b"MATLAB ",), is_mat4, keyed=True),
+    Format("h5ad", (".h5ad",), _HDF5, in_blocks=True),
+    Format("hdf5", (".h5", ".hdf5"), _HDF5, keyed=True, in_blocks=True),
+    ZARR,
+    Format("bed", (".bed",), in_blocks=True, listed=".bed (PLINK)"),
+    # As the files of MNIST are named: train-images-idx3-ubyte.gz.
+    Format("idx", (".idx",), sniff=_is_idx, packed=True, named=r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$"),
+    PICTURE,
+    FOLDER,
+    Format("zip", (".zip",), _ZIP, in_blocks=True, listed="a .zip of them"),
+)
+READABLE = ", ".join(map(str, FORMATS)) + " (FILE::NAME for an array or sheet of several)"
+_BY_SUFFIX = {
+    suffix + packed: format
+    for format in FORMATS
+    for suffix in format.suffixes
+    for packed in (("", ".gz") if format.packed else ("",))
+}
+
+
+def suffix_of(path: Path) -> str:
+    """Return how the name of a file ends, with what is before .gz."""
+    name = Path(path.name.lower())
+    return Path(name.stem).suffix + ".gz" if name.suffix == ".gz" else name.suffix
+
+
+def by_name(path: Path) -> Format | None:
+    """Return the format that the name of a file tells."""
+    named = (format for format in FORMATS if format.named and re.search(format.named, path.name.lower()))
+    return _BY_SUFFIX.get(suffix_of(path)) or next(named, None)
+
+
+def by_content(file: Any) -> Format | None:
+    """Return the format that the first bytes of a file tell; None for what may be text."""
+    head = file.read(64)
+    candidates = [
+        format
+        for format in FORMATS
+        if head.startswith(format.magic) or (format.sniff is not None and format.sniff(head))
+    ]
+    for format in candidates[:-1]:
+        file.seek(0)
+        if format.recognizes(file):
+            return format
+    return candidates[-1] if candidates else None

@@ -1,0 +1,97 @@
+"""Sheets of Excel workbooks, as text that is then read like any other."""
+
+import csv
+import io
+import warnings
+from itertools import islice
+from typing import IO, Any
+from zipfile import BadZipFile, ZipFile
+
+from gramian.arrays import memory_limit_bytes
+from gramian.checks import amount, listed
+from gramian.errors import DataError, MemoryLimitError, ParameterError, needs
+from gramian.rows.archives import damage
+from gramian.rows.columns import ColumnSource
+from gramian.rows.formats.text import text_source
+from gramian.rows.opened import Opened
+
+ROWS = 1 << 20  # that a sheet can have
+TIMES = 5  # as much memory as the unpacked file: cells, and their text
+
+
+def recognizes(file: IO[bytes]) -> bool:
+    """Say whether a zip archive is a workbook."""
+    try:
+        return "xl/workbook.xml" in ZipFile(file).namelist()
+    except (BadZipFile, ValueError, NotImplementedError):
+        return False
+
+
+def open(opened: Opened, key: str | None) -> ColumnSource:
+    """Return the columns of a sheet, by default of the first."""
+    data, notes = sheet_as_text(opened.file, key, opened.name)
+    return text_source(io.BytesIO(data), opened.name, notes=notes)
+
+
+def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[bytes, tuple[str, ...]]:
+    """Write a sheet of an .xlsx file as comma-separated text; of a formula the value it last had.
+
+    Parameters
+    ----------
+    file : binary file
+    sheet : str or None
+        Its name; None takes the first, and says so in a note where there are more.
+    source : str
+
+    Returns
+    -------
+    data : bytes
+    notes : tuple of str
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or of another kind.
+    DataError
+        If the sheet is empty.
+    ParameterError
+        If there is no such sheet.
+    MemoryLimitError
+        If it takes more memory than may be used.
+    MissingExtraError
+        If openpyxl is not installed.
+    """
+    with needs("excel", "openpyxl", "reading Excel files"):
+        from openpyxl import load_workbook
+    with damage(source), ZipFile(file) as packed:
+        need = TIMES * sum(part.file_size for part in packed.infolist())
+    if need > (limit := memory_limit_bytes(None)):
+        raise MemoryLimitError(
+            f"{source} takes up to {amount(need)} to read, and {amount(limit)} of memory may be used. Save "
+            "the sheet as CSV, or raise GRAMIAN_MEMORY_LIMIT."
+        )
+    with damage(source), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of styles and forms, which no number depends on
+        book = load_workbook(file, read_only=True, data_only=True)
+        names = [one.title for one in book.worksheets]
+        if sheet is not None and sheet not in names:
+            raise ParameterError(f"{source} has no sheet {sheet!r}. Its sheets are {listed(names)}.")
+        chosen = names[0] if sheet is None else sheet
+        # A sheet may claim a million rows that hold nothing but formats.
+        book[chosen].reset_dimensions()
+        every = islice(book[chosen].iter_rows(values_only=True), ROWS)
+        rows = [row for row in every if any(map(_filled, row))]
+    if not rows:
+        raise DataError(f"{source}: the sheet {chosen!r} is empty. Its sheets are {listed(names)}.")
+    width = max(place + 1 for row in rows for place, cell in enumerate(row) if _filled(cell))
+    text = io.StringIO()
+    lines = csv.writer(text)
+    for row in rows:
+        cells = [*row[:width], *[None] * (width - len(row))]
+        lines.writerow("" if cell is None else cell for cell in cells)
+    notes = (f"sheet {chosen!r} used: the first of {len(names)}",) if sheet is None and len(names) > 1 else ()
+    return text.getvalue().encode(), notes
+
+
+def _filled(cell: Any) -> bool:
+    return cell is not None and cell != ""

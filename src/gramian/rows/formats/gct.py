@@ -1,0 +1,91 @@
+"""GCT files of gene expression: text with its size and descriptions at the top."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import IO
+
+import pyarrow as pa
+
+from gramian.checks import listed
+from gramian.errors import FileError
+from gramian.rows.columns.source import ColumnsInMemory, ColumnSource, whole_fields
+from gramian.rows.formats.text import Layout, TextFile, TextSource
+from gramian.rows.opened import Opened
+from gramian.rows.table import Choice
+
+DIGITS = 18  # of a number of rows or columns, at most
+_SIZES = {b"#1.2": 2, b"#1.3": 4}
+
+
+def open(opened: Opened, key: str | None) -> ColumnSource:
+    """Return the columns of numbers, whose rows the first column names."""
+    return gct_source(opened.file, opened.name)
+
+
+def gct_source(file: IO[bytes], source: str) -> GctSource:
+    """Return the columns of a GCT file of version 1.2 or 1.3, the names of its rows first.
+
+    Descriptions of rows and of columns are left out, but for the row that is wanted as labels.
+
+    Raises
+    ------
+    FileError
+        If its first lines are not those of a GCT file, or say another size than it has.
+    DataError
+        If rows have different numbers of fields.
+    """
+    text = TextFile(file, source)
+    first, sizes, header = (*text.head().split(b"\n", 3), b"", b"")[:3]
+    numbers = [int(size) for size in sizes.split() if size.isdigit() and len(size) <= DIGITS]
+    if len(numbers) != _SIZES.get(first.strip()) or not header.strip():
+        raise FileError(
+            f"{source} is truncated, or no GCT file: those begin with a line #1.2 or #1.3, then one of their "
+            "size. Make or copy it again, or give it the suffix of what it is, such as .tsv."
+        )
+    described, labelling = (1, 0) if len(numbers) == 2 else numbers[2:]
+    names = tuple(header.decode("utf-8", errors="replace").strip("\r").split("\t"))
+    if len(names) != 1 + described + numbers[1]:
+        raise FileError(
+            f"{source} is truncated or altered: its second line promises {numbers[1]} columns of numbers, "
+            f"and there are {max(len(names) - 1 - described, 0)}. Make or copy it again."
+        )
+    table = TextSource(text, layout=Layout("\t", names, len(names), skipped=3))
+    columns = whole_fields(table)
+    if not columns or len(columns[0]) != numbers[0] + labelling:
+        raise FileError(
+            f"{source} is truncated or altered: its second line promises {numbers[0]} rows, and there are "
+            f"{max(len(columns[0]) - labelling, 0) if columns else 0}. Make or copy it again."
+        )
+    places = [0, *range(1 + described, len(columns))]
+    arrays, kept = [columns[place] for place in places], tuple(names[place] for place in places)
+    left = names[1 : 1 + described]
+    return GctSource(arrays, kept, source, table.notes, "\t", (), table.sha256, left, labelling)
+
+
+@dataclass(frozen=True)
+class GctSource(ColumnsInMemory):
+    """The columns of a GCT file.
+
+    Attributes
+    ----------
+    described : tuple of str
+        Names of the columns that describe rows, which are left out.
+    labelling : int
+        Number of rows that describe columns: the first ones.
+    """
+
+    described: tuple[str, ...] = ()
+    labelling: int = 0
+
+    def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
+        """Leave out the rows that describe columns, but for the one that is wanted as labels."""
+        entries = self.arrays[0].slice(0, self.labelling).to_pylist()
+        wanted = [row for row, entry in enumerate(entries) if entry == choice.label_row]
+        rows = pa.array([*wanted, *range(self.labelling, len(self.arrays[0]))], pa.int64())
+        left = [*self.described, *(entry for entry in entries if entry != choice.label_row)]
+        note = f"{listed(left)} left out: no numbers but descriptions"
+        arrays = [column.take(rows) for column in self.arrays]
+        notes, marks = (*self.notes, note) if left else self.notes, choice.na_values or ()
+        source = ColumnsInMemory(arrays, self.names, self.source, notes, "\t", marks, self.sha256)
+        return source, replace(choice, id=choice.id or (self.names or ("",))[0])

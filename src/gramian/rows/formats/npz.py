@@ -1,0 +1,190 @@
+"""Arrays in .npz archives, and sparse matrices that scipy.sparse.save_npz wrote."""
+
+import operator
+import zipfile
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian.checks import amount, slices
+from gramian.errors import DataError
+from gramian.progress import track
+from gramian.rows.archives import Header, damage, pick_array, require, require_room
+from gramian.rows.formats.npy import read_array, read_header, require_all
+from gramian.rows.lazy.sparse import ENTRY, StoredSparse, refuse_by_columns, require_lengths
+from gramian.rows.lazy.spool import Spool
+from gramian.rows.lazy.stored import StoredArray
+from gramian.rows.opened import Opened
+from gramian.rows.source import ArraySource
+
+UNPACKED = 1 << 20  # entries at a time
+
+
+def recognizes(file: IO[bytes]) -> bool:
+    """Say whether a zip archive holds arrays."""
+    try:
+        return any(name.endswith(".npy") for name in zipfile.ZipFile(file).namelist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        return False
+
+
+def open(opened: Opened, key: str | None) -> ArraySource:
+    """Return one array of a .npz archive, by default the only one that can be what is wanted, or its matrix.
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or no archive.
+    DataError
+        If the key is unknown or missing, or its array cannot be what is wanted.
+
+    Examples
+    --------
+    >>> import io
+    >>> buffer = io.BytesIO()
+    >>> np.savez(buffer, X=np.eye(2), y=np.zeros(2))
+    >>> open(Opened("memory", data=buffer.getvalue()), None).notes
+    ("array 'X' used: the only table in the archive",)
+    """
+    name = opened.name
+    with damage(name):
+        archive = opened.enter(zipfile.ZipFile(opened.file))
+        members = archive.namelist()
+        if key is None and opened.use == "table" and "format.npy" in members:
+            return _matrix(opened, archive)
+        keys = [member.removesuffix(".npy") for member in members if member.endswith(".npy")]
+        if not keys:
+            raise DataError(f"{name} holds no NumPy arrays. Save some with numpy.savez(path, X=X).")
+        _, header, notes = pick_array(keys, partial(_header_in, archive, name), key, name, opened.use)
+    return ArraySource.of(header, name, notes)
+
+
+def _matrix(opened: Opened, archive: zipfile.ZipFile) -> ArraySource:
+    """Return a matrix in CSR; a large one is unpacked to a temporary file."""
+    name = opened.name
+    entries = _header_in(archive, name, "data")
+    count = entries.shape[0]
+    shape = _sparse_shape(archive, name)
+
+    def read() -> Any:
+        require_room(replace(entries, dtype=np.dtype("V16")), name)
+        opened.file.seek(0)
+        matrix = sparse.load_npz(opened.file).tocsr()
+        matrix.check_format(full_check=True)  # what points outside of the matrix would be written there
+        if matrix.dtype.kind not in "buif":
+            raise DataError(f"{name} holds a sparse matrix of {matrix.dtype}, not of real numbers.")
+        return matrix
+
+    def lazy(limit: int) -> StoredSparse:
+        form = _header_in(archive, name, "format").read().item().decode()
+        refuse_by_columns(form, count, limit, name, "scipy.sparse.save_npz(path, X.tocsr())")
+        data, indices = (_unpacked(archive, f"{part}.npy", opened.path, name) for part in ("data", "indices"))
+        indptr = _header_in(archive, name, "indptr").read().astype(np.int64)
+        return StoredSparse(shape, indptr, indices, data, name)
+
+    parts = [part for part in ("data", "indices") if f"{part}.npy" in archive.namelist()]
+    size = count * sum(_header_in(archive, name, part).dtype.itemsize for part in parts)
+    note = f"{amount(size)} of entries were unpacked to a temporary file, to be read block by block"
+    return ArraySource.of(
+        Header(shape, entries.dtype, read),
+        name,
+        lazy=lazy,
+        bytes_read=lambda rows: ENTRY * count,
+        notes_on_disk=(note,),
+    )
+
+
+def _sparse_shape(archive: zipfile.ZipFile, source: str) -> tuple[int, int]:
+    n, d = map(operator.index, _header_in(archive, source, "shape").read().tolist())
+    require_lengths((n, d), source)
+    return n, d
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str, path: Path | None, source: str) -> StoredArray:
+    """Copy an array of one axis to a temporary file."""
+    with archive.open(name) as member:
+        header, _, _ = read_header(member)
+        require(replace(header, shape=(*header.shape, 1)), f"{source}::{name}")
+        spool = Spool(source, header.n_bytes, sure=True, path=path)
+        for part in track(slices(header.shape[0], UNPACKED), f"part of {name}"):
+            size = (part.stop - part.start) * header.dtype.itemsize
+            values = np.frombuffer(member.read(size), dtype=header.dtype)
+            require_all(replace(header, shape=(part.stop - part.start,)), values.nbytes, source)
+            spool.append(values[:, None].astype(header.dtype.newbyteorder("=")))
+    return spool.stored()
+
+
+def _header_in(archive: zipfile.ZipFile, source: str, key: str) -> Header:
+    name = f"{key}.npy"
+    with archive.open(name) as member:
+        header, start, _ = read_header(member)
+
+    def read() -> npt.NDArray[Any]:
+        require_all(header, archive.getinfo(name).file_size - start, f"{source}::{key}")
+        # Seeking back in a compressed member would decompress twice: it is opened again instead.
+        with archive.open(name) as member:
+            return read_array(member)
+
+    return Header(header.shape, header.dtype, read)
+
+
+def read_npz_names(file: IO[bytes], key: str, count: int, source: str) -> tuple[str, ...] | None:
+    """Read one array of a .npz archive as names, one for each row of another one.
+
+    Parameters
+    ----------
+    file : binary file
+    key : str
+    count : int
+        Number of rows.
+    source : str
+
+    Returns
+    -------
+    tuple of str or None
+        Text, or whole numbers as text; None if there is no such array.
+
+    Raises
+    ------
+    DataError
+        If the array has another length, holds anything else, or an empty text.
+    FileError
+        If the file is truncated or no archive.
+
+    Examples
+    --------
+    >>> import io
+    >>> buffer = io.BytesIO()
+    >>> np.savez(buffer, X=np.eye(2), y=[7, 8])
+    >>> read_npz_names(buffer, "y", 2, "memory")
+    ('7', '8')
+    """
+    with damage(source), zipfile.ZipFile(file) as archive:
+        if f"{key}.npy" not in archive.namelist():
+            return None
+        header = _header_in(archive, source, key)
+        _check_names(header, key, count, source)
+        names = tuple(map(str, header.read()))
+    for place, name in enumerate(names):
+        if not name.strip():
+            raise DataError(f"{source}: entry {place} of {key} (counted from 0) is empty. Name all of them.")
+    return names
+
+
+def _check_names(header: Header, key: str, count: int, source: str) -> None:
+    if len(header.shape) != 1 or header.dtype.kind not in "iuU":
+        what = "Python objects" if header.dtype.hasobject else str(header)
+        raise DataError(
+            f"{source}: {key} holds {what}, and one text or whole number for each picture is needed. "
+            f"Save it for instance as {key}={key}.astype(str), or leave it out."
+        )
+    if header.shape[0] != count:
+        raise DataError(
+            f"{source}: {key} has {header.shape[0]} entries for {count} pictures. "
+            "Give one for each, or leave it out."
+        )

@@ -1,0 +1,220 @@
+"""Parquet, Feather and Arrow files as columns in batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+from pyarrow import ipc, parquet
+
+from gramian.checks import listed, slices
+from gramian.errors import DataError, FileError, GramianError, MemoryLimitError
+from gramian.progress import track
+from gramian.rows.columns.roles import first_free
+from gramian.rows.columns.source import Batch, ColumnSource, decoded
+from gramian.rows.names import parquet_files
+from gramian.rows.opened import Opened
+from gramian.rows.table import Choice, pick_columns, unique_names
+
+_MOST = 16 << 20  # bytes of a batch of numbers
+_LEAST_ROWS = 128  # of a batch: an Arrow column takes as long for one row as for so many
+
+
+def open(opened: Opened, key: str | None) -> ColumnSource:
+    """Return the columns of a file, or of the files of a folder, one below the other."""
+    path = opened.path
+    files = parquet_files(path) if path is not None and path.is_dir() else [path or opened.file]
+    return parquet_source(files, opened.name)
+
+
+def parquet_source(files: Sequence[Path | IO[bytes]], source: str) -> ArrowSource:
+    """Return the columns of Parquet files, one below the other.
+
+    An index of pandas comes first.
+
+    Parameters
+    ----------
+    files : sequence of Path or binary file
+        All with the same columns.
+    source : str
+        What messages call them.
+
+    Raises
+    ------
+    FileError
+        If a file is truncated or damaged, also of what is read of it later.
+    DataError
+        If there are no columns, or files differ in them.
+    """
+    return ArrowSource(files, source, is_parquet=True)
+
+
+def arrow_source(file: Path | IO[bytes], source: str) -> ArrowSource:
+    """Return the columns of a Feather file, or of an Arrow file or stream; as :func:`parquet_source`."""
+    return ArrowSource([file], source, is_parquet=False)
+
+
+class ArrowSource(ColumnSource):
+    """The columns of files that have types.
+
+    Parameters
+    ----------
+    files : sequence of Path or binary file
+    source : str
+    is_parquet : bool
+    """
+
+    def __init__(self, files: Sequence[Path | IO[bytes]], source: str, is_parquet: bool) -> None:
+        self.source, self._files, self._parquet = source, files, is_parquet
+        self.path = files[0] if isinstance(files[0], Path) else None
+        every = [self._names_in(file) for file in files]
+        for file, names in zip(files, every, strict=True):
+            require_same(every[0], names, Path(str(file)), Path(str(files[0])))
+        self.names = every[0]
+        self._used = set(range(len(self.names)))
+
+    def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
+        """Return the same files, of which only columns are read that have a use, or may have."""
+        names = self.names or ()
+        unique, _ = unique_names(names)
+        kept, *others = pick_columns(unique, choice, self.source)
+        if choice.needed is not None:
+            needed = set(choice.needed)
+            kept = [place for place in kept if unique[place] in needed]
+        others.append(first_free(unique, choice))
+        source = copy(self)  # the first column may name rows, and the last one may be empty
+        source._used = {0, len(names) - 1, *kept, *(place for place in others if place is not None)}
+        return source, choice
+
+    def batches(
+        self, limit: int | None = None, as_text: AbstractSet[int] | None = frozenset()
+    ) -> Iterator[Batch]:
+        """Yield all rows; columns that are not used are nulls."""
+        names = self.names or ()
+        most = _MOST if limit is None else min(_MOST, limit // 64)
+        rows = max(_LEAST_ROWS, most // (8 * len(self._used)))
+        for file in track(self._files, "file") if len(self._files) > 1 else self._files:
+            for table in self._tables(file, rows, sorted({names[place] for place in self._used})):
+                columns = _by_place(table, names)
+                nothing = pa.nulls(table.num_rows)
+                all_columns = [decoded(columns[p]) if p in columns else nothing for p in range(len(names))]
+                yield Batch(all_columns, all_columns)
+
+    def _names_in(self, file: Path | IO[bytes]) -> tuple[str, ...]:
+        with opened_columns(file, self._parquet, self.source) as opened:
+            schema = opened.schema_arrow if self._parquet else opened.schema
+            if not schema.names:
+                raise DataError(f"{self.source} has no columns. At least one column of numbers is needed.")
+        index = _pandas_index(schema)
+        # pandas writes the index last; in a table that is read, row names come first.
+        return tuple(sorted(schema.names, key=lambda name: name not in index))
+
+    def _tables(self, file: Path | IO[bytes], rows: int, names: list[str]) -> Iterator[Any]:
+        with opened_columns(file, self._parquet, self.source) as opened:
+            if self._parquet:
+                twice = len(set(self.names or ())) < len(self.names or ())
+                for batch in opened.iter_batches(rows, columns=None if twice else names, use_threads=False):
+                    yield pa.Table.from_batches([batch])
+                return
+            few: list[Any] = []
+            for batch in _record_batches(opened):
+                for part in slices(batch.num_rows, rows):
+                    few.append(batch.slice(part.start, part.stop - part.start))
+                    if sum(one.num_rows for one in few) >= rows:
+                        yield pa.Table.from_batches(few)
+                        few = []
+            if few:
+                yield pa.Table.from_batches(few)
+
+
+def require_same(expected: Sequence[str], names: Sequence[str], path: Path, first: Path) -> None:
+    """Refuse a file of a folder with other columns than the first one.
+
+    Raises
+    ------
+    DataError
+    """
+    if set(names) != set(expected):
+        other = sorted(set(names) ^ set(expected))
+        raise DataError(
+            f"{path} has other columns than {first.name}: {listed(other)} are in one of them only. Parquet "
+            "files of a folder are one table, and need the same columns."
+        )
+
+
+@contextmanager
+def opened_columns(file: Path | IO[bytes], is_parquet: bool = True, source: str = "") -> Iterator[Any]:
+    """Open a Parquet file, or an Arrow file, to read part after part.
+
+    Raises
+    ------
+    FileError
+        If it is truncated or damaged, also of what is read of it.
+    """
+    kind = "Parquet" if is_parquet else "Arrow or Feather"
+    name = str(file) if isinstance(file, Path) else source
+    with _damage(name, kind), _as_file(file, is_parquet) as opened:
+        yield parquet.ParquetFile(opened) if is_parquet else _opened_arrow(opened)
+
+
+@contextmanager
+def _as_file(file: Path | IO[bytes], is_parquet: bool) -> Iterator[Any]:
+    if not isinstance(file, Path):
+        file.seek(0)
+        yield file
+        return
+    # Mapped, one batch of a file may be larger than memory.
+    with file.open("rb") if is_parquet else pa.memory_map(str(file)) as opened:
+        yield opened
+
+
+def _by_place(table: Any, names: Sequence[str]) -> dict[int, Any]:
+    """Return the columns of a table by their places among all names, which may occur more than once."""
+    columns: dict[str, list[Any]] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        columns.setdefault(name, []).append(column)
+    return {place: columns[name].pop(0) for place, name in enumerate(names) if columns.get(name)}
+
+
+def _opened_arrow(file: Any) -> Any:
+    whole = file.read(6) == b"ARROW1"
+    file.seek(0)
+    return (ipc.open_file if whole else ipc.open_stream)(file)
+
+
+def _record_batches(file: Any) -> Iterator[Any]:
+    if hasattr(file, "get_batch"):
+        return (file.get_batch(place) for place in range(file.num_record_batches))
+    return iter(file)
+
+
+@contextmanager
+def _damage(source: str, kind: str) -> Iterator[None]:
+    """Say of everything that Arrow makes of a truncated or altered file that it is one."""
+    try:
+        yield
+    except GramianError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, MemoryError):  # Arrow's are also errors of Arrow
+            raise MemoryLimitError(
+                f"{source} takes more memory than there is ({error}). Read a part of it."
+            ) from error
+        detail = str(error).split("\n")[0].rstrip(".")
+        raise FileError(
+            f"{source} is truncated or damaged {kind} ({detail}). Make or copy it again."
+        ) from error
+
+
+def _pandas_index(schema: Any) -> tuple[str, ...]:
+    try:
+        index = json.loads((schema.metadata or {})[b"pandas"])["index_columns"]
+        return tuple(name for name in index if isinstance(name, str))
+    except (KeyError, RecursionError, TypeError, ValueError):
+        return ()

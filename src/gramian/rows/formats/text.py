@@ -1,0 +1,502 @@
+"""Delimited text, plain or packed: its separator, whether it has a header, and its columns in batches."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import csv
+import hashlib
+import io
+import itertools
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from gramian.arrays import memory_limit_bytes, parallel_map
+from gramian.checks import amount, counted, slices
+from gramian.errors import DataError, FileError, MemoryLimitError
+from gramian.progress import track
+from gramian.rows.columns.numerals import is_missing, is_number, plain_numbers
+from gramian.rows.columns.source import Batch, ColumnSource, Reread
+from gramian.rows.opened import Opened
+from gramian.rows.table import Choice
+
+# Earlier wins where two separators explain the text equally well: a tab is never part of a value by
+# accident, a space often is.
+_SEPARATORS = ("\t", ";", "|", ",", " ")
+_SAMPLE_LINES, _SAMPLE_PIECE = 12, 1 << 18
+SAMPLE_BYTES = 1 << 24
+LARGEST_ROW = 1 << 26  # bytes that Arrow parses together, and no row may have more
+GUESSED = "text is not UTF-8: read as Windows-1252 (Western European)"
+NO_HEADER = "no header line: columns are known by position, counted from 0"
+_ROW_NAME_HEADERS = ("", "rownames", "row.names", "row_names", "unnamed: 0")
+_LINE = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
+_LEAST, _MOST = 1 << 12, 1 << 21  # bytes of a batch
+_LEAST_ROWS = 64  # of a batch: a column of strings takes as long for one row as for so many
+_TOGETHER = 8  # batches that are parsed at a time, by as many threads as there are
+_GZIP = 31  # how zlib is told to expect gzip
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text is laid out.
+
+    Attributes
+    ----------
+    separator : str
+    names : tuple of str or None
+        Its header, if it has one.
+    n_fields : int
+    skipped : int
+        Number of lines before the first row.
+    comments : int
+        How many of them are comments.
+    """
+
+    separator: str
+    names: tuple[str, ...] | None
+    n_fields: int
+    skipped: int = 0
+    comments: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the table should know."""
+        comments = counted(self.comments, "comment line was", "comment lines were")
+        header = () if self.names else (NO_HEADER,)
+        return (*header, f"{comments} left out at the top") if self.comments else header
+
+
+def open(opened: Opened, key: str | None) -> ColumnSource:
+    """Return the columns of a text, whose separator, header and encoding are found."""
+    return text_source(opened.file, opened.name)
+
+
+def text_source(
+    file: IO[bytes], source: str, na_values: Sequence[str] = (), notes: tuple[str, ...] = ()
+) -> TextSource:
+    """Return the columns of a delimited text.
+
+    Parameters
+    ----------
+    file : binary file
+        One that can be read from any place, perhaps packed with gzip.
+    source : str
+        What messages call it.
+    na_values : sequence of str
+        What stands for a missing value, in addition to what always does.
+    notes : tuple of str
+        What was decided before.
+
+    Raises
+    ------
+    DataError
+        If there is no line with anything in it; later if rows have different numbers of fields.
+    FileError
+        If the bytes are no text, or damaged.
+
+    Examples
+    --------
+    >>> source = text_source(io.BytesIO(b"x,y\\n1,2\\n"), "memory")
+    >>> source.names, [column.to_pylist() for column in next(source.batches()).columns]
+    (('x', 'y'), [[1.0], [2.0]])
+    """
+    return TextSource(TextFile(file, source), tuple(na_values), notes)
+
+
+class TextFile:
+    """The bytes of a text, piece by piece: unpacked, in UTF-8 if it is Unicode, without a byte order mark.
+
+    Parameters
+    ----------
+    file : binary file
+    source : str
+    """
+
+    def __init__(self, file: IO[bytes], source: str) -> None:
+        if not file.seekable():
+            file = io.BytesIO(file.read())
+        self.source, self.sha256, self._file = source, "", file
+        name = getattr(file, "name", None)
+        self.path = Path(name) if isinstance(name, str) else None
+        self.nbytes = file.seek(0, io.SEEK_END)
+        file.seek(0)
+        self._packed = file.read(2) == b"\x1f\x8b"
+
+    def pieces(self, size: int, whole: bool = False, silent: bool = False) -> Iterator[bytes]:
+        """Yield the text from its beginning.
+
+        Parameters
+        ----------
+        size : int
+            Bytes that are read together.
+        whole : bool
+            Whether all of it will be in memory: then no more is unpacked than that may take.
+        silent : bool
+            Whether no progress is logged.
+
+        Raises
+        ------
+        FileError
+            If it is damaged.
+        MemoryLimitError
+        """
+        pieces = self._unpacked(size, whole, silent)
+        first = next(pieces, b"")
+        if not first.startswith(_WIDE):
+            yield first.removeprefix(codecs.BOM_UTF8)
+            yield from pieces
+            return
+        try:
+            for text in codecs.iterdecode(itertools.chain([first], pieces), "utf-16"):
+                yield text.encode()
+        except UnicodeError as error:
+            raise FileError(
+                f"{self.source} begins as UTF-16 text but is damaged or cut off. Save it as UTF-8."
+            ) from error
+
+    def _unpacked(self, size: int, whole: bool, silent: bool) -> Iterator[bytes]:
+        raw = self._raw(size, silent)
+        if not self._packed:
+            yield from raw
+            return
+        expand, begun, length = zlib.decompressobj(_GZIP), False, 0
+        most = memory_limit_bytes(None) if whole else 0
+        try:
+            for data in raw:
+                while data:
+                    piece = expand.decompress(data, size)
+                    length += len(piece)
+                    if whole and length > most:
+                        raise MemoryLimitError(
+                            f"{self.source} takes more than the {amount(most)} of memory that may be used "
+                            "when it is unpacked. Pack a part of it, or raise GRAMIAN_MEMORY_LIMIT."
+                        )
+                    yield piece
+                    data, begun = expand.unconsumed_tail, not expand.eof
+                    if expand.eof:  # more members may follow
+                        data, expand = expand.unused_data, zlib.decompressobj(_GZIP)
+            if begun:
+                raise zlib.error("it ends too early")
+        except zlib.error as error:
+            raise FileError(
+                f"{self.source} is truncated or damaged gzip ({error}). Make or copy it again."
+            ) from error
+        if not length:
+            raise FileError(f"{self.source} is empty: 0 bytes when unpacked. Make or copy it again.")
+
+    def _raw(self, size: int, silent: bool) -> Iterator[bytes]:
+        digest = hashlib.sha256()
+        parts: Any = slices(self.nbytes, size)
+        if not silent and self.path is not None and len(parts) > 1:
+            parts = track(parts, f"part of {self.path.name}")
+        self._file.seek(0)
+        for part in parts:
+            data = self._file.read(part.stop - part.start)
+            if self.path:
+                digest.update(data)
+            yield data
+        self.sha256 = digest.hexdigest() if self.path else ""
+
+    def head(self) -> bytes:
+        """Return the first lines, which tell how the text is laid out.
+
+        Raises
+        ------
+        FileError
+            If this is no text.
+        """
+        sample, pieces = b"", self.pieces(_SAMPLE_PIECE, silent=True)
+        for piece in pieces:
+            sample += piece
+            if sample.count(b"\n") - sample.count(b"\n#") > _SAMPLE_LINES or len(sample) >= SAMPLE_BYTES:
+                break
+        if b"\0" in sample:
+            raise FileError(f"{self.source} is not text: it holds zero bytes. Save it as CSV in UTF-8.")
+        # A letter of several bytes may have been cut.
+        return sample if next(pieces, None) is None else sample[: sample.rfind(b"\n") + 1] or sample
+
+
+class TextSource(ColumnSource):
+    """The columns of a delimited text.
+
+    Parameters
+    ----------
+    file : TextFile
+    na_values : tuple of str
+    notes : tuple of str
+    layout : Layout, optional
+        Where it is known already.
+    """
+
+    def __init__(
+        self,
+        file: TextFile,
+        na_values: tuple[str, ...] = (),
+        notes: tuple[str, ...] = (),
+        layout: Layout | None = None,
+    ) -> None:
+        self._file, self.na_values, self._notes = file, na_values, notes
+        self.source, self.path = file.source, file.path
+        self._head = file.head()
+        self._utf8 = is_utf8(self._head)
+        head = self._as_utf8(self._head)
+        self._layout = layout = layout or detect_layout(head, self.source, na_values)
+        self.names, self.separator = layout.names, layout.separator
+        self.notes = (*notes, *(() if self._utf8 else (GUESSED,)), *layout.notes)
+        self._row_bytes = len(head) // max(1, head.count(b"\n"))
+        self._strings = arrow_csv.ConvertOptions(
+            column_types={str(place): pa.string() for place in range(layout.n_fields)}
+        )
+
+    def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
+        """Return the text with what a choice takes for missing values."""
+        marks = choice.na_values or ()
+        return self if marks == self.na_values else TextSource(self._file, marks, self._notes), choice
+
+    def batches(
+        self, limit: int | None = None, as_text: AbstractSet[int] | None = frozenset()
+    ) -> Iterator[Batch]:
+        """Yield all rows; see :class:`gramian.rows.columns.ColumnSource`."""
+        size = _MOST if limit is None else min(_MOST, max(_LEAST, limit // 64))
+        size = max(size, min(LARGEST_ROW, _LEAST_ROWS * self._row_bytes))
+        blocks = self._placed(whole_rows(self._rows(size, whole=limit is None), self.source))
+        for first in itertools.islice(blocks, 1):
+            yield self._parsed(*first, as_text)
+        while group := list(itertools.islice(blocks, _TOGETHER)):
+            yield from parallel_map(lambda block: self._parsed(*block, as_text), group)
+        self.sha256 = self._file.sha256
+
+    def _rows(self, size: int, whole: bool) -> Iterator[bytes]:
+        """Yield the text after its header, piece by piece."""
+        head, pieces = b"", self._file.pieces(size, whole)
+        while len(head) < len(self._head) and (piece := next(pieces, b"")):
+            head += piece
+        head = head[len(_lines(head, self._layout.skipped)) :]
+        yield from (head[part] for part in slices(len(head), size))
+        yield from pieces
+
+    def _placed(self, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
+        """Yield each block with the number of lines before it."""
+        lines = self._layout.skipped
+        for block in blocks:
+            yield block, lines
+            lines += block.count(b"\n")
+
+    def _parsed(self, block: bytes, lines: int, as_text: AbstractSet[int] | None) -> Batch:
+        rows, uneven = self._as_utf8(block), []
+        if self.separator == " ":
+            rows = collapse_spaces(rows) or b"\n"
+
+        def note_uneven(row: Any) -> str:
+            uneven.append(row)
+            return "error"
+
+        try:
+            table = arrow_csv.read_csv(
+                pa.BufferReader(rows),
+                read_options=arrow_csv.ReadOptions(
+                    column_names=[str(place) for place in range(self._layout.n_fields)],
+                    block_size=LARGEST_ROW,
+                    use_threads=False,  # no thread may outlive an error and the end of the program
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=self.separator,
+                    newlines_in_values=b'"' in rows,
+                    invalid_row_handler=note_uneven,
+                ),
+                convert_options=self._strings,
+            )
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, MemoryError):  # Arrow's are also errors of Arrow
+                raise
+            if uneven:
+                raise _uneven_rows(rows, uneven[0], self.source, lines) from error
+            raise DataError(f"{self.source} cannot be read as delimited text: {error}.") from error
+        fields = [column.combine_chunks() for column in table.columns]
+        return Batch(plain_numbers(fields, as_text, self.na_values), fields)
+
+    def _as_utf8(self, text: bytes) -> bytes:
+        if self._utf8 and not is_utf8(text):
+            self._utf8, self.notes = False, (*self._notes, GUESSED, *self._layout.notes)
+            raise Reread
+        return text if self._utf8 else text.decode("cp1252", errors="replace").encode()
+
+
+def is_utf8(text: bytes) -> bool:
+    """Say whether bytes are text in UTF-8."""
+    try:
+        return text.isascii() or bool(text.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
+
+
+def _uneven_rows(data: bytes, row: Any, source: str, lines: int) -> DataError:
+    text = row.text.strip("\r\n")
+    found = re.search(rb"(?m)^" + re.escape(text.encode()) + rb"\r?$", data)
+    line = "a line" if found is None else f"line {lines + 1 + data[: found.start()].count(10)}"
+    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    return DataError(
+        f"{source}, {line}: {row.actual_columns} fields where {row.expected_columns} are expected "
+        f"({shown!r}). Every row needs as many fields as the first; correct that line, or quote a "
+        "field that contains the separator."
+    )
+
+
+# ------------------------------------------------------ how a text is laid out
+
+
+def detect_layout(data: bytes, source: str, na_values: Sequence[str] = ()) -> Layout:
+    """Find comments, the separator and the header in the first lines.
+
+    Raises
+    ------
+    DataError
+        If there is no line with anything in it.
+
+    Examples
+    --------
+    >>> detect_layout(b"# by hand\\nx;y\\n1,5;2\\n", "memory")
+    Layout(separator=';', names=('x', 'y'), n_fields=2, skipped=2, comments=1)
+    """
+    match = re.match(rb"(?:#" + _LINE + rb")*", data)
+    comments = match[0].splitlines() if match else []
+    rows = data[len(_lines(data, len(comments))) :]
+    layout = _layout_of_rows(rows, source, na_values)
+    if comments and layout.names is None:  # the last comment may be the header
+        header = comments[-1].lstrip(b"# \t")
+        fields = _split(header.decode("utf-8", errors="replace"), layout.separator)
+        if fields and len(fields[0]) == layout.n_fields:
+            comments = comments[:-1]
+            layout = _layout_of_rows(header + b"\n" + rows, source, na_values)
+    return replace(layout, skipped=layout.skipped + len(comments), comments=len(comments))
+
+
+def _lines(data: bytes, count: int) -> bytes:
+    """Return so many lines from the beginning."""
+    match = re.match(rb"(?:%b){%d}" % (_LINE, count), data)
+    return match[0] if match else data
+
+
+def _layout_of_rows(data: bytes, source: str, na_values: Sequence[str]) -> Layout:
+    lines = data[:SAMPLE_BYTES].split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]
+    text = b"\n".join(lines).decode("utf-8", errors="replace")
+    best: tuple[float, str, list[list[str]]] | None = None
+    for separator in _SEPARATORS:
+        rows = _split(text, separator)
+        score = _score(rows, separator, na_values)
+        if score > 0 and (best is None or score > best[0] + 1e-9):
+            best = score, separator, rows
+    separator, rows = (",", _split(text, ",")) if best is None else best[1:]
+    if not rows and text.strip():
+        raise DataError(
+            f"{source} begins with a field of more than {csv.field_size_limit()} characters. "
+            "Is it a table? A closing quote may be missing."
+        )
+    if not rows:
+        raise DataError(f"{source} has no rows: there is no text in it.")
+    if not _has_header(rows, separator, na_values):
+        return Layout(separator, None, len(rows[0]))
+    names = [name.strip() for name in rows[0]]
+    body = rows[1:]
+    if body and all(len(row) == len(names) + 1 for row in body):
+        names = ["", *names]
+    lines_read = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    next(filter(None, lines_read))
+    return Layout(separator, tuple(names), len(names), lines_read.line_num)
+
+
+def _split(text: str, separator: str) -> list[list[str]]:
+    if separator == " ":
+        text = collapse_spaces(text.encode()).decode()
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    rows: list[list[str]] = []
+    # A field beyond the limit of the csv module ends the sample early.
+    with contextlib.suppress(csv.Error):
+        rows.extend(row for row in itertools.islice(lines, _SAMPLE_LINES) if row)
+    # A quoted field may have been cut where the sample ends.
+    return rows[:-1] if len(rows) > 2 else rows
+
+
+def _score(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> float:
+    """Say how well a separator explains the rows: even lengths, and numbers between separators."""
+    body = rows[1:] or rows
+    if not body:
+        return 0.0
+    length, count = Counter(map(len, body)).most_common(1)[0]
+    if length < 2:
+        return 0.0
+    cells = [field for row in body for field in row if not is_missing(field, na_values)]
+    numbers = sum(is_number(field, separator) for field in cells)
+    return count / len(body) * (0.05 + numbers / max(1, len(cells)))
+
+
+def _has_header(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> bool:
+    first, body = rows[0], rows[1:]
+    if not body:
+        return not any(is_number(field, separator) for field in first)
+    shift = 1 if all(len(row) == len(first) + 1 for row in body) else 0
+    if shift:
+        return True
+    named = not any(is_missing(row[0], na_values) for row in body)
+    if first[0].strip().casefold() in _ROW_NAME_HEADERS and named:
+        return True
+    numeric_first = False
+    for column, field in enumerate(first):
+        below = [row[column] for row in body if column < len(row) and not is_missing(row[column], na_values)]
+        if not below or not all(is_number(value, separator) for value in below):
+            continue
+        if not is_missing(field, na_values) and not is_number(field, separator):
+            return True
+        numeric_first = numeric_first or is_number(field, separator)
+    return not numeric_first
+
+
+def collapse_spaces(data: bytes) -> bytes:
+    """Make one space of every run of blanks outside quotes, and none at the ends of a line."""
+    data = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", data)
+    if b'"' not in data:
+        return re.sub(rb"[ \t]+", b" ", data)
+    return re.sub(rb'"[^"]*"|[ \t]+', lambda m: m[0] if m[0][:1] == b'"' else b" ", data)
+
+
+# ---------------------------------------------------- blocks of whole rows
+
+
+def whole_rows(pieces: Iterator[bytes], source: str) -> Iterator[bytes]:
+    """Cut text where rows end, into a block for each piece, or for several that a row takes."""
+    rest = newline = b""
+    for piece in pieces:
+        rest += piece
+        newline = newline or (b"\n" if b"\n" in rest else b"\r" if b"\r" in rest[:-1] else b"")
+        end = _row_end(rest, newline) if newline else 0
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+        elif len(rest) > LARGEST_ROW:
+            raise DataError(
+                f"{source} has a row of more than {LARGEST_ROW:,} bytes. Is it a table? A closing quote may "
+                "be missing."
+            )
+    if rest:
+        yield rest
+
+
+def _row_end(data: bytes, newline: bytes) -> int:
+    """Return where the last row of a text ends, outside of quotes; 0 if none does."""
+    end = data.rfind(newline) + 1
+    odd = data.count(b'"', 0, end) % 2
+    while end and odd:
+        before = data.rfind(newline, 0, end - 1) + 1
+        odd = (odd + data.count(b'"', before, end)) % 2
+        end = before
+    return end

@@ -1,0 +1,185 @@
+"""Arrays of Zarr stores, which are folders of chunks, read block by block, every chunk once in a pass."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import DataError, FileError, needs
+from gramian.rows.archives import Header, damage, pick_array, require_room
+from gramian.rows.lazy.chunked import UNPACKED, StoredDataset
+from gramian.rows.names import METADATA
+from gramian.rows.opened import Opened
+from gramian.rows.source import ArraySource
+from gramian.store.atomic import as_file_error
+
+WRITTEN = 8 << 20  # bytes of a chunk that is written
+
+
+class StoredZarr(StoredDataset):
+    """An array of a Zarr store, read in bands as those of HDF5 files are.
+
+    Chunks that are not there are refused: what was copied or written in part would be read as zeros.
+    """
+
+    speed = UNPACKED
+
+    def __init__(self, path: Path, array: Any, limit: int, source: str) -> None:
+        self._folder = path / array.path
+        super().__init__(
+            next(filter(Path.is_file, map(self._folder.joinpath, METADATA))), array, limit, source
+        )
+        self._opened = array
+
+    def read(self) -> npt.NDArray[Any]:
+        """Return all rows, (n, d) or pictures."""
+        found = np.empty(self.shape, self.dtype)
+        for first in range(0, len(self), self._band):
+            found[first : first + self._band] = self._made(first, min(first + self._band, len(self)))
+        return found.reshape(len(self), *self.picture_shape) if self.picture_shape else found
+
+    def rows(self, first: int, last: int) -> npt.NDArray[Any]:
+        """Return some rows for a reader of its own, who keeps what is read again."""
+        return self._made(first, last)
+
+    def _made(self, first: int, last: int) -> npt.NDArray[Any]:
+        array = self._dataset()
+        grid = array.shards or array.chunks
+        rows = range(first // grid[0], -(-last // grid[0]))
+        others = (range(-(-size // each)) for size, each in zip(array.shape[1:], grid[1:], strict=True))
+        for place in product(rows, *others):
+            chunk = array.metadata.encode_chunk_key(place)
+            if not (self._folder / chunk).exists():
+                start = place[0] * grid[0]
+                stop = min(start + grid[0], len(self))
+                raise FileError(
+                    f"{self.source}, rows {start:,} to {stop - 1:,}: the chunk {chunk} is not there, as in a "
+                    "store that was written or copied in part. Make or copy it again; if it stands for "
+                    f"entries that all are {array.fill_value}, write it out: zarr.config.set("
+                    '{"array.write_empty_chunks": True}).'
+                )
+        return super()._made(first, last)
+
+    def _dataset(self) -> Any:
+        if not hasattr(self, "_opened"):
+            self._opened = opened_zarr(self._folder, self.source)
+        return self._opened
+
+    def _rechunked(self, chunks: tuple[int, ...]) -> str:
+        return f"zarr.create_array(..., data=array, chunks={chunks})"
+
+
+def opened_zarr(path: Path, source: str) -> Any:
+    """Open a store, and say what is wrong with one that cannot be read.
+
+    Raises
+    ------
+    FileError
+        If it is damaged or no store.
+    MissingExtraError
+        If zarr is not installed.
+    """
+    zarr = require_zarr("reading Zarr stores")
+    with damage(source):
+        return zarr.open(path, mode="r")
+
+
+def require_zarr(purpose: str) -> Any:
+    """Return the module.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    with needs("cluster", "zarr", purpose):
+        import zarr
+    return zarr
+
+
+def write_zarr(path: Path, blocks: Iterable[npt.NDArray[Any]], rows: int) -> None:
+    """Write rows block by block to an array that appears under its name when all of them are there.
+
+    Raises
+    ------
+    FileError
+        If it cannot be written there.
+    """
+    temporary = path.with_name(f".gramian-{secrets.token_hex(8)}.tmp")
+    try:
+        with as_file_error(path):
+            array, start = None, 0
+            for block in blocks:
+                width = block.shape[1]
+                if array is None:
+                    array = require_zarr("writing Zarr stores").create_array(
+                        temporary,
+                        shape=(rows, width),
+                        chunks=(min(rows, max(1, WRITTEN // (width * block.itemsize))), width),
+                        dtype=block.dtype,
+                        config={"write_empty_chunks": True},
+                    )
+                array[start : start + len(block)] = block
+                start += len(block)
+            os.rename(temporary, path)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, ...]]:
+    """Return one array of a store, its header, and notes on which it is.
+
+    Raises
+    ------
+    FileError, MissingExtraError
+        As :func:`opened_zarr`.
+    DataError
+        If the key is unknown or missing, or its array cannot be a table.
+    """
+    path = opened.path or Path()
+    store = opened_zarr(path, opened.name)
+    alone = hasattr(store, "chunks")
+    with damage(opened.name):
+        members = [(path.stem, store)] if alone else list(store.members(max_depth=None))
+        arrays = {name: array for name, array in members if hasattr(array, "chunks")}
+        key, header, notes = pick_array(
+            sorted(arrays), lambda name: header_of(arrays[name]), key, opened.name
+        )
+    return arrays[key], header, () if alone else notes
+
+
+def open(opened: Opened, key: str | None) -> ArraySource:
+    """Return one array of a store, of which nothing but its description has been read."""
+    array, header, notes = array_of(opened, key)
+    path, name = opened.path or Path(), opened.name
+
+    def read() -> npt.NDArray[Any]:
+        require_room(header, name)
+        return StoredZarr(path, array, sys.maxsize, name).read()
+
+    return ArraySource.of(
+        replace(header, read=read), name, notes, lazy=lambda limit: StoredZarr(path, array, limit, name)
+    )
+
+
+def header_of(array: Any) -> Header:
+    """Describe an array."""
+    filters = (*(getattr(array.metadata, "filters", None) or ()), getattr(array.metadata, "compressor", None))
+    if any(getattr(one, "codec_id", "") == "pickle" for one in filters):
+        raise DataError(
+            f"{array.name} is kept as pickle, which can run code when it is read: refused. Write it again as "
+            "numbers."
+        )
+    plain = array.dtype if array.dtype.kind in "buifc" else np.dtype(np.str_)
+    return Header(array.shape, plain, lambda: np.asarray(array[...]))

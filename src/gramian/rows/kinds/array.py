@@ -1,0 +1,224 @@
+"""Dense arrays in memory or on a device: NumPy, frames and lists, and other array-API kinds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_array
+
+from gramian.arrays import is_numpy, namespace, numpy_dtype
+from gramian.checks import NAMES_SHOWN, counted
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.rows.lazy.array import EXACT_IN_FLOAT32
+from gramian.rows.rows import Rows
+
+# What a type of column is called, by how its name begins.
+_NO_NUMBERS = {
+    "str": "text", "categor": "categories", "enum": "categories", "date": "dates", "timestamp": "dates",
+    "timedelta": "durations", "duration": "durations", "time": "times", "period": "periods",
+    "interval": "intervals", "list": "lists", "struct": "records",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayRows(Rows):
+    """Rows of a dense array.
+
+    Attributes
+    ----------
+    values : array of shape (n, d)
+        float32 or float64: NumPy, or another array-API kind, where it lives.
+    """
+
+    values: Any
+
+    @classmethod
+    def checked(cls, X: Any, estimator: str, minimum: int) -> ArrayRows:
+        """Take an array, frame or list, (n, d) or pictures (n, height, width); NaN is not searched for.
+
+        Raises
+        ------
+        DataError, InputTypeError
+            For anything that is not a table of real numbers with so many rows.
+        """
+        given, picture_shape = X, None
+        if hasattr(X, "ndim") and X.ndim == 3:
+            picture_shape = (int(X.shape[1]), int(X.shape[2]))
+            X = X.reshape(X.shape[0], -1) if is_numpy(X) else namespace(X).reshape(X, (X.shape[0], -1))
+        foreign = array_api_compat.is_array_api_obj(X) and not isinstance(X, np.ndarray)
+        values = (_check_array_api if foreign else _check_numpy)(X, estimator, minimum)
+        borrowed = X.dtype == values.dtype if foreign else _may_share(values, given)
+        return cls(values, dtype=numpy_dtype(values), picture_shape=picture_shape, borrowed=borrowed)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, d = self.values.shape
+        return int(n), int(d)
+
+    @property
+    def like(self) -> Any:
+        return self.values[:0, :0]
+
+    def cut(self, rows: slice, columns: slice) -> Any:
+        return self.values[rows, columns]
+
+    def in_memory(self) -> Any:
+        return self.values
+
+    def shares_memory(self, array: Any) -> bool:
+        both = is_numpy(array) and is_numpy(self.values)
+        return both and np.may_share_memory(array, self.values)
+
+    def owned(self) -> Any:
+        if not self.borrowed:
+            return self.values
+        return np.array(self.values) if is_numpy(self.values) else self.xp.asarray(self.values, copy=True)
+
+
+def _may_share(values: npt.NDArray[Any], X: Any) -> bool:
+    if isinstance(X, list | tuple):
+        return False
+    # What is converted shares memory with no column of a frame, and what is not with all of them.
+    if hasattr(X, "dtypes"):
+        X = np.asarray(X[X.columns[0]])
+    return not isinstance(X, np.ndarray) or np.may_share_memory(values, X)
+
+
+def _check_numpy(X: Any, estimator: str, minimum: int) -> npt.NDArray[Any]:
+    """Return ``X`` as a float32 or float64 NumPy array of shape (n, d), not yet searched for NaN."""
+    _refuse_other_columns(X)
+    dtype = getattr(X, "dtype", None)
+    if np.ma.is_masked(X):
+        raise DataError(
+            f"X is a masked array with {int(np.ma.getmaskarray(X).sum())} masked entries: missing values. "
+            "Fill them (X.filled(...), sklearn.impute.SimpleImputer) or leave their rows out."
+        )
+    if isinstance(dtype, np.dtype) and dtype.kind in "mM":
+        raise DataError(f"X holds dates or durations ({dtype}), not numbers. Convert them to numbers first.")
+    if isinstance(dtype, np.dtype) and dtype in EXACT_IN_FLOAT32:
+        X = np.asarray(X, dtype=np.float32)
+    return np.asarray(check_by_sklearn(X, estimator, minimum))
+
+
+def check_by_sklearn(X: Any, estimator: str, minimum: int, accept_sparse: str | bool = False) -> Any:
+    """Return ``X`` as float32 or float64, shape (n, d), by scikit-learn's rules and in its words.
+
+    Raises
+    ------
+    DataError, InputTypeError
+    """
+    try:
+        return check_array(
+            X,
+            accept_sparse=accept_sparse,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_samples=minimum,
+            estimator=estimator,
+            input_name="X",
+        )
+    except TypeError as error:
+        if "complex" in str(error):
+            raise DataError(
+                "Complex data not supported: pass the real and the imaginary part apart."
+            ) from error
+        raise InputTypeError(str(error)) from error
+    except ValueError as error:
+        advice = " Text is not data: drop or encode it first."
+        text = "could not convert string" in str(error)
+        raise DataError(f"{error}.{advice}" if text else str(error)) from error
+    except OverflowError as error:
+        place = _place_beyond_float64(X)
+        raise DataError(
+            f"Input X contains an integer that float64 cannot hold, which ends at 1.8e+308{place}. "
+            "Divide the column by a power of ten, or leave the row out."
+        ) from error
+
+
+def _place_beyond_float64(X: Any) -> str:
+    for place, value in np.ndenumerate(np.atleast_2d(np.asarray(X, dtype=object))):
+        try:
+            float(value)
+        except OverflowError:
+            return f": row {place[0]}, column {place[1]}"
+    return ""
+
+
+def _check_array_api(X: Any, estimator: str, minimum: int) -> Any:
+    """Return a PyTorch or other array-API array as float32 or float64, shape (n, d), where it lives."""
+    xp = namespace(X)
+    if "sparse" in str(getattr(X, "layout", "")):
+        raise InputTypeError(
+            "X is a sparse tensor of PyTorch. Pass X.to_dense(), or a matrix of scipy.sparse, which is taken."
+        )
+    if X.ndim != 2:
+        raise DataError(
+            f"Expected a 2-D array of samples by features, got {X.ndim} dimensions. "
+            "Reshape your data: x[:, None] for one feature, x[None, :] for one sample."
+        )
+    check_by_sklearn(np.broadcast_to(np.float32(0), tuple(X.shape)), estimator, minimum)
+    _require_float64(X, xp)
+    dtype = numpy_dtype(X) if "bfloat16" not in str(X.dtype) else np.dtype("f2")
+    if dtype.kind == "c":
+        raise DataError(f"Complex data not supported: X has dtype {X.dtype}. Pass X.real and X.imag apart.")
+    if getattr(X, "requires_grad", False):
+        X = X.detach()
+    if dtype in (np.dtype("f4"), np.dtype("f8")):
+        return X
+    return xp.astype(X, xp.float32 if dtype in EXACT_IN_FLOAT32 else xp.float64)
+
+
+def _require_float64(X: Any, xp: Any) -> None:
+    """Refuse arrays of which no certificate would hold: without float64, or multiplied with fewer digits."""
+    if "float64" in str(X.dtype):
+        return
+    device = array_api_compat.device(X)
+    try:
+        xp.empty(0, dtype=xp.float64, device=device)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputTypeError(
+            f"X is on {device}, which has no float64, and what is guaranteed here takes some of it. Move X "
+            "to the host (in PyTorch X.cpu()), or to a device that has it, such as one of CUDA."
+        ) from error
+    precision = getattr(xp, "get_float32_matmul_precision", lambda: "highest")()
+    if precision != "highest":
+        raise ParameterError(
+            f"PyTorch is set to multiply float32 with the precision {precision!r}, less than float32 has. "
+            "Call torch.set_float32_matmul_precision('highest'), or pass X.double()."
+        )
+
+
+def _refuse_other_columns(X: Any) -> None:
+    """Name the columns of a frame that are no numbers, before a conversion fails on the first cell of one."""
+    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
+        raise InputTypeError(
+            "X is a LazyFrame, a query whose rows are not computed yet. Compute them: pass X.collect()."
+        )
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+        return
+    found = {str(name): _other(X, name, dtype) for name, dtype in zip(X.columns, X.dtypes, strict=True)}
+    held = [f"{name!r} ({what})" for name, what in found.items() if what]
+    if held:
+        shown = ", ".join(held[:NAMES_SHOWN]) + (", ..." if len(held) > NAMES_SHOWN else "")
+        raise DataError(
+            f"{counted(len(held), 'column holds', 'columns hold')} no numbers: {shown}. "
+            "Drop them (X.drop(columns=[...]) in pandas, X.drop([...]) in polars), or make numbers of them "
+            "first: a column for each category (pandas.get_dummies, X.to_dummies), days since a date."
+        )
+
+
+def _other(X: Any, name: Any, dtype: Any) -> str:
+    """Say what a column of a frame holds instead of numbers; nothing where it can be numbers."""
+    kind = str(dtype).lower()
+    if kind == "object":
+        kinds = {type(value).__name__.lower() for value in X[name]} - {"nonetype", "float", "nattype"}
+        kind = next((one for one in sorted(kinds) if _word(one)), "")
+    return _word(kind)
+
+
+def _word(kind: str) -> str:
+    return next((word for start, word in _NO_NUMBERS.items() if kind.startswith(start)), "")

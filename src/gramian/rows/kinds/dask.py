@@ -1,0 +1,438 @@
+"""Tables in Dask's chunks, worked on where the chunks are: by threads of this machine, or on a cluster."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import accumulate
+from pickle import PickleBuffer
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays import namespace, one_thread
+from gramian.checks import counted, slices
+from gramian.errors import DataError, InputTypeError
+from gramian.records import Spread
+from gramian.rows.kinds.array import ArrayRows
+from gramian.rows.kinds.stored import StoredRows
+from gramian.rows.lazy.array import LazyArray
+from gramian.rows.lazy.chunked import UNPACKED
+from gramian.rows.rows import Block, Kept, Rows
+
+R = TypeVar("R")
+MERGED = 8  # results that one task combines
+AT_ONCE = 2  # chunks of results in memory for each core of the machine that writes them
+CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because columns were apart
+NOT_NUMPY = (
+    "The chunks of X are {}, and chunks of a Dask array are taken as NumPy arrays. Make them such: "
+    "X.map_blocks(lambda block: block.toarray()) of sparse ones, .get() of CuPy's."
+)
+
+
+def is_dask(X: Any) -> bool:
+    """Return whether X is one of Dask's collections, without importing it."""
+    return hasattr(X, "__dask_graph__")
+
+
+class DaskTable(LazyArray):
+    """A Dask array whose chunks hold whole rows; what is sliced is computed.
+
+    Parameters
+    ----------
+    values : dask.array.Array of shape (n, d)
+        n may be unknown: it is counted, in a pass over the data, when it is asked for.
+    """
+
+    source = "the Dask array"
+    speed = UNPACKED
+
+    def __init__(self, values: Any) -> None:
+        self.lazy, self.dtype = values, values.dtype
+
+    @cached_property
+    def values(self) -> Any:
+        """The array with known lengths of its chunks."""
+        if not np.isnan(self.lazy.shape[0]):
+            return self.lazy
+        counted = self.lazy.copy()
+        return counted.compute_chunk_sizes()
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        n, d = self.values.shape
+        return int(n), int(d)
+
+    @cached_property
+    def places(self) -> list[slice]:
+        """Rows of every chunk; some may have none."""
+        ends = list(accumulate(self.values.chunks[0]))
+        return [slice(int(start), int(stop)) for start, stop in zip([0, *ends], ends, strict=False)]
+
+    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
+        return np.asarray(self.values[key].compute())
+
+
+@dataclass(frozen=True, eq=False)
+class DaskRows(StoredRows):
+    """Rows of a Dask array: a pass is a tree of tasks, and what is made of each row stays lazy."""
+
+    values: DaskTable
+    in_one_place: ClassVar[bool] = False
+    keeps_scores: ClassVar[bool] = False
+
+    @classmethod
+    def checked(cls, X: Any, estimator: str, minimum: int, limit: int) -> DaskRows:
+        """Take a Dask array or frame; NaN is not searched for.
+
+        Raises
+        ------
+        DataError, InputTypeError
+            For anything that is not a table of real numbers with so many rows.
+        """
+        if hasattr(X, "to_dask_array"):
+            X = _numbers_of(X)
+        if not hasattr(X, "map_blocks") or not hasattr(X, "chunks"):
+            raise InputTypeError(
+                f"X is a {type(X).__module__}.{type(X).__name__}. Of Dask's collections, arrays and data "
+                "frames are tables: X.to_dataframe() makes one of a bag."
+            )
+        if not isinstance(X._meta, np.ndarray):
+            raise InputTypeError(NOT_NUMPY.format(f"{type(X._meta).__module__}.{type(X._meta).__name__}"))
+        if np.isnan(X.shape[1:]).any():
+            raise DataError(
+                "The number of columns of the Dask array is not known. Call X.compute_chunk_sizes() first."
+            )
+        n, picture_shape = X.shape[0] if X.ndim else 0, None
+        # A few rows of the same type and size are checked in its place.
+        few = np.zeros((minimum if np.isnan(n) else min(int(n), minimum), *X.shape[1:]), X.dtype)
+        dtype = ArrayRows.checked(few if X.ndim else few[0], estimator, minimum).dtype
+        if X.ndim == 3:
+            picture_shape = (int(X.shape[1]), int(X.shape[2]))
+            chunks = (X.chunks[0], (picture_shape[0] * picture_shape[1],))
+            X = X.rechunk({1: -1, 2: -1}).map_blocks(_flat, drop_axis=2, chunks=chunks, dtype=X.dtype)
+        if X.numblocks[1] > 1:
+            rows = max(1, CHUNK_BYTES // (X.shape[1] * dtype.itemsize))
+            X = X.rechunk({1: -1} if np.isnan(n) else {0: rows, 1: -1})
+        table = DaskTable(X if X.dtype == dtype else X.astype(dtype))
+        if np.isnan(n) and minimum > 1 and table.shape[0] < minimum:
+            raise DataError(
+                f"The Dask collection holds {counted(table.shape[0], 'row')}, and a minimum of {minimum} is "
+                f"required by {estimator}. Give more rows."
+            )
+        return cls(table, limit, dtype=dtype, picture_shape=picture_shape)
+
+    @property
+    def cuts_columns(self) -> bool:
+        return True  # where the chunks are
+
+    # ---------------------------------------------------------------- where the chunks are
+
+    def over_parts(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
+        return self._combined(f, combine, self.values.values, self.values.places, aligned)
+
+    def over_columns(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
+        n, d = self.shape
+        width = max(1, min(d, CHUNK_BYTES // (n * self.dtype.itemsize)))
+        return self._combined(f, combine, self.values.values.rechunk((n, width)), slices(d, width), aligned)
+
+    def _combined(
+        self,
+        f: Callable[..., R],
+        combine: Callable[[R, R], R],
+        chunked: Any,
+        places: list[slice],
+        aligned: Any,
+    ) -> R:
+        from dask import compute, delayed
+
+        work = delayed(_Work(f, combine, self.dtype), traverse=False)
+        on_part, merged = delayed(_on_part, pure=False), delayed(_merged, pure=False)
+        found = [
+            on_part(work, part, *(None if array is None else array[place] for array in aligned))
+            for part, place in zip(chunked.to_delayed().ravel(), places, strict=True)
+            if place.stop > place.start
+        ]
+        if not found:
+            raise DataError("The Dask collection holds no rows, and at least one is needed. Give more.")
+        while len(found) > 1:
+            found = [merged(work, found[some]) for some in slices(len(found), MERGED)]
+        return compute(found[0])[0].value  # type: ignore[no-any-return]
+
+    def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
+        given, own = self.values.lazy, self.dtype  # all of what is sent along
+        dtype = dtype or own
+
+        def of_chunk(chunk: Any, block_info: Any = None) -> Any:
+            if not len(chunk):
+                return np.empty((0, columns), dtype)
+            number = block_info[0]["chunk-location"][0] if block_info else 0
+            part = _rows_of(chunk, own, f" of chunk {number}")
+            with one_thread():
+                part.require_finite()
+                return f(part)
+
+        return given.map_blocks(
+            of_chunk,
+            dtype=dtype,
+            chunks=(given.chunks[0], (columns,)),
+            meta=np.empty((0, 0), dtype),
+        )
+
+    def reduce(
+        self, f: Callable[[Block], R], combine: Callable[[R, R], R], rows_per_block: int | None = None
+    ) -> R:
+        def of_part(part: Rows, starts: npt.NDArray[np.int64]) -> R:
+            start = int(starts[0])
+
+            def shifted(block: Block) -> R:
+                return f(Block(slice(block.rows.start + start, block.rows.stop + start), block.values))
+
+            return part.reduce(shifted, combine, rows_per_block)
+
+        return self.over_parts(of_part, combine, _Counting())
+
+    def some(self, places: Iterable[int]) -> Any:
+        wanted, where = np.unique(list(places), return_inverse=True)
+        return self.values[wanted.tolist()].astype(self.dtype, copy=False)[where]
+
+    def kept(self, f: Callable[[Rows], Any]) -> Kept:
+        return DaskKept(self, f)
+
+    def tiles(self, f: Callable[..., Any], side: int) -> DaskTiles:
+        """Compute ``f`` of one part and None, or of two, for tiles of so many rows, and keep them there."""
+        return DaskTiles(self.values.values, f, side)
+
+    @property
+    def room(self) -> int:
+        """Bytes that may be kept where the chunks are: half of what workers have, or this machine's limit."""
+        if "distributed" not in sys.modules:
+            return self.limit
+        try:
+            client = sys.modules["distributed"].get_client()
+        except ValueError:  # there is no cluster
+            return self.limit
+        limits = client.run_on_scheduler(
+            lambda dask_scheduler: [worker.memory_limit for worker in dask_scheduler.workers.values()]
+        )
+        # 0 where a worker has no limit of its own.
+        return sum(limits) // 2 if all(limits) else self.limit
+
+    def here(self) -> ArrayRows:
+        """Return the rows as an array in memory, where that may hold them."""
+        kept = {name: getattr(self, name) for name in ("dtype", "feature_names", "picture_shape")}
+        return ArrayRows(self.in_memory(), borrowed=False, **kept)
+
+    @cached_property
+    def spread(self) -> Spread:  # type: ignore[override]
+        """By whom the chunks are worked on now, and in how many tasks."""
+        from dask import config, optimize
+        from dask.base import get_scheduler
+        from dask.system import CPU_COUNT
+
+        parts = len(self.portions)
+        made = len(optimize(self.values.values)[0].__dask_graph__())
+        tasks, left = made + parts, parts
+        while left > 1:
+            left = -(-left // MERGED)
+            tasks += left
+        client = getattr(get_scheduler(collections=[self.values.values]), "__self__", None)
+        if client is not None and hasattr(client, "nthreads"):
+            threads = client.nthreads()
+            return Spread(parts, tasks, len(threads), max(1, sum(threads.values())))
+        return Spread(parts, tasks, 0, config.get("num_workers", None) or CPU_COUNT)
+
+    @property
+    def portions(self) -> list[slice]:
+        return [place for place in self.values.places if place.stop > place.start]
+
+    def _parts(self, rows_per_block: int | None) -> list[slice]:
+        return self.portions
+
+
+class DaskKept(Kept):
+    """What is kept of every chunk, where the chunk is; each version is made of the one before."""
+
+    def __init__(self, rows: DaskRows, f: Callable[[Rows], Any]) -> None:
+        from dask import delayed, persist
+
+        table = rows.values
+        chunks = zip(table.values.to_delayed().ravel(), table.places, strict=True)
+        self.parts, places = zip(*((p, q) for p, q in chunks if q.stop > q.start), strict=True)
+        self.starts = np.array([place.start for place in places], dtype=np.intp)
+        self.dtype = rows.dtype
+        work, of_part = delayed(f, traverse=False), delayed(_on_rows, pure=False)
+        self.found = persist(*(of_part(work, self.dtype, part) for part in self.parts))
+
+    def _asked(self, f: Callable[..., Any], own: Sequence[Sequence[Any]]) -> list[Any]:
+        from dask import delayed
+
+        work, of_part = delayed(f, traverse=False), delayed(_on_rows, pure=False)
+        given = zip(self.parts, self.found, *own, strict=True)
+        return [of_part(work, self.dtype, part, found, *some) for part, found, *some in given]
+
+    def ask(self, f: Callable[..., R], *own: Sequence[Any]) -> list[R]:
+        from dask import compute
+
+        return list(compute(*self._asked(f, own)))
+
+    def update(self, f: Callable[..., Any], *own: Sequence[Any]) -> None:
+        from dask import persist
+
+        self.found = persist(*self._asked(f, own))
+
+
+class DaskTiles:
+    """The lower triangle of a symmetric matrix, in tiles that are kept where they were computed.
+
+    Parameters
+    ----------
+    values : dask.array.Array of shape (n, d)
+    f : callable
+        Of two parts of the rows, or of one and None for a tile on the diagonal.
+    side : int
+        Rows of a part.
+    """
+
+    def __init__(self, values: Any, f: Callable[..., Any], side: int) -> None:
+        from dask import delayed, persist
+
+        parts = values.rechunk({0: side}).to_delayed().ravel()
+        self.places = slices(values.shape[0], side)
+        self.pairs = [(i, j) for i in range(len(parts)) for j in range(i + 1)]
+        of_pair, f = delayed(_alone, pure=False), delayed(f, traverse=False)
+        self.tiles = persist(*(of_pair(f, parts[i], parts[j] if i > j else None) for i, j in self.pairs))
+
+    def over(self, f: Callable[..., Any], V: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """Return sums, of n rows, of what ``f`` makes of each tile for its rows and for its columns.
+
+        ``f`` takes a tile, whether it is on the diagonal, and the rows of V for its columns and for its rows;
+        it returns what belongs to its rows and, beside the diagonal, what belongs to its columns.
+        """
+        from dask import compute, delayed
+
+        given = [() if V is None else (delayed(V[place], traverse=False),) for place in self.places]
+        sums: list[list[tuple[Any, int]]] = [[] for _ in self.places]
+        work = delayed(f, traverse=False)
+        of_tile, added = delayed(_alone, pure=False), delayed(_added, pure=False)
+        for (i, j), tile in zip(self.pairs, self.tiles, strict=True):
+            found = of_tile(work, tile, i == j, *given[j], *given[i])
+            sums[i].append((found, 0))
+            if i > j:
+                sums[j].append((found, 1))
+        return np.concatenate(compute(*(added(*zip(*found, strict=True)) for found in sums)))
+
+    def dense(self) -> npt.NDArray[Any]:
+        """Return the matrix in memory."""
+        from dask import compute
+
+        n = self.places[-1].stop
+        A = np.empty((n, n))
+        for (i, j), tile in zip(self.pairs, compute(*self.tiles), strict=True):
+            A[self.places[i], self.places[j]] = tile
+            A[self.places[j], self.places[i]] = tile.T
+        return A
+
+
+def _alone(f: Callable[..., Any], *given: Any) -> Any:
+    with one_thread():
+        return f(*given)
+
+
+def _on_rows(f: Callable[..., Any], dtype: np.dtype[Any], chunk: Any, *own: Any) -> Any:
+    return _alone(f, _rows_of(chunk, dtype), *own)
+
+
+def _added(found: tuple[Any, ...], which: tuple[int, ...]) -> Any:
+    first, *others = (both[k] for both, k in zip(found, which, strict=True))
+    return sum(others, first)
+
+
+def _rows_of(chunk: Any, dtype: np.dtype[Any], part: str = "") -> ArrayRows:
+    """Return a chunk as rows; it may be other than what Dask was told."""
+    if not isinstance(chunk, np.ndarray):
+        raise InputTypeError(NOT_NUMPY.format(f"{type(chunk).__module__}.{type(chunk).__name__}"))
+    return ArrayRows(chunk.astype(dtype, copy=False), dtype=dtype, part=part)
+
+
+def as_pictures(rows: Any, shape: tuple[int, int]) -> Any:
+    """Return rows (n, height * width) of any kind as pictures (n, height, width)."""
+    if not is_dask(rows):
+        return namespace(rows).reshape(rows, (rows.shape[0], *shape))
+    chunks = (rows.chunks[0], *shape)
+    return rows.map_blocks(lambda some: some.reshape(-1, *shape), new_axis=2, chunks=chunks, dtype=rows.dtype)
+
+
+def _flat(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return pictures.reshape(len(pictures), -1)
+
+
+def computed(*arrays: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows, and blocks of lazy arrays in the same chunks, of which a few are computed at a time."""
+    from dask import compute
+    from dask.system import CPU_COUNT
+
+    parts, start = list(zip(*(array.to_delayed().ravel() for array in arrays), strict=True)), 0
+    for some in slices(len(parts), AT_ONCE * CPU_COUNT):
+        for blocks in compute(parts[some])[0]:
+            yield slice(start, start + len(blocks[0])), *blocks
+            start += len(blocks[0])
+
+
+class _Counting:
+    """The numbers of rows, of which a part gets its own."""
+
+    def __getitem__(self, rows: slice) -> npt.NDArray[np.int64]:
+        return np.array([rows.start])
+
+
+class _Sized:
+    """What is sent between workers: Dask combines results where most of their bytes are."""
+
+    def __sizeof__(self) -> int:
+        from cloudpickle import dumps
+
+        arrays: list[PickleBuffer] = []
+        head = dumps(self.__dict__, protocol=5, buffer_callback=arrays.append)
+        return len(head) + sum(array.raw().nbytes for array in arrays)
+
+
+@dataclass(frozen=True)
+class _Work(_Sized):
+    """What is done with every chunk, sent once to each worker."""
+
+    f: Callable[..., Any]
+    combine: Callable[[Any, Any], Any]
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class _Result(_Sized):
+    """What was found of one chunk, or of several."""
+
+    value: Any
+
+
+def _on_part(work: _Work, chunk: Any, *aligned: Any) -> _Result:
+    # Workers of Dask have a thread for each task.
+    with one_thread():
+        return _Result(work.f(_rows_of(chunk, work.dtype), *aligned))
+
+
+def _merged(work: _Work, found: list[_Result]) -> _Result:
+    return _Result(reduce(work.combine, [one.value for one in found]))
+
+
+def _numbers_of(frame: Any) -> Any:
+    """Return the Dask array of a data frame, whose lengths are counted when they are needed.
+
+    Raises
+    ------
+    DataError
+        If a column holds no numbers.
+    """
+    ArrayRows.checked(frame._meta_nonempty, "gramian", 1)
+    return frame.to_dask_array()

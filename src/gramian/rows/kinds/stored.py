@@ -1,0 +1,125 @@
+"""Rows of an array in a file, which are read when their turn comes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays import memory_limit_bytes
+from gramian.checks import amount, evenly
+from gramian.errors import MemoryLimitError
+from gramian.rows.lazy.array import LazyArray, dtype_of_rows, whole_within
+from gramian.rows.rows import Rows
+from gramian.store import Passes
+
+# Bytes of a row that are read at a time when blocks of columns are: less makes the system read in vain.
+LEAST_RUN = 4096
+COLUMNS_AT_ONCE = 16 << 20  # bytes of a block of columns
+ROWS_COMPARED = 32  # by which data is known again
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows(Rows):
+    """Rows that are read when their turn comes.
+
+    Attributes
+    ----------
+    values : LazyArray
+        (n, d) real numbers, not searched for NaN.
+    limit : int
+        Bytes of working memory; a quarter of it may be taken by the whole table where that is needed.
+    passes : Passes
+        How often they were read from first to last, and what that gave where a checkpoint keeps it.
+    """
+
+    values: LazyArray
+    limit: int
+    passes: Passes = field(default_factory=Passes, kw_only=True)  # type: ignore[misc]
+    free_to_revisit: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, values: LazyArray, limit: int | None = None) -> StoredRows:
+        """Return the rows of an array that is read when it is sliced."""
+        return cls(
+            values,
+            limit or memory_limit_bytes(None),
+            dtype=dtype_of_rows(values.dtype),
+            picture_shape=values.picture_shape,
+            borrowed=False,
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape
+
+    def identity(self) -> dict[str, str]:
+        """Return by what the data is known again: its file's size and time, and some of its rows."""
+        n, d = self.shape
+        found = hashlib.blake2b(self.some(evenly(n, ROWS_COMPARED)).tobytes(), digest_size=16)
+        facts = {"the data": f"{n} x {d} {self.values.dtype}, sampled rows {found.hexdigest()}"}
+        parts: list[Any] = [self.values, *(getattr(self.values, name, None) for name in ("base", "data"))]
+        path = next((part.path for part in parts if getattr(part, "path", None) is not None), None)
+        if path is not None:
+            state = os.stat(path)
+            changed = datetime.fromtimestamp(state.st_mtime_ns // 10**9, UTC)
+            facts["the file's size"] = f"{state.st_size:,} bytes"
+            facts["the file's time"] = f"{changed:%Y-%m-%d %H:%M:%S} and {state.st_mtime_ns % 10**9} ns UTC"
+        return facts
+
+    @property
+    def cuts_columns(self) -> bool:
+        return self.values.reads_columns
+
+    @property
+    def held(self) -> int:
+        return self.values.held
+
+    @property
+    def speed(self) -> float:  # type: ignore[override]
+        return self.values.speed
+
+    @property
+    def least_columns(self) -> int:
+        size = self.values.dtype.itemsize
+        return int(max(LEAST_RUN // size, COLUMNS_AT_ONCE // (self.shape[0] * size)))
+
+    def cut(self, rows: slice, columns: slice) -> Any:
+        return np.asarray(self.values[rows, columns]).astype(self.dtype, copy=False)
+
+    def some(self, places: Iterable[int]) -> Any:
+        """Return rows by their numbers, as a dense array."""
+        return np.concatenate([self.cut(slice(place, place + 1), slice(None)) for place in places])
+
+    def at(self, places: Any) -> Any:
+        return self.some(np.asarray(places).tolist())
+
+    def take_columns(self, places: npt.NDArray[np.intp]) -> Any:
+        return self.mapped(lambda part: part.map(lambda block: block.values[:, places]), len(places))
+
+    def in_memory(self) -> Any:
+        """Read the whole table, for those who truly need it.
+
+        Raises
+        ------
+        MemoryLimitError
+            If it takes more than a quarter of the working memory.
+        """
+        return self.whole(whole_within(self.limit))
+
+    def whole(self, most: int) -> Any:
+        """Read the whole table if it takes at most so many bytes."""
+        if self.stored_bytes > most:
+            raise MemoryLimitError(
+                f"This needs all {self.shape[0]:,} rows of {self.values.source} in memory, "
+                f"{amount(self.stored_bytes)}, and of {amount(self.limit)} of memory that may be used "
+                f"a table may take {amount(most)}. Raise GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA "
+                "reads block by block."
+            )
+        return self.block(slice(None)).values

@@ -1,0 +1,1 @@
+"""Arrays in files that are sliced without being read as a whole."""

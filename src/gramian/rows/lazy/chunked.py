@@ -1,0 +1,119 @@
+"""Arrays in chunks, read in bands of whole chunks, so that every chunk is unpacked once in a pass."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.checks import amount
+from gramian.errors import FileError, GramianError, MemoryLimitError
+from gramian.rows.lazy.array import LazyArray, whole_within
+
+BAND_BYTES = 8 << 20
+GUNZIPPED = 2e8  # bytes a second
+UNPACKED = 8e8  # bytes a second, of noise and of what packs well, by the codec that Zarr takes unasked
+BANDS = 2  # that are kept: workers that go along the rows are in one or the next
+
+
+class StoredDataset(LazyArray):
+    """A dataset in chunks, read in bands: rows of whole chunks, of which the last ones are kept.
+
+    Parameters
+    ----------
+    path : Path
+    dataset : h5py.Dataset
+        Of an open file; only what it says about itself is looked at.
+    limit : int
+        Bytes of working memory.
+    source : str
+        What it is called in messages.
+
+    Raises
+    ------
+    MemoryLimitError
+        If its chunks are so long that a band does not fit.
+    """
+
+    def __init__(self, path: Path, dataset: Any, limit: int, source: str) -> None:
+        self.path = self._path = Path(path)
+        self.key, self.source = dataset.name, source
+        n, *others = dataset.shape
+        self.picture_shape = (others[0], others[1]) if len(others) == 2 else None
+        self.shape = (n, int(np.prod(others)))
+        kind = np.dtype(np.uint8) if dataset.dtype.kind == "b" else dataset.dtype
+        self.dtype = kind.newbyteorder("=")
+        self.step, row = (dataset.chunks or (1,))[0], max(1, self.shape[1] * self.dtype.itemsize)
+        target = min(BAND_BYTES, whole_within(limit) // (2 * BANDS + 2))
+        self._band = min(n, self.step * max(1, target // (self.step * row)))
+        if getattr(dataset, "compression", None) == "gzip":
+            self.speed = GUNZIPPED
+        self.held = (BANDS + 1) * self._band * row
+        if self.held > whole_within(limit):
+            raise MemoryLimitError(
+                f"{source} is kept in chunks of {' x '.join(map(str, dataset.chunks))}: reading a row takes "
+                f"{amount(self._band * row)}, and {amount(target)} fit into memory_limit. Raise it, or write "
+                f"the file again in chunks of few rows: {self._rechunked((max(1, target // row), *others))}"
+            )
+        self._before = self._state()
+        self._kept: dict[int, npt.NDArray[Any]] = {}
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_opened")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock(), _kept={})
+
+    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
+        """Return rows, or (rows, columns), of slices with a step of 1: to be read only, perhaps of a band."""
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        start, stop, _ = rows.indices(self.shape[0])
+        parts = []
+        for first in range(start - start % self._band, stop, self._band):
+            band = self._read(first)
+            parts.append(band[max(start - first, 0) : stop - first, columns])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty((0, self.shape[1]))])
+
+    def _read(self, first: int) -> npt.NDArray[Any]:
+        """Return the band that begins with a row."""
+        with self._lock:
+            if first not in self._kept:
+                while len(self._kept) >= BANDS:
+                    del self._kept[next(iter(self._kept))]
+                self._kept[first] = self._made(first, min(first + self._band, self.shape[0]))
+            return self._kept[first]
+
+    def _made(self, first: int, last: int) -> npt.NDArray[Any]:
+        where = f"{self.source}, rows {first:,} to {last - 1:,}"
+        try:
+            found = self._dataset()[first:last]
+        except (GramianError, MemoryError):
+            raise
+        except Exception as error:  # h5py meets damaged bytes with whatever its filters raise
+            detail = str(error).split("\n")[0]
+            raise FileError(f"{where} cannot be read: the file is damaged or cut off ({detail}).") from error
+        if self._state() != self._before:
+            raise FileError(f"{where}: the file was changed while it was read. Start again.")
+        return np.asarray(found.reshape(last - first, self.shape[1]).astype(self.dtype, copy=False))
+
+    def _dataset(self) -> Any:
+        import h5py
+
+        if not hasattr(self, "_opened"):
+            self._opened = h5py.File(self.path, "r")
+        return self._opened[self.key]
+
+    def _rechunked(self, chunks: tuple[int, ...]) -> str:
+        return f"h5repack -l {self.key.strip('/')}:CHUNK={'x'.join(map(str, chunks))}"
+
+    def _state(self) -> tuple[int, int, int]:
+        try:
+            found = os.stat(self._path)
+        except OSError as error:
+            raise FileError(f"{self.source} cannot be read any more: it was moved or deleted.") from error
+        return found.st_ino, found.st_size, found.st_mtime_ns

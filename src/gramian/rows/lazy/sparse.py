@@ -1,0 +1,105 @@
+"""Sparse matrices in files, in compressed rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian.arrays import memory_limit_bytes
+from gramian.checks import amount
+from gramian.errors import FileError, MemoryLimitError
+from gramian.rows.lazy.array import LazyArray, whole_within
+
+ENTRY = 12  # bytes of a number and its column in memory
+VECTORS = 8  # of a number for each row and column, that whatever is done with a matrix takes
+
+
+def require_lengths(shape: tuple[int, int], source: str) -> None:
+    """Refuse a sparse matrix of which not even means fit into memory: a few bytes promise any shape.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    need, limit = 8 * VECTORS * sum(shape), memory_limit_bytes(None)
+    if need > limit:
+        raise MemoryLimitError(
+            f"{source} is a sparse matrix of {shape[0]:,} x {shape[1]:,}: eight numbers a row and column "
+            f"take {amount(need)}, and {amount(limit)} of memory may be used. Leave out columns without "
+            "entries, X[:, np.unique(X.nonzero()[1])], or raise GRAMIAN_MEMORY_LIMIT."
+        )
+
+
+def refuse_by_columns(form: str, entries: int, limit: int, source: str, way_out: str) -> None:
+    """Refuse a matrix that is not kept by rows, which would have to be read as a whole.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    if form != "csr":
+        raise MemoryLimitError(
+            f"{source} holds a sparse matrix by {form.upper()}, so that reading rows takes all of its "
+            f"{amount(ENTRY * entries)}, and a table may take {amount(whole_within(limit))}. Write it by "
+            f"rows, {way_out}, or raise memory_limit."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StoredSparse(LazyArray):
+    """A matrix in compressed rows whose numbers are in a file.
+
+    Attributes
+    ----------
+    shape : (n, d)
+    indptr : ndarray of int64, shape (n + 1,)
+        Where each row begins.
+    indices, data : StoredArray, or what else is read when it is sliced
+        Columns and numbers of the entries, one below the other.
+    source : str
+
+    Examples
+    --------
+    >>> X = sparse.csr_array(np.array([[0.0, 2.0], [1.0, 0.0]]))
+    >>> StoredSparse(X.shape, X.indptr, X.indices, X.data, "memory")[1:2].toarray()
+    array([[1., 0.]])
+    """
+
+    shape: tuple[int, int]
+    indptr: npt.NDArray[Any]
+    indices: Any
+    data: Any
+    source: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", np.dtype(self.data.dtype))
+        held = sum(getattr(part, "held", 0) for part in (self.data, self.indices))
+        object.__setattr__(self, "held", held + self.indptr.nbytes)
+        ends, lengths = self.indptr[[0, -1]].tolist() if self.indptr.size else [], np.diff(self.indptr)
+        if (
+            self.indptr.shape != (self.shape[0] + 1,)
+            or ends != [0, len(self.data)]
+            or len(self.data) != len(self.indices)
+            or lengths.min(initial=0) < 0
+        ):
+            raise FileError(f"{self.source} is damaged: its indptr does not fit its data. Write it again.")
+
+    def __getitem__(self, rows: slice) -> sparse.csr_matrix:
+        """Return consecutive rows in float64."""
+        rows = slice(*rows.indices(self.shape[0])[:2])
+        first, last = self.indptr[[rows.start, rows.stop]].tolist()
+        data, indices = (np.ravel(part[first:last]) for part in (self.data, self.indices))
+        indices = indices.astype(np.int32 if self.shape[1] < 2**31 else np.int64, copy=False)
+        if indices.size and not 0 <= indices.min() <= indices.max() < self.shape[1]:
+            wrong = indices.min() if indices.min() < 0 else indices.max()
+            raise FileError(
+                f"{self.source}, rows {rows.start:,} to {rows.stop - 1:,}: it is damaged, an entry is in "
+                f"column {wrong} of {self.shape[1]:,}. Write it again."
+            )
+        starts = self.indptr[rows.start : rows.stop + 1] - first
+        made = (data.astype(np.float64, copy=False), indices, starts.astype(indices.dtype))
+        return sparse.csr_matrix(made, shape=(rows.stop - rows.start, self.shape[1]))

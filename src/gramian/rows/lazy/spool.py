@@ -1,0 +1,215 @@
+"""A spool: numbers that are slow to read again, written once to a file without a name."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.checks import amount, slices
+from gramian.errors import FULL, FileError, reason
+from gramian.progress import track
+from gramian.rows.lazy.array import LazyArray
+from gramian.rows.lazy.stored import StoredArray
+from gramian.rows.rows import BLOCK_BYTES
+from gramian.rows.table import take_columns
+
+_DISK = "/var/tmp"
+
+
+class _Nameless:
+    """An open file that has no name, closed when nobody needs it any more."""
+
+    def __init__(self, folder: str) -> None:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            self._number = os.dup(file.fileno())
+
+    def fileno(self) -> int:
+        return self._number
+
+    def __del__(self) -> None:
+        if "_number" in vars(self):
+            os.close(self._number)
+
+
+class Spool:
+    """A table that grows block by block in a temporary file.
+
+    The file has no name: it is gone with the process, however that ends.
+
+    Parameters
+    ----------
+    source : str
+        What is copied, for messages.
+    needed : int
+        Bytes that it will take.
+    sure : bool
+        Whether that is known and no estimate: then a disk with less room is refused at once.
+    path : Path, optional
+        The file that is copied.
+
+    Examples
+    --------
+    >>> spool = Spool("an example")
+    >>> for start in (0, 2):
+    ...     spool.append(np.arange(start, start + 2.0)[:, None])
+    >>> spool.stored()[1:3].tolist()
+    [[1.0], [2.0]]
+    """
+
+    def __init__(self, source: str, needed: int = 0, *, sure: bool = False, path: Path | None = None) -> None:
+        self.source, self.needed, self.path = source, needed, path
+        self.n_rows, self.finite = 0, True
+        self.dtype: np.dtype[Any] | None = None
+        self.folder = spool_folder()
+        self._width: tuple[int, ...] = ()
+        try:
+            free = shutil.disk_usage(self.folder).free
+            if sure and needed > free:
+                raise OSError(errno.ENOSPC, f"it has {amount(free)} of room")
+            self._file = _Nameless(self.folder)
+        except OSError as error:
+            raise self._full(reason(error)) from error
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes written so far."""
+        return self.n_rows * int(np.prod(self._width)) * self.dtype.itemsize if self.dtype else 0
+
+    def append(self, values: npt.NDArray[Any]) -> None:
+        """Write the next rows, (m, d) or pictures (m, height, width); wider numbers widen what is there.
+
+        Raises
+        ------
+        FileError
+            If the disk is full.
+        """
+        if self.dtype is None:
+            self.dtype, self._width = values.dtype, values.shape[1:]
+        wider = np.result_type(self.dtype, values.dtype)
+        if wider != self.dtype:
+            self._widen(wider)
+        values = np.ascontiguousarray(values, dtype=self.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.finite = self.finite and bool(np.isfinite(values.sum(dtype=np.float64)))
+        self._write(values)
+        self.n_rows += len(values)
+
+    def stored(self) -> StoredArray:
+        """Return what was written, to be read block by block."""
+        shape = (self.n_rows, *self._width)
+        stored = StoredArray(self.path, 0, shape, self.dtype or np.dtype("f8"), source=self.source)
+        stored.finite = self.finite
+        return stored.opened(self._file)
+
+    @property
+    def note(self) -> str:
+        """How much went where."""
+        return f"{amount(self.nbytes)} of numbers were written to a temporary file in {self.folder}"
+
+    def _write(self, values: npt.NDArray[Any]) -> None:
+        view = memoryview(values).cast("B") if values.size else memoryview(b"")  # type: ignore[arg-type]
+        while view:
+            try:
+                view = view[os.write(self._file.fileno(), view) :]
+            except OSError as error:
+                if error.errno not in FULL:
+                    raise
+                raise self._full(f"{reason(error)} after {amount(self.nbytes)}") from error
+
+    def _full(self, why: str) -> FileError:
+        needed = f" {amount(max(self.needed, self.nbytes))} are needed." if self.needed else ""
+        return FileError(
+            f"{self.source} does not fit into memory, and a temporary copy of its numbers not into "
+            f"{self.folder}: {why}.{needed} Free some space there, set TMPDIR to a folder on a larger disk, "
+            "or raise memory_limit."
+        )
+
+    def _widen(self, dtype: np.dtype[Any]) -> None:
+        before = self.stored()
+        self.dtype, self.n_rows = dtype, 0
+        self._file = _Nameless(self.folder)
+        for part in parts(before):
+            self.append(before[part].reshape(-1, *self._width))
+
+
+def copied(
+    stored: LazyArray, change: Callable[[slice, npt.NDArray[Any]], npt.NDArray[Any]], most: int = 0
+) -> tuple[StoredArray, str]:
+    """Return a spool of what ``change`` makes of block after block, and a note on where it is.
+
+    Parameters
+    ----------
+    stored : LazyArray
+    change : callable
+        Of the numbers of the rows, and of their values, (m, d).
+    most : int
+        Bytes that it takes at most, if that is known.
+    """
+    spool = Spool(stored.source, most, sure=most > 0, path=stored.path)
+    for part in track(parts(stored), f"part of {stored.source}"):
+        spool.append(change(part, stored[part]))
+    return spool.stored(), spool.note
+
+
+def columns_taken(values: Any, places: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
+    """Return some columns of a table, in memory or stored, in this order, and notes on where they are."""
+    if not isinstance(values, StoredArray):
+        return values.picked(columns=places) if isinstance(values, LazyArray) else take_columns(
+            values, places
+        ), ()
+    found, note = copied(values, lambda _, block: block[:, places], _bytes(values, len(places)))
+    return found, (note,)
+
+
+def rows_taken(values: Any, rows: Sequence[int] | npt.NDArray[Any]) -> tuple[Any, tuple[str, ...]]:
+    """Return some rows of a table, in memory or stored, and notes on where they are; rows rise."""
+    if not isinstance(values, StoredArray):
+        return values.picked(rows) if isinstance(values, LazyArray) else values[rows], ()
+    if isinstance(rows, range) and rows.step == 1 and not values.fortran:
+        return values.part(rows.start, rows.stop), ()
+    places = np.asarray(rows)
+
+    def change(part: slice, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        first, last = np.searchsorted(places, (part.start, part.stop))
+        picked: npt.NDArray[Any] = block[places[first:last] - part.start]
+        return picked.reshape(-1, *(values.picture_shape or block.shape[1:]))
+
+    found, note = copied(values, change, len(places) * _bytes(values, values.shape[1]) // values.shape[0])
+    return found, (note,)
+
+
+def parts(values: Any) -> list[slice]:
+    """Cut a table into slices of rows of a few MB, by its shape alone."""
+    n = len(values)
+    return slices(n, max(1, BLOCK_BYTES // max(1, 8 * int(np.prod(values.shape[1:])))))
+
+
+def _bytes(stored: StoredArray, width: int) -> int:
+    return stored.shape[0] * width * stored.dtype.itemsize
+
+
+def spool_folder() -> str:
+    """Return where temporary files go: what TMPDIR says, or a disk, since that is where there is room."""
+    folder = tempfile.gettempdir()
+    if "TMPDIR" in os.environ or not _in_memory(folder):
+        return folder
+    return _DISK if os.access(_DISK, os.W_OK) and not _in_memory(_DISK) else folder
+
+
+def _in_memory(folder: str) -> bool:
+    """Say whether what is written into a folder takes memory, as far as the system tells."""
+    path = Path(folder).resolve()
+    try:
+        mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
+    except OSError:
+        return False
+    above = [(len(place), kind) for place, kind in mounts if path.is_relative_to(place)]
+    return max(above, default=(0, ""))[1] in ("tmpfs", "ramfs")

@@ -1,0 +1,56 @@
+"""Names of files: how they are printed and sorted, and what folders hold by them."""
+
+import re
+import unicodedata
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+METADATA = ("zarr.json", ".zarray", ".zgroup")  # of a Zarr store
+PICTURE_SUFFIXES = (
+    ".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp",
+)  # fmt: skip
+
+
+def readable(name: str) -> str:
+    """Return a name that can be printed, whatever bytes the file system has in it."""
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    # A control character in a name could rewrite what a terminal shows.
+    return "".join("\ufffd" if unicodedata.category(letter) == "Cc" else letter for letter in text)
+
+
+def natural_key(name: str) -> tuple[object, ...]:
+    """Sort key that puts 2.pgm before 10.pgm.
+
+    Examples
+    --------
+    >>> sorted(["s10/1.pgm", "s2/10.pgm", "s2/9.pgm"], key=natural_key)
+    ['s2/9.pgm', 's2/10.pgm', 's10/1.pgm']
+    """
+    parts = re.split("([0-9]+)", name)
+    numbers = [(len(part.lstrip("0")), part.lstrip("0")) for part in parts[1::2]]
+    return (*(x for pair in zip(parts[::2], [*numbers, (0, "")], strict=True) for x in pair), name)
+
+
+def is_picture(name: str) -> bool:
+    """Say whether a file is named like a picture."""
+    return PurePosixPath(name).suffix.lower() in PICTURE_SUFFIXES
+
+
+def is_hidden(name: str) -> bool:
+    """Say whether a path of an archive or folder is hidden, or what macOS adds."""
+    parts = PurePosixPath(name).parts
+    return any(part.startswith(".") and part not in (".", "..") for part in parts) or ("__MACOSX" in parts)
+
+
+def is_zarr(folder: Path) -> bool:
+    """Say whether a folder is a Zarr store, of one array or of a group of them."""
+    return folder.suffix.lower() == ".zarr" or any((folder / name).is_file() for name in METADATA)
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """Return the Parquet files of a folder with nothing else in it, in natural order; else none."""
+    with suppress(OSError):
+        visible = [path for path in folder.iterdir() if not path.name.startswith((".", "_"))]
+        if all(path.suffix.lower() == ".parquet" for path in visible):
+            return sorted(visible, key=lambda path: natural_key(path.name))
+    return []

@@ -1,0 +1,133 @@
+"""What is read: a file, a folder or the bytes of a stream, opened once and closed when all is read."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import IO, TypeVar
+
+from gramian.arrays import memory_limit_bytes
+from gramian.checks import amount
+from gramian.errors import FileError, MemoryLimitError, reason
+from gramian.rows.archives import Use
+from gramian.rows.pictures import SAVE_FIRST, open_picture
+
+T = TypeVar("T")
+HASHED = 64 << 20  # bytes up to which every kind of file is hashed
+
+
+class Opened(ExitStack):
+    """A file or a folder, or what came from a stream; formats read it, and what they open closes with it.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    path : Path, optional
+    data : bytes, optional
+        The content, where there is no path.
+    use : {"table", "labels"}
+        What its content is wanted for.
+
+    Examples
+    --------
+    >>> with Opened("memory", data=b"1,2") as opened:
+    ...     opened.content(), opened.sha256[:8]
+    (b'1,2', '17f8af97')
+    """
+
+    def __init__(
+        self, name: str, path: Path | None = None, data: bytes | None = None, use: Use = "table"
+    ) -> None:
+        super().__init__()
+        self.name, self.path, self.use = name, path, use
+        self.is_whole = True  # whether one file has all that is read, and all of it is
+        self.sha256 = "" if data is None else hashlib.sha256(data).hexdigest()
+        self._data = None if data is None else unpacked(data, name)
+
+    def enter(self, context: AbstractContextManager[T]) -> T:
+        """Enter a context that ends when reading does."""
+        return self.enter_context(context)
+
+    @cached_property
+    def file(self) -> IO[bytes]:
+        """The content as a file that can be read from any place."""
+        if self.path is None:
+            return io.BytesIO(self._data or b"")
+        return self.enter(opened_file(self.path, self.name, regular=True))
+
+    def content(self) -> bytes:
+        """Return all of it, without the gzip around it."""
+        if self._data is not None or self.path is None:
+            return self._data or b""
+        with opened_file(self.path, self.name) as file:
+            data = file.read()
+        self.sha256 = hashlib.sha256(data).hexdigest()
+        return unpacked(data, self.name)
+
+    def hash(self, most: int = HASHED) -> str:
+        """Return the SHA-256 of a file of at most so many bytes, and keep it."""
+        if self.sha256 or self.path is None or not self.path.is_file() or not self.is_whole:
+            return self.sha256
+        if os.fstat(self.file.fileno()).st_size <= most:
+            self.file.seek(0)
+            self.sha256 = hashlib.file_digest(self.file, "sha256").hexdigest()  # type: ignore[arg-type]
+        return self.sha256
+
+
+@contextmanager
+def opened_file(path: Path, source: str, regular: bool = False) -> Iterator[io.BufferedReader]:
+    """Open a file, and say what is wrong with one that cannot be read.
+
+    Raises
+    ------
+    FileError
+        If it is empty, not there, not allowed, or a pipe where that cannot be.
+    """
+    try:
+        with open_picture(path, source, SAVE_FIRST) if regular else path.open("rb") as file:
+            state = os.fstat(file.fileno())
+            if stat.S_ISREG(state.st_mode) and state.st_size == 0:
+                raise FileError(f"{source} is empty (0 bytes). Make or copy it again.")
+            yield file
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
+
+
+def unpacked(data: bytes, source: str) -> bytes:
+    """Return bytes without the gzip around them.
+
+    Raises
+    ------
+    FileError
+        If they are damaged.
+    MemoryLimitError
+        If they take more memory than may be used.
+    """
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    limit = memory_limit_bytes(None)
+    try:
+        with gzip.open(io.BytesIO(data)) as packed:
+            data = packed.read(limit)
+            more = packed.read(1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise FileError(f"{source} is truncated or damaged gzip ({error}). Make or copy it again.") from error
+    if more:
+        raise MemoryLimitError(
+            f"{source} takes more than the {amount(limit)} of memory that may be used when it is unpacked. "
+            "Pack a part of it, or raise GRAMIAN_MEMORY_LIMIT."
+        )
+    if not data:
+        raise FileError(f"{source} is empty: 0 bytes when unpacked. Make or copy it again.")
+    return data

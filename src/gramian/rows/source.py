@@ -1,0 +1,112 @@
+"""What a format makes of a file: an array that is read where it is wanted, pictures, or columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.rows.archives import Header
+from gramian.rows.lazy.array import LazyArray, bytes_of_rows
+
+if TYPE_CHECKING:
+    # Arrow takes longer to import than everything else here.
+    from gramian.rows.columns import ColumnSource
+
+
+@dataclass(frozen=True, eq=False)
+class ArraySource:
+    """An array in a file, of which nothing but its description has been read.
+
+    Attributes
+    ----------
+    source : str
+        What messages call it.
+    shape : tuple of int
+        (n, d), or (n, height, width) for pictures.
+    dtype : numpy.dtype
+    read : callable
+        Returns rows, a range or None for all, in memory: an array, or a sparse matrix. With ``by_columns``
+        also some columns, a list.
+    lazy : callable or None
+        Returns the array as it is left on disk, under a limit of memory; None if it can only be read whole.
+    copy : callable or None
+        Returns the part that a choice with its rows and columns wants, copied to where rows are at hand,
+        notes, and the column means that fill it: for a file that is not kept by rows.
+    bytes_read : callable or None
+        Bytes that reading some rows takes in memory; by default those of the whole array.
+    columns, row_names : tuple of str or None
+    set_aside : callable or None
+        Returns labels or names of rows that are no column of the array, by the option and a name.
+    notes : tuple of str
+    notes_in_memory : tuple of str
+        What holds only where the numbers are read into memory.
+    notes_on_disk : tuple of str
+        What holds only where they are left on disk.
+    by_columns : bool
+        Whether some columns are read without the others.
+    fills_missing : bool
+        Whether missing values become column means without being asked to.
+    alleles : dict of str to str or None
+    sha256 : callable or None
+        Returns the hash of what was read, where that is not the file; ``hashed`` says what it covers.
+    """
+
+    source: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    read: Callable[..., Any]
+    lazy: Callable[[int], LazyArray] | None = None
+    copy: Callable[..., tuple[LazyArray, tuple[str, ...], npt.NDArray[Any] | None]] | None = None
+    bytes_read: Callable[[range], int] | None = None
+    columns: tuple[str, ...] | None = None
+    row_names: tuple[str, ...] | None = None
+    set_aside: Callable[[str, str], npt.NDArray[Any]] | None = None
+    notes: tuple[str, ...] = ()
+    notes_in_memory: tuple[str, ...] = ()
+    notes_on_disk: tuple[str, ...] = ()
+    by_columns: bool = False
+    fills_missing: bool = False
+    alleles: Mapping[str, str] | None = None
+    sha256: Callable[[], str] | None = None
+    hashed: str = "the bytes of the file"
+
+    @classmethod
+    def of(cls, header: Header, name: str, notes: tuple[str, ...] = (), **more: Any) -> ArraySource:
+        """Return the source of an array that is read as a whole."""
+        return cls(name, header.shape, header.dtype, partial(rows_of, header.read), notes=notes, **more)
+
+    def stays(self, rows: range, most: int) -> bool:
+        """Say whether some rows stay on disk where at most so many bytes of memory may be taken."""
+        if self.lazy is None and self.copy is None:
+            return False
+        need = bytes_of_rows(self.shape, self.dtype) if self.bytes_read is None else self.bytes_read(rows)
+        return need > most
+
+
+def rows_of(read: Callable[[], Any], rows: range | None = None) -> Any:
+    """Return some rows of an array that is read as a whole."""
+    array = read()
+    return array if rows is None or len(rows) == array.shape[0] else array[rows.start : rows.stop : rows.step]
+
+
+@dataclass(frozen=True, eq=False)
+class PictureSource:
+    """Files of pictures, of which none has been opened.
+
+    Attributes
+    ----------
+    source : str
+    array : callable
+        Returns them as an array of grey values, given the slice of rows, and the size that they get.
+    """
+
+    source: str
+    array: Callable[[slice | None, tuple[int, int] | None], ArraySource]
+
+
+Source: TypeAlias = "ArraySource | PictureSource | ColumnSource"
