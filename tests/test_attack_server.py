@@ -14,7 +14,7 @@ import pytest
 
 from gramian.cli import main
 from gramian.errors import GramianError
-from gramian.service import api, guard, storage
+from gramian.service import api, guard, store_folder
 from gramian.store import atomic
 from served import create_app, httpx, listening
 
@@ -122,7 +122,7 @@ def test_a_log_that_is_not_json_is_noticed(module, tmp_path, capsys):
 
 @pytest.mark.walk
 def test_foreign_folders_taken_as_stores_are_noticed(findings, monkeypatch):
-    monkeypatch.setattr(storage, "_check_marker", lambda marker: None)
+    monkeypatch.setattr(store_folder, "_check_marker", lambda marker: None)
     assert any("the server started" in one for one in findings("foreign-folders"))
 
 

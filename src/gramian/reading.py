@@ -1,17 +1,17 @@
-"""What can be asked of data that is read, declared once: for Python, the command line and HTTP."""
+"""Options of reading data, declared once for Python, the command line and HTTP."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 
 def reading_option(metavar: str, help: str, shell: str = "", default: Any = None) -> Any:
-    """Declare an option: what it does, and what the command line adds to that, both without a full stop."""
+    """Declare an option: its effect, and what the command line adds, both without a full stop."""
     return field(default=default, metadata={"metavar": metavar, "help": help, "shell": shell})
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
-    """Which part of the data is read, and how."""
+    """Options of reading: which part of the data, and how."""
 
     rows: Any = reading_option("A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP")
     columns: Any = reading_option(
@@ -20,7 +20,7 @@ class ReadingOptions:
     drop: Any = reading_option("A,B,..", "Columns to leave out", "; also @FILE")
     id: Any = reading_option("COLUMN", "Column that names the rows")
     label: Any = reading_option(
-        "COLUMN", "Column to set aside as labels; may hold text", ". With --transpose, the row"
+        "COLUMN", "Column of labels, numbers or text", "; with --transpose a row"
     )
     labels_from: Any = reading_option("FILE[:COLUMN]", "Labels from another file, by row names or order")
     transpose: bool = reading_option("", "Swap rows and columns, as for genes x samples", default=False)
@@ -28,4 +28,4 @@ class ReadingOptions:
         "HOW", "Missing values: mean, drop-rows or drop-columns"
     )
     size: Any = reading_option("WxH", "Resize pictures to this size")
-    na_values: Any = reading_option("A,B,..", "What else stands for a missing value in text, such as -")
+    na_values: Any = reading_option("A,B,..", "Further marks of missing values in text, such as -")

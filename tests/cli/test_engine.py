@@ -83,7 +83,7 @@ def test_columns_are_selected_by_a_label_where_they_are(data, capsys):
             run(*asked, "--engine", "dask")
             assert capsys.readouterr().out == here
     assert main(["select", data, "--label", first, "--method", "forward", "--engine", "dask"]) == 2
-    assert "Take one of mutual-information, f, chi2, correlation, or leave out" in capsys.readouterr().err
+    assert "Use one of mutual-information, f, chi2, correlation, or leave out" in capsys.readouterr().err
 
 
 def test_a_label_of_text_is_read_from_parquet(tmp_path, capsys):
@@ -91,7 +91,7 @@ def test_a_label_of_text_is_read_from_parquet(tmp_path, capsys):
     whole = pa.table({"kind": kinds, **dict(zip(NAMES, X.T, strict=True))})
     parquet.write_table(whole, tmp_path / "x.parquet", row_group_size=90)
     run("select", tmp_path / "x.parquet", "--label", "kind", "--features", 1, "--engine", "dask")
-    assert re.search(r" 1  b .* kept\n", capsys.readouterr().out)
+    assert re.search(r" 1  b .* selected\n", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("data", ["x.zarr"], indirect=True)

@@ -30,7 +30,7 @@ def test_a_notebook_shows_the_certificate():
 
 def test_rows_are_not_reconstructed_by_the_figure_of_a_pca():
     space = FaceSpace(2).fit(drawn_faces(3, 2, size=(16, 20)))
-    with pytest.raises(DataError, match="use its reconstruct"):
+    with pytest.raises(DataError, match="Use its reconstruct"):
         plots.reconstructions(space, np.zeros((2, 320)))
 
 

@@ -434,14 +434,15 @@ def test_what_fits_into_memory_fits_into_more(kind, tmp_path):
     path, fitting, whole = table_file(tmp_path, kind, X), [], []
     for limit in np.geomspace(14e6, 90e6, 7 if kind in ("csv", "parquet") else 24).astype(int).tolist():
         model = PCA(5, memory_limit=limit)
-        rows = model._rows_to_fit(path)
         try:
-            assert model.plan(rows).bytes + rows.held <= limit
+            fit = model._planned(path)
+            assert fit.plan.bytes + fit.rows.held <= limit
             fitting.append(True)
+            whole.append(fit.rows.free_to_revisit)
         except MemoryLimitError:
             fitting.append(False)
-        whole.append(rows.free_to_revisit)
-        assert not rows.free_to_revisit or 4 * rows.held <= limit
+            whole.append(False)
+        assert not whole[-1] or 4 * fit.rows.held <= limit
     assert fitting == sorted(fitting)
     assert whole == sorted(whole)
     assert (fitting[0], whole[0], fitting[-1], whole[-1]) == (False, False, True, True)

@@ -86,7 +86,7 @@ MemoryLimit = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(ReadingOptions):
-    """Which part of the data is read, and how."""
+    """Options of reading: which part of the data, and how."""
 
     @property
     def labelled(self) -> bool:
