@@ -62,14 +62,14 @@ def _measure(rows: Sequence[Row], rehearsals: dict[str, Row], options: Options) 
     if options.quick:
         print("QUICK: sizes are shrunk and limits are about full size; nothing is written down.")
     print(flush=True)
-    found: list[Report] = []
+    results: list[Report] = []
     for row in rows:
         say(row.name)
-        found.append(row.measure(options, rehearsals[row.name]))
-        print(report.detail(found[-1]), flush=True)
+        results.append(row.measure(options, rehearsals[row.name]))
+        print(report.detail(results[-1]), flush=True)
         if not options.quick:
-            path = report.write(options.suite, found[-1])
-    print(report.table(found))
+            path = report.write(options.suite, results[-1])
+    print(report.table(results))
     if not options.quick:
         print(f"\nwritten to {path}")
 

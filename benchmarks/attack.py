@@ -234,8 +234,8 @@ def false_ratios(ratio: Any, certificate: Any, truth: Truth) -> Iterator[tuple[s
         yield f"ratio [{certificate.widening_kind if about is None else about.kind}]", float(off.max())
 
 
-def _times(found: Any, stated: float) -> float:
-    return float(found / LONG(stated)) if stated > 0 else np.inf
+def _times(result: Any, stated: float) -> float:
+    return float(result / LONG(stated)) if stated > 0 else np.inf
 
 
 def _unpaired(values: Any, exact: Any, radius: Any) -> Any:
@@ -316,7 +316,7 @@ def in_memory(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
 
 
 @dataclass
-class Found:
+class SolverResult:
     """What came of one fit: what was false, and how it can be seen again."""
 
     false: list[tuple[str, float]]
@@ -494,7 +494,7 @@ TABLES: dict[str, Callable[[np.random.Generator], tuple[Any, dict[str, Any]]]] =
 }
 
 
-def fit_pca(rng: np.random.Generator, kind: str, path: Path = in_memory) -> Found:
+def fit_pca(rng: np.random.Generator, kind: str, path: Path = in_memory) -> SolverResult:
     """One fit of a PCA, compared with the truth."""
     X, asked = TABLES[kind](rng)
     X = X if path is in_memory or not sp.issparse(X) else X.toarray()
@@ -505,12 +505,12 @@ def fit_pca(rng: np.random.Generator, kind: str, path: Path = in_memory) -> Foun
             model = path(rng, X, asked)
             false = list(_check_pca(model, X))
     except (DataError, MemoryLimitError):
-        return Found([], "refused", about)
+        return SolverResult([], "refused", about)
     except ParameterError as error:
         # Divisors that float32 cannot hold, and nothing else.
         if X.dtype != np.float32 or "of at most" not in str(error):
             raise
-        return Found([], "refused", about)
+        return SolverResult([], "refused", about)
     return _found(model.certificate_, false, about)
 
 
@@ -567,18 +567,20 @@ def by_dask(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
         return PCA(**asked).fit(array)
 
 
-def fit_by(path: Path, needs: str = "") -> Callable[[np.random.Generator], Found]:
+def fit_by(path: Path, needs: str = "") -> Callable[[np.random.Generator], SolverResult]:
     """One fit of dense data that goes another way."""
 
-    def fit(rng: np.random.Generator) -> Found:
+    def fit(rng: np.random.Generator) -> SolverResult:
         if needs and not find_spec(needs):
-            return Found([], f"no {needs}")
+            return SolverResult([], f"no {needs}")
         return fit_pca(rng, str(rng.choice(DENSE)), path)
 
     return fit
 
 
-def fit_kernel(rng: np.random.Generator, solvers: tuple[str, ...] = ("auto", "dense", "krylov")) -> Found:
+def fit_kernel(
+    rng: np.random.Generator, solvers: tuple[str, ...] = ("auto", "dense", "krylov")
+) -> SolverResult:
     """One fit of a kernel PCA, compared with the truth."""
     exact = "nystroem" not in solvers
     kind = str(rng.choice(["rbf", "linear", "poly", "cosine", *(["precomputed"] if exact else [])]))
@@ -627,17 +629,17 @@ def fit_kernel(rng: np.random.Generator, solvers: tuple[str, ...] = ("auto", "de
     except ValueError as error:
         if "GramianError" not in str(type(error).__mro__):
             raise
-        return Found([], "refused", about)
+        return SolverResult([], "refused", about)
     return _found(model.certificate_, list(_check_kernel(model, X, asked)), about)
 
 
-def fit_landmarks(rng: np.random.Generator) -> Found:
+def fit_landmarks(rng: np.random.Generator) -> SolverResult:
     """One fit of an approximate kernel PCA, compared with the exact matrix."""
     return fit_kernel(rng, ("nystroem", "nystroem", "random-features"))
 
 
-def _found(certificate: Any, false: list[tuple[str, float]], about: str) -> Found:
-    return Found(false, "ok" if certificate.ok else "not ok", about)
+def _found(certificate: Any, false: list[tuple[str, float]], about: str) -> SolverResult:
+    return SolverResult(false, "ok" if certificate.ok else "not ok", about)
 
 
 # A planted miss. What a fit multiplies is recorded; a direction orthogonal to all of it is given the largest
@@ -668,7 +670,7 @@ def recorded() -> Iterator[list[Any]]:
             kind.matmat = original
 
 
-def fit_planted(rng: np.random.Generator) -> Found:
+def fit_planted(rng: np.random.Generator) -> SolverResult:
     """The largest eigenvalue, 2, hidden from a fit with a known seed, in all three operators."""
     m, more = 260, int(rng.integers(20, 60))
     way = str(rng.choice(["covariance", "gram", "precomputed", "linear"]))
@@ -696,7 +698,7 @@ def fit_planted(rng: np.random.Generator) -> Found:
         fit(data(nothing))
     used = np.hstack([*seen, ones, V[:, :2]])
     if used.shape[1] >= m:
-        return Found([], "nothing left to hide in", way)
+        return SolverResult([], "nothing left to hide in", way)
     hidden = np.linalg.qr(np.hstack([used, rng.standard_normal((m, 1))]))[0][:, -1]
     X = data(hidden)
     model = fit(X)
@@ -713,7 +715,7 @@ def fit_planted(rng: np.random.Generator) -> Found:
     return _found(model.certificate_, list(false_statements(model.certificate_, truth)), about)
 
 
-def fit_operator(rng: np.random.Generator) -> Found:
+def fit_operator(rng: np.random.Generator) -> SolverResult:
     """The operators' own bounds on what they multiply by, above all in float32 arithmetic."""
     long, short = int(rng.choice([30, 300, 3000])), int(rng.integers(2, 30))
     maker = [CovarianceOperator, GramOperator][rng.integers(2)]
@@ -754,22 +756,22 @@ def fit_operator(rng: np.random.Generator) -> Found:
     if abs(operator.trace() - total) > 1e-13 * total + operator.error_bound * (view.arithmetic == np.float64):
         false.append(("trace", float(abs(operator.trace() - total) / total)))
     asked["scale"] = "array" if isinstance(asked["scale"], np.ndarray) else asked["scale"]
-    return Found(false, kind, f"{maker.__name__} {type(X).__name__} {X.shape} {X.dtype} {asked}")
+    return SolverResult(false, kind, f"{maker.__name__} {type(X).__name__} {X.shape} {X.dtype} {asked}")
 
 
 def _operator(rows: Any, maker: Any, asked: dict[str, Any], *, one_pass: bool) -> Any:
     """The operator as one of the routes makes it: the covariance side may come with its matrix."""
     if maker is GramOperator or not one_pass:
         return maker(center_rows(rows, **asked))
-    exponent, found = scatter(rows, center=asked["center"])
-    view = from_moments(rows, found, exponent, **asked)
-    matrix = found.squares
+    exponent, result = scatter(rows, center=asked["center"])
+    view = from_moments(rows, result, exponent, **asked)
+    matrix = result.squares
     if view.divisor is not None:
         matrix = matrix / view.divisor[:, None] / view.divisor[None, :]
     return CovarianceOperator(view, whole=True, matrix=matrix)
 
 
-ATTACKS: dict[str, tuple[int, Callable[[np.random.Generator], Found]]] = {
+ATTACKS: dict[str, tuple[int, Callable[[np.random.Generator], SolverResult]]] = {
     **{kind: (10, lambda rng, kind=kind: fit_pca(rng, kind)) for kind in TABLES},  # type: ignore[misc]
     "kernel": (20, fit_kernel),
     "landmarks": (10, fit_landmarks),
@@ -782,7 +784,7 @@ ATTACKS: dict[str, tuple[int, Callable[[np.random.Generator], Found]]] = {
 }
 
 
-def attacks(fits: int, seed: int, kinds: list[str]) -> Iterator[tuple[str, int, Found]]:
+def attacks(fits: int, seed: int, kinds: list[str]) -> Iterator[tuple[str, int, SolverResult]]:
     """Run the attacks in turn, each as often as its weight says; the same for the same seed."""
     turns = [kind for kind in kinds for _ in range(ATTACKS[kind][0])]
     order = np.random.default_rng(seed).permutation(turns)
@@ -791,10 +793,12 @@ def attacks(fits: int, seed: int, kinds: list[str]) -> Iterator[tuple[str, int, 
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                found = ATTACKS[kind][1](np.random.default_rng([seed, i]))
+                result = ATTACKS[kind][1](np.random.default_rng([seed, i]))
             except Exception as error:  # a crash is a finding like others
-                found = Found([(f"crash: {type(error).__name__}: {str(error)[:80]}", np.inf)], "crash")
-        yield kind, i, found
+                result = SolverResult(
+                    [(f"crash: {type(error).__name__}: {str(error)[:80]}", np.inf)], "crash"
+                )
+        yield kind, i, result
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -810,10 +814,10 @@ def main(arguments: list[str] | None = None) -> int:
     start = time.perf_counter()
     outcomes: Counter[str] = Counter()
     false: dict[tuple[str, str], list[tuple[float, int, str]]] = {}
-    for kind, i, found in attacks(asked.fits, asked.seed, asked.kinds):
-        outcomes[found.outcome] += 1
-        for statement, times in found.false:
-            false.setdefault((statement, kind), []).append((times, i, found.about))
+    for kind, i, result in attacks(asked.fits, asked.seed, asked.kinds):
+        outcomes[result.outcome] += 1
+        for statement, times in result.false:
+            false.setdefault((statement, kind), []).append((times, i, result.about))
         if ((i + 1) % 200 == 0 and sys.stderr.isatty()) or (i + 1) % 1000 == 0:
             seconds = time.perf_counter() - start
             print(

@@ -195,10 +195,10 @@ class Served:
         waiting.start()
         line = self.process.stdout.readline().decode()  # ends also when the process does
         waiting.cancel()
-        found = re.search(r"http://\S+?(?=/ )", line)
-        if found is None:
+        match = re.search(r"http://\S+?(?=/ )", line)
+        if match is None:
             self.process.wait(PATIENCE)
-        self.url = "" if found is None else found.group()
+        self.url = "" if match is None else match.group()
 
     def client(self, **options: Any) -> httpx.Client:
         """Return a visitor."""

@@ -46,12 +46,12 @@ class Work:
     @cached_property
     def client(self) -> Client:
         local = LocalCluster(n_workers=self.workers, threads_per_worker=1, dashboard_address=":0")
-        found = Client(local, set_as_default=False)
+        result = Client(local, set_as_default=False)
         atexit.register(local.close)
-        atexit.register(found.close)
-        found.wait_for_workers(self.workers)
-        found.run(_imported)
-        return found
+        atexit.register(result.close)
+        result.wait_for_workers(self.workers)
+        result.run(_imported)
+        return result
 
     def fit(self, model: Any) -> Any:
         if not self.workers:
@@ -154,12 +154,12 @@ class ClusterRow(TimedRow):
     peaks: list[int] = field(default_factory=list)
 
     def _checks(self, report: Report) -> list[Check]:
-        found = [check for check in super()._checks(report) if not check.text.startswith("residual")]
+        results = [check for check in super()._checks(report) if not check.text.startswith("residual")]
         if report.ours is not None and report.ours.errors:
-            found.append(Check("residual of ours", report.ours.errors["residual"], 1e-5))
+            results.append(Check("residual of ours", report.ours.errors["residual"], 1e-5))
         if any(self.peaks):
-            found.append(Check("peak memory of a worker, GB", max(self.peaks) / 1e9, WORKER_BYTES / 1e9))
-        return found
+            results.append(Check("peak memory of a worker, GB", max(self.peaks) / 1e9, WORKER_BYTES / 1e9))
+        return results
 
 
 def _beside(name: str, n: int, workers: int, who: str) -> ClusterRow:

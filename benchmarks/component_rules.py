@@ -89,15 +89,17 @@ SETTINGS = (
 
 def numbers(setting: Setting, seed: int) -> list[int]:
     """Return what every rule finds; -1 where it has no answer."""
-    found = gramian.choose_components(setting.draw(seed), rules=RULES, random_state=seed)
-    return [-1 if found[rule].number is None else int(found[rule].number) for rule in RULES]
+    result = gramian.choose_components(setting.draw(seed), rules=RULES, random_state=seed)
+    return [-1 if result[rule].number is None else int(result[rule].number) for rule in RULES]
 
 
-def cell(found: np.ndarray, planted: int) -> str:
+def cell(result: np.ndarray, planted: int) -> str:
     """Return one entry of the table."""
-    if (found < 0).all():
+    if (result < 0).all():
         return "no answer"
-    right, few, many = (100 * np.mean(part) for part in (found == planted, found < planted, found > planted))
+    right, few, many = (
+        100 * np.mean(part) for part in (result == planted, result < planted, result > planted)
+    )
     apart = [f"{sign}{share:.3g}" for sign, share in (("-", few), ("+", many)) if share > 0]
     return f"{right:.3g} %" + (f" ({' '.join(apart)})" if apart else "")
 
@@ -115,9 +117,9 @@ def main() -> None:
     # One thread for each process: the tables are small.
     with ProcessPoolExecutor(initializer=threadpool_limits, initargs=(1,)) as pool:
         for setting in SETTINGS:
-            found = np.array(list(pool.map(partial(numbers, setting), range(seeds), chunksize=5)))
+            values = np.array(list(pool.map(partial(numbers, setting), range(seeds), chunksize=5)))
             k = len(setting.planted)
-            cells = " | ".join(cell(column, k) for column in found.T)
+            cells = " | ".join(cell(column, k) for column in values.T)
             print(f"| {setting.name} | {setting.n} x {setting.d} | {k} | {cells} |", flush=True)
     print(f"\n{time.perf_counter() - start:.0f} s")
 

@@ -50,9 +50,9 @@ def standardized_peer_pca(name: str, **settings: Any) -> Contender:
         return peers.PCA(random_state=0, **settings).fit(StandardScaler().fit_transform(X))
 
     def outcome(X: Any, model: Any) -> Outcome:
-        found = _pca_outcome(X, model)
-        assert found.values is not None
-        return replace(found, values=found.values * (len(X) - 1) / len(X))
+        result = _pca_outcome(X, model)
+        assert result.values is not None
+        return replace(result, values=result.values * (len(X) - 1) / len(X))
 
     return Contender(f"StandardScaler + PCA {name}", run, outcome)
 
@@ -67,8 +67,8 @@ def in_batches(name: str, *, n_components: int, batch: int) -> Contender:
             model.partial_fit(X[start : start + batch])
         return model.components_, model
 
-    def outcome(X: Any, found: Any) -> Outcome:
-        return _pca_outcome(X, found[1])
+    def outcome(X: Any, result: Any) -> Outcome:
+        return _pca_outcome(X, result[1])
 
     return Contender(name, run, outcome, ours=ours)
 

@@ -77,9 +77,9 @@ def chosen(train: np.ndarray, held_out: np.ndarray, noises: dict[str, np.ndarray
         for name, noisy in noises.items():
             scores = model.transform(noisy)
             for count in CANDIDATES:
-                found = error(cleaned(model, scores, count), held_out)
-                if name not in best or found < best[name][0]:
-                    best[name] = found, share * median, count, share
+                result = error(cleaned(model, scores, count), held_out)
+                if name not in best or result < best[name][0]:
+                    best[name] = result, share * median, count, share
     return best
 
 

@@ -355,11 +355,11 @@ def evaluate_faces(
     counts = component_counts(n_components, min(most, given.pictures[0].size), notes)
     rngs = generators(random_state, splits + 1)
     others = noise_pictures(given, rngs[-1]) if others is None else others
-    found: list[_Measured] = []
+    results: list[_Measured] = []
     for rng in rngs[:splits]:
         space = FaceSpace(counts[-1], light=light, shift=shift, random_state=rng)
         split = draw_split(people, leave_out, rng)
-        found.append(_measure(given, people, others, split, space, counts, comparing))
+        results.append(_measure(given, people, others, split, space, counts, comparing))
     protocol = {
         "source": faces.source,
         "pictures": len(given),
@@ -372,10 +372,10 @@ def evaluate_faces(
         "light": light,
         "shift": shift,
         **comparing,
-        **found[-1].fars,
+        **results[-1].fars,
         "others": f"{len(others)} pictures of {others.source}",
     }
-    return _summary(found, protocol, counts, people, (*notes, *dict.fromkeys(found[-1].notes)))
+    return _summary(results, protocol, counts, people, (*notes, *dict.fromkeys(results[-1].notes)))
 
 
 # ------------------------------------------------------------------ one split
@@ -497,18 +497,18 @@ def _averaged(splits: Sequence[dict[str, Any]], record: Any) -> dict[str, Any]:
 
 
 def _summary(
-    found: list[_Measured],
+    result: list[_Measured],
     protocol: dict[str, Any],
     counts: Sequence[int],
     people: Population,
     notes: tuple[str, ...],
 ) -> Evaluation:
     rows = tuple(
-        AtCount(n_components=count, **_averaged([split.rows[place] for split in found], AtCount))
+        AtCount(n_components=count, **_averaged([split.rows[place] for split in result], AtCount))
         for place, count in enumerate(counts)
     )
     best = max(range(len(counts)), key=lambda place: (rows[place].rank1, -counts[place]))
-    mistakes = sum((split.wrong[best] for split in found), Counter[tuple[int, int]]())
+    mistakes = sum((split.wrong[best] for split in result), Counter[tuple[int, int]]())
     ranked = sorted(mistakes.items(), key=lambda entry: (-entry[1], entry[0]))[:CONFUSIONS]
     return Evaluation(
         protocol=protocol,
@@ -516,7 +516,7 @@ def _summary(
         best=counts[best],
         confusions=tuple((people.names[a], people.names[b], times) for (a, b), times in ranked),
         notes=notes,
-        **_averaged([split.model for split in found], Evaluation),
+        **_averaged([split.model for split in result], Evaluation),
     )
 
 
@@ -597,8 +597,8 @@ def population(faces: Faces, enrolled: int | None) -> tuple[Population, list[str
     usable &= enough[codes]
     kept = np.unique(codes[usable], return_inverse=True)[1].astype(np.intp)
     places = np.cumsum(usable) - 1  # where each picture is among those that are used
-    found = tuple(str(name) for name in names[enough])
-    return Population(found, kept, enrolled, places[originals[usable]]), notes, usable
+    result = tuple(str(name) for name in names[enough])
+    return Population(result, kept, enrolled, places[originals[usable]]), notes, usable
 
 
 def _of_one_person(codes: Array, originals: Array) -> Array:

@@ -44,21 +44,21 @@ def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def by_components(light: str, count: int, measure: str) -> Measure:
     def scores(fitted: np.ndarray, given: list[np.ndarray]) -> list[np.ndarray]:
         model = PCA(count, random_state=0).fit(relight(fitted, light))
-        found = []
+        results = []
         for pictures in given:
             relit = relight(pictures, light)
             centred = (relit.reshape(len(relit), -1) - model.mean_).astype(float)
             z, size = model.transform(relit).astype(float), np.sum(centred**2, axis=1)
             left = size - np.sum(z**2, axis=1)
             inside = np.sum(z**2 / model.explained_variance_, axis=1)
-            found.append(
+            results.append(
                 {
                     "relative error": left / size,
                     "residual": left,
                     "Moghaddam-Pentland": inside + left / model.noise_variance_,
                 }[measure]
             )
-        return found
+        return results
 
     return scores
 

@@ -50,10 +50,10 @@ def main() -> None:
     for people in (8, 12, 30, 50, 200):
         for world in WORLDS:
             count = max(5, galleries // 4) if people == 200 else galleries
-            found = [
+            results = [
                 np.mean([named(people, world, far, seed) for seed in range(count)], axis=0) for far in FARS
             ]
-            figures = f"{found[0][0]:<12.3g}" + "".join(f"{value:<12.2f}" for _, value in found)
+            figures = f"{results[0][0]:<12.3g}" + "".join(f"{value:<12.2f}" for _, value in results)
             print(f"{people:>6}  {world[0]:>8}  {world[1]:>10}  {world[2]:9}  {figures}", flush=True)
 
 

@@ -139,9 +139,9 @@ class PassRow(TimedRow):
         if report.ours is None or not report.ours.seconds or not bare or self.ratio is None:
             return checks
         slower = max(bare, key=lambda standing: standing.median)
-        found = report.ours.median / slower.median
+        result = report.ours.median / slower.median
         own = [check for check in checks if not check.text.startswith("ours / ")]
-        return [*own, Check(f"ours / the slower of the two, {slower.name}", found, self.ratio)]
+        return [*own, Check(f"ours / the slower of the two, {slower.name}", result, self.ratio)]
 
 
 def _errors(reference: Any, outcome: Outcome) -> dict[str, float]:

@@ -77,26 +77,26 @@ def _heading(torch: Any, device: str) -> str:
 
 
 def _measure(row: Row, torch: Any, asked: argparse.Namespace) -> None:
-    X, found = row.data(), {}
+    X, result = row.data(), {}
     goal = "" if row.wanted is None or asked.quick else f", wanted {row.wanted:g} s"
     print(f"{row.name}{goal}")
     times: dict[str, list[float]] = {name: [] for name in row.contenders}
     for repeat in range(1 if asked.quick else WARM + 1):  # the first one warms up; then in turn
         for name, run in row.contenders.items():
-            if name in found and isinstance(found[name], Exception):
+            if name in result and isinstance(result[name], Exception):
                 continue
             _wait(torch, asked.device)
             began = time.perf_counter()
             try:
-                found[name] = run(X)
+                result[name] = run(X)
             except Exception as error:  # a peer that fails is part of the answer
-                found[name] = error
+                result[name] = error
                 continue
             _wait(torch, asked.device)
             if repeat or asked.quick:
                 times[name].append(time.perf_counter() - began)
     for name, seconds in times.items():
-        answer = found[name]
+        answer = result[name]
         if isinstance(answer, Exception):
             print(f"  {name:34} {type(answer).__name__}: {str(answer)[:100]}")
             continue

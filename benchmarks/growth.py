@@ -45,14 +45,14 @@ def row(contender: Contender, n: int) -> TimedRow:
 
 def rows(quick: bool) -> list[TimedRow]:
     """Return a row for every size; the quick ones are the smallest size under every name."""
-    found = [row(one, n) for one in contenders().values() for n in SIZES]
+    results = [row(one, n) for one in contenders().values() for n in SIZES]
     small = {one.name: row(one, 1000) for one in contenders().values()}
-    return [replace(small[r.contenders[0].name], name=r.name) for r in found] if quick else found
+    return [replace(small[r.contenders[0].name], name=r.name) for r in results] if quick else results
 
 
-def exponent(sizes: list[int], found: list[float]) -> float:
+def exponent(sizes: list[int], result: list[float]) -> float:
     """Slope of the logarithm of what was found over that of the size, by least squares."""
-    return float(np.polyfit(np.log(sizes), np.log(np.maximum(found, 1e-9)), 1)[0])
+    return float(np.polyfit(np.log(sizes), np.log(np.maximum(result, 1e-9)), 1)[0])
 
 
 def main() -> int:

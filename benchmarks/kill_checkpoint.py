@@ -97,9 +97,9 @@ def measure_kills(path: Path, kills: int) -> None:
         if count < kills and killed(lambda: model(path).fit(path, checkpoint=checkpoint), 0.4 * took):
             count += 1
             continue
-        found = model(path).fit(path, checkpoint=checkpoint)
-        apart = max(apart, np.abs(found.explained_variance_ / whole.explained_variance_ - 1).max())
-        turned = max(turned, np.abs(found.components_ - whole.components_).max())
+        result = model(path).fit(path, checkpoint=checkpoint)
+        apart = max(apart, np.abs(result.explained_variance_ / whole.explained_variance_ - 1).max())
+        turned = max(turned, np.abs(result.components_ - whole.components_).max())
         answers += 1
         shutil.rmtree(checkpoint)
     passes.SECONDS = usual

@@ -33,7 +33,7 @@ from gramian.store import finish_folder
 
 def content(folder: Path) -> dict[str, str]:
     """Return a hash of every file that a person sees; how long a fit took is left out."""
-    found = {}
+    entries = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and ".gramian-" not in name:
@@ -41,8 +41,8 @@ def content(folder: Path) -> dict[str, str]:
             if path.suffix == ".gramian":
                 # The file says how long it took; it must open, and hold the same directions.
                 data = gramian.load(path).components_.tobytes()
-            found[name] = hashlib.sha256(data).hexdigest()
-    return found
+            entries[name] = hashlib.sha256(data).hexdigest()
+    return entries
 
 
 def fit(data: Path, folder: Path, largest: int | None = None) -> int:

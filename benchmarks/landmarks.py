@@ -123,8 +123,8 @@ def _table(name: str, m: int, quick: bool) -> TimedRow:
 
 def _clusters(name: str, n: int, m: int) -> TimedRow:
     def uniform(X: Any) -> Any:
-        found = [_ours("uniform", m).outcome(X, _ours("uniform", m).run(X)).values]
-        return found[0][-1]
+        results = [_ours("uniform", m).outcome(X, _ours("uniform", m).run(X)).values]
+        return results[0][-1]
 
     def errors(reference: Any, outcome: Outcome) -> dict[str, float]:
         assert outcome.values is not None

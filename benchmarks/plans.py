@@ -18,13 +18,13 @@ FILLED = 0.05
 
 def rows(quick: bool) -> list[Row]:
     """Every row of the suite, which is quick at full size."""
-    found: list[Row] = []
+    results: list[Row] = []
     for n, d in SHAPES:
         pca = our_pca(n_components=COMPONENTS)
-        found += [_fit("pca", pca, n, d, kind) for kind in ("float64", "float32", "sparse")]
+        results += [_fit("pca", pca, n, d, kind) for kind in ("float64", "float32", "sparse")]
         if n <= MOST_TILES:
-            found.append(_fit("kernel-pca", our_kernel_pca(n_components=COMPONENTS), n, d, "float64"))
-    return found
+            results.append(_fit("kernel-pca", our_kernel_pca(n_components=COMPONENTS), n, d, "float64"))
+    return results
 
 
 def _fit(name: str, contender: Contender, n: int, d: int, kind: str) -> TimedRow:

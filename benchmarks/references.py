@@ -172,12 +172,12 @@ class ScoresReference:
         n = len(self.X)
         blocks = [self.X[part] for part in slices(n, n)]
         means = np.concatenate([rbf(block, self.X, self.gamma).mean(axis=1) for block in blocks])
-        found = []
+        results = []
         for part in slices(len(self.new), n):
             K = rbf(self.new[part], self.X, self.gamma)
             K += means.mean() - K.mean(axis=1, keepdims=True) - means
-            found.append(K @ coefficients)
-        return np.concatenate(found)
+            results.append(K @ coefficients)
+        return np.concatenate(results)
 
 
 def scores_errors(reference: ScoresReference, outcome: Outcome) -> dict[str, float]:

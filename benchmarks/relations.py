@@ -128,11 +128,11 @@ def _correlated(rng: np.random.Generator) -> np.ndarray:
     return rng.standard_normal((200, 1)) + rng.standard_normal((200, 4)) / 3
 
 
-def recovered(found: gramian.Relations, laws: tuple[Law, ...], noise: float) -> bool:
+def recovered(result: gramian.Relations, laws: tuple[Law, ...], noise: float) -> bool:
     """Return whether exactly these laws were found."""
-    if len(found) != len(laws):
+    if len(result) != len(laws):
         return False
-    rest = list(found)
+    rest = list(result)
     for law in laws:
         same = next((r for r in rest if {tuple(p) for p in r.powers.tolist()} == set(law)), None)
         if same is None:

@@ -72,13 +72,13 @@ class Run:
 def fitted(runs: list[Run]) -> np.ndarray:
     """Coefficients of the terms, none below 0, with relative errors of least squares."""
     seconds = np.array([run.seconds for run in runs])
-    found, _ = nnls(np.array([run.terms for run in runs]) / seconds[:, None], np.ones(len(runs)))
-    return found
+    result, _ = nnls(np.array([run.terms for run in runs]) / seconds[:, None], np.ones(len(runs)))
+    return result
 
 
-def predicted(run: Run, found: np.ndarray, bandwidth: float = NETWORK) -> float:
+def predicted(run: Run, result: np.ndarray, bandwidth: float = NETWORK) -> float:
     """Seconds of a pass on machines with links of that bandwidth."""
-    return float(np.dot(run.terms, found)) + run.sent(bandwidth)
+    return float(np.dot(run.terms, result)) + run.sent(bandwidth)
 
 
 def measured(shrink: int) -> list[Run]:
@@ -117,9 +117,9 @@ def measured(shrink: int) -> list[Run]:
 
 def report(runs: list[Run]) -> str:
     """Say what was measured, what was fitted, and what follows for many workers."""
-    found = fitted(runs)
-    read, multiply, task, start = found
-    off = [predicted(run, found) / run.seconds for run in runs]
+    result = fitted(runs)
+    read, multiply, task, start = result
+    off = [predicted(run, result) / run.seconds for run in runs]
 
     def rate(one: float, unit: str) -> str:
         return f"{1 / one / 1e9:.2g} {unit} a second" if one else "too fast to be seen"
@@ -144,8 +144,8 @@ def report(runs: list[Run]) -> str:
             n, chunk = int(size / 4 / d), int(megabytes * 1e6 / 4 / d)
             for workers in (10, 100, 1000):
                 run = Run(n, d, chunk, workers)
-                seconds = predicted(run, found)
-                ideal = float(np.dot(run.terms[:2], found[:2]))
+                seconds = predicted(run, result)
+                ideal = float(np.dot(run.terms[:2], result[:2]))
                 lines.append(
                     f"{name:>8}{d:>9}{megabytes:>6} MB{workers:>9,}{run.tasks:>12,}{run.moved / 1e9:>7.1f} GB"
                     f"{seconds:>9,.0f} s{ideal / seconds:>10.0%}"

@@ -103,28 +103,28 @@ def _ross(data: Labelled) -> FloatArray:
     """The estimate of Ross (2014) for some columns, row by row."""
     X, y = _noisy(data, label=False)
     n = len(y)
-    found = np.zeros(X.shape[1])
+    values = np.zeros(X.shape[1])
     for j, x in enumerate(X.T):
         for i in range(n):
             apart = np.abs(x - x[i])
             own = apart[y == y[i]]
             # The smallest is the row itself.
             reach = np.partition(own, NEIGHBORS)[NEIGHBORS]
-            found[j] += digamma(NEIGHBORS) - digamma(len(own)) - digamma(np.sum(apart < reach))
-    return np.maximum(digamma(n) + found / n, 0)
+            values[j] += digamma(NEIGHBORS) - digamma(len(own)) - digamma(np.sum(apart < reach))
+    return np.maximum(digamma(n) + values / n, 0)
 
 
 def _kraskov(data: Labelled) -> FloatArray:
     """Algorithm 1 of Kraskov, Stoegbauer and Grassberger (2004) for some columns, row by row."""
     X, y = _noisy(data, label=True)
     n = len(y)
-    found = np.zeros(X.shape[1])
+    values = np.zeros(X.shape[1])
     for j, x in enumerate(X.T):
         for i in range(n):
             dx, dy = np.abs(x - x[i]), np.abs(y - y[i])
             reach = np.partition(np.maximum(dx, dy), NEIGHBORS)[NEIGHBORS]
-            found[j] -= digamma(np.sum(dx < reach)) + digamma(np.sum(dy < reach))
-    return np.maximum(digamma(n) + digamma(NEIGHBORS) + found / n, 0)
+            values[j] -= digamma(np.sum(dx < reach)) + digamma(np.sum(dy < reach))
+    return np.maximum(digamma(n) + digamma(NEIGHBORS) + values / n, 0)
 
 
 # ----------------------------------------------------------- forward selection
@@ -200,8 +200,8 @@ def _support(state: Any, selector: Any) -> Outcome:
 
 
 def _different(expected: FloatArray, outcome: Outcome) -> dict[str, float]:
-    found = np.zeros(0) if outcome.values is None else outcome.values
-    return {"features": float(np.sum(found != expected))}
+    values = np.zeros(0) if outcome.values is None else outcome.values
+    return {"features": float(np.sum(values != expected))}
 
 
 def _ridge_by_definition(data: Labelled, kept: int) -> FloatArray:

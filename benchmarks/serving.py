@@ -149,8 +149,8 @@ def _files(folder: Path) -> list[str]:
 
 def _port(process: subprocess.Popen[bytes], log: Path) -> int:
     for _ in range(600):
-        if found := re.search(rb"http://127\.0\.0\.1:(\d+)/", log.read_bytes()):
-            return int(found[1])
+        if match := re.search(rb"http://127\.0\.0\.1:(\d+)/", log.read_bytes()):
+            return int(match[1])
         if process.poll() is not None:
             raise RuntimeError(log.read_text())
         time.sleep(0.1)
@@ -239,14 +239,14 @@ async def _answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], by
 
 
 async def _ids(port: int) -> dict[str, str]:
-    found = {}
+    entries = {}
     for kind in ("models", "galleries"):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"GET /api/v1/{kind} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
         _, _, body = await _answer(reader)
-        found |= {item["name"].partition(".")[0]: item["id"] for item in json.loads(body)}
+        entries |= {item["name"].partition(".")[0]: item["id"] for item in json.loads(body)}
         writer.close()
-    return found
+    return entries
 
 
 def _request(place: str, values: Any) -> bytes:

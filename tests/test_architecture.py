@@ -39,8 +39,8 @@ def test_no_file_says_where_packages_come_from():
     assert locks == []
     for path in own_files():
         text = path.read_bytes().decode("utf-8", errors="ignore")
-        found = HOSTS.search(text)
-        assert found is None, f"{path.relative_to(ROOT)} names a package registry: {found[0]}"
+        match = HOSTS.search(text)
+        assert match is None, f"{path.relative_to(ROOT)} names a package registry: {match[0]}"
 
 
 def imported_by(statement: str) -> set[str]:
@@ -86,5 +86,7 @@ def bare_raises(path: Path) -> list[int]:
 
 
 def test_every_expected_error_is_expected_with_its_message():
-    found = {f"{path.relative_to(ROOT)}:{line}" for path in TESTS.rglob("*.py") for line in bare_raises(path)}
-    assert found == set(), "give pytest.raises a match="
+    entries = {
+        f"{path.relative_to(ROOT)}:{line}" for path in TESTS.rglob("*.py") for line in bare_raises(path)
+    }
+    assert entries == set(), "give pytest.raises a match="

@@ -13,8 +13,8 @@ from gramian.operators.tiles import TileMatrix
 
 def findings(attack, fits, kinds, seed=0):
     """Return what was false by kind of statement, those that call themselves an estimate left out."""
-    found = [statement for _, _, one in attack.attacks(fits, seed, kinds) for statement, _ in one.false]
-    return [statement for statement in found if "[estimate]" not in statement]
+    results = [statement for _, _, one in attack.attacks(fits, seed, kinds) for statement, _ in one.false]
+    return [statement for statement in results if "[estimate]" not in statement]
 
 
 def test_nothing_stated_is_false(attack):
@@ -74,6 +74,6 @@ def test_the_attack_notices_bounds_of_landmarks_without_rounding(attack, monkeyp
 def test_the_attack_notices_a_probe_that_depends_on_the_seed_alone(attack, monkeypatch):
     for kind in (CenteredRows, TileMatrix):
         monkeypatch.setattr(kind, "fingerprint", lambda self: b"")
-    found = findings(attack, 4, ["planted"])
-    assert found
-    assert all("by Lanczos" in statement for statement in found)
+    result = findings(attack, 4, ["planted"])
+    assert result
+    assert all("by Lanczos" in statement for statement in result)

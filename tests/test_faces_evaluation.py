@@ -50,13 +50,13 @@ def faces():
 
 
 @pytest.fixture(scope="module")
-def found(faces):
+def result(faces):
     return evaluate_faces(
         faces, n_components=[5, 20], splits=2, leave_out=3, far=0.1, others=drawn_others(15, size=SIZE)
     )
 
 
-def test_figures_are_those_of_the_protocol(faces, found):
+def test_figures_are_those_of_the_protocol(faces, result):
     people, names = population(faces, 3)[0], np.array(faces.people)
     rank1, equal, named, strangers, told, kept = [], [], [], [], [], []
     for rng in generators(0, 3)[:2]:
@@ -78,7 +78,7 @@ def test_figures_are_those_of_the_protocol(faces, found):
         errors = space.errors(asked, [20])[:, 0], space.errors(drawn_others(15, size=SIZE), [20])[:, 0]
         told.append(np.mean(errors[1] > np.sort(errors[0])[int(np.ceil(0.99 * (len(errors[0]) - 1)))]))
         kept.append(np.mean(space.face_score(asked) <= space.face_threshold_))
-    row = found.at[1]
+    row = result.at[1]
     assert row.n_components == 20
     assert row.rank1 == pytest.approx(np.mean(rank1))
     assert row.rank1_error == pytest.approx(abs(rank1[0] - rank1[1]) / 2)
@@ -86,26 +86,26 @@ def test_figures_are_those_of_the_protocol(faces, found):
     assert row.false_accepts == pytest.approx(np.mean(strangers))
     assert row.equal_error == pytest.approx(np.mean(equal))
     assert row.told_apart == pytest.approx(np.mean(told))
-    assert found.faces_kept == pytest.approx(np.mean(kept))
+    assert result.faces_kept == pytest.approx(np.mean(kept))
 
 
-def test_rates_are_consistent(found):
-    for row in found.at:
+def test_rates_are_consistent(result):
+    for row in result.at:
         rates = list(row.false_rejects.values())
         assert rates == sorted(rates)
         assert row.identified + row.misnamed <= 1
         assert row.identified <= row.rank1
         assert 0 <= row.predicted_false_accept <= 0.1
-    assert found.best == max(found.at, key=lambda row: row.rank1).n_components
-    assert sum(times for *_, times in found.confusions) <= 2 * 11 * 3
-    assert all(person != other for person, other, _ in found.confusions)
+    assert result.best == max(result.at, key=lambda row: row.rank1).n_components
+    assert sum(times for *_, times in result.confusions) <= 2 * 11 * 3
+    assert all(person != other for person, other, _ in result.confusions)
 
 
-def test_the_protocol_is_told(found):
-    assert found.protocol["enrolled"] == 3
-    assert found.protocol["people"] == 14
-    assert found.protocol["leave_out"] == 3
-    assert found.protocol["others"] == "15 pictures of drawn things (seed 0)"
+def test_the_protocol_is_told(result):
+    assert result.protocol["enrolled"] == 3
+    assert result.protocol["people"] == 14
+    assert result.protocol["leave_out"] == 3
+    assert result.protocol["others"] == "15 pictures of drawn things (seed 0)"
 
 
 def test_the_same_seed_gives_the_same_figures(faces):
@@ -137,16 +137,16 @@ def test_test_pictures_do_not_reach_the_model(faces, monkeypatch):
 
 
 def test_more_components_than_there_are(faces):
-    found = evaluate_faces(faces, n_components=[10, 400], splits=1, enrolled=2, far=0.1)
-    assert [row.n_components for row in found.at] == [10, 27]
-    assert "400 components became 27" in found.notes[0]
+    result = evaluate_faces(faces, n_components=[10, 400], splits=1, enrolled=2, far=0.1)
+    assert [row.n_components for row in result.at] == [10, 27]
+    assert "400 components became 27" in result.notes[0]
 
 
 def test_noise_where_nothing_else_is_given(faces):
-    found = evaluate_faces(faces, n_components=[10], splits=1, far=0.1)
-    assert found.protocol["others"] == "200 pictures of noise and shuffled faces"
-    assert found.others_refused > 0.95
-    assert found.at[0].false_accepts is None
+    result = evaluate_faces(faces, n_components=[10], splits=1, far=0.1)
+    assert result.protocol["others"] == "200 pictures of noise and shuffled faces"
+    assert result.others_refused > 0.95
+    assert result.at[0].false_accepts is None
 
 
 def test_others_of_another_size(faces):
@@ -180,11 +180,11 @@ def test_copies_are_counted_and_kept_together(faces, monkeypatch):
 
     monkeypatch.setattr(benchmark, "_measure", watched)
     doubled = faces.take([*range(84), 3, 4, 30])
-    found = evaluate_faces(doubled, n_components=[5], splits=3, enrolled=3, far=0.1)
+    result = evaluate_faces(doubled, n_components=[5], splits=3, enrolled=3, far=0.1)
     assert all(not enrolled & tested for enrolled, tested in sides)
-    assert found.protocol["copies"] == 3
+    assert result.protocol["copies"] == 3
     assert "87 pictures of 14 people, 3 of them copies or near-copies of others, kept on one side; 3" in str(
-        found
+        result
     )
 
 
@@ -193,9 +193,9 @@ def test_copies_are_counted_and_kept_together(faces, monkeypatch):
 
 def test_orl(data_dir):
     faces = read_faces(data_dir / "faces" / "orl")
-    found = evaluate_faces(faces, n_components=[199], enrolled=5, splits=1, far=0.01)
-    assert found.at[0].rank1 >= 0.96
-    assert found.at[0].equal_error <= 0.03
+    result = evaluate_faces(faces, n_components=[199], enrolled=5, splits=1, far=0.01)
+    assert result.at[0].rank1 >= 0.96
+    assert result.at[0].equal_error <= 0.03
 
 
 def test_yale(data_dir):
@@ -204,8 +204,8 @@ def test_yale(data_dir):
     small = np.ascontiguousarray(pixels["X"][:, ::4, ::4])
     names = tuple(f"{person:02}" for person in pixels["y"])
     faces = Faces(small, names, ("",) * len(names), ("",) * len(names))
-    found = evaluate_faces(faces, n_components=[200], enrolled=32, splits=1, far=0.01)
-    assert found.at[0].rank1 >= 0.99
+    result = evaluate_faces(faces, n_components=[200], enrolled=32, splits=1, far=0.01)
+    assert result.at[0].rank1 >= 0.99
 
 
 # ------------------------------------------------------------------ figures
@@ -300,8 +300,8 @@ def sweep(genuine, impostor):
 
 @given(scores, scores)
 def test_roc_is_the_sweep(genuine, impostor):
-    found = roc(genuine, impostor)
-    np.testing.assert_allclose(np.transpose(found), sweep(genuine, impostor))
+    result = roc(genuine, impostor)
+    np.testing.assert_allclose(np.transpose(result), sweep(genuine, impostor))
 
 
 @given(scores, scores)
@@ -318,8 +318,8 @@ def test_rejects_are_the_fewest_allowed(genuine, impostor, far):
 
 def test_two_normal_distributions():
     rng = np.random.default_rng(0)
-    found = equal_error(rng.normal(2, 1, 20_000), rng.normal(0, 1, 20_000))
-    assert found == pytest.approx(0.1587, abs=0.005)  # the normal distribution beyond one deviation
+    result = equal_error(rng.normal(2, 1, 20_000), rng.normal(0, 1, 20_000))
+    assert result == pytest.approx(0.1587, abs=0.005)  # the normal distribution beyond one deviation
 
 
 def test_standard_error_over_splits():
@@ -434,8 +434,8 @@ def near_copies(picture):
 def test_copies_are_found_whatever_file_they_come_from():
     pictures = drawn_faces(8, 4, size=(92, 112)).pictures
     assert copies_of(pictures).tolist() == list(range(32))
-    found = copies_of(np.concatenate([pictures, near_copies(pictures[5]), near_copies(pictures[9])]))
-    assert found.tolist() == [*range(32), *[5] * 4, *[9] * 4]
+    result = copies_of(np.concatenate([pictures, near_copies(pictures[5]), near_copies(pictures[9])]))
+    assert result.tolist() == [*range(32), *[5] * 4, *[9] * 4]
     flat = np.full((2, 12, 10), 7, dtype=np.uint16)
     assert copies_of(flat).tolist() == [0, 0]
 

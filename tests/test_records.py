@@ -126,9 +126,9 @@ def test_an_attempt_says_what_ran_and_why_it_was_not_enough():
 
 
 def test_components_are_shares_of_a_total():
-    found = Components(np.array([4.0, 2.0]), 8.0, 5, 2, 1e-12)
-    np.testing.assert_array_equal(found.ratio, [0.5, 0.25])
-    assert (found.left, found.noise) == (2.0, 2 / 3)
+    result = Components(np.array([4.0, 2.0]), 8.0, 5, 2, 1e-12)
+    np.testing.assert_array_equal(result.ratio, [0.5, 0.25])
+    assert (result.left, result.noise) == (2.0, 2 / 3)
     # A total that was rounded otherwise than the values does not make shares exceed 1.
     assert Components(np.array([4.0, 2.0]), 6.0 - 1e-7, 2, 2, 1e-12).ratio.sum() <= 1
     assert Components(np.array([4.0, 2.0]), None, 5, 2, 1e-12).ratio is None
@@ -198,7 +198,7 @@ def test_a_certificate_that_fails_says_why():
 
 
 def test_completeness_in_words():
-    for found, text in [
+    for result, text in [
         (
             Completeness("full decomposition", "deterministic", 1.0, 0.0),
             "No larger eigenvalue was missed: the decomposition is complete [deterministic].",
@@ -209,7 +209,7 @@ def test_completeness_in_words():
             "computed, by Lanczos, except with probability 1.0e-06 [probabilistic].",
         ),
     ]:
-        assert text in str(certificate(completeness=found))
+        assert text in str(certificate(completeness=result))
 
 
 def test_a_certificate_of_nothing():

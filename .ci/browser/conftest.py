@@ -31,9 +31,9 @@ def browser():
         missing("Chromium is not installed (CONTRIBUTING.md says how)")
     expect.set_options(timeout=READY)
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()
+        result = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield result
+        result.close()
 
 
 @pytest.fixture(scope="session")
@@ -46,8 +46,8 @@ def axe():
 
 @pytest.fixture(scope="session")
 def server():
-    with serving(limits=Limits(workers=2, fits=1)) as found:
-        yield found
+    with serving(limits=Limits(workers=2, fits=1)) as result:
+        yield result
 
 
 @pytest.fixture(params=[(WIDE, "light"), (NARROW, "dark")], ids=["wide", "narrow"])

@@ -56,13 +56,13 @@ def test_the_keyboard_is_enough(arrive):
 @pytest.fixture(scope="module")
 def places(browser, server):
     """Return the cookies of a visitor who has fitted models, and the addresses of all pages."""
-    found = {"start": "/", "kernels": "/kernels", "docs": "/docs", "problem": "/models/" + "0" * 32}
+    entries = {"start": "/", "kernels": "/kernels", "docs": "/docs", "problem": "/models/" + "0" * 32}
     fits = {"circle": [("PCA", {"n_components": 2}), ("KernelPCA", {"n_components": 3})]}
     fits |= {"digits": [("PCA", {"n_components": 5})], "faces": [("FaceSpace", {"n_components": 20})]}
     with client_of(server) as client:
         for example, models in fits.items():
             data = client.post(f"/api/v1/examples/{example}").json()["id"]
-            found[f"data-{example}"] = f"/data/{data}"
+            entries[f"data-{example}"] = f"/data/{data}"
             for estimator, parameters in models:
                 label = {"reading": {"label": "ring"}} if example == "circle" else {}
                 fit = {"data": data, "estimator": estimator, "parameters": parameters, **label}
@@ -71,20 +71,20 @@ def places(browser, server):
                     events.read()
                 model = client.get(f"/api/v1/jobs/{job}/result").json()["id"]
                 asked = f"data={data}" + ("&label=ring" if label else "")
-                found[f"{estimator}-{example}"] = f"/models/{model}?{asked}"
+                entries[f"{estimator}-{example}"] = f"/models/{model}?{asked}"
         cookies = [{"name": one.name, "value": one.value, "url": server.url} for one in client.cookies.jar]
-    return found, cookies
+    return entries, cookies
 
 
 @pytest.fixture(scope="module")
 def locked():
-    with serving(token="a token for axe-core") as found:
-        yield found
+    with serving(token="a token for axe-core") as result:
+        yield result
 
 
 def examine(walk, name, axe):
     """Return what axe-core finds on a page, in either scheme of colours."""
-    found = []
+    results = []
     walk.page.evaluate(axe)
     for scheme in ("light", "dark"):
         walk.page.emulate_media(color_scheme=scheme)
@@ -93,13 +93,13 @@ def examine(walk, name, axe):
         for rule in told["violations"]:
             places = [one["html"][:200] for one in rule["nodes"][:3]]
             if rule["impact"] in GRAVE:
-                found.append(f"{name}, {scheme}: {rule['id']} ({rule['help']}) {json.dumps(places)}")
-    return found
+                results.append(f"{name}, {scheme}: {rule['id']} ({rule['help']}) {json.dumps(places)}")
+    return results
 
 
 @pytest.mark.parametrize("width", [1280, 400])
 def test_no_page_shuts_anybody_out(arrive, width, places, locked, axe):
-    found, (addresses, cookies) = [], places
+    result, (addresses, cookies) = [], places
     walk, outside = arrive(width, refused=(404,)), arrive(width, where=locked)
     walk.context.add_cookies(cookies)
     for name, address in addresses.items():
@@ -111,7 +111,7 @@ def test_no_page_shuts_anybody_out(arrive, width, places, locked, axe):
         if name == "kernels":
             walk.page.get_by_role("button", name="Check").click()
             expect(walk.page.locator("#figure svg")).to_be_visible()
-        found += examine(walk, name, axe)
+        result += examine(walk, name, axe)
     outside.page.goto(outside.url)
-    found += examine(outside, "login", axe)
-    assert not found, "\n".join(found)
+    result += examine(outside, "login", axe)
+    assert not result, "\n".join(result)

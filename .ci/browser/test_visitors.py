@@ -16,8 +16,8 @@ LONG = np.random.default_rng(0).standard_normal((5000, 100)).astype(np.float32)
 
 @pytest.fixture(scope="module")
 def locked():
-    with serving(token=TOKEN) as found:
-        yield found
+    with serving(token=TOKEN) as result:
+        yield result
 
 
 def test_without_the_token_there_is_its_page_only(arrive, sight, locked):

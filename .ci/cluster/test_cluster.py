@@ -23,15 +23,15 @@ MIXED = np.random.default_rng(0).standard_normal((D, D)) * 0.8 ** np.arange(D)[:
 @pytest.fixture(scope="module")
 def cluster():
     options = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": LIMIT, "dashboard_address": ":0"}
-    with LocalCluster(**options) as found:
-        yield found
+    with LocalCluster(**options) as result:
+        yield result
 
 
 @pytest.fixture
 def client(cluster):
-    with Client(cluster) as found:
-        found.wait_for_workers(2)
-        yield found
+    with Client(cluster) as result:
+        result.wait_for_workers(2)
+        yield result
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +42,10 @@ def stored(tmp_path_factory):
     return path, X
 
 
-def agree(found, whole):
-    np.testing.assert_allclose(found.explained_variance_, whole.explained_variance_, rtol=1e-5)
-    np.testing.assert_allclose(found.components_, whole.components_, atol=1e-3)
-    assert found.certificate_.ok
+def agree(result, whole):
+    np.testing.assert_allclose(result.explained_variance_, whole.explained_variance_, rtol=1e-5)
+    np.testing.assert_allclose(result.components_, whole.components_, atol=1e-3)
+    assert result.certificate_.ok
 
 
 @pytest.mark.parametrize("solver", ["covariance", "krylov"])
@@ -64,11 +64,11 @@ def test_a_fit_goes_on_when_a_worker_is_killed(client, stored, solver):
 
     killer = threading.Thread(target=kill_when_it_works)
     killer.start()
-    found = PCA(5, solver=solver).fit(lazy)
+    result = PCA(5, solver=solver).fit(lazy)
     killer.join()
     client.wait_for_workers(2)
     assert set(client.run(os.getpid).values()) != set(pids.values())
-    agree(found, PCA(5, solver=solver).fit(X))
+    agree(result, PCA(5, solver=solver).fit(X))
 
 
 def test_data_larger_than_a_worker_is_in_no_place_as_a_whole(client):
@@ -76,9 +76,9 @@ def test_data_larger_than_a_worker_is_in_no_place_as_a_whole(client):
     rng = da.random.default_rng(0)
     lazy = rng.standard_normal(shape, chunks=(100_000, D), dtype="f4") * np.linspace(2, 1, D, dtype="f4")
     assert lazy.nbytes > 1.4 * LIMIT
-    found = PCA(3, solver="covariance").fit(lazy)
-    np.testing.assert_allclose(found.explained_variance_, np.linspace(2, 1, D)[:3] ** 2, rtol=0.01)
-    sums = found.transform(lazy).sum(axis=0).compute()
+    result = PCA(3, solver="covariance").fit(lazy)
+    np.testing.assert_allclose(result.explained_variance_, np.linspace(2, 1, D)[:3] ** 2, rtol=0.01)
+    sums = result.transform(lazy).sum(axis=0).compute()
     np.testing.assert_allclose(sums / len(lazy), 0, atol=1e-4)
     peaks = client.run(lambda dask_worker: max(dask_worker.monitor.quantities["memory"]))
     assert max(peaks.values()) < 0.8 * LIMIT
@@ -114,8 +114,8 @@ def test_two_clients_fit_at_once(cluster, stored):
             return PCA(count).fit(da.from_zarr(path))
 
     with ThreadPoolExecutor(2) as pool:
-        for found, count in zip(pool.map(fit, (3, 6)), (3, 6), strict=True):
-            agree(found, PCA(count).fit(X))
+        for result, count in zip(pool.map(fit, (3, 6)), (3, 6), strict=True):
+            agree(result, PCA(count).fit(X))
 
 
 def test_the_shell_works_on_a_cluster_that_answers(cluster, stored, tmp_path, capsys, monkeypatch):

@@ -60,8 +60,8 @@ def _cores() -> int:
 
 
 def _memory() -> int | None:
-    found = _first("/proc/meminfo", "MemTotal")
-    return int(found.split()[0]) * 1024 if found else None
+    result = _first("/proc/meminfo", "MemTotal")
+    return int(result.split()[0]) * 1024 if result else None
 
 
 def _first(path: str, key: str) -> str:

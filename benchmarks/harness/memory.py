@@ -60,9 +60,9 @@ def peak_growth(options: Options, row: str, contender: str) -> Growth:
             return Growth(None, None, _last_words(child, errors))
         peak = _status(child.pid).get("VmHWM")
         child.stdin.close()
-        found = json.loads(answer)
+        result = json.loads(answer)
     growth = None if before is None or peak is None else max(peak - before, 0)
-    return Growth(growth, found["seconds"], found["failure"])
+    return Growth(growth, result["seconds"], result["failure"])
 
 
 def _tell(stdin: IO[str]) -> None:

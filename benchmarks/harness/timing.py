@@ -83,10 +83,10 @@ class TimedRow:
         self._time_and_judge(timed, options, rehearsal)
         for contender, standing in zip(taking_part, report.standings, strict=True):
             say(f"  memory of {contender.name}")
-            found = peak_growth(options, self.name, contender.name)
-            standing.peak_growth = found.growth
-            standing.seconds_in_child = found.seconds
-            standing.failure = standing.failure or found.failure
+            result = peak_growth(options, self.name, contender.name)
+            standing.peak_growth = result.growth
+            standing.seconds_in_child = result.seconds
+            standing.failure = standing.failure or result.failure
         report.checks = self._checks(report)
         return report
 

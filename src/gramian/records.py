@@ -92,7 +92,7 @@ class Calls:
 
 
 @dataclass(frozen=True, eq=False)
-class Ask:
+class SolveRequest:
     """How many pairs an estimator wants, how accurate, in how much memory.
 
     Attributes
@@ -110,7 +110,7 @@ class Ask:
         Whether eigenvectors are wanted, or eigenvalues only.
     certify : bool
         Whether the answer is certified.
-    held : int
+    resident_bytes : int
         Bytes read from a file, already subtracted from ``memory_limit``; messages name them.
     """
 
@@ -122,7 +122,7 @@ class Ask:
     probe_rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
     vectors: bool = True
     certify: bool = True
-    held: int = 0
+    resident_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def handed_over(operator, V, theta=None, **changes):
     theta = np.einsum("ij,ij->j", V, A @ V) / lengths if theta is None else np.asarray(theta, float)
     order = np.argsort(-theta)
     V, theta = V[:, order], theta[order]
-    found = Spectrum(
+    result = Spectrum(
         values=theta,
         vectors=V,
         residuals=np.linalg.norm(A @ V - V * theta, axis=0),
@@ -90,7 +90,7 @@ def handed_over(operator, V, theta=None, **changes):
         route="krylov",
         complete=False,
     )
-    return replace(found, **changes)
+    return replace(result, **changes)
 
 
 def power_steps(A, k, steps, seed):
@@ -101,8 +101,8 @@ def power_steps(A, k, steps, seed):
     return np.linalg.qr(V)[0]
 
 
-def certificate_of(operator, found, tol=1e-6, seed=1):
-    return certify(found, operator, tol=tol, rng=np.random.default_rng(seed), unit="eigenvalues")
+def certificate_of(operator, result, tol=1e-6, seed=1):
+    return certify(result, operator, tol=tol, rng=np.random.default_rng(seed), unit="eigenvalues")
 
 
 def unpaired(values, eigenvalues, radius):
@@ -298,11 +298,11 @@ def all_but_the_first(seed, values=HIDDEN, k=5, **options):
 @pytest.mark.parametrize("psd", [True, False])
 def test_a_missed_eigenvalue_is_found_by_the_probe_alone(psd):
     """Trace and norm of the long tail hide it: 200 probes, none of which may be fooled."""
-    operator, found = all_but_the_first(0, psd=psd)
-    rest = float(np.trace(operator.exact) - found.values.sum())
+    operator, result = all_but_the_first(0, psd=psd)
+    rest = float(np.trace(operator.exact) - result.values.sum())
     assert rest > 40
     for seed in range(200 if psd else 50):
-        certificate = certificate_of(operator, found, seed=seed)
+        certificate = certificate_of(operator, result, seed=seed)
         assert not certificate.ok
         assert certificate.completeness.bound >= 1.0
         if psd:
@@ -337,8 +337,8 @@ def test_an_eigenvalue_left_out_anywhere_is_never_certified(n):
 
 
 def test_a_small_rest_is_decomposed_and_leaves_nothing_to_chance():
-    operator, found = all_but_the_first(0, HIDDEN[:40])
-    certificate = certificate_of(operator, found)
+    operator, result = all_but_the_first(0, HIDDEN[:40])
+    certificate = certificate_of(operator, result)
     assert not certificate.ok
     assert certificate.completeness.method == "decomposition of the rest"
     assert certificate.completeness.kind == "deterministic"
@@ -510,9 +510,9 @@ def test_a_bound_needs_few_steps_whatever_the_order():
 
 
 def test_the_probe_asks_its_own_generator():
-    operator, found = all_but_the_first(0)
+    operator, result = all_but_the_first(0)
     once, again = (
-        [certificate_of(operator, found, seed=s).completeness.bound for s in range(8)] for _ in "12"
+        [certificate_of(operator, result, seed=s).completeness.bound for s in range(8)] for _ in "12"
     )
     assert once == again
     # The same up to rounding, which two seeds alone may share.
@@ -521,15 +521,15 @@ def test_the_probe_asks_its_own_generator():
 
 def test_the_probe_follows_from_the_data_too():
     """Two matrices that look alike to a solver are not probed alike, whatever the seed."""
-    operator, found = all_but_the_first(0)
-    again = certificate_of(operator, found).completeness.bound
-    assert certificate_of(operator, found).completeness.bound == again
+    operator, result = all_but_the_first(0)
+    again = certificate_of(operator, result).completeness.bound
+    assert certificate_of(operator, result).completeness.bound == again
     seen = []
     matmat = operator.matmat
     operator.matmat = lambda V: seen.append(V) or matmat(V)
-    certificate_of(operator, found)
+    certificate_of(operator, result)
     operator.fingerprint = lambda: b"another matrix"
-    certificate_of(operator, found)
+    certificate_of(operator, result)
     assert np.abs(seen[0] - seen[len(seen) // 2]).max() > 0.01
 
 
@@ -580,8 +580,8 @@ def test_kinds_follow_the_weakest_part():
         assert certificate.widening_kind == kind
         assert certificate.completeness.kind == kind
         assert str(certificate).count(f"[{kind}]") == 3
-    operator, found = all_but_the_first(0, error_kind="estimate")
-    assert certificate_of(operator, found).completeness.kind == "estimate"
+    operator, result = all_but_the_first(0, error_kind="estimate")
+    assert certificate_of(operator, result).completeness.kind == "estimate"
 
 
 def test_reads_like_sentences():
@@ -602,8 +602,8 @@ def test_reads_like_sentences():
 
 
 def test_says_so_when_it_does_not_hold():
-    operator, found = all_but_the_first(0)
-    text = str(certificate_of(operator, found))
+    operator, result = all_but_the_first(0)
+    text = str(certificate_of(operator, result))
     assert text.startswith("Certificate: DOES NOT HOLD")
     assert text.splitlines()[-1].startswith("Not met: an eigenvalue of up to ")
 
@@ -611,9 +611,9 @@ def test_says_so_when_it_does_not_hold():
 def test_factor_changes_the_unit_of_everything():
     exact, Q = with_spectrum(HIDDEN)
     operator = Matrix(exact, exact + 1e-9 * np.eye(len(exact)))
-    found = handed_over(operator, Q[:, :5])
-    plain = certificate_of(operator, found)
-    scaled = certify(found, operator, tol=1e-6, rng=np.random.default_rng(1), unit="variances", factor=0.125)
+    result = handed_over(operator, Q[:, :5])
+    plain = certificate_of(operator, result)
+    scaled = certify(result, operator, tol=1e-6, rng=np.random.default_rng(1), unit="variances", factor=0.125)
     for name in ("values", "residuals", "radii", "set_radius", "widening"):
         np.testing.assert_array_equal(getattr(scaled, name), 0.125 * getattr(plain, name))
     assert scaled.completeness.bound == 0.125 * plain.completeness.bound

@@ -36,16 +36,18 @@ def rng():
 def test_every_row_finds_its_own_minimum(rng):
     A = np.diag([1.0, 10.0, 100.0])
     targets = rng.standard_normal((9, 3))
-    found = descend(quadratic(A, targets), np.zeros((9, 3)), LimitedMemory(), floor=FREE, tol=1e-9, limit=100)
-    assert found.converged.all()
-    np.testing.assert_allclose(found.points, targets, atol=1e-6)
+    result = descend(
+        quadratic(A, targets), np.zeros((9, 3)), LimitedMemory(), floor=FREE, tol=1e-9, limit=100
+    )
+    assert result.converged.all()
+    np.testing.assert_allclose(result.points, targets, atol=1e-6)
 
 
 def test_a_narrow_curved_valley_is_followed(rng):
     start = rng.uniform(-1.5, 1.5, (6, 3))
-    found = descend(rosenbrock, start, LimitedMemory(), floor=FREE, tol=1e-8, limit=500)
-    assert found.converged.all()
-    for x, begin in zip(found.points, start, strict=True):
+    result = descend(rosenbrock, start, LimitedMemory(), floor=FREE, tol=1e-8, limit=500)
+    assert result.converged.all()
+    for x, begin in zip(result.points, start, strict=True):
         np.testing.assert_allclose(rosen(x), minimize(rosen, begin, jac=rosen_der, tol=1e-12).fun, atol=1e-9)
 
 
@@ -66,11 +68,11 @@ def test_the_floor_holds_as_in_non_negative_least_squares(rng):
         away = X @ B.T - right[rows]
         return smooth(0.5 * np.sum(away**2, axis=1), away @ B)
 
-    found = descend(objective, np.full((5, 3), 2.0), LimitedMemory(), floor=np.zeros(3), tol=1e-9, limit=200)
-    assert found.converged.all()
+    result = descend(objective, np.full((5, 3), 2.0), LimitedMemory(), floor=np.zeros(3), tol=1e-9, limit=200)
+    assert result.converged.all()
     expected = np.array([nnls(B, r)[0] for r in right])
     assert np.any(expected == 0)
-    np.testing.assert_allclose(found.points, expected, atol=1e-5)
+    np.testing.assert_allclose(result.points, expected, atol=1e-5)
 
 
 def test_no_step_makes_a_row_worse(rng):
@@ -85,17 +87,17 @@ def test_no_step_makes_a_row_worse(rng):
     start = rng.uniform(-1.5, 1.5, (4, 3))
     before = rosenbrock(start, np.arange(4)).values
     for limit in range(1, 12):
-        found = descend(objective, start, LimitedMemory(), floor=FREE, tol=0.0, limit=limit)
-        assert found.iterations <= limit
-        assert np.all(found.values <= before)
-        before = found.values
-    assert all(found.values[row] <= values[0] for row, values in seen.items())
+        result = descend(objective, start, LimitedMemory(), floor=FREE, tol=0.0, limit=limit)
+        assert result.iterations <= limit
+        assert np.all(result.values <= before)
+        before = result.values
+    assert all(result.values[row] <= values[0] for row, values in seen.items())
 
 
 def test_too_few_steps_are_said():
-    found = descend(rosenbrock, np.full((1, 3), -1.0), LimitedMemory(), floor=FREE, tol=1e-8, limit=3)
-    assert not found.converged[0]
-    assert found.iterations == 3
+    result = descend(rosenbrock, np.full((1, 3), -1.0), LimitedMemory(), floor=FREE, tol=1e-8, limit=3)
+    assert not result.converged[0]
+    assert result.iterations == 3
 
 
 def test_what_is_no_number_is_not_stepped_into():
@@ -104,10 +106,10 @@ def test_what_is_no_number_is_not_stepped_into():
         value = np.where(inside, X[:, 0], np.nan)
         return smooth(value, np.where(inside[:, None], [[50.0, 0.0, 0.0]], np.nan))
 
-    found = descend(objective, np.zeros((2, 3)), LimitedMemory(), floor=FREE, tol=1e-8, limit=20)
-    assert np.isfinite(found.points).all()
-    assert np.all(found.points[:, 0] > -1)
-    assert not found.converged.any()
+    result = descend(objective, np.zeros((2, 3)), LimitedMemory(), floor=FREE, tol=1e-8, limit=20)
+    assert np.isfinite(result.points).all()
+    assert np.all(result.points[:, 0] > -1)
+    assert not result.converged.any()
 
 
 def test_a_saddle_that_curves_down_is_left_with_longer_and_longer_steps():
@@ -119,8 +121,8 @@ def test_a_saddle_that_curves_down_is_left_with_longer_and_longer_steps():
             value / 1e6, np.column_stack([np.where(np.abs(x) < 1000, -2 * x, 2 * x), 0 * x, 0 * x]) / 1e6
         )
 
-    found = descend(objective, np.array([[1.0, 0.0, 0.0]]), LimitedMemory(), floor=FREE, tol=1e-9, limit=60)
-    assert found.points[0, 0] > 500
+    result = descend(objective, np.array([[1.0, 0.0, 0.0]]), LimitedMemory(), floor=FREE, tol=1e-9, limit=60)
+    assert result.points[0, 0] > 500
 
 
 def test_an_undamped_fixed_point_is_one_step_to_the_centre():
@@ -130,9 +132,9 @@ def test_an_undamped_fixed_point_is_one_step_to_the_centre():
         stiffness = np.full(X.shape, 4.0)
         return Local(2.0 * np.sum((X - centre) ** 2, axis=1), 4.0 * (X - centre), stiffness, stiffness)
 
-    found = descend(objective, np.zeros((1, 3)), FixedPoint(), floor=FREE, tol=1e-12, limit=2)
-    np.testing.assert_allclose(found.points, centre)
-    assert found.iterations == 1
+    result = descend(objective, np.zeros((1, 3)), FixedPoint(), floor=FREE, tol=1e-12, limit=2)
+    np.testing.assert_allclose(result.points, centre)
+    assert result.iterations == 1
 
 
 def test_where_weights_cancel_the_fixed_point_is_damped():

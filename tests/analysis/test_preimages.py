@@ -76,13 +76,13 @@ def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name, method):
         bound = space.evaluator
         left, right = bound.encode(rows(8, seed=1))[0], bound.encode(space.rows)[1]
         Z = bound.tile(left, right) @ space.coefficients - space.row_means @ space.coefficients
-        found = minimised(space, Z, method)
-        assert found.converged.all()
-        errors = residuals(space, found.points, Z)
+        result = minimised(space, Z, method)
+        assert result.converged.all()
+        errors = residuals(space, result.points, Z)
         least = residuals(space, space.rows[nearest_rows(space, Z)], Z)
         assert np.all(errors <= least + 1e-12)
         low = 0.0 if name == "chi2" else None
-        for x, z, error in zip(found.points, Z, errors, strict=True):
+        for x, z, error in zip(result.points, Z, errors, strict=True):
             local = minimize(
                 lambda x, z=z, space=space: definition(space, x[None], z)[0],
                 x,
@@ -98,8 +98,8 @@ def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name, method):
 def test_a_search_of_the_whole_plane_finds_nothing_better(name):
     space = space_of(KERNELS[name], rows())
     Z = space.scores[:3] + 0.05
-    found = minimised(space, Z, "fixed-point" if name == "rbf" else "gradient")
-    for z, error in zip(Z, residuals(space, found.points, Z), strict=True):
+    result = minimised(space, Z, "fixed-point" if name == "rbf" else "gradient")
+    for z, error in zip(Z, residuals(space, result.points, Z), strict=True):
         best = brute(
             lambda x, z=z: definition(space, x[None], z)[0], ((-1, 5), (-1, 5)), Ns=25, full_output=True
         )[1]
@@ -109,14 +109,14 @@ def test_a_search_of_the_whole_plane_finds_nothing_better(name):
 def test_the_fixed_point_is_that_of_mika_written_out():
     space = space_of(KERNELS["rbf"], rows())
     Z = space.scores[:4] * 0.9
-    found = minimised(space, Z, "fixed-point")
+    result = minimised(space, Z, "fixed-point")
     for b, z in enumerate(Z):
         g = space.coefficients @ z + 1.0 / len(space.rows)
         x = space.rows[nearest_rows(space, z[None])[0]]
         for _ in range(2000):
             weights = g * np.exp(-0.3 * np.sum((x - space.rows) ** 2, axis=1))
             x = weights @ space.rows / weights.sum()
-        np.testing.assert_allclose(found.points[b], x, atol=1e-4)
+        np.testing.assert_allclose(result.points[b], x, atol=1e-4)
 
 
 def test_a_start_is_used_where_it_is_nearer():
@@ -136,9 +136,9 @@ def test_histograms_stay_histograms():
     X = rows(20, d=3)
     X[:, 0] = 0.0
     space = space_of(ChiSquared(0.7), X)
-    found = minimised(space, 2 * space.scores, "gradient")
-    assert np.all(found.points >= 0)
-    np.testing.assert_allclose(found.points[:, 0], 0.0, atol=1e-12)
+    result = minimised(space, 2 * space.scores, "gradient")
+    assert np.all(result.points >= 0)
+    np.testing.assert_allclose(result.points[:, 0], 0.0, atol=1e-12)
 
 
 def test_batches_do_not_matter(monkeypatch):
@@ -152,19 +152,19 @@ def test_batches_do_not_matter(monkeypatch):
 def test_both_signs_of_a_square_are_as_good():
     X = np.random.default_rng(0).standard_normal((30, 2))
     space = space_of(Polynomial(degree=2, gamma=1.0, coef0=0.0), X, r=3, center=False)
-    found = minimised(space, space.scores, "gradient")
+    result = minimised(space, space.scores, "gradient")
     # Three components hold all three monomials, so that nothing is lost but the sign.
-    np.testing.assert_allclose(residuals(space, found.points, space.scores), 0.0, atol=1e-4)
-    away = np.minimum(np.linalg.norm(found.points - X, axis=1), np.linalg.norm(found.points + X, axis=1))
+    np.testing.assert_allclose(residuals(space, result.points, space.scores), 0.0, atol=1e-4)
+    away = np.minimum(np.linalg.norm(result.points - X, axis=1), np.linalg.norm(result.points + X, axis=1))
     assert away.max() < 1e-3
 
 
 def test_points_far_outside_get_a_finite_row():
     for size in [1e6, 1e200]:
         space = space_of(KERNELS["rbf"], rows())
-        found = minimised(space, np.array([[size, -size, 0.0]]), "fixed-point")
-        assert np.isfinite(found.points).all()
-        assert np.isfinite(residuals(space, found.points, np.array([[size, -size, 0.0]]))).all()
+        result = minimised(space, np.array([[size, -size, 0.0]]), "fixed-point")
+        assert np.isfinite(result.points).all()
+        assert np.isfinite(residuals(space, result.points, np.array([[size, -size, 0.0]]))).all()
 
 
 def test_units_do_not_matter():
@@ -174,8 +174,8 @@ def test_units_do_not_matter():
         large = space_of(RBF(sigma=1.0 * scale), X * scale)
         Z = small.scores[:5]
         signs = np.sign(np.sum(small.scores * large.scores, axis=0))
-        found = minimised(large, Z * signs, "fixed-point").points / scale
-        np.testing.assert_allclose(found, minimised(small, Z, "fixed-point").points, atol=1e-4)
+        result = minimised(large, Z * signs, "fixed-point").points / scale
+        np.testing.assert_allclose(result, minimised(small, Z, "fixed-point").points, atol=1e-4)
 
 
 def test_a_function_without_distances_is_refused():
@@ -191,12 +191,12 @@ def test_a_function_without_distances_is_refused():
 def test_equal_rows_and_constant_rows():
     X = np.repeat(rows(4), 6, axis=0)
     space = space_of(RBF(gamma=0.3), X, r=3)
-    found = minimised(space, space.scores, "fixed-point")
-    np.testing.assert_allclose(found.points, X, atol=1e-4)
+    result = minimised(space, space.scores, "fixed-point")
+    np.testing.assert_allclose(result.points, X, atol=1e-4)
     X = np.full((5, 2), 3.0)
     bound = RBF(gamma=1.0).bind(X)
     none = np.zeros((5, 0))
     flat = FeatureSpace(bound, X, none, none, np.full(5, 0.2), np.ones(5), 1.0)
-    found = minimised(flat, np.zeros((2, 0)), "fixed-point")
-    np.testing.assert_array_equal(found.points, np.full((2, 2), 3.0))
-    np.testing.assert_allclose(residuals(flat, found.points, np.zeros((2, 0))), 0.0, atol=1e-7)
+    result = minimised(flat, np.zeros((2, 0)), "fixed-point")
+    np.testing.assert_array_equal(result.points, np.full((2, 2), 3.0))
+    np.testing.assert_allclose(residuals(flat, result.points, np.zeros((2, 0))), 0.0, atol=1e-7)

@@ -122,15 +122,15 @@ def test_nearly_orthonormal_rows_become_so(array_kind):
         rng = np.random.default_rng(4)
         U = np.linalg.qr(rng.standard_normal((d, 6)))[0].T
         off = U + 1e-5 * np.triu(rng.standard_normal((6, 6))) @ U
-        found = orthonormal_rows(array_kind.make(off))
-        assert array_kind.same(found) or array_kind.name == "numpy-read-only"
-        found = to_numpy(found).astype("f8")
+        result = orthonormal_rows(array_kind.make(off))
+        assert array_kind.same(result) or array_kind.name == "numpy-read-only"
+        result = to_numpy(result).astype("f8")
         np.testing.assert_allclose(
-            found @ found.T, np.eye(6), atol=1e-9 if array_kind.dtype == "f8" else 2e-7
+            result @ result.T, np.eye(6), atol=1e-9 if array_kind.dtype == "f8" else 2e-7
         )
         # The nearest such rows: the orthogonal factor of the polar decomposition.
         left, _, right = np.linalg.svd(off, full_matrices=False)
-        np.testing.assert_allclose(found, left @ right, atol=1e-9 if array_kind.dtype == "f8" else 2e-7)
+        np.testing.assert_allclose(result, left @ right, atol=1e-9 if array_kind.dtype == "f8" else 2e-7)
         kept = to_numpy(orthonormal_rows(array_kind.make(U)))
         np.testing.assert_array_equal(kept, to_numpy(array_kind.make(U)))
 

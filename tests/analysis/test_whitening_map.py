@@ -86,20 +86,20 @@ def test_a_triangle_is_applied_as_it_is():
 def test_one_pass_measures_the_rows():
     for scale, divisor in product([1e-150, 1.0, 1e150], [None, DIVISOR]):
         mapping = make(False, 0.0, None, divisor, scale)
-        found = mapping.measure(as_rows(X * scale), scores=True, keep=True)
+        result = mapping.measure(as_rows(X * scale), scores=True, keep=True)
         C = (X - CENTER) / (1.0 if divisor is None else divisor)
         Z = C @ U[:3].T / DEVIATIONS
-        np.testing.assert_allclose(found.products, Z.T @ Z, rtol=1e-10, atol=1e-9)
+        np.testing.assert_allclose(result.products, Z.T @ Z, rtol=1e-10, atol=1e-9)
         squares = ((X - CENTER) ** 2).sum(axis=0) * (1.0 if divisor is None else np.isfinite(divisor))
-        np.testing.assert_allclose(found.squares / scale / scale, squares, rtol=1e-10)
+        np.testing.assert_allclose(result.squares / scale / scale, squares, rtol=1e-10)
         norms = (C**2).sum(axis=1)
-        assert found.fourth == pytest.approx((norms**2).sum() / norms.sum() ** 2)
-        again = mapping.apply(as_rows(X * scale), found.scores)
+        assert result.fourth == pytest.approx((norms**2).sum() / norms.sum() ** 2)
+        again = mapping.apply(as_rows(X * scale), result.scores)
         np.testing.assert_allclose(again, mapping.apply(as_rows(X * scale)), atol=1e-12)
-        np.testing.assert_allclose(found.means / scale, 0, atol=1e-13)
+        np.testing.assert_allclose(result.means / scale, 0, atol=1e-13)
         without = mapping.measure(as_rows(X * scale), scores=False)
         assert without.scores is None
-        np.testing.assert_allclose(without.squares, found.squares, rtol=1e-14)
+        np.testing.assert_allclose(without.squares, result.squares, rtol=1e-14)
 
 
 @pytest.mark.parametrize("parts", MAPS)
@@ -147,9 +147,9 @@ def test_nan_and_rows_too_far_away_are_refused():
 def test_what_the_means_had_left_is_measured():
     off = np.array([1e-3, -2e-3, 0.0, 5e-4, 1e-3])
     mapping = Whitening(U[:3], CENTER + off, None, DEVIATIONS)
-    found = mapping.measure(as_rows(X), scores=True, keep=True)
+    result = mapping.measure(as_rows(X), scores=True, keep=True)
     exact = Whitening(U[:3], CENTER, None, DEVIATIONS).measure(as_rows(X), scores=True, keep=True)
-    np.testing.assert_allclose(found.means, -off, atol=1e-13)
-    np.testing.assert_allclose(found.products, exact.products, atol=1e-9)
-    np.testing.assert_allclose(found.squares, exact.squares, rtol=1e-12)
-    np.testing.assert_allclose(found.scores, exact.scores, atol=1e-11)
+    np.testing.assert_allclose(result.means, -off, atol=1e-13)
+    np.testing.assert_allclose(result.products, exact.products, atol=1e-9)
+    np.testing.assert_allclose(result.squares, exact.squares, rtol=1e-12)
+    np.testing.assert_allclose(result.scores, exact.scores, atol=1e-11)

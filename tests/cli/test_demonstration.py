@@ -11,8 +11,8 @@ def test_features_are_compared_inside_the_folds():
     table = digits_table()
     X, y = table.values.reshape(-1, 64)[:300], table.labels[:300]
     scores = compare(X, y, {"pca": PCA(10, random_state=0)})
-    assert {name: len(found) for name, found in scores.items()} == {"raw": 2, "pca": 2}
-    assert all(0.5 < a.mean() <= 1 and a.std() < 0.1 for found in scores.values() for a in found.values())
+    assert {name: len(result) for name, result in scores.items()} == {"raw": 2, "pca": 2}
+    assert all(0.5 < a.mean() <= 1 and a.std() < 0.1 for result in scores.values() for a in result.values())
 
 
 def test_the_demo_writes_what_it_promises(tmp_path, gramian, monkeypatch):

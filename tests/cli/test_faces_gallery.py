@@ -415,8 +415,8 @@ def test_listing_nobody(enrolled, faces):
 def test_enrolled_pictures_are_recognised(enrolled, faces):
     ran = faces("identify", "m.gramian", "g.db", "people/p02/4.png", "people/p03", "--json")
     assert ran.code == 0
-    found = [(answer["picture"], answer["kind"], answer["person"]) for answer in ran.json["answers"]]
-    assert found == [
+    results = [(answer["picture"], answer["kind"], answer["person"]) for answer in ran.json["answers"]]
+    assert results == [
         ("people/p02/4.png", "person", "p02"),
         *((f"people/p03/{i}.png", "person", "p03") for i in (4, 5, 6)),
     ]

@@ -49,9 +49,9 @@ def test_fit_writes_the_model_and_says_what_it_is(work, gramian):
     assert "The limit for faces was calibrated on 32 held-out pictures" in ran.out
     assert "Written: faces.gramian. It can reproduce the pictures, so protect it like them" in ran.out
     expected = FaceSpace(12, random_state=3).fit(FACES)
-    found = package.load("faces.gramian")
-    assert found.fingerprint_ == expected.fingerprint_
-    assert found.face_threshold_ == expected.face_threshold_
+    result = package.load("faces.gramian")
+    assert result.fingerprint_ == expected.fingerprint_
+    assert result.face_threshold_ == expected.face_threshold_
 
 
 def test_fit_as_json(work, gramian):

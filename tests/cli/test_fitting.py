@@ -73,8 +73,8 @@ def test_correlation_loadings_are_correlations(folder, gramian):
     table = package.scan("flowers.csv", drop="species").read()
     scores = np.array([[float(v) for v in row[1:]] for row in read("r/scores.csv")[1:]])
     expected = np.corrcoef(table.values.T, scores.T)[:3, 3:]
-    found = np.array([[float(v) for v in row[1:]] for row in read("r/loadings.csv")[1:]])
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    values = np.array([[float(v) for v in row[1:]] for row in read("r/loadings.csv")[1:]])
+    np.testing.assert_allclose(values, expected, atol=1e-12)
 
 
 def test_only_the_model_is_written_for_a_model_file(folder, gramian):

@@ -87,11 +87,11 @@ def test_correlations_and_pictures(large, gramian):
         ran = gramian("fit", "p.npy", "--components", "2", "--loadings", "correlation", "-o", name, *more)
         assert "pictures of 8 x 6" in ran.out
     assert (large / "large/mean.png").read_bytes() == (large / "small/mean.png").read_bytes()
-    found = [
+    items = [
         np.loadtxt(f"{name}/loadings.csv", delimiter=",", skiprows=1, usecols=(1, 2))
         for name in ("small", "large")
     ]
-    assert np.abs(found[0] - found[1]).max() < 1e-6
+    assert np.abs(items[0] - items[1]).max() < 1e-6
     refused = gramian("reconstruct", "large", "p.npy", "-o", "folder", "--memory-limit", "19MB")
     assert "too large for a folder of pictures. Name a .csv" in refused.err
 

@@ -18,9 +18,9 @@ def started(*arguments):
     command = [sys.executable, "-m", "gramian", "serve", "--no-open", "--port", "0", *arguments]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     first = process.stderr.readline()
-    found = re.search(r'"message": "gramian answers at (http://127\.0\.0\.1:\d+)/ until Ctrl-C', first)
-    assert found, first + process.stderr.read()
-    return process, found[1]
+    match = re.search(r'"message": "gramian answers at (http://127\.0\.0\.1:\d+)/ until Ctrl-C', first)
+    assert match, first + process.stderr.read()
+    return process, match[1]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -91,9 +91,9 @@ def test_pca_has_scikit_learns_numbers_and_gramians_certificate(solver, whiten):
         np.testing.assert_allclose(scores, theirs.transform(data), rtol=rtol, atol=rtol)
         np.testing.assert_allclose(mine.transform(data), scores, rtol=rtol, atol=rtol)
         for name in ("components_", "explained_variance_", "singular_values_", "mean_", "noise_variance_"):
-            found, expected = getattr(mine, name), getattr(theirs, name)
-            np.testing.assert_allclose(found, expected, rtol=rtol)
-            assert np.asarray(found).dtype in (np.asarray(expected).dtype, np.float64)
+            result, expected = getattr(mine, name), getattr(theirs, name)
+            np.testing.assert_allclose(result, expected, rtol=rtol)
+            assert np.asarray(result).dtype in (np.asarray(expected).dtype, np.float64)
         assert mine.certificate_.ok
         assert list(mine.get_feature_names_out()) == ["pca0", "pca1"]
         assert hasattr(mine, "feature_names_in_") == hasattr(data, "columns")

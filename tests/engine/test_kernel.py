@@ -15,7 +15,7 @@ from gramian.errors import IndefiniteKernelError, MemoryLimitError, ParameterErr
 from gramian.kernels import RBF, Laplacian, Linear, Matern, Polynomial
 from gramian.operators import kernel_source
 from gramian.operators.kernel_source import KernelSource, MatrixSource
-from gramian.records import Ask, Target
+from gramian.records import SolveRequest, Target
 from gramian.rows import as_rows
 from gramian.solvers import krylov
 from gramian.solvers.krylov import KrylovRoute
@@ -52,8 +52,8 @@ def decompose(
         given=function is None,
         fraction=target.fraction is not None,
     )
-    solved = solve(problem, Ask(target, tol, limit, solver))
-    return solved, problem.coefficients(solved, target.count)
+    solution = solve(problem, SolveRequest(target, tol, limit, solver))
+    return solution, problem.coefficients(solution, target.count)
 
 
 def centred(K, *, center=True):
@@ -76,43 +76,43 @@ def shifted(values, seed=3):
 @pytest.mark.parametrize("function", [RBF(sigma=2.0), Polynomial(degree=2), Linear()], ids=str)
 def test_every_part_of_the_record(function, solver):
     for center in (True, False):
-        solved, found = decompose(function, solver=solver, center=center)
-        assert solved.plan.solver == solver
+        solution, result = decompose(function, solver=solver, center=center)
+        assert solution.plan.solver == solver
         K = function.gram(X)
         Kc = centred(K, center=center)
         values = np.linalg.eigvalsh(Kc)[::-1]
-        np.testing.assert_allclose(found.components.values, values[:3], rtol=1e-8)
-        V, alpha = found.vectors, found.coefficients
-        np.testing.assert_allclose(Kc @ V, V * found.components.values, atol=1e-5 * values[0])
+        np.testing.assert_allclose(result.components.values, values[:3], rtol=1e-8)
+        V, alpha = result.vectors, result.coefficients
+        np.testing.assert_allclose(Kc @ V, V * result.components.values, atol=1e-5 * values[0])
         np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-12)
         # alpha.T Kc alpha = I: directions of length 1 in feature space.
         np.testing.assert_allclose(alpha.T @ Kc @ alpha, np.eye(3), atol=1e-6)
-        assert found.components.total == pytest.approx(np.trace(Kc), rel=1e-10)
-        assert found.components.rank == 3
+        assert result.components.total == pytest.approx(np.trace(Kc), rel=1e-10)
+        assert result.components.rank == 3
         # A linear kernel is computed about the mean of the rows, where its sums vanish.
         shown = center and function != Linear()
-        np.testing.assert_allclose(found.row_means, K.mean(axis=1) * shown, rtol=1e-12, atol=1e-13)
-        assert found.mean == pytest.approx(K.mean() * shown, rel=1e-12, abs=1e-13)
+        np.testing.assert_allclose(result.row_means, K.mean(axis=1) * shown, rtol=1e-12, atol=1e-13)
+        assert result.mean == pytest.approx(K.mean() * shown, rel=1e-12, abs=1e-13)
 
 
 def test_rest_of_a_whole_spectrum_follows_the_kept_part():
-    solved, found = decompose(RBF(sigma=2.0), target=Target(fraction=0.9), solver="dense")
+    solution, result = decompose(RBF(sigma=2.0), target=Target(fraction=0.9), solver="dense")
     values = np.linalg.eigvalsh(centred(RBF(sigma=2.0).gram(X)))[::-1]
-    spectrum = solved.spectrum
+    spectrum = solution.spectrum
     np.testing.assert_allclose(np.r_[spectrum.values, spectrum.rest], values, atol=1e-12 * values[0])
-    assert spectrum.values.size == spectrum.residuals.size == found.vectors.shape[1]
-    solved, found = decompose(Linear(), target=Target())
-    assert found.components.values.size == found.components.rank == 4
-    assert solved.certificate.ok
+    assert spectrum.values.size == spectrum.residuals.size == result.vectors.shape[1]
+    solution, result = decompose(Linear(), target=Target())
+    assert result.components.values.size == result.components.rank == 4
+    assert solution.certificate.ok
 
 
 def test_beyond_the_rank_nothing_is_divided_by_zero():
     for solver in ("dense", "krylov"):
-        _, found = decompose(Linear(), X[:, :2].copy(), Target(count=4), solver)
-        assert found.components.rank == 2
-        np.testing.assert_array_equal(found.components.values[2:], 0)
-        np.testing.assert_array_equal(found.coefficients[:, 2:], 0)
-        np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(4), atol=1e-12)
+        _, result = decompose(Linear(), X[:, :2].copy(), Target(count=4), solver)
+        assert result.components.rank == 2
+        np.testing.assert_array_equal(result.components.values[2:], 0)
+        np.testing.assert_array_equal(result.coefficients[:, 2:], 0)
+        np.testing.assert_allclose(result.vectors.T @ result.vectors, np.eye(4), atol=1e-12)
 
 
 def test_rank_0_warns():
@@ -141,12 +141,12 @@ def test_multiplicity_larger_than_the_block():
 
 def test_a_stalled_iteration_hands_over_to_the_whole_matrix(monkeypatch):
     monkeypatch.setattr(KrylovRoute, "passes_worth", lambda *_: 1)
-    solved, found = decompose(RBF(sigma=0.5), solver="krylov")
-    assert "stalled after 1 block products" in solved.spectrum.note
-    assert solved.spectrum.note.endswith("dense on the centred kernel matrix took over")
-    assert [attempt.plan.solver for attempt in solved.attempts][-1] == "dense"
+    solution, result = decompose(RBF(sigma=0.5), solver="krylov")
+    assert "stalled after 1 block products" in solution.spectrum.note
+    assert solution.spectrum.note.endswith("dense on the centred kernel matrix took over")
+    assert [attempt.plan.solver for attempt in solution.attempts][-1] == "dense"
     values = np.linalg.eigvalsh(centred(RBF(sigma=0.5).gram(X)))[::-1]
-    np.testing.assert_allclose(found.components.values, values[:3], rtol=1e-10)
+    np.testing.assert_allclose(result.components.values, values[:3], rtol=1e-10)
 
 
 # ------------------------------------------------------------------ float32 tiles
@@ -173,17 +173,17 @@ def test_float32_tiles_and_a_step_in_float64_give_what_float64_gives(monkeypatch
     # The same numbers in either type, so that the definition is one.
     values = X.astype("f4").astype(dtype)
     for function in (RBF(sigma=2.0), RBF(sigma=30.0), Polynomial(degree=3), Linear()):
-        solved, found = decompose(function, values, solver="krylov", tol=tol)
+        solution, result = decompose(function, values, solver="krylov", tol=tol)
         Kc = centred(function.gram(values.astype("f8")))
         exact = np.linalg.eigvalsh(Kc)[::-1]
-        V = solved.spectrum.vectors
-        residuals = np.linalg.norm(Kc @ V - V * found.components.values, axis=0)
+        V = solution.spectrum.vectors
+        residuals = np.linalg.norm(Kc @ V - V * result.components.values, axis=0)
         assert (residuals <= 1.01 * tol * exact[0]).all()
-        np.testing.assert_allclose(found.components.values, exact[:3], atol=tol * exact[0])
-        assert (np.abs(found.components.values - exact[:3]) <= solved.certificate.radii).all()
-        assert solved.certificate.ok
-        assert found.vectors.dtype == values.dtype
-        assert found.components.ratio.sum() <= 1
+        np.testing.assert_allclose(result.components.values, exact[:3], atol=tol * exact[0])
+        assert (np.abs(result.components.values - exact[:3]) <= solution.certificate.radii).all()
+        assert solution.certificate.ok
+        assert result.vectors.dtype == values.dtype
+        assert result.components.ratio.sum() <= 1
     assert np.dtype("f4") in kept
 
 
@@ -195,17 +195,17 @@ def test_float32_tiles_and_a_step_in_float64_give_what_float64_gives(monkeypatch
 def test_where_float32_tiles_would_show_they_do_not(monkeypatch, function, factor):
     monkeypatch.setattr(planning, "QUICK", 0.0)
     values = (X * factor).astype("f4")
-    solved, found = decompose(function, values, solver="krylov", tol=1e-5)
+    solution, result = decompose(function, values, solver="krylov", tol=1e-5)
     C = values.astype("f8") / factor - (values.astype("f8") / factor).mean(axis=0)
     if factor != 1.0:
         exact = np.linalg.svd(C, compute_uv=False)[:3] ** 2 * factor * factor
-        np.testing.assert_allclose(found.components.values, exact, rtol=1e-5)
+        np.testing.assert_allclose(result.components.values, exact, rtol=1e-5)
     else:
         # To first order a very wide kernel is a multiple of the linear one.
         np.testing.assert_allclose(
-            found.components.values * 300.0**2, np.linalg.svd(C, compute_uv=False)[:3] ** 2, rtol=1e-3
+            result.components.values * 300.0**2, np.linalg.svd(C, compute_uv=False)[:3] ** 2, rtol=1e-3
         )
-    assert solved.certificate.ok
+    assert solution.certificate.ok
 
 
 # ------------------------------------------------------- tiles made again, in float32 where that will do
@@ -398,13 +398,15 @@ def test_matrices_whose_squares_do_not_fit(solver):
     _, expected = decompose(None, K, solver=solver, psd=False)
     for exponent in (-900, -400, 400, 900):
         factor = 2.0**exponent
-        solved, found = decompose(None, K * factor, solver=solver, psd=False)
-        np.testing.assert_allclose(found.components.values / factor, expected.components.values, rtol=1e-12)
-        np.testing.assert_allclose(solved.certificate.values / factor, expected.components.values, rtol=1e-12)
-        np.testing.assert_allclose(found.row_means / factor, expected.row_means, rtol=1e-12)
-        assert found.mean / factor == pytest.approx(expected.mean)
-        assert solved.certificate.ok
-        assert math.isfinite(solved.spectrum.error_bound)
+        solution, result = decompose(None, K * factor, solver=solver, psd=False)
+        np.testing.assert_allclose(result.components.values / factor, expected.components.values, rtol=1e-12)
+        np.testing.assert_allclose(
+            solution.certificate.values / factor, expected.components.values, rtol=1e-12
+        )
+        np.testing.assert_allclose(result.row_means / factor, expected.row_means, rtol=1e-12)
+        assert result.mean / factor == pytest.approx(expected.mean)
+        assert solution.certificate.ok
+        assert math.isfinite(solution.spectrum.error_bound)
 
 
 def test_an_iteration_at_any_scale_is_silent():
@@ -435,9 +437,9 @@ def test_an_iteration_that_has_not_found_the_positive_ones_does_not_deny_them():
     """Three positive eigenvalues, ten thousand times smaller than the negative ones."""
     values = [1e-4, 9e-5, 8e-5]
     K = shifted([*values, *-np.linspace(0.01, 1, 400)])
-    solved, found = decompose(None, K, solver="krylov", psd=False)
-    assert [attempt.plan.solver for attempt in solved.attempts] == ["krylov", "dense"]
-    np.testing.assert_allclose(found.components.values, values, rtol=1e-9)
+    solution, result = decompose(None, K, solver="krylov", psd=False)
+    assert [attempt.plan.solver for attempt in solution.attempts] == ["krylov", "dense"]
+    np.testing.assert_allclose(result.components.values, values, rtol=1e-9)
     with pytest.raises(IndefiniteKernelError, match="3 eigenvalues are positive"):
         decompose(None, K, Target(count=4), solver="krylov", psd=False)
 
@@ -453,33 +455,33 @@ def test_a_total_only_where_nothing_is_negative():
 def test_clipping_sets_negative_eigenvalues_to_0_and_says_what_that_changes():
     values = np.array([5.0, 4.0, 1.0, 1e-17, -0.5, -3.0])
     for factor in (1.0, 2.0**-900, 2.0**900):
-        solved, found = decompose(None, shifted(values) * factor, Target(count=6), psd=False, clip=True)
-        np.testing.assert_allclose(found.components.values / factor, [5.0, 4.0, 1.0, 0, 0, 0], atol=1e-14)
-        assert found.components.rank == 3
-        assert found.components.total / factor == pytest.approx(10.0)
-        repair = found.repair
+        solution, result = decompose(None, shifted(values) * factor, Target(count=6), psd=False, clip=True)
+        np.testing.assert_allclose(result.components.values / factor, [5.0, 4.0, 1.0, 0, 0, 0], atol=1e-14)
+        assert result.components.rank == 3
+        assert result.components.total / factor == pytest.approx(10.0)
+        repair = result.repair
         assert (repair.count, repair.size) == (2, 7)
         assert repair.smallest / factor == pytest.approx(-3.0)
         assert repair.negative / factor == pytest.approx(3.5)
         assert repair.total / factor == pytest.approx(13.5)
         assert repair.change == pytest.approx(np.sqrt((0.25 + 9) / np.sum(values**2)))
-        assert solved.certificate.ok
+        assert solution.certificate.ok
 
 
 def test_a_proven_kernel_has_nothing_to_clip():
-    solved, found = decompose(RBF(sigma=2.0), clip=True, solver="krylov")
-    repair = found.repair
+    solution, result = decompose(RBF(sigma=2.0), clip=True, solver="krylov")
+    repair = result.repair
     assert (repair.count, repair.size, repair.change) == (0, 120, 0.0)
-    assert repair.total == pytest.approx(found.components.total)
-    assert solved.plan.solver == "krylov"
+    assert repair.total == pytest.approx(result.components.total)
+    assert solution.plan.solver == "krylov"
     assert decompose(RBF(sigma=2.0))[1].repair is None
 
 
 def test_tiny_negative_eigenvalues_are_rounding():
     K = shifted([1.0, 0.5, 1e-17, -1e-17, -1e-17])
-    _, found = decompose(None, K, Target(count=5), psd=False)
-    assert found.components.rank == 2
-    np.testing.assert_array_equal(found.components.values[2:], 0)
+    _, result = decompose(None, K, Target(count=5), psd=False)
+    assert result.components.rank == 2
+    np.testing.assert_array_equal(result.components.values[2:], 0)
     with pytest.warns(RankWarning, match="rank 2"):
         KernelPCA(5, kernel="precomputed").fit(K)
 
@@ -521,7 +523,7 @@ def test_whatever_is_asked_the_certificate_is_true(question):
         if small:
             patch.setattr(planning, "QUICK", 0.0)
         try:
-            solved, found = decompose(
+            solution, result = decompose(
                 function,
                 K if function is None else rows,
                 target,
@@ -534,10 +536,10 @@ def test_whatever_is_asked_the_certificate_is_true(question):
         except MemoryLimitError:
             assert limit < PLENTY
             return
-    assert all(attempt.plan.bytes <= limit for attempt in solved.attempts)
-    exact, certificate = np.linalg.eigvalsh(Kc)[::-1], solved.certificate
+    assert all(attempt.plan.bytes <= limit for attempt in solution.attempts)
+    exact, certificate = np.linalg.eigvalsh(Kc)[::-1], solution.certificate
     slack = 1e-12 * np.abs(K).max() * len(K)
-    values = found.components.values
+    values = result.components.values
     assert target.count in (None, values.size)
     np.testing.assert_allclose(values, exact[: values.size], rtol=0, atol=1e-5 * exact[0] + slack)
     if not certificate.ok:
@@ -547,8 +549,8 @@ def test_whatever_is_asked_the_certificate_is_true(question):
     known = certificate.values
     assert (np.abs(known - exact[: known.size]) <= certificate.set_radius + slack).all()
     assert (certificate.radii <= 1e-5 * max(known[0], 0) + slack).all()
-    V = np.asarray(found.vectors, dtype="f8")
+    V = np.asarray(result.vectors, dtype="f8")
     np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-5)
-    rank = found.components.rank
+    rank = result.components.rank
     residuals = np.linalg.norm(Kc @ V[:, :rank] - V[:, :rank] * values[:rank], axis=0)
     assert (residuals <= 2e-5 * exact[0] + slack).all()

@@ -9,7 +9,7 @@ from gramian import PCA, DataError, RankWarning
 from gramian.arrays import as_float64
 from gramian.engine import LinearProblem, planning, solve
 from gramian.operators.scatter import ScatterOperator
-from gramian.records import Ask, Target
+from gramian.records import SolveRequest, Target
 from gramian.rows import as_rows
 from gramian.solvers.krylov import KrylovRoute
 from gramian.solvers.product import ProductRoute
@@ -23,10 +23,10 @@ def run(X, solver="auto", target=None, *, scale=None, **options):
     """The problem, its solution and its directions."""
     problem = LinearProblem(as_rows(X), scale=scale)
     target = target or Target(count=3)
-    solved = solve(
-        problem, Ask(target, **{"tol": 1e-6, "memory_limit": 1 << 40, "solver": solver, **options})
+    solution = solve(
+        problem, SolveRequest(target, **{"tol": 1e-6, "memory_limit": 1 << 40, "solver": solver, **options})
     )
-    return problem, solved, problem.directions(solved, target.count)
+    return problem, solution, problem.directions(solution, target.count)
 
 
 def variances(X):
@@ -39,52 +39,52 @@ def test_values_are_in_units_of_the_data(solver):
     for shape in ((40, 9), (9, 40)):
         for scale in (1e-150, 1.0, 1e150):
             X = spectrum_matrix(*shape, VALUES, seed=0) * scale
-            _, solved, found = run(X, solver)
+            _, solution, result = run(X, solver)
             expected = VALUES[:3] ** 2 / (shape[0] - 1)
-            np.testing.assert_allclose(found.components.values / scale / scale, expected, rtol=1e-11)
-            assert found.components.total / scale / scale == pytest.approx(50 / (shape[0] - 1))
-            np.testing.assert_allclose(solved.certificate.values, found.components.values, rtol=1e-12)
-            assert solved.certificate.ok
-            assert (found.components.rank, found.components.size) == (3, 9)
-            assert found.components.left / scale / scale == pytest.approx(1 / (shape[0] - 1))
-            if found.scores is not None:
+            np.testing.assert_allclose(result.components.values / scale / scale, expected, rtol=1e-11)
+            assert result.components.total / scale / scale == pytest.approx(50 / (shape[0] - 1))
+            np.testing.assert_allclose(solution.certificate.values, result.components.values, rtol=1e-12)
+            assert solution.certificate.ok
+            assert (result.components.rank, result.components.size) == (3, 9)
+            assert result.components.left / scale / scale == pytest.approx(1 / (shape[0] - 1))
+            if result.scores is not None:
                 C = X - X.mean(axis=0)
-                np.testing.assert_allclose(found.scores, C @ found.vectors, atol=1e-11 * scale)
+                np.testing.assert_allclose(result.scores, C @ result.vectors, atol=1e-11 * scale)
 
 
 @pytest.mark.parametrize("solver", ["full", "covariance", "gram"])
 def test_no_more_values_than_the_smaller_side(solver):
     for shape in ((40, 9), (9, 40)):
         X = spectrum_matrix(*shape, VALUES, seed=0)
-        _, solved, found = run(X, solver, Target())
-        assert (found.components.values.size, found.components.rank) == (9, 4)
-        assert (found.components.values[4:] == 0).all()
-        assert solved.spectrum.rest.size == 0
-        np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(9), atol=1e-13)
-        _, solved, found = run(X, solver, Target(fraction=0.9))
-        assert (found.components.values.size, solved.spectrum.rest.size) == (2, 7)
+        _, solution, result = run(X, solver, Target())
+        assert (result.components.values.size, result.components.rank) == (9, 4)
+        assert (result.components.values[4:] == 0).all()
+        assert solution.spectrum.rest.size == 0
+        np.testing.assert_allclose(result.vectors.T @ result.vectors, np.eye(9), atol=1e-13)
+        _, solution, result = run(X, solver, Target(fraction=0.9))
+        assert (result.components.values.size, solution.spectrum.rest.size) == (2, 7)
 
 
 def test_small_singular_values_keep_the_lifted_directions_orthonormal():
     X = spectrum_matrix(12, 60, [1, 1e-2, 1e-5, 1e-6], seed=1)
-    _, _, found = run(X, "gram", Target(count=4))
-    assert found.components.rank == 4
-    assert found.scores is None
-    np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(4), atol=1e-13)
+    _, _, result = run(X, "gram", Target(count=4))
+    assert result.components.rank == 4
+    assert result.scores is None
+    np.testing.assert_allclose(result.vectors.T @ result.vectors, np.eye(4), atol=1e-13)
     exact = np.linalg.svd(X - X.mean(axis=0))[2][:2].T
-    np.testing.assert_allclose(np.abs((exact * found.vectors[:, :2]).sum(axis=0)), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.abs((exact * result.vectors[:, :2]).sum(axis=0)), 1, rtol=1e-12)
 
 
 @pytest.mark.parametrize("solver", ["full", "covariance", "gram"])
 def test_every_kind_keeps_its_kind(array_kind, solver):
     X = array_kind.make(spectrum_matrix(30, 8, VALUES, seed=4))
-    _, _, found = run(X, solver, Target(count=6), tol=1e-5)
-    assert array_kind.same(found.vectors) or array_kind.name == "numpy-read-only"
-    W = as_float64(found.vectors)
+    _, _, result = run(X, solver, Target(count=6), tol=1e-5)
+    assert array_kind.same(result.vectors) or array_kind.name == "numpy-read-only"
+    W = as_float64(result.vectors)
     np.testing.assert_allclose(W.T @ W, np.eye(6), atol=20 * np.finfo(array_kind.dtype).eps)
-    np.testing.assert_allclose(29 * found.components.values[:4], VALUES**2, rtol=1e-5)
+    np.testing.assert_allclose(29 * result.components.values[:4], VALUES**2, rtol=1e-5)
     if array_kind.dtype == np.float64:
-        assert (found.components.values[4:] == 0).all()
+        assert (result.components.values[4:] == 0).all()
 
 
 @pytest.mark.parametrize("solver", ["full", "covariance", "gram"])
@@ -110,15 +110,15 @@ def test_float32_data_end_up_as_accurate_as_tol(solver, monkeypatch):
     top = np.linalg.eigvalsh(exact)[::-1][:5]
     steps = set()
     for tol in (1e-5, 1e-8):
-        _, solved, found = run(X, solver, Target(count=5), tol=tol)
-        steps |= {attempt.plan.arithmetic for attempt in solved.attempts}
-        V, values = solved.spectrum.vectors, solved.spectrum.values
+        _, solution, result = run(X, solver, Target(count=5), tol=tol)
+        steps |= {attempt.plan.arithmetic for attempt in solution.attempts}
+        V, values = solution.spectrum.vectors, solution.spectrum.values
         residuals = np.linalg.norm(exact @ V - V * values, axis=0)
         assert (residuals <= tol * top[0]).all()
         np.testing.assert_allclose(values, top, rtol=1e-4 if tol > 1e-6 else 1e-8)
-        assert solved.certificate.ok
-        assert found.vectors.dtype == np.float32
-        W = found.vectors.astype(float)
+        assert solution.certificate.ok
+        assert result.vectors.dtype == np.float32
+        W = result.vectors.astype(float)
         np.testing.assert_allclose(W.T @ W, np.eye(5), atol=1e-6)
     assert "float32" in steps
 
@@ -145,11 +145,11 @@ def test_the_matrix_is_formed_once(monkeypatch):
         monkeypatch.setattr(planning, "SOLVERS", (lambda costs, target, r=routes: iter(r),))
         monkeypatch.setattr(planning, "_order", lambda costs: lambda item: item.route.direct)
         monkeypatch.setattr(planning, "_patient", lambda items, *_: items)
-        solved = solve(problem, Ask(Target(count=3), 1e-7, 1 << 40))
-        assert [attempt.plan.solver for attempt in solved.attempts] == ["gram", "gram"]
+        solution = solve(problem, SolveRequest(Target(count=3), 1e-7, 1 << 40))
+        assert [attempt.plan.solver for attempt in solution.attempts] == ["gram", "gram"]
         assert formed == [np.dtype(dtype)]
-        assert solved.certificate.ok
-        np.testing.assert_allclose(solved.spectrum.values, np.linspace(1, 0.999, 140)[:3] ** 2, rtol=1e-6)
+        assert solution.certificate.ok
+        np.testing.assert_allclose(solution.spectrum.values, np.linspace(1, 0.999, 140)[:3] ** 2, rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::gramian.errors.RankWarning")

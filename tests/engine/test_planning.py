@@ -8,7 +8,7 @@ import pytest
 from gramian.engine.planning import plan, ranked, warn_of_cost
 from gramian.errors import CostWarning, MemoryLimitError
 from gramian.operators.costs import KernelCosts, Substitute, SymmetricCosts, TableCosts
-from gramian.records import Ask, Calls, Cost, Step, Target
+from gramian.records import Calls, Cost, SolveRequest, Step, Target
 from gramian.solvers.krylov import KrylovRoute
 
 F4, F8 = np.dtype("f4"), np.dtype("f8")
@@ -17,12 +17,12 @@ FIVE, TEN, HALF, ALL = Target(count=5), Target(count=10), Target(fraction=0.5), 
 
 
 def pca(shape, target=FIVE, solver="auto", limit=PLENTY, dtype=F8, *, sparse=False):
-    return plan(TableCosts(shape, dtype, sparse), Ask(target, 1e-6, limit, solver))
+    return plan(TableCosts(shape, dtype, sparse), SolveRequest(target, 1e-6, limit, solver))
 
 
 def kernel(n, target=FIVE, solver="auto", limit=PLENTY, *, psd=True, calls=None, given=False, all_=False):
     costs = KernelCosts((n, 50), calls, given, psd)
-    return plan(costs, Ask(target, 1e-6, limit, solver), everything=all_)
+    return plan(costs, SolveRequest(target, 1e-6, limit, solver), everything=all_)
 
 
 # --------------------------------------------------------------------- tables
@@ -42,19 +42,19 @@ def kernel(n, target=FIVE, solver="auto", limit=PLENTY, *, psd=True, calls=None,
     ],
 )
 def test_auto_takes_the_cheaper_side(shape, target, solver, operator):
-    found = pca(shape, target)
-    assert (found.solver, found.operator) == (solver, operator)
-    assert found.seconds > 0
-    assert found.bytes > 0
-    assert not found.reason[0].islower()
-    assert found.reason.endswith(".")
+    result = pca(shape, target)
+    assert (result.solver, result.operator) == (solver, operator)
+    assert result.seconds > 0
+    assert result.bytes > 0
+    assert not result.reason[0].islower()
+    assert result.reason.endswith(".")
 
 
 def test_the_route_asked_for_is_taken():
     for shape in ((5000, 900), (900, 5000)):
         for solver in ("full", "covariance", "gram", "krylov"):
-            found = pca(shape, solver=solver)
-            assert (found.solver, found.reason) == (solver, f"solver={solver!r} was asked for.")
+            result = pca(shape, solver=solver)
+            assert (result.solver, result.reason) == (solver, f"solver={solver!r} was asked for.")
     for n in (300, 3000):
         for solver in ("dense", "krylov"):
             assert kernel(n, solver=solver).solver == solver
@@ -63,17 +63,17 @@ def test_the_route_asked_for_is_taken():
 def test_an_iteration_that_would_fill_the_space_becomes_a_product():
     cases = [((50, 20), TEN), ((5000, 900), ALL), ((900, 700), HALF), ((3000, 400), Target(count=300))]
     for shape, target in cases:
-        found = pca(shape, target, "krylov")
-        assert found.solver == "covariance"
-        assert "would fill the whole space" in found.reason
+        result = pca(shape, target, "krylov")
+        assert result.solver == "covariance"
+        assert "would fill the whole space" in result.reason
         assert pca(shape[::-1], target, "krylov").solver == "gram"
     assert kernel(10, solver="krylov").solver == "dense"
 
 
 def test_an_iteration_in_steps():
-    found = pca((2286, 32256), Target(count=50), "krylov", dtype=F4)
-    assert [step.name for step in found.steps] == ["measure", "iterate", "certify", "lift"]
-    assert found.arithmetic == "float32"
+    result = pca((2286, 32256), Target(count=50), "krylov", dtype=F4)
+    assert [step.name for step in result.steps] == ["measure", "iterate", "certify", "lift"]
+    assert result.arithmetic == "float32"
     assert [step.name for step in pca((20_000, 3000), HALF, "krylov").steps] == [
         "measure",
         "iterate",
@@ -90,7 +90,7 @@ def test_a_plan_depends_on_nothing_but_its_arguments(monkeypatch):
 
 def test_an_iteration_gets_as_many_passes_as_the_direct_route_is_worth():
     costs, few = TableCosts((4000, 3000), F8), Target(count=3)
-    items = ranked(costs, Ask(few, 1e-6, PLENTY))
+    items = ranked(costs, SolveRequest(few, 1e-6, PLENTY))
     cheapest = min(item.cost.seconds for item in items if item.route.direct)
     for item in items:
         if isinstance(item.route, KrylovRoute):
@@ -111,23 +111,24 @@ def test_below_the_floor_of_float32_no_route_multiplies_in_it():
             (ALL, False),
             (HALF, True),
         ):
-            items = ranked(TableCosts(shape, F4), Ask(target, 1e-5, PLENTY))
+            items = ranked(TableCosts(shape, F4), SolveRequest(target, 1e-5, PLENTY))
             assert any(not item.route.form.double for item in items) is single
-    tiles = ranked(KernelCosts((900, 5)), Ask(Target(count=200), 1e-5, PLENTY))
+    tiles = ranked(KernelCosts((900, 5)), SolveRequest(Target(count=200), 1e-5, PLENTY))
     assert all(item.route.form.double for item in tiles)
 
 
 def test_float64_and_sparse_data_are_never_multiplied_in_float32():
     for costs in (TableCosts((9000, 900), F8), TableCosts((9000, 900), F4, True)):
-        assert all(item.route.form.double for item in ranked(costs, Ask(FIVE, 1e-3, PLENTY)))
+        assert all(item.route.form.double for item in ranked(costs, SolveRequest(FIVE, 1e-3, PLENTY)))
     indefinite = KernelCosts((9000, 9), single=False)
-    assert all(item.route.form.double for item in ranked(indefinite, Ask(FIVE, 1e-3, PLENTY)))
+    assert all(item.route.form.double for item in ranked(indefinite, SolveRequest(FIVE, 1e-3, PLENTY)))
 
 
 def test_sparse_data_are_never_decomposed_as_a_whole():
     for shape in [(100, 50), (50, 100), (10**6, 2000), (2000, 10**6)]:
         assert all(
-            item.route.solver != "full" for item in ranked(TableCosts(shape, F8, True), Ask(FIVE, 1, PLENTY))
+            item.route.solver != "full"
+            for item in ranked(TableCosts(shape, F8, True), SolveRequest(FIVE, 1, PLENTY))
         )
 
 
@@ -138,11 +139,11 @@ def test_sparse_data_are_never_decomposed_as_a_whole():
 @pytest.mark.parametrize("solver", ["auto", "krylov", "covariance"])
 def test_nothing_in_the_list_needs_more_than_the_limit(solver, dtype):
     costs = TableCosts((4000, 1500), dtype)
-    every = ranked(costs, Ask(TEN, 1e-5, PLENTY, solver))
+    every = ranked(costs, SolveRequest(TEN, 1e-5, PLENTY, solver))
     sizes = sorted({item.cost.bytes for item in every})
     for limit in sizes:
         try:
-            items = ranked(costs, Ask(TEN, 1e-5, limit, solver))
+            items = ranked(costs, SolveRequest(TEN, 1e-5, limit, solver))
         except MemoryLimitError:
             assert not [i for i in every if i.cost.bytes <= limit and solver in ("auto", i.route.solver)]
             continue
@@ -154,14 +155,14 @@ def test_nothing_in_the_list_needs_more_than_the_limit(solver, dtype):
 
 def test_a_limit_chooses_the_route_that_fits():
     # A table whose first choice is the SVD.
-    found = [pca((500, 500))]
-    while smaller := [other.bytes for other in found[-1].alternatives if other.bytes < found[-1].bytes]:
-        assert pca((500, 500), limit=found[-1].bytes).steps == found[-1].steps
-        found.append(pca((500, 500), limit=found[-1].bytes - 1))
-        assert found[-1].bytes in smaller
-    assert len(found) > 1
-    with pytest.raises(MemoryLimitError, match=f"The {found[-1].solver} route needs about"):
-        pca((500, 500), limit=min(item.bytes for item in found) // 2)
+    results = [pca((500, 500))]
+    while smaller := [other.bytes for other in results[-1].alternatives if other.bytes < results[-1].bytes]:
+        assert pca((500, 500), limit=results[-1].bytes).steps == results[-1].steps
+        results.append(pca((500, 500), limit=results[-1].bytes - 1))
+        assert results[-1].bytes in smaller
+    assert len(results) > 1
+    with pytest.raises(MemoryLimitError, match=f"The {results[-1].solver} route needs about"):
+        pca((500, 500), limit=min(item.bytes for item in results) // 2)
 
 
 @pytest.mark.parametrize("solver", ["auto", "full", "covariance", "gram", "krylov"])
@@ -183,16 +184,16 @@ def test_an_iteration_that_does_not_fit_wants_less_data():
 
 def test_few_components_of_many_rows_are_iterated():
     for n, target, solver in [(100, FIVE, "dense"), (3000, FIVE, "krylov"), (3000, ALL, "dense")]:
-        found = kernel(n, target)
-        assert (found.solver, found.operator) == (solver, "centered kernel")
+        result = kernel(n, target)
+        assert (result.solver, result.operator) == (solver, "centered kernel")
 
 
 def test_where_every_eigenvalue_is_needed_nothing_is_iterated():
     assert kernel(9000, HALF).solver == "krylov"
-    found = kernel(9000, HALF, psd=False, all_=True)
-    assert found.solver == "dense"
-    assert not any(other.solver == "krylov" for other in found.alternatives)
-    assert "need the whole spectrum" in found.reason
+    result = kernel(9000, HALF, psd=False, all_=True)
+    assert result.solver == "dense"
+    assert not any(other.solver == "krylov" for other in result.alternatives)
+    assert "need the whole spectrum" in result.reason
     assert kernel(9000, FIVE, psd=False).solver == "krylov"
 
 
@@ -213,7 +214,7 @@ def test_tiles_are_kept_where_they_fit():
         assert part.seconds > before
         assert f"do not fit into memory_limit, so only {share}% of them are kept" in part.reason
         assert f"{share}% kept in memory, the others filled anew in every pass" in part.steps[0].detail
-        quick = plan(KernelCosts((n, 50), quick=True), Ask(FIVE, 1e-6, limit))
+        quick = plan(KernelCosts((n, 50), quick=True), SolveRequest(FIVE, 1e-6, limit))
         assert quick.seconds < part.seconds
         assert quick.bytes == part.bytes
         before = part.seconds
@@ -244,67 +245,69 @@ def test_a_function_called_pair_by_pair_is_too_slow_to_be_called_twice():
         kernel(20_000, limit=limit, psd=False, calls=Calls(1e-9, True))
     # What a stall leaves to do needs no call where the whole matrix is kept.
     costs = KernelCosts((3000, 5), Calls(1e-5, True))
-    first = ranked(costs, Ask(FIVE, 1e-6, PLENTY))[0]
+    first = ranked(costs, SolveRequest(FIVE, 1e-6, PLENTY))[0]
     assert first.route.form.whole
 
 
 def test_a_given_matrix_is_not_copied_into_tiles():
     for n in (3000, 20_000):
-        found = kernel(n, given=True, psd=False)
-        assert "kept in memory, half" not in str(found)
-        assert found.arithmetic == "float64"
+        result = kernel(n, given=True, psd=False)
+        assert "kept in memory, half" not in str(result)
+        assert result.arithmetic == "float64"
 
 
 def test_a_symmetric_matrix_is_in_memory():
-    few = plan(SymmetricCosts(3000), Ask(FIVE, 1e-9, PLENTY))
+    few = plan(SymmetricCosts(3000), SolveRequest(FIVE, 1e-9, PLENTY))
     assert few.solver == "krylov"
-    assert plan(SymmetricCosts(3000), Ask(ALL, 1e-9, PLENTY)).solver == "dense"
-    assert plan(SymmetricCosts(50), Ask(FIVE, 1e-9, PLENTY)).solver == "dense"
+    assert plan(SymmetricCosts(3000), SolveRequest(ALL, 1e-9, PLENTY)).solver == "dense"
+    assert plan(SymmetricCosts(50), SolveRequest(FIVE, 1e-9, PLENTY)).solver == "dense"
 
 
 def test_a_substitute_is_planned_before_any_route_and_counts_in_memory():
     making = Cost((Step("make", "a smaller matrix", 7.0),), 10**9)
     made = Substitute("by-name", "smaller matrix", making, "it is approximate.")
     costs = SymmetricCosts(300, substitute=made, too_large=("A smaller matrix", "Take an even smaller one."))
-    inner, found = (plan(c, Ask(ALL, 1e-9, 2 * 10**9, "auto")) for c in (SymmetricCosts(300), costs))
-    assert (found.solver, found.operator) == ("by-name", "smaller matrix")
-    assert found.steps == (*making.steps, *inner.steps)
-    assert found.bytes == inner.bytes + 10**9
-    assert found.reason == "solver='by-name' was asked for; it is approximate."
+    inner, result = (
+        plan(c, SolveRequest(ALL, 1e-9, 2 * 10**9, "auto")) for c in (SymmetricCosts(300), costs)
+    )
+    assert (result.solver, result.operator) == ("by-name", "smaller matrix")
+    assert result.steps == (*making.steps, *inner.steps)
+    assert result.bytes == inner.bytes + 10**9
+    assert result.reason == "solver='by-name' was asked for; it is approximate."
     with pytest.raises(
         MemoryLimitError, match=r"A smaller matrix needs about 1 GB .* allows 1 GB. Take an even"
     ):
-        plan(costs, Ask(ALL, 1e-9, 10**9))
+        plan(costs, SolveRequest(ALL, 1e-9, 10**9))
 
 
 # ---------------------------------------------------------------------- words
 
 
 def test_a_plan_names_what_else_would_do_cheapest_first():
-    found = pca((40_000, 2000), TEN)
-    assert 0 < len(found.alternatives) <= 3
-    seconds = [other.seconds for other in found.alternatives]
+    result = pca((40_000, 2000), TEN)
+    assert 0 < len(result.alternatives) <= 3
+    seconds = [other.seconds for other in result.alternatives]
     assert seconds == sorted(seconds)
-    text = str(found)
-    for other in found.alternatives:
+    text = str(result)
+    for other in result.alternatives:
         assert (
             f"  or {other.solver} on the {other.matrix}, {other.storage}, in {other.arithmetic}: about "
             in text
         )
     assert "It took" not in text
-    assert "It took 3 s." in str(dataclasses.replace(found, took=3.0))
+    assert "It took 3 s." in str(dataclasses.replace(result, took=3.0))
 
 
 def test_a_long_plan_warns_with_advice_and_a_short_one_is_silent():
-    found = pca((10**6, 10**5), ALL)
-    assert found.seconds > 3600
+    result = pca((10**6, 10**5), ALL)
+    assert result.seconds > 3600
     with pytest.warns(CostWarning, match=r"predicted to take about \d+ minutes \(.*\) Sample\."):
-        warn_of_cost(found, lambda: "Sample.", np.empty(0))
+        warn_of_cost(result, lambda: "Sample.", np.empty(0))
     warn_of_cost(pca((1000, 50)), lambda: "", np.empty(0))
 
 
 def test_seconds_of_little_work_are_those_of_its_calls():
-    ask_of_few = Ask(Target(count=2), tol=1e-6, memory_limit=1 << 40)
+    ask_of_few = SolveRequest(Target(count=2), tol=1e-6, memory_limit=1 << 40)
     for costs in (TableCosts((20, 3), np.dtype("f8")), KernelCosts((20, 3)), SymmetricCosts(20)):
         assert 1e-3 < plan(costs, ask_of_few).seconds < 3e-3
     for item in ranked(KernelCosts((1000, 3)), ask_of_few):

@@ -18,20 +18,20 @@ from gramian.kernels import RBF
 from gramian.operators.costs import Form, SymmetricCosts
 from gramian.operators.kernel_source import KernelSource, MatrixSource
 from gramian.operators.operator import SymmetricMatrix
-from gramian.records import Ask, Cost, Step, Target
+from gramian.records import Cost, SolveRequest, Step, Target
 from gramian.rows import as_rows
 from gramian.solvers.krylov import KrylovRoute, krylov
 from gramian.solvers.product import ProductRoute, solve_dense
-from gramian.solvers.route import Found, Route, Status
+from gramian.solvers.route import Route, SolverResult, Status
 from helpers import spectrum_matrix
 
 PLENTY = 1 << 40
 FLAT = np.linspace(1, 0.9999, 180)
 
 
-def ask(target=None, **options):
+def request(target=None, **options):
     defaults = {"tol": 1e-6, "memory_limit": PLENTY}
-    return Ask(target or Target(count=3), **{**defaults, **options})
+    return SolveRequest(target or Target(count=3), **{**defaults, **options})
 
 
 # --------------------------------------------------------- routes that are made up
@@ -61,8 +61,8 @@ class Made(Route):
     def reason(self, costs, target):
         return f"{self.name} is cheap."
 
-    def solve(self, operator, ask, start=None):
-        return self.answer(operator, ask, start)
+    def solve(self, operator, request, start=None):
+        return self.answer(operator, request, start)
 
 
 def take(monkeypatch, *routes):
@@ -79,57 +79,57 @@ def pairs(A, count, error=0.0, why="", complete=False, order=None):
     theta = np.sum(mixed * (A @ mixed), axis=0)
     dense = solve_dense(SymmetricMatrix(A, psd=True), Target(count=count), "made")
     residuals = np.linalg.norm(A @ mixed - mixed * theta, axis=0)
-    found = replace(dense, values=theta, vectors=mixed, residuals=residuals, rest=np.empty(0))
+    result = replace(dense, values=theta, vectors=mixed, residuals=residuals, rest=np.empty(0))
     lacking = Status.INACCURATE if complete else Status.INCOMPLETE
     status = lacking if why else Status.COMPLETE
-    return Found(replace(found, complete=complete, smallest=float(values[0])), status, why)
+    return SolverResult(replace(result, complete=complete, smallest=float(values[0])), status, why)
 
 
 A = np.diag(np.r_[9.0, 8.0, 7.0, np.linspace(1, 0.1, 40)])
 
 
 def answers(error=0.0, why="", count=3, **options):
-    return lambda operator, ask, start: pairs(A, count, error, why, **options)
+    return lambda operator, request, start: pairs(A, count, error, why, **options)
 
 
 def test_the_first_accepted_answer_ends_it(monkeypatch):
     take(monkeypatch, Made("second", 2.0, answers()), Made("first", 1.0, answers()))
-    solved = solve(SymmetricProblem(A, psd=True), ask())
-    assert [attempt.plan.solver for attempt in solved.attempts] == ["first"]
-    assert solved.spectrum.note == ""
-    assert str(solved.attempts[0]).endswith("; accepted")
+    solution = solve(SymmetricProblem(A, psd=True), request())
+    assert [attempt.plan.solver for attempt in solution.attempts] == ["first"]
+    assert solution.spectrum.note == ""
+    assert str(solution.attempts[0]).endswith("; accepted")
 
 
 def test_a_certified_answer_is_kept_when_what_follows_is_worse(monkeypatch):
     good, bad = answers(1e-9, "not all of it"), answers(0.3, "stalled")
     take(monkeypatch, Made("good", 1.0, good), Made("bad", 2.0, bad, direct=True))
-    solved = solve(SymmetricProblem(A, psd=True), ask())
-    assert [attempt.plan.solver for attempt in solved.attempts] == ["good", "bad"]
-    assert solved.plan == solved.attempts[0].plan
-    assert solved.certificate.ok
-    np.testing.assert_allclose(solved.spectrum.values, [9, 8, 7], rtol=1e-12)
-    assert solved.spectrum.note == "not all of it; then stalled"
+    solution = solve(SymmetricProblem(A, psd=True), request())
+    assert [attempt.plan.solver for attempt in solution.attempts] == ["good", "bad"]
+    assert solution.plan == solution.attempts[0].plan
+    assert solution.certificate.ok
+    np.testing.assert_allclose(solution.spectrum.values, [9, 8, 7], rtol=1e-12)
+    assert solution.spectrum.note == "not all of it; then stalled"
 
 
 @pytest.mark.parametrize("order", [(0.3, 1e-3), (1e-3, 0.3)])
 def test_of_two_that_are_not_certified_the_better_one_is_returned(monkeypatch, order):
     first, second = (answers(error, "stalled") for error in order)
     take(monkeypatch, Made("first", 1.0, first), Made("second", 2.0, second, direct=True))
-    solved = solve(SymmetricProblem(A, psd=True), ask())
-    assert not solved.certificate.ok
-    assert len(solved.attempts) == 2
-    errors = [attempt.error for attempt in solved.attempts]
-    assert solved.plan == solved.attempts[int(np.argmin(errors))].plan
-    assert float(solved.certificate.radii.max() / solved.certificate.values[0]) == min(errors)
+    solution = solve(SymmetricProblem(A, psd=True), request())
+    assert not solution.certificate.ok
+    assert len(solution.attempts) == 2
+    errors = [attempt.error for attempt in solution.attempts]
+    assert solution.plan == solution.attempts[int(np.argmin(errors))].plan
+    assert float(solution.certificate.radii.max() / solution.certificate.values[0]) == min(errors)
 
 
 def test_fewer_pairs_than_asked_for_are_never_better(monkeypatch):
     # One pair, known exactly, after three that are not quite as accurate as tol asks for.
     three, one = answers(1e-2, "stalled"), answers(0.0, "stalled", count=1)
     take(monkeypatch, Made("three", 1.0, three), Made("one", 2.0, one, direct=True))
-    solved = solve(SymmetricProblem(A, psd=True), ask())
-    assert solved.plan.solver == "three"
-    assert solved.spectrum.values.size == 3
+    solution = solve(SymmetricProblem(A, psd=True), request())
+    assert solution.plan.solver == "three"
+    assert solution.spectrum.values.size == 3
 
 
 def test_a_missed_eigenvalue_is_looked_for_and_the_probe_says_so(monkeypatch):
@@ -141,25 +141,25 @@ def test_a_missed_eigenvalue_is_looked_for_and_the_probe_says_so(monkeypatch):
         Made("blind", 1.0, lambda *_: missing),
         Made("dense", 2.0, lambda *_: pairs(B, 3, complete=True), direct=True),
     )
-    solved = solve(SymmetricProblem(B, psd=True), ask())
-    assert solved.attempts[0].why == "an eigenvalue may have been missed"
-    assert solved.spectrum.note.endswith("; dense on the given took over")
-    np.testing.assert_allclose(solved.spectrum.values, [90, 8, 7], rtol=1e-12)
-    assert solved.certificate.ok
-    assert not may_have_missed(solved.certificate)
+    solution = solve(SymmetricProblem(B, psd=True), request())
+    assert solution.attempts[0].why == "an eigenvalue may have been missed"
+    assert solution.spectrum.note.endswith("; dense on the given took over")
+    np.testing.assert_allclose(solution.spectrum.values, [90, 8, 7], rtol=1e-12)
+    assert solution.certificate.ok
+    assert not may_have_missed(solution.certificate)
 
 
 def test_what_was_found_starts_what_follows_where_the_orders_agree(monkeypatch):
     starts = []
 
-    def watched(operator, ask, start):
+    def watched(operator, request, start):
         starts.append(start)
         return pairs(A, 3)
 
     again = Form("given", "again")
     stalls = Made("stalls", 1.0, answers(1e-3, "stalled"), form=again)
     take(monkeypatch, stalls, Made("next", 2.0, watched))
-    solved = solve(SymmetricProblem(A, psd=True), ask())
+    solution = solve(SymmetricProblem(A, psd=True), request())
     np.testing.assert_allclose(np.abs(starts[0][:3, :3]), np.eye(3), atol=2e-3)
 
     @dataclass(frozen=True)
@@ -168,9 +168,9 @@ def test_what_was_found_starts_what_follows_where_the_orders_agree(monkeypatch):
             return 7 if form == again else 43
 
     monkeypatch.setattr(SymmetricProblem, "costs", property(lambda self: Orders(43)))
-    assert solve(SymmetricProblem(A, psd=True), ask()).plan.solver == "next"
+    assert solve(SymmetricProblem(A, psd=True), request()).plan.solver == "next"
     assert starts[1] is None
-    assert solved.spectrum.note.endswith("took over")
+    assert solution.spectrum.note.endswith("took over")
 
 
 def test_attempts_can_be_read(monkeypatch):
@@ -179,22 +179,22 @@ def test_attempts_can_be_read(monkeypatch):
         Made("quick", 1.0, answers(1e-3, "it stalled")),
         Made("slow", 2.0, answers(complete=True), direct=True),
     )
-    solved = solve(SymmetricProblem(A, psd=True), ask())
-    quick, slow = map(str, solved.attempts)
+    solution = solve(SymmetricProblem(A, psd=True), request())
+    quick, slow = map(str, solution.attempts)
     assert quick.startswith("quick on the given in float64: 0.")
     assert quick.endswith("; not accepted: it stalled")
     assert slow.endswith("of the largest; accepted")
-    assert all(attempt.plan.took > 0 for attempt in solved.attempts)
-    assert solved.plan == solved.attempts[-1].plan
-    assert "It took" in str(solved.plan)
-    assert "slow is cheap" not in str(solved.attempts[0].plan)
+    assert all(attempt.plan.took > 0 for attempt in solution.attempts)
+    assert solution.plan == solution.attempts[-1].plan
+    assert "It took" in str(solution.plan)
+    assert "slow is cheap" not in str(solution.attempts[0].plan)
 
 
 def test_a_negative_eigenvalue_ends_the_search():
     K = np.diag([3.0, 2.0, -1.0])
     problem = KernelProblem(as_rows(K), MatrixSource(K), center=False, psd=False, clip=False, given=True)
     with pytest.raises(IndefiniteKernelError, match="eigenvalue -1, negative beyond rounding"):
-        solve(problem, ask())
+        solve(problem, request())
 
 
 # ------------------------------------------------------------ the limit on memory
@@ -207,7 +207,7 @@ def test_every_attempt_fits_into_the_limit(kind, monkeypatch):
     monkeypatch.setattr(planning, "SMALL", 0)
     monkeypatch.setattr(KrylovRoute, "passes_worth", lambda *_: 3)
     X = spectrum_matrix(400, 190, FLAT, seed=3).astype("f4")
-    wanted = ask(Target(count=5), tol=1e-8)
+    wanted = request(Target(count=5), tol=1e-8)
 
     def problem():
         if kind == "table":
@@ -218,10 +218,10 @@ def test_every_attempt_fits_into_the_limit(kind, monkeypatch):
     items = planning.ranked(problem().costs, wanted)
     before = 0
     for limit in sorted({item.cost.bytes for item in items}):
-        solved = solve(problem(), replace(wanted, memory_limit=limit))
-        assert all(attempt.plan.bytes <= limit for attempt in solved.attempts)
-        assert solved.plan in [attempt.plan for attempt in solved.attempts]
-        before = max(before, len(solved.attempts))
+        solution = solve(problem(), replace(wanted, memory_limit=limit))
+        assert all(attempt.plan.bytes <= limit for attempt in solution.attempts)
+        assert solution.plan in [attempt.plan for attempt in solution.attempts]
+        before = max(before, len(solution.attempts))
     assert before > 1
     with pytest.raises(MemoryLimitError, match="memory_limit allows"):
         solve(problem(), replace(wanted, memory_limit=min(item.cost.bytes for item in items) - 1))
@@ -232,18 +232,18 @@ def test_digits_that_float32_lacks_come_from_an_iteration_where_nothing_else_fit
     monkeypatch.setattr(planning, "_below_float32", lambda *_: False)
     monkeypatch.setattr(planning, "SMALL", 0)
     X = spectrum_matrix(2500, 300, np.geomspace(1, 1e-5, 30), seed=4).astype("f4")
-    problem, wanted = LinearProblem(as_rows(X)), ask(Target(count=30), solver="krylov", tol=1e-5)
+    problem, wanted = LinearProblem(as_rows(X)), request(Target(count=30), solver="krylov", tol=1e-5)
     items = planning.ranked(problem.costs, wanted)
     single = min(i.cost.bytes for i in items if not i.route.form.double)
     fitting = [i for i in items if i.cost.bytes <= single]
     assert not any(i.route.direct for i in fitting)
     take(monkeypatch, *(i.route for i in sorted(fitting, key=lambda i: i.route.form.double)))
     monkeypatch.setattr(planning, "_order", lambda costs: lambda item: item.route.form.double)
-    solved = solve(problem, replace(wanted, memory_limit=single))
-    assert "components from rounding" in solved.attempts[0].why
-    assert [a.plan.arithmetic for a in solved.attempts] == ["float32", "float64"]
-    assert solved.spectrum.rank == 30
-    assert solved.certificate.ok
+    solution = solve(problem, replace(wanted, memory_limit=single))
+    assert "components from rounding" in solution.attempts[0].why
+    assert [a.plan.arithmetic for a in solution.attempts] == ["float32", "float64"]
+    assert solution.spectrum.rank == 30
+    assert solution.certificate.ok
 
 
 # ------------------------------------------------------------------ stalls
@@ -253,11 +253,11 @@ def test_a_stall_is_foreseen_from_the_first_passes():
     X = spectrum_matrix(600, 400, np.linspace(1, 0.99999, 390), seed=5)
     problem = LinearProblem(as_rows(X))
     route = KrylovRoute(Form("covariance", "again"), 16, 192, 24)
-    found = route.solve(problem.operator(route), ask(Target(count=5), tol=1e-10))
-    assert "stalled after" in found.why
-    assert found.spectrum.passes <= 20
-    assert found.spectrum.values.size == 5
-    assert np.isfinite(found.spectrum.residuals).all()
+    result = route.solve(problem.operator(route), request(Target(count=5), tol=1e-10))
+    assert "stalled after" in result.why
+    assert result.spectrum.passes <= 20
+    assert result.spectrum.values.size == 5
+    assert np.isfinite(result.spectrum.residuals).all()
 
 
 def test_a_stalled_iteration_hands_over_to_the_whole_matrix(monkeypatch):
@@ -266,12 +266,12 @@ def test_a_stalled_iteration_hands_over_to_the_whole_matrix(monkeypatch):
     monkeypatch.setattr(KrylovRoute, "passes_worth", lambda *_: 2)
     for shape, product in (((300, 200), "covariance"), ((200, 300), "gram")):
         X = spectrum_matrix(*shape, FLAT, seed=3)
-        solved = solve(LinearProblem(as_rows(X)), ask(solver="krylov", tol=1e-10))
-        assert "stalled after 2 block products" in solved.spectrum.note
-        assert solved.attempts[0].plan.solver == "krylov"
-        assert solved.spectrum.note.endswith("took over")
-        assert solved.plan.operator in (product, "data (SVD)")
-        np.testing.assert_allclose(solved.spectrum.values, FLAT[:3] ** 2, rtol=1e-12)
+        solution = solve(LinearProblem(as_rows(X)), request(solver="krylov", tol=1e-10))
+        assert "stalled after 2 block products" in solution.spectrum.note
+        assert solution.attempts[0].plan.solver == "krylov"
+        assert solution.spectrum.note.endswith("took over")
+        assert solution.plan.operator in (product, "data (SVD)")
+        np.testing.assert_allclose(solution.spectrum.values, FLAT[:3] ** 2, rtol=1e-12)
 
 
 # --------------------------------------------------------------- BLAS threads
@@ -295,8 +295,8 @@ def test_lapack_runs_on_one_thread(monkeypatch):
     X = np.random.default_rng(0).standard_normal((80, 70))
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         for solver in ("covariance", "gram", "full"):
-            solve(LinearProblem(as_rows(X)), ask(Target(count=5), solver=solver))
-            solve(LinearProblem(as_rows(X)), ask(Target(), solver=solver, vectors=False, certify=False))
+            solve(LinearProblem(as_rows(X)), request(Target(count=5), solver=solver))
+            solve(LinearProblem(as_rows(X)), request(Target(), solver=solver, vectors=False, certify=False))
     assert {name for name, _ in seen} == {"eigh", "eigvalsh", "svd"}
     assert all(set(threads) <= {1} for _, threads in seen)
 
@@ -304,13 +304,13 @@ def test_lapack_runs_on_one_thread(monkeypatch):
 def test_blas_has_one_thread_in_a_brief_route_only(monkeypatch):
     seen, real = [], ProductRoute.solve
 
-    def solved(*arguments):
+    def solution(*arguments):
         seen.append(
             max(one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas")
         )
         return real(*arguments)
 
-    monkeypatch.setattr(ProductRoute, "solve", solved)
+    monkeypatch.setattr(ProductRoute, "solve", solution)
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         for n in (60, 900):
             KernelPCA(3, kernel="rbf", solver="dense").fit(np.random.default_rng(0).standard_normal((n, 5)))
@@ -348,13 +348,13 @@ def test_whatever_is_asked_the_certificate_is_true(question):
             patch.setattr(planning, "SMALL", 0)
             patch.setattr(planning, "QUICK", 0.0)
         try:
-            solved = solve(problem, ask(target, tol=1e-5, memory_limit=limit, solver=solver))
+            solution = solve(problem, request(target, tol=1e-5, memory_limit=limit, solver=solver))
         except MemoryLimitError:
             assert limit < PLENTY
             assert problem.view is None  # refused before any work
             return
-    certificate = solved.certificate
-    assert all(attempt.plan.bytes <= limit for attempt in solved.attempts)
+    certificate = solution.certificate
+    assert all(attempt.plan.bytes <= limit for attempt in solution.attempts)
     unit = 2.0 ** np.frexp(np.abs(X).max())[1]
     C = X.astype(float) / unit
     C = C - C[0]
@@ -367,10 +367,10 @@ def test_whatever_is_asked_the_certificate_is_true(question):
         values, exact[: values.size], rtol=0, atol=certificate.set_radius / unit**2 + slack
     )
     assert (certificate.radii / unit**2 <= 1e-5 * values[0] + slack).all()
-    found = problem.directions(solved, target.count)
-    W = np.asarray(found.vectors, dtype=float)
+    result = problem.directions(solution, target.count)
+    W = np.asarray(result.vectors, dtype=float)
     np.testing.assert_allclose(W.T @ W, np.eye(W.shape[1]), atol=1e-5)
-    V, theta = W[:, : found.components.rank], found.components.values[: found.components.rank] / unit**2
+    V, theta = W[:, : result.components.rank], result.components.values[: result.components.rank] / unit**2
     residuals = np.linalg.norm(C.T @ (C @ V) / (len(X) - 1) - V * theta, axis=0)
     assert (residuals <= 2e-5 * exact[0] + slack).all()
 
@@ -384,21 +384,21 @@ def test_an_iteration_that_found_pairs_is_improved_in_float64():
         form = Form("covariance", storage, "float32")
         for route in (KrylovRoute(form, 8, 80), *([ProductRoute(form)] if form.whole else [])):
             problem = LinearProblem(as_rows(X))
-            found = route.solve(problem.operator(route), ask(Target(count=4), tol=1e-8))
-            assert not found.why
-            V = found.spectrum.vectors
-            residuals = np.linalg.norm(exact @ V - V * found.spectrum.values, axis=0)
-            assert (residuals <= 1.1e-8 * found.spectrum.values[0]).all()
-            np.testing.assert_allclose(found.spectrum.residuals, residuals, atol=1e-11 * exact.trace())
-            assert found.spectrum.search_error > found.spectrum.error_bound
+            result = route.solve(problem.operator(route), request(Target(count=4), tol=1e-8))
+            assert not result.why
+            V = result.spectrum.vectors
+            residuals = np.linalg.norm(exact @ V - V * result.spectrum.values, axis=0)
+            assert (residuals <= 1.1e-8 * result.spectrum.values[0]).all()
+            np.testing.assert_allclose(result.spectrum.residuals, residuals, atol=1e-11 * exact.trace())
+            assert result.spectrum.search_error > result.spectrum.error_bound
 
 
 def test_krylov_returns_what_it_has():
     operator = SymmetricMatrix(A, psd=True)
     rng = np.random.default_rng(0)
-    found = krylov(operator, Target(count=3), tol=1e-14, block=4, columns=30, max_passes=1, rng=rng)
-    assert found.why
-    assert found.spectrum.vectors.shape == (43, 3)
+    result = krylov(operator, Target(count=3), tol=1e-14, block=4, columns=30, max_passes=1, rng=rng)
+    assert result.why
+    assert result.spectrum.vectors.shape == (43, 3)
 
 
 def test_what_takes_over_says_why():

@@ -6,7 +6,7 @@ import pytest
 from gramian.engine import SymmetricProblem, eigenpairs, eigenvalues, factors, planning, solve
 from gramian.engine.symmetric import leading_values
 from gramian.errors import MemoryLimitError
-from gramian.records import Ask, Target
+from gramian.records import SolveRequest, Target
 from helpers import spectrum_matrix
 
 
@@ -31,9 +31,9 @@ def test_eigenpairs_of_a_matrix(m):
 
 def test_few_eigenpairs_of_a_large_matrix_are_iterated():
     A = symmetric(0.8 ** np.arange(900))
-    solved = solve(SymmetricProblem(A, psd=True), Ask(Target(count=4), 1e-9, 1 << 40))
-    values, V = solved.spectrum.values, solved.spectrum.vectors
-    assert solved.plan.solver == "krylov"
+    solution = solve(SymmetricProblem(A, psd=True), SolveRequest(Target(count=4), 1e-9, 1 << 40))
+    values, V = solution.spectrum.values, solution.spectrum.vectors
+    assert solution.plan.solver == "krylov"
     np.testing.assert_allclose(values, 0.8 ** np.arange(4), rtol=1e-10)
     assert V.shape == (900, 4)
     np.testing.assert_allclose(A @ V, V * values, atol=1e-11)
@@ -44,12 +44,12 @@ def test_a_given_matrix_takes_part_in_the_engine(monkeypatch):
     monkeypatch.setattr(planning, "QUICK", 0.0)
     A = symmetric(np.r_[5.0, 3, 2, np.linspace(1, -4, 197)])
     for solver in ("auto", "krylov", "dense"):
-        solved = solve(SymmetricProblem(A), Ask(Target(count=3), 1e-9, 1 << 40, solver))
-        assert solver in ("auto", solved.plan.solver)
-        np.testing.assert_allclose(solved.spectrum.values, [5, 3, 2], atol=1e-8)
-        assert solved.certificate.ok
+        solution = solve(SymmetricProblem(A), SolveRequest(Target(count=3), 1e-9, 1 << 40, solver))
+        assert solver in ("auto", solution.plan.solver)
+        np.testing.assert_allclose(solution.spectrum.values, [5, 3, 2], atol=1e-8)
+        assert solution.certificate.ok
     with pytest.raises(MemoryLimitError, match="memory_limit allows 100 bytes"):
-        solve(SymmetricProblem(A), Ask(Target(count=3), 1e-9, 100))
+        solve(SymmetricProblem(A), SolveRequest(Target(count=3), 1e-9, 100))
 
 
 def test_leading_values_are_squared_singular_values():
@@ -65,8 +65,8 @@ def test_leading_values_are_squared_singular_values():
 @pytest.mark.parametrize("scale", [1.0, 1e120])
 def test_leading_values_by_iteration(scale):
     A = spectrum_matrix(1500, 900, 100 * 0.9 ** np.arange(60), seed=10) * scale
-    found = leading_values(A, 4, 1 << 40)
-    np.testing.assert_allclose(found / scale / scale, (100 * 0.9 ** np.arange(4)) ** 2, rtol=3e-4)
+    result = leading_values(A, 4, 1 << 40)
+    np.testing.assert_allclose(result / scale / scale, (100 * 0.9 ** np.arange(4)) ** 2, rtol=3e-4)
 
 
 def test_factors_are_singular_triplets():

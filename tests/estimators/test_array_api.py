@@ -74,9 +74,9 @@ def test_mixed_kinds_follow_what_comes_in(tmp_path):
         host = clone(model).fit(X, labels)
         device = clone(model).fit(make(X), labels)
         expected = host.transform(NEW)
-        for found in (host.transform(make(NEW)), device.transform(make(NEW))):
-            assert moved(found, make(NEW)) is found
-            np.testing.assert_allclose(to_numpy(found), expected, atol=1e-6)
+        for result in (host.transform(make(NEW)), device.transform(make(NEW))):
+            assert moved(result, make(NEW)) is result
+            np.testing.assert_allclose(to_numpy(result), expected, atol=1e-6)
         assert isinstance(device.transform(NEW), np.ndarray)
         device.save(tmp_path / "model.gramian")
         np.testing.assert_allclose(load(tmp_path / "model.gramian").transform(NEW), expected, atol=1e-6)
@@ -150,8 +150,8 @@ def test_what_else_a_fitted_model_says():
     assert str(device.summary()) == str(host.summary())
     assert str(choose_components(make(X), random_state=0)) == str(choose_components(X, random_state=0))
     counts = RNG.integers(0, 3, (50, 8)).astype(float)
-    found = PCA(2, scale="genotype").fit(make(counts))
-    np.testing.assert_allclose(to_numpy(found.scale_), PCA(2, scale="genotype").fit(counts).scale_)
+    result = PCA(2, scale="genotype").fit(make(counts))
+    np.testing.assert_allclose(to_numpy(result.scale_), PCA(2, scale="genotype").fit(counts).scale_)
     whole = PCA(random_state=0).fit(make(X)).partial_fit(make(NEW))
     expected = PCA().fit(np.concatenate([X, NEW])).explained_variance_
     np.testing.assert_allclose(as_float64(whole.explained_variance_), expected, rtol=1e-9)
@@ -178,12 +178,12 @@ def test_the_way_back_is_searched_where_the_scores_are(monkeypatch):
         back = host.inverse_transform(host.transform(new))
         monkeypatch.setattr(preimages, "minimised", searched)
         for model in (host, device):
-            found, off = model.denoise(make(new), return_error=True)
-            assert moved(found, make(new)) is found
-            np.testing.assert_allclose(to_numpy(found), expected, atol=1e-5, err_msg=kernel)
+            result, off = model.denoise(make(new), return_error=True)
+            assert moved(result, make(new)) is result
+            np.testing.assert_allclose(to_numpy(result), expected, atol=1e-5, err_msg=kernel)
             np.testing.assert_allclose(to_numpy(off), errors, atol=1e-6, err_msg=kernel)
-            found = to_numpy(model.inverse_transform(make(host.transform(new))))
-            np.testing.assert_allclose(found, back, atol=1e-5, err_msg=kernel)
+            result = to_numpy(model.inverse_transform(make(host.transform(new))))
+            np.testing.assert_allclose(result, back, atol=1e-5, err_msg=kernel)
         assert kinds == {type(make(X))}
         monkeypatch.undo()
 
@@ -205,10 +205,10 @@ def test_a_device_decomposes_small_matrices_only(monkeypatch, limit):
     monkeypatch.setattr(arrays, "MOST_ON_DEVICE", limit)
     make = pretended()
     for model in (PCA(2), PCA(2, solver="full"), PCA(2, solver="covariance"), KernelPCA(2, kernel="rbf")):
-        found = clone(model).fit(make(X))
-        assert found.certificate_.ok
+        result = clone(model).fit(make(X))
+        assert result.certificate_.ok
         expected = clone(model).fit(X).transform(NEW)
-        np.testing.assert_allclose(to_numpy(found.transform(make(NEW))), expected, atol=1e-7)
+        np.testing.assert_allclose(to_numpy(result.transform(make(NEW))), expected, atol=1e-7)
     assert bool(orders) == (limit == 5000)
     assert max(orders, default=0) <= limit
 

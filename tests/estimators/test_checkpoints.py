@@ -75,16 +75,16 @@ def test_a_fit_that_is_killed_again_and_again_ends_as_if_it_had_not_been(name, p
         with monkeypatch.context() as patch:
             die_after(patch, 9)
             try:
-                found = MODELS[name]().fit(path, checkpoint=tmp_path / "c")
+                result = MODELS[name]().fit(path, checkpoint=tmp_path / "c")
                 break
             except Killed:
                 pass
     else:
         raise AssertionError("it never ended")
-    assert found.explained_variance_ == pytest.approx(whole.explained_variance_, rel=1e-12)
-    assert np.abs(found.components_ - whole.components_).max() < 1e-5
-    assert found.certificate_.ok
-    assert found.plan_.solver == whole.plan_.solver == ("krylov" if name == "scaled" else name)
+    assert result.explained_variance_ == pytest.approx(whole.explained_variance_, rel=1e-12)
+    assert np.abs(result.components_ - whole.components_).max() < 1e-5
+    assert result.certificate_.ok
+    assert result.plan_.solver == whole.plan_.solver == ("krylov" if name == "scaled" else name)
 
 
 @pytest.mark.parametrize(("n", "limit"), [(1500, 28_000_000), (600, 200_000_000)])
@@ -103,13 +103,13 @@ def test_products_with_a_kernel_matrix(n, limit, tmp_path, monkeypatch):
         with monkeypatch.context() as patch:
             die_after(patch, 30)
             try:
-                found = model(checkpoint=tmp_path / "c")
+                result = model(checkpoint=tmp_path / "c")
                 break
             except Killed:
                 killed += 1
     assert killed
-    assert found.eigenvalues_ == pytest.approx(whole.eigenvalues_, rel=1e-12)
-    assert np.abs(found.eigenvectors_ - whole.eigenvectors_).max() < 1e-6
+    assert result.eigenvalues_ == pytest.approx(whole.eigenvalues_, rel=1e-12)
+    assert np.abs(result.eigenvectors_ - whole.eigenvectors_).max() < 1e-6
     with pytest.raises(ParameterError, match=f"of another fit: the data was {n} x 5 float64, hash"):
         model(X + 1e-9, checkpoint=tmp_path / "c")
     torch = pytest.importorskip("torch")
@@ -164,8 +164,8 @@ PCA(4, solver="krylov", random_state=0, memory_limit=18_500_000).fit(Path({str(p
     left = {name.split("-")[0] for name in os.listdir(tmp_path / "c")}
     assert left == {"fit.json", "pass", ".gramian"}
     model = PCA(4, solver="krylov", random_state=0, memory_limit=18_500_000)
-    found = model.fit(path, checkpoint=tmp_path / "c").components_
-    assert np.abs(found - model.fit(path).components_).max() < 1e-5
+    result = model.fit(path, checkpoint=tmp_path / "c").components_
+    assert np.abs(result - model.fit(path).components_).max() < 1e-5
     assert not list((tmp_path / "c").glob(".gramian-*"))
 
 
@@ -194,7 +194,7 @@ def test_what_cannot_be_kept_is_refused(path, tmp_path):
         PCA(4).fit(path, checkpoint=tmp_path / "mine")
     with pytest.raises(FileError, match=r"x\.npy"):
         PCA(4).fit(path, checkpoint=path)
-    busy, _ = Passes.kept(tmp_path / "c", {}, [1])
+    busy, _ = Passes.resumed(tmp_path / "c", {}, [1])
     with pytest.raises(FileError, match=r"in use by another fit. Wait for it"):
         PCA(4).fit(path, checkpoint=tmp_path / "c")
     busy.close()

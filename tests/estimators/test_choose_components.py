@@ -24,15 +24,15 @@ def planted(n=200, d=30, k=3, seed=0, strength=4.0):
 
 
 def test_every_rule_is_there_in_order():
-    found = choose_components(planted(), random_state=0)
-    assert list(found) == [rule for rule in RULES if rule != "max_rmse"]
-    assert len(found) == 9
-    assert [found[rule].number for rule in FITTING] == [3] * 5
+    result = choose_components(planted(), random_state=0)
+    assert list(result) == [rule for rule in RULES if rule != "max_rmse"]
+    assert len(result) == 9
+    assert [result[rule].number for rule in FITTING] == [3] * 5
     with_error = choose_components(planted(), max_rmse=1.0, random_state=0)
     assert list(with_error) == list(RULES)
     assert with_error["max_rmse"].number == PCA(max_rmse=1.0).fit(planted()).n_components_
     with pytest.raises(KeyError, match="nobody"):
-        found["nobody"]
+        result["nobody"]
 
 
 @pytest.mark.parametrize("rule", FITTING)
@@ -50,8 +50,8 @@ def test_a_fit_with_the_rule_gives_the_same_answer(rule):
 def test_numbers_and_fractions_are_those_of_fits():
     X = planted()
     for fraction in (0.5, 0.9):
-        found = choose_components(X, rules=["fraction"], fraction=fraction)
-        assert found["fraction"].number == PCA(fraction).fit(X).n_components_
+        result = choose_components(X, rules=["fraction"], fraction=fraction)
+        assert result["fraction"].number == PCA(fraction).fit(X).n_components_
 
 
 def test_data_are_treated_as_asked():
@@ -69,10 +69,10 @@ def test_data_are_treated_as_asked():
 
 
 def test_rules_that_cannot_work_say_why_and_do_not_hide_the_others():
-    found = choose_components(sp.csr_matrix(planted()), random_state=0)
-    assert found["gavish-donoho"].number == 3
-    assert found["parallel"].number is None
-    assert "X is sparse. Pass X.toarray()" in found["parallel"].sentence
+    result = choose_components(sp.csr_matrix(planted()), random_state=0)
+    assert result["gavish-donoho"].number == 3
+    assert result["parallel"].number is None
+    assert "X is sparse. Pass X.toarray()" in result["parallel"].sentence
     raw = choose_components(planted(), center=False, random_state=0)
     for rule in ("parallel", "mle", "kaiser", "broken-stick", "elbow"):
         assert raw[rule].number is None
@@ -93,13 +93,13 @@ def test_a_model_with_the_whole_spectrum_answers_as_its_data():
     X = planted()
     by_data = choose_components(X, max_rmse=0.9, random_state=0)
     for model in (PCA().fit(X), PCA(5).fit(X)):
-        found = choose_components(model, max_rmse=0.9)
-        for rule in found:
+        result = choose_components(model, max_rmse=0.9)
+        for rule in result:
             if rule in ("parallel", "sign-flip", "cv"):
-                assert found[rule].number is None
-                assert "It needs the data: give choose_components(model, X)" in found[rule].sentence
+                assert result[rule].number is None
+                assert "It needs the data: give choose_components(model, X)" in result[rule].sentence
             else:
-                assert found[rule].number == by_data[rule].number
+                assert result[rule].number == by_data[rule].number
         assert choose_components(model, X, random_state=0)["cv"].number == 3
 
 
@@ -107,15 +107,15 @@ def test_a_model_with_a_part_of_the_spectrum_says_what_it_can():
     X = spectrum_matrix(900, 700, [90, 80, 70], seed=1) + np.random.default_rng(1).standard_normal((900, 700))
     model = PCA(6, solver="covariance", tol=1e-3).fit(X)
     assert model.spectrum_.rest.size == 0
-    found = choose_components(model, max_rmse=0.01)
-    assert "of which 6 of 700 eigenvalues are known" in str(found)
-    assert found["elbow"].number is None
-    assert "6 of 700 eigenvalues are known" in found["elbow"].sentence
+    result = choose_components(model, max_rmse=0.01)
+    assert "of which 6 of 700 eigenvalues are known" in str(result)
+    assert result["elbow"].number is None
+    assert "6 of 700 eigenvalues are known" in result["elbow"].sentence
     for rule in ("gavish-donoho", "mle"):
-        assert (found[rule].number, found[rule].at_least) == (3, False)
-        assert "by the trace" in found[rule].sentence
-    assert (found["max_rmse"].number, found["max_rmse"].at_least) == (6, True)
-    assert "at least 6" in str(found)
+        assert (result[rule].number, result[rule].at_least) == (3, False)
+        assert "by the trace" in result[rule].sentence
+    assert (result["max_rmse"].number, result["max_rmse"].at_least) == (6, True)
+    assert "at least 6" in str(result)
 
 
 def test_models_that_cannot_be_asked():
@@ -166,8 +166,8 @@ def circle(n=120, noise=0.1, seed=0):
 def test_kernel_parallel_analysis_permutes_each_column():
     X = circle()
     model = KernelPCA(kernel="rbf", gamma=1.0)
-    found = choose_components(model, X, rules=["parallel"], random_state=0)
-    evidence = found["parallel"].evidence
+    result = choose_components(model, X, rules=["parallel"], random_state=0)
+    evidence = result["parallel"].evidence
 
     def spectrum(Y):
         K = np.exp(-((Y[:, None] - Y[None]) ** 2).sum(axis=2))
@@ -176,7 +176,7 @@ def test_kernel_parallel_analysis_permutes_each_column():
 
     np.testing.assert_allclose(evidence["eigenvalue"], spectrum(X)[: evidence["eigenvalue"].size], rtol=1e-6)
     number = int(np.argmin(evidence["eigenvalue"] > evidence["threshold"]))
-    assert found["parallel"].number == number
+    assert result["parallel"].number == number
     rng = np.random.default_rng(0)
     near = np.max([spectrum(rng.permuted(X, axis=0))[0] for _ in range(19)])
     assert evidence["threshold"][0] == pytest.approx(near, rel=0.1)
@@ -186,13 +186,13 @@ def test_kernel_parallel_analysis_permutes_each_column():
 def test_the_share_in_feature_space():
     X = circle(24)
     model = KernelPCA(kernel="rbf", gamma=1.0).fit(X)
-    found = choose_components(model, fraction=0.8, random_state=0)
-    assert list(found) == ["parallel", "fraction", "cv"]
-    assert found["fraction"].number == KernelPCA(0.8, kernel="rbf", gamma=1.0).fit(X).n_components_
-    assert found["cv"].number is not None
-    assert "hidden entries of held-out rows" in found["cv"].sentence
+    result = choose_components(model, fraction=0.8, random_state=0)
+    assert list(result) == ["parallel", "fraction", "cv"]
+    assert result["fraction"].number == KernelPCA(0.8, kernel="rbf", gamma=1.0).fit(X).n_components_
+    assert result["cv"].number is not None
+    assert "hidden entries of held-out rows" in result["cv"].sentence
     # Whatever other rules were asked before.
-    assert choose_components(model, rules=["cv"], random_state=0)["cv"].sentence == found["cv"].sentence
+    assert choose_components(model, rules=["cv"], random_state=0)["cv"].sentence == result["cv"].sentence
 
 
 def test_kernels_that_cannot_be_asked():
@@ -202,8 +202,8 @@ def test_kernels_that_cannot_be_asked():
         match="The KernelPCA holds no rows: it is not fitted, its kernel is precomputed, or it",
     ):
         choose_components(KernelPCA(kernel="precomputed").fit(K))
-    found = choose_components(KernelPCA(kernel="precomputed"), K)
-    assert "a precomputed kernel has none" in found["parallel"].sentence
+    result = choose_components(KernelPCA(kernel="precomputed"), K)
+    assert "a precomputed kernel has none" in result["parallel"].sentence
     with pytest.raises(
         ParameterError, match=r"rules='mle' is not known. Allowed: 'parallel', 'fraction', 'cv'"
     ):
@@ -216,24 +216,24 @@ def test_kernels_that_cannot_be_asked():
 
 
 def test_it_prints_as_a_table():
-    found = choose_components(planted(), random_state=0)
-    lines = str(found).splitlines()
+    result = choose_components(planted(), random_state=0)
+    lines = str(result).splitlines()
     assert lines[0] == "Number of components of 200 rows x 30 columns"
     assert lines[1].split() == ["rule", "components", "evidence"]
     assert lines[2].startswith("parallel                 3  3 eigenvalues exceed those of all 19 data sets")
     assert all(len(line) <= 110 for line in lines)
     assert "When to trust it" in lines
-    assert repr(found) == str(found)
-    assert found._repr_html_().startswith("<pre>Number of components")
+    assert repr(result) == str(result)
+    assert result._repr_html_().startswith("<pre>Number of components")
 
 
 def test_rows_dictionaries_and_frames_say_the_same():
-    found = choose_components(sp.csr_matrix(planted()), random_state=0)
-    plain = found.to_dict()
+    result = choose_components(sp.csr_matrix(planted()), random_state=0)
+    plain = result.to_dict()
     assert json.loads(json.dumps(plain)) == plain
-    frame = found.to_frame()
+    frame = result.to_frame()
     assert isinstance(frame, pd.DataFrame)
-    assert frame.index.tolist() == [row[0] for row in found.rows()] == list(plain)
+    assert frame.index.tolist() == [row[0] for row in result.rows()] == list(plain)
     assert frame.loc["gavish-donoho", "components"] == plain["gavish-donoho"]["components"] == 3
     assert frame.loc["parallel", "components"] is pd.NA
     assert plain["parallel"]["components"] is None
@@ -242,10 +242,10 @@ def test_rows_dictionaries_and_frames_say_the_same():
 
 
 def test_a_frame_without_pandas_names_the_extra(monkeypatch):
-    found = choose_components(planted(), rules=["kaiser"])
+    result = choose_components(planted(), rules=["kaiser"])
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(
         MissingExtraError, match=r'A data frame needs pandas.*pip install "gramian\[frames\]"'
     ):
-        found.to_frame()
-    assert len(found.rows()) == 1
+        result.to_frame()
+    assert len(result.rows()) == 1

@@ -133,8 +133,8 @@ def test_array_kinds_continue_as_their_own_kind(array_kind):
         model = PCA(min(k, len(first))).fit(array_kind.make(first)).partial_fit(array_kind.make(second))
         assert array_kind.same(model.components_)
         exact = PCA(model.n_components_).fit(table).explained_variance_
-        found = as_float64(model.explained_variance_)
-        assert (np.abs(found - exact) <= model.certificate_.radii + 1e-6 * exact[0]).all()
+        result = as_float64(model.explained_variance_)
+        assert (np.abs(result - exact) <= model.certificate_.radii + 1e-6 * exact[0]).all()
 
 
 @pytest.mark.filterwarnings("ignore::gramian.CertificateWarning")

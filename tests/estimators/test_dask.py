@@ -59,11 +59,11 @@ def test_estimators(model):
         model.set_params(random_state=0)
     expected = model.fit(values).transform(values)
     given = chunked(values)
-    for found in (model.fit(given).transform(given), model.fit_transform(given)):
-        assert isinstance(found, da.Array)
-        assert found.dtype == expected.dtype
-        assert found.shape == expected.shape
-        np.testing.assert_allclose(found.compute(), expected, atol=1e-9)
+    for result in (model.fit(given).transform(given), model.fit_transform(given)):
+        assert isinstance(result, da.Array)
+        assert result.dtype == expected.dtype
+        assert result.shape == expected.shape
+        np.testing.assert_allclose(result.compute(), expected, atol=1e-9)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_allclose(again.transform(values), expected, atol=1e-9)
     if hasattr(model, "inverse_transform") and getattr(model, "solver", "") != "random-features":
@@ -90,14 +90,14 @@ def test_batches_of_chunks_are_merged():
     model = PCA(3).partial_fit(chunked(X[:100])).partial_fit(X[100:120]).partial_fit(chunked(X[120:]))
     np.testing.assert_allclose(model.explained_variance_, PCA(3).fit(X).explained_variance_, rtol=1e-12)
     frequent = PCA(2, solver="frequent-directions", sketch_size=4)
-    for found in (frequent.fit(chunked(X)), gramian.PCA(**frequent.get_params()).partial_fit(chunked(X))):
+    for result in (frequent.fit(chunked(X)), gramian.PCA(**frequent.get_params()).partial_fit(chunked(X))):
         exact = PCA().fit(X).explained_variance_
-        certificate = found.certificate_
+        certificate = result.certificate_
         assert certificate.ok
-        assert (found.explained_variance_ <= exact[:2] * (1 + 1e-12)).all()
+        assert (result.explained_variance_ <= exact[:2] * (1 + 1e-12)).all()
         # A sketch of the parts is none the worse: the theorem's bound holds of it.
         assert certificate.widening <= exact[2:].sum() / (4 + 1 - 2) * (1 + 1e-12)
-        assert (exact[:2] - found.explained_variance_ <= certificate.widening).all()
+        assert (exact[:2] - result.explained_variance_ <= certificate.widening).all()
 
 
 def test_what_needs_every_row_has_a_limit_and_checkpoints_are_refused(tmp_path):
@@ -114,9 +114,9 @@ def test_frames():
     lazy = dd.from_pandas(frame, npartitions=4)
     model, whole = PCA(3).fit(lazy), PCA(3).fit(frame)
     assert model.feature_names_in_.tolist() == NAMES
-    found = model.transform(lazy)
-    assert isinstance(found, da.Array)
-    np.testing.assert_allclose(found.compute(), whole.transform(frame), atol=1e-12)
+    result = model.transform(lazy)
+    assert isinstance(result, da.Array)
+    np.testing.assert_allclose(result.compute(), whole.transform(frame), atol=1e-12)
     some = lazy[lazy.a > 0]
     np.testing.assert_allclose(
         Whitener().fit(some).eigenvalues_, Whitener().fit(frame[frame.a > 0]).eigenvalues_, rtol=1e-12

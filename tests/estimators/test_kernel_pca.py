@@ -855,10 +855,10 @@ def test_parallel_fits_agree():
     X = data(600, 4)
     model = KernelPCA(3, kernel="rbf", random_state=0)
     expected = clone(model).fit(X).eigenvalues_
-    found = joblib.Parallel(n_jobs=2, prefer="threads")(
+    result = joblib.Parallel(n_jobs=2, prefer="threads")(
         joblib.delayed(lambda: clone(model).fit(X).eigenvalues_)() for _ in range(4)
     )
-    for values in found:
+    for values in result:
         np.testing.assert_allclose(values, expected, rtol=1e-10)
 
 

@@ -8,7 +8,7 @@ from gramian.estimators.kernel_rules import PASSES, first_components, held_out_p
 from gramian.rows import as_rows
 
 
-def ask(X, seed=0, **parameters):
+def request(X, seed=0, **parameters):
     model = gramian.KernelPCA(**{"kernel": "rbf", "gamma": "median", **parameters})
     rows = as_rows(X, estimator="test", minimum=2)
     return held_out_preimages(model, rows, np.random.default_rng(seed))
@@ -21,29 +21,29 @@ def planted(n=150, rank=2, noise=0.2, d=6):
 
 
 def test_noise_has_no_component():
-    assert ask(np.random.default_rng(0).standard_normal((48, 4))).number == 0
+    assert request(np.random.default_rng(0).standard_normal((48, 4))).number == 0
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_the_linear_kernel_finds_the_planted_rank(rank):
-    assert ask(planted(rank=rank, d=12), kernel="linear", gamma=None).number == rank
+    assert request(planted(rank=rank, d=12), kernel="linear", gamma=None).number == rank
 
 
 @pytest.mark.walk
 def test_too_many_components_tell_less_than_the_best():
-    found = ask(planted(n=80))
+    result = request(planted(n=80))
     errors = dict(
-        zip(found.evidence["components"].astype(int).tolist(), found.evidence["error"], strict=True)
+        zip(result.evidence["components"].astype(int).tolist(), result.evidence["error"], strict=True)
     )
-    assert 2 <= found.number <= 12
-    assert errors[found.number] < 0.5 * errors[0]
-    assert errors[48] > 1.2 * errors[found.number]
+    assert 2 <= result.number <= 12
+    assert errors[result.number] < 0.5 * errors[0]
+    assert errors[48] > 1.2 * errors[result.number]
 
 
 def test_the_error_is_that_of_the_definition():
     """One component of the linear kernel, filled in by hand with PCA."""
     X = planted(n=12, d=4)
-    found = ask(X, kernel="linear", gamma=None, seed=5)
+    result = request(X, kernel="linear", gamma=None, seed=5)
     rng = np.random.default_rng(5)
     part, group = rng.permutation(np.arange(12) % 3), rng.permutation(np.arange(4) % 3)
     total = 0.0
@@ -57,19 +57,19 @@ def test_the_error_is_that_of_the_definition():
                 back = mean + np.outer((filled - mean) @ v, v)
                 filled = np.where(hidden, back, rows)
             total += hidden.mean() * np.mean((((filled - rows) / spread)[:, hidden]) ** 2) / 3
-    assert found.evidence["error"][1] == pytest.approx(total, rel=1e-9)
+    assert result.evidence["error"][1] == pytest.approx(total, rel=1e-9)
 
 
 def test_what_it_cannot_be_asked():
-    assert "too few" in ask(planted(n=5)).sentence
-    assert "too few" in ask(planted()[:, :1]).sentence
-    assert ask(planted(n=5)).number is None
+    assert "too few" in request(planted(n=5)).sentence
+    assert "too few" in request(planted()[:, :1]).sentence
+    assert request(planted(n=5)).number is None
     K = np.eye(20)
-    assert "no rows" in ask(K, kernel="precomputed", gamma=None).sentence
+    assert "no rows" in request(K, kernel="precomputed", gamma=None).sentence
 
 
 def test_the_same_seed_gives_the_same_answer():
-    first, second = (ask(planted(n=20), kernel="linear", gamma=None, seed=3) for _ in range(2))
+    first, second = (request(planted(n=20), kernel="linear", gamma=None, seed=3) for _ in range(2))
     assert first.number == second.number
     np.testing.assert_array_equal(first.evidence["error"], second.evidence["error"])
 

@@ -118,8 +118,8 @@ def test_pivots_have_the_distribution_of_drawing_one_by_one():
 def test_it_stops_where_the_rest_is_within_tol():
     model = nystroem(2, 500, gamma=0.01, tol=1e-2).fit(X)
     assert len(model.landmarks_) < 100
-    found = model.certificate_.approximation
-    assert found.unexplained <= 1e-2 * found.total
+    result = model.certificate_.approximation
+    assert result.unexplained <= 1e-2 * result.total
 
 
 def test_random_features_are_pca_of_the_map():
@@ -163,23 +163,23 @@ def test_exact_eigenvalues_lie_within_the_bounds():
                     made = nystroem(None, 40, random_state=seed, **settings)
                     if name == "constant" and center:
                         with pytest.warns(RankWarning, match="rank 0"):
-                            found = made.fit(data).certificate_
+                            result = made.fit(data).certificate_
                     else:
-                        found = made.fit(data).certificate_
-                    k = min(5, len(found.values))
+                        result = made.fit(data).certificate_
+                    k = min(5, len(result.values))
                     case = (name, dtype, center, rule)
-                    assert (found.lower[:k] <= exact[:k] + slack).all(), case
-                    assert (exact[:k] <= found.upper[:k] + slack).all(), case
+                    assert (result.lower[:k] <= exact[:k] + slack).all(), case
+                    assert (exact[:k] <= result.upper[:k] + slack).all(), case
 
 
 def test_bounds_of_float32_rows():
     rows = clusters([1000, 400, 75, 25], seed=5)
     exact = exact_eigenvalues(RBF(gamma=0.2), rows)[:6]
     for seed in range(3):
-        found = nystroem(6, 150, gamma=0.2, random_state=seed).fit(rows.astype(np.float32)).certificate_
-        assert (found.lower <= exact).all()
-        assert (exact <= found.upper).all()
-        assert found.approximation.below < 1e-2 * exact[0]
+        result = nystroem(6, 150, gamma=0.2, random_state=seed).fit(rows.astype(np.float32)).certificate_
+        assert (result.lower <= exact).all()
+        assert (exact <= result.upper).all()
+        assert result.approximation.below < 1e-2 * exact[0]
 
 
 def test_all_rows_as_landmarks_give_the_exact_answer():
@@ -193,10 +193,10 @@ def test_all_rows_as_landmarks_give_the_exact_answer():
 def test_pivots_find_the_small_cluster_which_uniform_rows_miss():
     errors = {"rpcholesky": [], "uniform": []}
     rows = clusters([3000, 900, 60, 12, 6], seed=2)
-    for rule, found in errors.items():
+    for rule, result in errors.items():
         for seed in range(3):
             model = nystroem(4, 60, gamma=0.02, landmarks=rule, random_state=seed).fit(rows)
-            found.append(model.certificate_.approximation.unexplained)
+            result.append(model.certificate_.approximation.unexplained)
             if rule == "rpcholesky":
                 assert (model.landmark_indices_ >= 3972).any()
     assert np.mean(errors["rpcholesky"]) < np.mean(errors["uniform"]) / 5
@@ -303,8 +303,8 @@ def test_sparse_rows_and_other_array_kinds():
         features.fit(sp.csr_array(data))
     strict = pytest.importorskip("array_api_strict")
     model = nystroem().fit(strict.asarray(X))
-    found = model.transform(strict.asarray(NEW))
-    np.testing.assert_allclose(np.asarray(found), nystroem().fit(X).transform(NEW), atol=1e-8)
+    result = model.transform(strict.asarray(NEW))
+    np.testing.assert_allclose(np.asarray(result), nystroem().fit(X).transform(NEW), atol=1e-8)
 
 
 # ------------------------------------------------------------------------ refusals

@@ -38,7 +38,7 @@ from gramian.analysis.certificates import Certificate
 from gramian.arrays import as_float64, numpy_dtype
 from gramian.engine import plan, planning
 from gramian.operators.costs import TableCosts
-from gramian.records import Ask, Plan, Spectrum, Target
+from gramian.records import Plan, SolveRequest, Spectrum, Target
 from helpers import spectrum_matrix
 
 SOLVERS = ("full", "covariance", "gram", "krylov", "auto")
@@ -390,14 +390,14 @@ def test_eigenfaces(data_dir):
     def errors(picture):
         x = picture.reshape(1, 192, 168).astype(np.float32)
         scores = model.transform(x)
-        found = []
+        results = []
         for r in (25, 50, 100):
             kept = np.where(np.arange(100) < r, scores, 0).astype(np.float32)
             back = model.inverse_transform(kept)
             assert back.shape == (1, 192, 168)
             mean = model.mean_.reshape(192, 168)
-            found.append(np.linalg.norm(x - back) / np.linalg.norm(x - mean))
-        return found
+            results.append(np.linalg.norm(x - back) / np.linalg.norm(x - mean))
+        return results
 
     np.testing.assert_allclose(errors(X[2286]), [0.477, 0.431, 0.393], atol=5e-4)
     with pictures.open(data_dir / "pictures" / "dog.jpg") as file:
@@ -685,7 +685,7 @@ def test_the_plan_is_what_fit_follows():
 
 def test_the_plan_needs_no_pass_over_the_data():
     X = np.full((50, 7), np.nan)
-    expected = plan(TableCosts((50, 7), np.dtype("f8")), Ask(Target(), 1e-6, 1 << 40))
+    expected = plan(TableCosts((50, 7), np.dtype("f8")), SolveRequest(Target(), 1e-6, 1 << 40))
     assert PCA(memory_limit=1 << 40).plan(X) == expected
 
 

@@ -96,11 +96,11 @@ def test_nothing_nearby_is_nearer(kernel):
         Z = model.transform(NEW[:5])
         back, errors = model.inverse_transform(Z, return_error=True)
         for x, z, error in zip(back, Z, errors, strict=True):
-            found = minimize(
+            result = minimize(
                 lambda x, z=z, model=model: squared_residual(model, x, z), x, options={"gtol": 1e-8}
             )
             size = model.kernel_.gram(x[None])[0, 0]
-            assert error**2 <= found.fun + 1e-7 * size
+            assert error**2 <= result.fun + 1e-7 * size
 
 
 def test_with_all_components_fitted_rows_come_back():
@@ -227,13 +227,13 @@ def test_what_is_learned_is_learned_once_and_forgotten_by_a_new_fit(monkeypatch)
 def test_the_method_can_be_changed_without_a_fit():
     model = KernelPCA(3, kernel="rbf", gamma=0.05).fit(X)
     Z = model.transform(NEW)
-    found = {}
+    entries = {}
     for name in ("auto", "fixed-point", "gradient", "ridge"):
         model.set_params(preimage=name)
-        found[name] = model.inverse_transform(Z, return_error=True)
-    np.testing.assert_array_equal(found["auto"][0], found["fixed-point"][0])
-    np.testing.assert_allclose(found["gradient"][1], found["fixed-point"][1], rtol=1e-4)
-    assert np.all(found["ridge"][1] >= found["gradient"][1] - 1e-6)
+        entries[name] = model.inverse_transform(Z, return_error=True)
+    np.testing.assert_array_equal(entries["auto"][0], entries["fixed-point"][0])
+    np.testing.assert_allclose(entries["gradient"][1], entries["fixed-point"][1], rtol=1e-4)
+    assert np.all(entries["ridge"][1] >= entries["gradient"][1] - 1e-6)
 
 
 def test_methods_that_a_kernel_does_not_allow_are_refused_by_fit():

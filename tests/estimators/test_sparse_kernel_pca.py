@@ -88,9 +88,9 @@ def test_rows_are_never_made_dense():
 
 def test_what_needs_the_rows_themselves_says_so():
     for kernel in ["laplacian", "chi2", "matern(nu=0.5)", "rbf.on(0, 1)", "linear.after(log1p)", np.dot]:
-        for ask in (KernelPCA(2, kernel=kernel).fit, KernelPCA(2, kernel=kernel).plan):
+        for request in (KernelPCA(2, kernel=kernel).fit, KernelPCA(2, kernel=kernel).plan):
             with pytest.raises(DataError, match=r"Those that do: linear, poly, .* Or pass X.toarray\(\)"):
-                ask(X)
+                request(X)
     with pytest.raises(DataError, match="takes a matrix with all of its entries, and X is sparse"):
         KernelPCA(2, kernel="precomputed").fit(X @ X.T)
     # New rows are made dense block by block for a model of dense ones.
@@ -109,10 +109,10 @@ def test_there_is_no_way_back_to_sparse_rows():
 
 
 def test_rules_that_need_the_rows_say_so():
-    found = choose_components(KernelPCA(kernel="rbf"), X)
-    assert "X is sparse" in found["parallel"].sentence
-    assert "X is sparse" in found["cv"].sentence
-    assert found["fraction"].number > 1
+    result = choose_components(KernelPCA(kernel="rbf"), X)
+    assert "X is sparse" in result["parallel"].sentence
+    assert "X is sparse" in result["cv"].sentence
+    assert result["fraction"].number > 1
     with pytest.raises(ParameterError, match="X is sparse"):
         KernelPCA("parallel").fit(X)
 

@@ -31,12 +31,12 @@ def streamed(model, batches):
 
 def assert_same_model(mine, whole, rtol=1e-11):
     for name in (*NAMES, "noise_variance_", "reconstruction_error_", "total_variance_", "scale_"):
-        found, expected = getattr(mine, name), getattr(whole, name)
+        result, expected = getattr(mine, name), getattr(whole, name)
         if expected is not None:
             scale = float(np.abs(expected).max())
             # Close eigenvalues share their directions out among them.
             tol = 1e3 * rtol if name == "components_" else rtol
-            np.testing.assert_allclose(found, expected, rtol=tol, atol=tol * scale, err_msg=name)
+            np.testing.assert_allclose(result, expected, rtol=tol, atol=tol * scale, err_msg=name)
     for name in ("n_components_", "n_samples_", "n_features_in_", "rank_"):
         assert getattr(mine, name) == getattr(whole, name), name
     np.testing.assert_array_equal(mine.constant_features_, whole.constant_features_)
@@ -395,8 +395,8 @@ def test_array_kinds_give_their_own_kind(array_kind, settings):
     assert array_kind.same(model.transform(array_kind.make(X)))
     if not settings:
         rtol = 1e-5 if array_kind.dtype == np.float32 else 1e-11
-        found = as_float64(model.explained_variance_)
-        np.testing.assert_allclose(found, PCA(2).fit(X).explained_variance_, rtol=rtol)
+        result = as_float64(model.explained_variance_)
+        np.testing.assert_allclose(result, PCA(2).fit(X).explained_variance_, rtol=rtol)
 
 
 def test_sparse_batches_and_pictures():

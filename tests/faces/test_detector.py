@@ -34,9 +34,9 @@ def sketch_by_definition(picture, values):
 
 def test_sketches_against_the_definition():
     for values in ["grey", "log"]:
-        found = sketches(FACES[:3], values)
+        result = sketches(FACES[:3], values)
         expected = [sketch_by_definition(picture, values) for picture in FACES[:3]]
-        np.testing.assert_allclose(found, expected, atol=1e-5)
+        np.testing.assert_allclose(result, expected, atol=1e-5)
 
 
 def test_sketches_do_not_depend_on_brightness_contrast_depth_and_size():

@@ -71,9 +71,9 @@ def test_a_picture_that_is_not_finite_is_named():
     ):
         as_pictures(pictures)
     pictures[66, 3, 4] = np.nan
-    with pytest.raises(DataError, match=r"^Picture 66 \(counted from 0\) contains NaN") as found:
+    with pytest.raises(DataError, match=r"^Picture 66 \(counted from 0\) contains NaN") as result:
         as_pictures(pictures)
-    assert "missing" not in str(found.value)
+    assert "missing" not in str(result.value)
 
 
 def test_lists_of_several_sizes():

@@ -32,11 +32,11 @@ def test_against_the_formula():
     for how in LIGHTS:
         for dtype in [np.uint8, np.uint16, np.int32]:
             given = pictures(dtype=dtype)
-            found = relight(given, how)
-            assert found.dtype == np.float32
+            result = relight(given, how)
+            assert result.dtype == np.float32
             expected = np.stack([by_definition(picture, how) for picture in given])
             # Logarithms in float32 are rounded, and their differences relatively more so.
-            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=2e-5)
+            np.testing.assert_allclose(result, expected, rtol=1e-5, atol=2e-5)
 
 
 def test_many_pictures_are_treated_like_each():

@@ -69,13 +69,13 @@ def test_without_discriminants_likeness_is_the_formula(world):
         factors = 1 / np.sqrt(world.variances[:5]) if whitens else np.ones(5)
         a, b = asked[:, :5] * factors, world.vectors[:, :5] * factors
         for i, row in enumerate(recogniser.similarity(asked)):
-            for name, found in zip(recogniser.people_, row, strict=True):
+            for name, result in zip(recogniser.people_, row, strict=True):
                 own = b[world.people == name].astype(float)
                 if distance.endswith("cosine"):
                     expected = max(a[i] @ v / np.linalg.norm(a[i]) / np.linalg.norm(v) for v in own)
                 else:
                     expected = -min(np.sqrt(((a[i] - v) ** 2).sum()) for v in own)
-                assert found == pytest.approx(expected, rel=1e-3, abs=1e-5)
+                assert result == pytest.approx(expected, rel=1e-3, abs=1e-5)
 
 
 def test_with_discriminants_likeness_is_taken_of_what_they_give(world):
@@ -131,16 +131,16 @@ def test_one_picture_at_a_time_or_all_at_once(world):
 def test_answers_rank_people(world):
     recogniser = world.recogniser(far=0.2)
     asked = np.vstack([world.pictures(world.places), world.strangers(10)])
-    for row, found in zip(recogniser.similarity(asked), recogniser.identify(asked), strict=True):
+    for row, result in zip(recogniser.similarity(asked), recogniser.identify(asked), strict=True):
         best, second = np.argsort(-row, kind="stable")[:2]
-        assert found.score == row[best]
-        assert found.threshold == recogniser.threshold_
-        if found.kind == "person":
-            assert (found.person, found.runner_up) == (recogniser.people_[best], recogniser.people_[second])
-            assert found.score >= found.threshold
+        assert result.score == row[best]
+        assert result.threshold == recogniser.threshold_
+        if result.kind == "person":
+            assert (result.person, result.runner_up) == (recogniser.people_[best], recogniser.people_[second])
+            assert result.score >= result.threshold
         else:
-            assert (found.person, found.runner_up) == (None, recogniser.people_[best])
-            assert found.score < found.threshold
+            assert (result.person, result.runner_up) == (None, recogniser.people_[best])
+            assert result.score < result.threshold
 
 
 def test_no_face_is_nobody(world):
@@ -255,8 +255,8 @@ def test_few_people():
             assert np.isfinite(recogniser.threshold_)
             assert np.mean([a.kind == "person" for a in recogniser.identify(world.strangers(500))]) <= 0.03
             assert any("is a rough estimate" in note for note in recogniser.notes_)
-            (found,) = recogniser.identify(world.vectors[:1])
-            assert found.runner_up == (None if n_people == 1 else found.runner_up)
+            (result,) = recogniser.identify(world.vectors[:1])
+            assert result.runner_up == (None if n_people == 1 else result.runner_up)
 
 
 def test_ten_people_with_two_pictures_are_enough_for_discriminants():
@@ -420,10 +420,10 @@ NAMED = [(0.8, "Ann"), (0.3, "Bob")]
 
 
 def test_a_person():
-    found = _answer(NAMED, 0.5, None, None)
-    assert (found.kind, found.person, found.runner_up) == ("person", "Ann", "Bob")
-    assert (found.score, found.runner_up_score, found.threshold) == (0.8, 0.3, 0.5)
-    assert str(found) == "Ann (similarity 0.8; threshold 0.5; next: Bob, 0.3)"
+    result = _answer(NAMED, 0.5, None, None)
+    assert (result.kind, result.person, result.runner_up) == ("person", "Ann", "Bob")
+    assert (result.score, result.runner_up_score, result.threshold) == (0.8, 0.3, 0.5)
+    assert str(result) == "Ann (similarity 0.8; threshold 0.5; next: Bob, 0.3)"
 
 
 def test_the_threshold_itself_is_enough():
@@ -431,29 +431,29 @@ def test_the_threshold_itself_is_enough():
 
 
 def test_an_unknown_person_has_a_nearest_one():
-    found = _answer(NAMED, 0.9, None, None)
-    assert (found.kind, found.person, found.score) == ("unknown", None, 0.8)
-    assert (found.runner_up, found.runner_up_score) == ("Ann", 0.8)
-    assert str(found) == "Unknown person (similarity 0.8 to Ann; threshold 0.9)"
+    result = _answer(NAMED, 0.9, None, None)
+    assert (result.kind, result.person, result.score) == ("unknown", None, 0.8)
+    assert (result.runner_up, result.runner_up_score) == ("Ann", 0.8)
+    assert str(result) == "Unknown person (similarity 0.8 to Ann; threshold 0.9)"
 
 
 def test_the_only_person_has_nobody_beside():
-    found = _answer(NAMED[:1], 0.5, None, None)
-    assert (found.runner_up, found.runner_up_score) == (None, None)
-    assert str(found) == "Ann (similarity 0.8; threshold 0.5)"
+    result = _answer(NAMED[:1], 0.5, None, None)
+    assert (result.runner_up, result.runner_up_score) == (None, None)
+    assert str(result) == "Ann (similarity 0.8; threshold 0.5)"
 
 
 def test_a_verification_names_nobody_else():
-    found = _answer(NAMED[:1], 0.9, None, None, asked=True)
-    assert (found.kind, found.person, found.runner_up) == ("unknown", None, None)
-    assert str(found) == "Unknown person (similarity 0.8; threshold 0.9)"
+    result = _answer(NAMED[:1], 0.9, None, None, asked=True)
+    assert (result.kind, result.person, result.runner_up) == ("unknown", None, None)
+    assert str(result) == "Unknown person (similarity 0.8; threshold 0.9)"
 
 
 def test_not_a_face_comes_first():
     for score in [0.31, float("nan")]:
-        found = _answer(NAMED, 0.5, score, 0.3)
-        assert (found.kind, found.person, found.face_threshold) == ("not-a-face", None, 0.3)
-        assert str(found).startswith("Not recognised as a face (distance ")
+        result = _answer(NAMED, 0.5, score, 0.3)
+        assert (result.kind, result.person, result.face_threshold) == ("not-a-face", None, 0.3)
+        assert str(result).startswith("Not recognised as a face (distance ")
 
 
 def test_a_face_may_reach_the_threshold():
@@ -484,15 +484,15 @@ def test_one_step_is_all_of_them(drawn, space, recogniser):
         new = drawn.take(np.arange(72) % 6 >= 4).take(slice(count))
         scores, least = space.face_score(new), space.face_threshold_
         expected = recogniser.identify(space.transform(new), scores, least)
-        found = identify(space, recogniser, new)
-        assert [answer.person for answer in found] == [answer.person for answer in expected]
-        assert [answer.kind for answer in found] == [answer.kind for answer in expected]
-        np.testing.assert_allclose([a.score for a in found], [a.score for a in expected], atol=1e-5)
-        np.testing.assert_allclose([a.face_score for a in found], scores, rtol=1e-5)
+        result = identify(space, recogniser, new)
+        assert [answer.person for answer in result] == [answer.person for answer in expected]
+        assert [answer.kind for answer in result] == [answer.kind for answer in expected]
+        np.testing.assert_allclose([a.score for a in result], [a.score for a in expected], atol=1e-5)
+        np.testing.assert_allclose([a.face_score for a in result], scores, rtol=1e-5)
         expected = recogniser.verify(space.transform(new), "p03", scores, least)
-        found = verify(space, recogniser, new.pictures, "p03")
-        assert [answer.person for answer in found] == [answer.person for answer in expected]
-        np.testing.assert_allclose([a.score for a in found], [a.score for a in expected], atol=1e-5)
+        result = verify(space, recogniser, new.pictures, "p03")
+        assert [answer.person for answer in result] == [answer.person for answer in expected]
+        np.testing.assert_allclose([a.score for a in result], [a.score for a in expected], atol=1e-5)
 
 
 def test_what_is_no_face_is_nobody(space, recogniser):

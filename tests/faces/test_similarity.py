@@ -13,7 +13,7 @@ from gramian.faces.similarity import SHRINKAGE, Matcher, as_vectors, discriminan
 
 def literal(queries, vectors, people, *, cosine, match):
     """The definition: one picture of one person at a time, in float64."""
-    found = np.empty((len(queries), people.max() + 1))
+    values = np.empty((len(queries), people.max() + 1))
     for i, query in enumerate(queries.astype(float)):
         for person in range(people.max() + 1):
             own = vectors[people == person].astype(float)
@@ -28,8 +28,8 @@ def literal(queries, vectors, people, *, cosine, match):
                     likeness.append(sum(query * vector) / lengths if lengths else 0.0)
                 else:
                     likeness.append(-np.sqrt(sum((query - vector) ** 2)))
-            found[i, person] = max(likeness)
-    return found
+            values[i, person] = max(likeness)
+    return values
 
 
 def some_people(seed, n_people=7, d=5):
@@ -45,11 +45,11 @@ def test_likeness_is_the_definition():
             for seed in range(3):
                 vectors, people, queries = some_people(seed)
                 expected = literal(queries, vectors, people, cosine=cosine, match=match)
-                found = Matcher(vectors, people, cosine=cosine, match=match)
-                assert found.similarity(queries).dtype == np.float32
-                np.testing.assert_allclose(found.similarity(queries), expected, rtol=1e-4, atol=1e-6)
+                result = Matcher(vectors, people, cosine=cosine, match=match)
+                assert result.similarity(queries).dtype == np.float32
+                np.testing.assert_allclose(result.similarity(queries), expected, rtol=1e-4, atol=1e-6)
                 # One picture at a time takes another route to the same.
-                alone = np.concatenate([found.similarity(query[None]) for query in queries])
+                alone = np.concatenate([result.similarity(query[None]) for query in queries])
                 np.testing.assert_allclose(alone, expected, rtol=1e-4, atol=1e-6)
 
 
@@ -147,13 +147,13 @@ def test_directions_solve_the_shrunk_eigenproblem():
             return (1 - SHRINKAGE) * S + SHRINKAGE * np.trace(S) / k * np.eye(k)
 
         _, expected = scipy.linalg.eigh(shrunk(total) - shrunk(within), shrunk(within) + more)
-        found = projection(vectors, people, shifts)
-        assert found.shape == (8, 8)
-        assert found.dtype == np.float32
-        for column, direction in zip(found.T, expected.T[::-1], strict=True):
+        result = projection(vectors, people, shifts)
+        assert result.shape == (8, 8)
+        assert result.dtype == np.float32
+        for column, direction in zip(result.T, expected.T[::-1], strict=True):
             np.testing.assert_allclose(np.abs(column), np.abs(direction), rtol=1e-3, atol=1e-4)
         # People vary by one unit along each, so that distances there need no further scale.
-        np.testing.assert_allclose(found.T @ (shrunk(within) + more) @ found, np.eye(8), atol=1e-4)
+        np.testing.assert_allclose(result.T @ (shrunk(within) + more) @ result, np.eye(8), atol=1e-4)
 
 
 def test_one_direction_fewer_than_people():

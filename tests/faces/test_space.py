@@ -393,14 +393,14 @@ def test_against_reconstructions():
         model = PCA(8) if kind == "pca" else KernelPCA(8, kernel="poly(degree=2)")
         model.fit(PICTURES)
         mean = PICTURES.mean(axis=0)
-        found = relative_errors(model, PICTURES, mean, [8, 3, 8])
-        assert found.dtype == np.float64
+        result = relative_errors(model, PICTURES, mean, [8, 3, 8])
+        assert result.dtype == np.float64
         sizes = np.linalg.norm((PICTURES - mean).reshape(30, -1), axis=1)
         for place, count in enumerate([8, 3, 8]):
             scores = np.array(model.transform(PICTURES))
             scores[:, count:] = 0
             left = (PICTURES - model.inverse_transform(scores)).reshape(30, -1)
-            np.testing.assert_allclose(found[:, place], np.linalg.norm(left, axis=1) / sizes, atol=1e-5)
+            np.testing.assert_allclose(result[:, place], np.linalg.norm(left, axis=1) / sizes, atol=1e-5)
 
 
 def test_a_picture_that_is_the_mean_has_no_error():

@@ -189,13 +189,13 @@ def test_strangers_get_names_as_rarely_as_promised():
     far, named, taken, promised = 0.05, [], [], []
     for seed in range(60):
         vectors, people = some_people(50, 1, seed)
-        found = calibrated(vectors, people, far)
+        result = calibrated(vectors, people, far)
         rng = np.random.default_rng(1000 + seed)
         strange = Nearest(vectors, people).similarity(faces_of(rng.standard_normal((100, 3)), rng))
-        named.append((strange.max(axis=1) >= found.identify.value).mean())
-        taken.append((strange >= found.verify.value).mean())
-        promised.append(found.identify.false_accept)
-        assert found.verify.value < found.identify.value
+        named.append((strange.max(axis=1) >= result.identify.value).mean())
+        taken.append((strange >= result.verify.value).mean())
+        promised.append(result.identify.false_accept)
+        assert result.verify.value < result.identify.value
     assert max(promised) <= far
     assert np.mean(named) == pytest.approx(far, abs=0.015)
     assert np.mean(taken) == pytest.approx(far, abs=0.015)
@@ -204,10 +204,10 @@ def test_strangers_get_names_as_rarely_as_promised():
 def test_without_a_rate_the_least_that_can_be_counted_is_taken():
     """Of strangers left out: 1 - (N / (N + 1)) ** (1 / share), as they meet fewer people than there are."""
     for people, expected in [(4, 0.05), (12, 0.05), (30, 0.036), (100, 0.011)]:
-        found = calibrated(*some_people(people, 2), None)
-        assert (found.identify.far, found.identify.observed) == (expected, people > 12)
-        assert [one.far for one in found.trade] == [expected, 0.01, 0.001]
-        assert found.trade[0].value == found.identify.value < found.trade[1].value < found.trade[2].value
+        result = calibrated(*some_people(people, 2), None)
+        assert (result.identify.far, result.identify.observed) == (expected, people > 12)
+        assert [one.far for one in result.trade] == [expected, 0.01, 0.001]
+        assert result.trade[0].value == result.identify.value < result.trade[1].value < result.trade[2].value
     assert calibrated(*some_people(30, 2), None).verify.far == 0.002
     assert calibrated(*some_people(100, 2), None).verify.far == 0.001
 
@@ -216,12 +216,12 @@ def test_without_a_rate_strangers_get_names_as_rarely_as_said():
     named, taken, fars = [], [], []
     for seed in range(40):
         vectors, people = some_people(30, 3, seed)
-        found = calibrated(vectors, people, None)
+        result = calibrated(vectors, people, None)
         rng = np.random.default_rng(1000 + seed)
         strange = Nearest(vectors, people).similarity(faces_of(rng.standard_normal((300, 3)), rng))
-        named.append((strange.max(axis=1) >= found.identify.value).mean())
-        taken.append((strange >= found.verify.value).mean())
-        fars.append((found.identify.far, found.verify.far))
+        named.append((strange.max(axis=1) >= result.identify.value).mean())
+        taken.append((strange >= result.verify.value).mean())
+        fars.append((result.identify.far, result.verify.far))
     for rates, (far,) in zip((named, taken), zip(*set(fars), strict=True), strict=True):
         assert np.mean(rates) <= far + 2 * np.std(rates) / np.sqrt(40)
         assert np.mean(rates) > far / 3
@@ -242,66 +242,66 @@ def test_own_pictures_are_refused_a_little_more_rarely_than_predicted():
     refused, predicted = [], []
     for seed in range(20):
         vectors, people = some_people(30, 3, seed)
-        found = calibrated(vectors, people, 0.05)
+        result = calibrated(vectors, people, 0.05)
         centres, rng = np.random.default_rng(seed).standard_normal((30, 3)), np.random.default_rng(99 + seed)
         own = Nearest(vectors, people).similarity(faces_of(centres, rng))[range(30), range(30)]
-        refused.append((own < found.identify.value).mean())
-        predicted.append(found.identify.false_reject)
-        assert found.identify.notes == ()
+        refused.append((own < result.identify.value).mean())
+        predicted.append(result.identify.false_reject)
+        assert result.identify.notes == ()
     # In the trials each picture is compared with one fewer than a new one is.
     assert np.mean(refused) <= np.mean(predicted) <= np.mean(refused) + 0.15
 
 
 def test_a_rate_that_few_people_cannot_show():
-    found = calibrated(*some_people(8, 3), 0.001)
-    assert not found.identify.observed
-    assert found.identify.notes[0].startswith(
+    result = calibrated(*some_people(8, 3), 0.001)
+    assert not result.identify.observed
+    assert result.identify.notes[0].startswith(
         "8 people who serve as strangers are too few to observe a false accept rate of 0.001"
     )
-    assert "Rates from 0.11 can be observed" in found.identify.notes[0]
-    assert found.identify.false_accept <= 0.001
+    assert "Rates from 0.11 can be observed" in result.identify.notes[0]
+    assert result.identify.false_accept <= 0.001
 
 
 def test_strangers_are_drawn_where_hardly_anybody_is_enrolled():
     for n_people in [1, 2, 4]:
         vectors, people = some_people(n_people, 2)
-        found = calibrated(vectors, people, 0.01)
+        result = calibrated(vectors, people, 0.01)
         rng = np.random.default_rng(1)
         named = (
             Nearest(vectors, people).similarity(rng.standard_normal((2000, 3))).max(axis=1)
-        ) >= found.identify.value
+        ) >= result.identify.value
         assert named.mean() <= 0.02
-        assert not found.identify.observed
+        assert not result.identify.observed
         assert (
             "1 enrolled person" if n_people == 1 else f"{n_people} enrolled people"
-        ) in found.identify.notes[0]
-        assert "is a rough estimate" in found.identify.notes[0]
+        ) in result.identify.notes[0]
+        assert "is a rough estimate" in result.identify.notes[0]
 
 
 def test_nobody_has_two_pictures():
-    found = calibrated(*some_people(8, 1), 0.2)
-    assert found.identify.false_reject is None
-    assert (found.n_genuine, found.n_impostor) == (0, 8)
-    assert "the false reject rate is unknown" in found.identify.notes[-1]
+    result = calibrated(*some_people(8, 1), 0.2)
+    assert result.identify.false_reject is None
+    assert (result.n_genuine, result.n_impostor) == (0, 8)
+    assert "the false reject rate is unknown" in result.identify.notes[-1]
 
 
 def test_pictures_that_are_all_equally_far_apart_tell_nothing():
     people = np.repeat(np.arange(8), 2)
-    found = calibrated(np.eye(16), people, 0.2)
-    assert found.identify.value > 0
-    assert found.identify.false_reject == 1
-    assert found.identify.notes[0].startswith("All pictures of different people are equally similar")
+    result = calibrated(np.eye(16), people, 0.2)
+    assert result.identify.value > 0
+    assert result.identify.false_reject == 1
+    assert result.identify.notes[0].startswith("All pictures of different people are equally similar")
 
 
 def test_one_to_one_smaller_rates_can_be_counted():
-    found = calibrated(*some_people(30, 3), 0.01)
-    assert not found.identify.observed
-    assert found.verify.observed
+    result = calibrated(*some_people(30, 3), 0.01)
+    assert not result.identify.observed
+    assert result.verify.observed
     assert (
         "30 people who serve as strangers are too few to observe a false accept rate of 0.01"
-        in found.identify.notes[0]
+        in result.identify.notes[0]
     )
-    assert found.verify.notes == ()
+    assert result.verify.notes == ()
     rarer = calibrated(*some_people(30, 3), 0.0001)
     assert (
         "810 pairs of a stranger and a person are too few to observe a false accept rate of 0.0001"
@@ -322,11 +322,11 @@ def test_nothing_is_compared_with_itself():
             seen.append(mask)
             return Nearest(vectors[mask], people[mask])
 
-        found = held_out(vectors, people, build)
-        assert not (found.strangers == 0).any()
-        assert not (found.own == 0).any()
-        assert len(found.strangers) == len(people)
-        assert len(found.own) == (len(people) if n_pictures > 1 else 0)
+        result = held_out(vectors, people, build)
+        assert not (result.strangers == 0).any()
+        assert not (result.own == 0).any()
+        assert len(result.strangers) == len(people)
+        assert len(result.own) == (len(people) if n_pictures > 1 else 0)
         left_out = [mask for mask in seen if len(np.unique(people[mask])) < n_people]
         # Everybody is a stranger once, with all pictures.
         assert np.array_equal(sum((~mask).astype(int) for mask in left_out), np.ones(len(people)))
@@ -336,18 +336,18 @@ def test_nothing_is_compared_with_itself():
 
 def test_one_at_a_time_is_the_literal_definition():
     vectors, people = some_people(5, 3)
-    found = held_out(vectors, people, lambda mask: Nearest(vectors[mask], people[mask]))
+    result = held_out(vectors, people, lambda mask: Nearest(vectors[mask], people[mask]))
     expected = []
     for i, vector in enumerate(vectors):
         others = [np.linalg.norm(vector - v) for v, p in zip(vectors, people, strict=True) if p != people[i]]
         expected.append(-min(others))
-    np.testing.assert_allclose(np.sort(found.strangers), np.sort(expected), rtol=1e-5)
+    np.testing.assert_allclose(np.sort(result.strangers), np.sort(expected), rtol=1e-5)
     own = []
     for i, vector in enumerate(vectors):
         same = [np.linalg.norm(vector - vectors[j]) for j in np.flatnonzero(people == people[i]) if j != i]
         own.append(-min(same))
-    np.testing.assert_allclose(np.sort(found.own), np.sort(own), rtol=1e-5)
-    assert found.share == pytest.approx(4 / 5)
+    np.testing.assert_allclose(np.sort(result.own), np.sort(own), rtol=1e-5)
+    assert result.share == pytest.approx(4 / 5)
 
 
 def test_two_pictures_each_are_held_out_of_every_other_person():
@@ -358,8 +358,8 @@ def test_two_pictures_each_are_held_out_of_every_other_person():
         left.append(mask)
         return Nearest(vectors[mask], people[mask])
 
-    found = held_out(vectors, people, build)
-    assert len(found.own) == 12
+    result = held_out(vectors, people, build)
+    assert len(result.own) == 12
     for mask in left:
         counts = np.bincount(people[mask], minlength=6)
         assert (counts == 2).sum() >= 3
@@ -374,8 +374,8 @@ def test_a_large_gallery_is_sampled(monkeypatch):
         built.append(mask)
         return Nearest(vectors[mask], people[mask])
 
-    found = held_out(vectors, people, build)
-    assert (len(found.strangers), len(found.own), len(built)) == (15, 5, 2)
+    result = held_out(vectors, people, build)
+    assert (len(result.strangers), len(result.own), len(built)) == (15, 5, 2)
 
 
 def test_blocks_change_nothing(monkeypatch):

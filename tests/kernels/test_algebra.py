@@ -215,10 +215,10 @@ def test_what_is_proven_is_positive_semi_definite(kernel, seed):
 @settings(max_examples=150)
 @given(expressions(6))
 def test_every_proof_is_built_from_proofs(kernel):
-    def follows(found):
-        if found.proven and not found.reason.startswith("Zero times"):
-            assert all(part.proven for part in found.parts)
-        for part in found.parts:
+    def follows(result):
+        if result.proven and not result.reason.startswith("Zero times"):
+            assert all(part.proven for part in result.parts)
+        for part in result.parts:
             follows(part)
 
     follows(kernel.validity)
@@ -271,14 +271,14 @@ REFUTED = [
 
 def test_refuted_and_confirmed_by_points_near_zero():
     for kernel, power in REFUTED:
-        found = kernel.validity
-        assert found.refuted, (kernel, power)
+        result = kernel.validity
+        assert result.refuted, (kernel, power)
         assert not kernel.psd, (kernel, power)
         if power is None:
-            assert "still no kernel" in found.reason, (kernel, power)
+            assert "still no kernel" in result.reason, (kernel, power)
             power = 2
         else:
-            assert re.search(rf"Taylor coefficient of t\^{power} in f\(t\) is -", found.reason), (
+            assert re.search(rf"Taylor coefficient of t\^{power} in f\(t\) is -", result.reason), (
                 kernel,
                 power,
             )
@@ -307,10 +307,10 @@ UNKNOWN = [
 
 def test_neither_proven_nor_refuted():
     for kernel in UNKNOWN:
-        found = kernel.validity
-        assert found.status == "unknown", kernel
+        result = kernel.validity
+        assert result.status == "unknown", kernel
         assert not kernel.psd, kernel
-        assert found.reason, kernel
+        assert result.reason, kernel
 
 
 @settings(max_examples=100)

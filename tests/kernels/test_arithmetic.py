@@ -65,8 +65,8 @@ def test_distances():
             squares = [
                 [sum(w * (p - q) ** 2 for w, p, q in zip(scale, x, y, strict=True)) for y in Y] for x in X
             ]
-            found = squared_distances(made(kind, X), made(kind, Y), weights)
-            np.testing.assert_allclose(np.asarray(found), squares, rtol=1e-14, err_msg=repr((kind, weights)))
+            result = squared_distances(made(kind, X), made(kind, Y), weights)
+            np.testing.assert_allclose(np.asarray(result), squares, rtol=1e-14, err_msg=repr((kind, weights)))
             absolute = [[sum(abs(p - q) for p, q in zip(x, y, strict=True)) for y in Y] for x in X]
             np.testing.assert_allclose(
                 np.asarray(absolute_distances(made(kind, X), made(kind, Y))),
@@ -79,24 +79,24 @@ def test_distances():
 def test_distances_of_many_rows_are_worked_out_a_few_at_a_time():
     torch = pytest.importorskip("torch")
     many, d = RNG.standard_normal((60, 40)), RNG.standard_normal((3000, 40))
-    found = squared_distances(torch.asarray(many), torch.asarray(d))
-    np.testing.assert_allclose(found.numpy(), squared_distances(many, d), rtol=1e-12)
+    result = squared_distances(torch.asarray(many), torch.asarray(d))
+    np.testing.assert_allclose(result.numpy(), squared_distances(many, d), rtol=1e-12)
 
 
 def test_whole_powers():
     for degree in [1, 2, 3, 4, 5, 6, 7, 11, 16, 31]:
         values = X.copy()
-        found = whole_power(values, degree)
-        assert found is values, degree
-        np.testing.assert_allclose(found, X**degree, rtol=1e-14, err_msg=repr(degree))
+        result = whole_power(values, degree)
+        assert result is values, degree
+        np.testing.assert_allclose(result, X**degree, rtol=1e-14, err_msg=repr(degree))
 
 
 @settings(max_examples=30)
 @given(st.integers(1, 40), st.floats(-3, 3))
 def test_whole_powers_are_exact_to_the_stated_rounding(degree, base):
     exact = Fraction(base) ** degree
-    found = Fraction(float(whole_power(np.array([[base]]), degree)[0, 0]))
-    assert abs(found - exact) <= abs(exact) * Fraction(degree) / 2**53 + Fraction(1, 2**1000)
+    result = Fraction(float(whole_power(np.array([[base]]), degree)[0, 0]))
+    assert abs(result - exact) <= abs(exact) * Fraction(degree) / 2**53 + Fraction(1, 2**1000)
 
 
 def test_largest_norm():

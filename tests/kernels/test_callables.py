@@ -75,8 +75,8 @@ def test_it_is_found_out_how_a_function_is_called():
                 (lambda x, y: np.tile(y.sum(axis=-1), (len(x), 1)) + np.arange(len(x))[:, None], False),
             ]:
                 rows = np.abs(np.random.default_rng(3).standard_normal((n, d))) + 0.1
-                found = Callable(function).resolve(rows).vectorised
-                assert found is takes_many, (d, n, function, takes_many)
+                result = Callable(function).resolve(rows).vectorised
+                assert result is takes_many, (d, n, function, takes_many)
                 assert Callable(function, vectorised=True).resolve(rows).vectorised is True, (
                     d,
                     n,

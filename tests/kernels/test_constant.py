@@ -42,16 +42,16 @@ def test_constants_of_at_least_0_are_kernels_with_all_their_powers(value):
 
 @pytest.mark.parametrize("value", [-1e-300, -0.5, -3])
 def test_one_point_refutes_a_negative_constant(value):
-    found = Constant(value).validity
-    assert found.refuted
-    assert "one point refutes it" in found.reason
+    result = Constant(value).validity
+    assert result.refuted
+    assert "one point refutes it" in result.reason
     assert quadratic_form(Constant(value), [Fraction(1, 8)]) < 0
     assert not Constant(value).facts.divisible
 
 
 def test_it_does_not_change():
     bound = Constant(2.5).bind(X)
-    found = bound.slopes(X[:2], bound.encode(X)[1])
-    np.testing.assert_array_equal(found.values, np.full((2, 37), 2.5))
-    np.testing.assert_array_equal(found.pull(np.ones((2, 37))), np.zeros((2, 5)))
-    np.testing.assert_array_equal(found.stiffness(np.ones((2, 37))), np.zeros((2, 5)))
+    result = bound.slopes(X[:2], bound.encode(X)[1])
+    np.testing.assert_array_equal(result.values, np.full((2, 37), 2.5))
+    np.testing.assert_array_equal(result.pull(np.ones((2, 37))), np.zeros((2, 5)))
+    np.testing.assert_array_equal(result.stiffness(np.ones((2, 37))), np.zeros((2, 5)))

@@ -93,12 +93,12 @@ def test_every_entry_is_that_of_its_pair():
 def test_float32_rows_are_evaluated_in_float64_and_rounded_once():
     for kernel in KERNELS:
         X, Y = rows(TILE + 5).astype("f4"), rows(7, seed=1).astype("f4")
-        for found, expected in [
+        for result, expected in [
             (kernel.gram(X), kernel.gram(X.astype("f8"))),
             (kernel.gram(X, Y), kernel.gram(X.astype("f8"), Y.astype("f8"))),
         ]:
-            assert found.dtype == np.float32, kernel
-            np.testing.assert_array_equal(found, expected.astype("f4"), err_msg=repr(kernel))
+            assert result.dtype == np.float32, kernel
+            np.testing.assert_array_equal(result, expected.astype("f4"), err_msg=repr(kernel))
         assert kernel.gram(X, Y.astype("f8")).dtype == np.float64, kernel
         assert kernel.gram(X.astype("f8"), Y).dtype == np.float64, kernel
 
@@ -132,12 +132,12 @@ def test_other_kinds_of_arrays():
                 X, Y = rows(20).astype(dtype), rows(6, seed=1).astype(dtype)
                 K = kernel.gram(xp.asarray(X))
                 between = kernel.gram(xp.asarray(X), xp.asarray(Y))
-                for found, expected in ((K, kernel.gram(X)), (between, kernel.gram(X, Y))):
-                    assert type(found) is type(xp.asarray(X)), (kind, dtype, kernel)
-                    assert found.dtype == getattr(xp, dtype), (kind, dtype, kernel)
+                for result, expected in ((K, kernel.gram(X)), (between, kernel.gram(X, Y))):
+                    assert type(result) is type(xp.asarray(X)), (kind, dtype, kernel)
+                    assert result.dtype == getattr(xp, dtype), (kind, dtype, kernel)
                     tolerance = 1e-6 if dtype == "float32" else 1e-12
                     np.testing.assert_allclose(
-                        np.asarray(found),
+                        np.asarray(result),
                         expected,
                         rtol=tolerance,
                         atol=tolerance / 10,
@@ -152,10 +152,10 @@ def test_other_kinds_of_arrays():
 def test_exact_diagonals(kind):
     xp = pytest.importorskip(kind)
     K = rows(5, d=5)
-    found = np.asarray(exact_diagonal(xp.asarray(K.copy()), xp.asarray(np.arange(5.0))))
-    np.testing.assert_array_equal(np.diag(found), np.arange(5.0))
+    values = np.asarray(exact_diagonal(xp.asarray(K.copy()), xp.asarray(np.arange(5.0))))
+    np.testing.assert_array_equal(np.diag(values), np.arange(5.0))
     off = ~np.eye(5, dtype=bool)
-    np.testing.assert_array_equal(found[off], ((K + K.T) / 2)[off])
+    np.testing.assert_array_equal(values[off], ((K + K.T) / 2)[off])
 
 
 def test_nothing_is_written_into_the_rows():

@@ -106,10 +106,10 @@ READ = {
 
 def test_what_is_read():
     for text, kernel in READ.items():
-        found = parse(text)
-        assert found == kernel, (text, kernel)
-        assert repr(found) == repr(kernel), (text, kernel)
-        assert parse(repr(found)) == found, (text, kernel)
+        result = parse(text)
+        assert result == kernel, (text, kernel)
+        assert repr(result) == repr(kernel), (text, kernel)
+        assert parse(repr(result)) == result, (text, kernel)
 
 
 def test_every_name_stands_for_its_default():
@@ -121,11 +121,11 @@ def test_every_name_stands_for_its_default():
 @given(expressions(6))
 def test_what_is_printed_is_read_again(kernel):
     text = repr(kernel)
-    found = kernel_from_name(text)
-    assert found == kernel
-    assert hash(found) == hash(kernel)
-    assert repr(found) == text
-    assert str(found) == str(kernel)
+    result = kernel_from_name(text)
+    assert result == kernel
+    assert hash(result) == hash(kernel)
+    assert repr(result) == text
+    assert str(result) == str(kernel)
 
 
 @settings(max_examples=40)
@@ -409,9 +409,9 @@ PIECES = st.sampled_from([*FORMULAS, *ALIASES, *WORDS, *PYTHON, *SIGNS, *NUMBERS
 @example("\uff52\uff42\uff46")
 def test_any_text_is_read_or_refused(text):
     try:
-        found = parse(text)
+        result = parse(text)
     except (ParameterError, InputTypeError):
         return
-    assert kernel_from_name(repr(found)) == found
-    assert str(found)
-    assert found.validity.status in ("proven", "refuted", "unknown")
+    assert kernel_from_name(repr(result)) == result
+    assert str(result)
+    assert result.validity.status in ("proven", "refuted", "unknown")

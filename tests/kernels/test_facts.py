@@ -118,9 +118,9 @@ def test_fractional_powers_are_binomial_series():
             expected = [constant**exponent]
             for m in range(1, ORDER + 1):
                 expected.append(expected[-1] * (exponent - m + 1) / m / constant)
-            found = padded([constant, 1]).power(exponent)
-            np.testing.assert_allclose(found.terms, expected, rtol=1e-12, err_msg=repr((exponent, constant)))
-            assert (found.sizes * (1 + 1e-12) >= np.abs(found.terms)).all(), (exponent, constant)
+            result = padded([constant, 1]).power(exponent)
+            np.testing.assert_allclose(result.terms, expected, rtol=1e-12, err_msg=repr((exponent, constant)))
+            assert (result.sizes * (1 + 1e-12) >= np.abs(result.terms)).all(), (exponent, constant)
 
 
 @pytest.mark.parametrize("constant", [0.0, -1.0])
@@ -181,7 +181,7 @@ def test_combinations_keep_what_their_row_says():
         "after": (k.after(abs), "unit_diagonal divisible"),
     }
     for name, (made, facts) in kept.items():
-        found = [f for f in ("stationary", "unit_diagonal", "divisible") if getattr(made.facts, f)]
-        assert found == facts.split(), name
+        results = [f for f in ("stationary", "unit_diagonal", "divisible") if getattr(made.facts, f)]
+        assert results == facts.split(), name
         # A sum with a kernel of which nothing of the kind is known keeps nothing.
         assert not (made * Linear()).facts.divisible, name

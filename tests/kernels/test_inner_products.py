@@ -171,9 +171,9 @@ def test_the_coefficient_is_the_one_that_is_written_down():
 
 
 def test_where_rounding_hides_the_coefficient_the_series_is_cited():
-    found = Sigmoid(1.0, 40.0).validity
-    assert found.refuted
-    assert "-gamma^2 tanh(coef0) / cosh(coef0)^2 < 0" in found.reason
+    result = Sigmoid(1.0, 40.0).validity
+    assert result.refuted
+    assert "-gamma^2 tanh(coef0) / cosh(coef0)^2 < 0" in result.reason
     assert quadratic_form(Sigmoid(1.0, 20.0), [Fraction(i + 1, 64) for i in range(3)]) < -1e-30
 
 

@@ -78,8 +78,8 @@ def test_what_may_be_no_kernel_can_exceed_1():
 def test_normalized_in_other_arrays(kind):
     xp = pytest.importorskip(kind)
     rows = np.vstack([X, np.zeros((1, 4))])
-    found = Linear().normalized().gram(xp.asarray(rows))
-    np.testing.assert_allclose(np.asarray(found), Linear().normalized().gram(rows), rtol=1e-13)
+    result = Linear().normalized().gram(xp.asarray(rows))
+    np.testing.assert_allclose(np.asarray(result), Linear().normalized().gram(rows), rtol=1e-13)
     with pytest.raises(DataError, match="needs"):
         (Linear() - 50.0).normalized().gram(xp.asarray(rows))
 

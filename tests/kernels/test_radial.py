@@ -204,9 +204,9 @@ def test_theorems_are_named():
 
 
 def test_what_cannot_be_computed_is_not_proven():
-    found = RBF(sigma=-1.0).validity
-    assert found.status == "unknown"
-    assert "sigma=-1.0 must be a number above 0" in found.reason
+    result = RBF(sigma=-1.0).validity
+    assert result.status == "unknown"
+    assert "sigma=-1.0 must be a number above 0" in result.reason
 
 
 @settings(max_examples=15)

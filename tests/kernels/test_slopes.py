@@ -72,12 +72,12 @@ def rows(n, seed):
 
 def central(function, X, h=1e-6):
     """d function(X)_b / dX_bj, for a function of rows that treats each alone."""
-    found = np.empty(X.shape)
+    values = np.empty(X.shape)
     for j in range(X.shape[1]):
         step = np.zeros(X.shape[1])
         step[j] = h
-        found[:, j] = (function(X + step) - function(X - step)) / (2 * h)
-    return found
+        values[:, j] = (function(X + step) - function(X - step)) / (2 * h)
+    return values
 
 
 # With precision 0 distances are summed from differences instead of expanded into a product.
@@ -94,14 +94,14 @@ def test_pull_is_the_derivative_of_a_weighted_sum_of_values():
                 bound = kernel.bind(Y, precision, centered=centered)
                 assert not kernel.not_differentiable, (precision, centered, kernel)
                 _, right = bound.encode(Y)
-                found = bound.slopes(X, right)
+                result = bound.slopes(X, right)
                 values = bound.tile(bound.encode(X)[0], right)
                 np.testing.assert_allclose(
-                    found.values, values, rtol=1e-9, atol=1e-9, err_msg=repr((precision, centered, kernel))
+                    result.values, values, rtol=1e-9, atol=1e-9, err_msg=repr((precision, centered, kernel))
                 )
                 expected = central(partial(weighted, bound, W, right), X)
                 np.testing.assert_allclose(
-                    found.pull(W),
+                    result.pull(W),
                     expected,
                     rtol=1e-6,
                     atol=1e-6 * np.abs(expected).max(),
@@ -113,10 +113,10 @@ def test_the_diagonal_has_its_derivative():
     for kernel in SMOOTH.values():
         X = rows(6, 0)
         bound = kernel.bind(rows(7, 1))
-        found = bound.diagonal_slopes(X)
-        np.testing.assert_allclose(found.values, bound.diagonal(X), rtol=1e-12, err_msg=repr(kernel))
+        result = bound.diagonal_slopes(X)
+        np.testing.assert_allclose(result.values, bound.diagonal(X), rtol=1e-12, err_msg=repr(kernel))
         expected = central(bound.diagonal, X)
-        np.testing.assert_allclose(found.gradient, expected, rtol=1e-6, atol=1e-6, err_msg=repr(kernel))
+        np.testing.assert_allclose(result.gradient, expected, rtol=1e-6, atol=1e-6, err_msg=repr(kernel))
 
 
 def test_a_stationary_kernel_pulls_towards_a_weighted_mean():
@@ -124,25 +124,25 @@ def test_a_stationary_kernel_pulls_towards_a_weighted_mean():
         X, Y = rows(5, 0), rows(7, 1)
         W = np.random.default_rng(2).uniform(0.1, 1.0, (5, 7))
         bound = SMOOTH[name].bind(Y)
-        found = bound.slopes(X, bound.encode(Y)[1])
-        stiffness = found.stiffness(W)
+        result = bound.slopes(X, bound.encode(Y)[1])
+        stiffness = result.stiffness(W)
         assert np.all(stiffness >= 0), name
         seen = stiffness > 0
-        centre = X + found.pull(W) / np.where(seen, stiffness, 1.0)
+        centre = X + result.pull(W) / np.where(seen, stiffness, 1.0)
         low, high = np.broadcast_to(Y.min(axis=0), X.shape), np.broadcast_to(Y.max(axis=0), X.shape)
         assert np.all(centre[seen] > low[seen]), name
         assert np.all(centre[seen] < high[seen]), name
-        assert np.all(found.pull(W)[~seen] == 0), name
+        assert np.all(result.pull(W)[~seen] == 0), name
 
 
 def test_the_weighted_mean_of_the_gaussian_kernel_is_that_of_mika():
     X, Y = rows(4, 0), rows(6, 1)
     W = np.random.default_rng(2).standard_normal((4, 6))
     bound = RBF(gamma=0.4).bind(Y)
-    found = bound.slopes(X, bound.encode(Y)[1])
+    result = bound.slopes(X, bound.encode(Y)[1])
     for b in range(4):
         weights = W[b] * np.exp(-0.4 * np.sum((X[b] - Y) ** 2, axis=1))
-        step = found.pull(W)[b] / found.stiffness(W)[b]
+        step = result.pull(W)[b] / result.stiffness(W)[b]
         np.testing.assert_allclose(X[b] + step, weights @ Y / weights.sum(), rtol=1e-9)
 
 
@@ -188,16 +188,16 @@ def test_values_that_underflow_pull_nothing():
     X = np.array([[1e3]])
     for kernel in (RBF(gamma=1.0), RBF(gamma=1.0) ** 0.5, Polynomial(degree=2, gamma=1.0).normalized()):
         bound = kernel.bind(Y)
-        found = bound.slopes(X, bound.encode(Y)[1])
-        assert np.isfinite(found.pull(np.ones((1, 2)))).all()
+        result = bound.slopes(X, bound.encode(Y)[1])
+        assert np.isfinite(result.pull(np.ones((1, 2)))).all()
 
 
 def test_the_zero_row_has_no_direction():
     Y = rows(4, 0)
     for kernel in (Cosine(), Linear().normalized()):
         bound = kernel.bind(Y)
-        found = bound.slopes(np.zeros((1, 3)), bound.encode(Y)[1])
-        np.testing.assert_array_equal(found.pull(np.ones((1, 4))), np.zeros((1, 3)))
+        result = bound.slopes(np.zeros((1, 3)), bound.encode(Y)[1])
+        np.testing.assert_array_equal(result.pull(np.ones((1, 4))), np.zeros((1, 3)))
 
 
 def test_a_flat_diagonal_and_the_chain_rule():

@@ -80,10 +80,10 @@ def test_the_error_bound_of_any_expression_on_sparse_rows(kernel, seed):
     rng = np.random.default_rng(seed)
     rows = sp.csr_array(np.where(rng.random((5, 3)) < 0.6, rng.lognormal(0, 2, (5, 3)), 0.0))
     try:
-        found = excess(kernel, rows)
+        result = excess(kernel, rows)
     except GramianError:
         return  # no value on these rows, sparse or dense
-    assert found <= 1
+    assert result <= 1
 
 
 def test_the_error_bound_holds_without_a_shift_for_clusters_far_apart():

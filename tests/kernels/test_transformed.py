@@ -67,8 +67,8 @@ def test_it_is_the_kernel_of_the_columns_alone():
 @pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
 def test_columns_of_other_arrays(kind):
     xp = pytest.importorskip(kind)
-    found = RBF().on(2, 0).gram(xp.asarray(X), xp.asarray(Y))
-    np.testing.assert_allclose(np.asarray(found), RBF().on(2, 0).gram(X, Y), rtol=1e-12)
+    result = RBF().on(2, 0).gram(xp.asarray(X), xp.asarray(Y))
+    np.testing.assert_allclose(np.asarray(result), RBF().on(2, 0).gram(X, Y), rtol=1e-12)
 
 
 def test_columns_that_are_none():
@@ -168,10 +168,10 @@ def test_maps_see_numpy_rows_of_float64(kind, dtype):
         return rows
 
     given = xp.asarray(X.astype(dtype))
-    found = RBF().after(look).gram(given)
+    result = RBF().after(look).gram(given)
     assert set(seen) == {(np.ndarray, np.dtype(np.float64), True)}
     np.testing.assert_array_equal(np.asarray(given), X.astype(dtype))
-    np.testing.assert_allclose(np.asarray(found), RBF().gram(2 * X.astype(dtype)), rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(result), RBF().gram(2 * X.astype(dtype)), rtol=1e-6)
 
 
 def test_maps_that_return_no_rows():

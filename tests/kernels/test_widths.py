@@ -106,8 +106,8 @@ def test_arrays_of_other_kinds():
 def test_kernels_take_the_median_for_their_width(kernel, name):
     X = rows(50)
     median = literal(X)
-    found = getattr(kernel.resolve(X), name)
-    assert found == pytest.approx(0.5 / median**2 if name == "gamma" else median, rel=1e-12)
+    result = getattr(kernel.resolve(X), name)
+    assert result == pytest.approx(0.5 / median**2 if name == "gamma" else median, rel=1e-12)
     np.testing.assert_allclose(kernel.gram(X), type(kernel)(median).gram(X), rtol=1e-9)
 
 

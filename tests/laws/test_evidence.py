@@ -26,8 +26,8 @@ def test_directions_are_what_the_definition_says():
     evidence = evidence_of(points_of(X), 2, np.zeros(2), 0)
     distances, vectors = evidence.directions(evidence.whole, [], 2, 1e-7)
     assert np.all(np.diff(distances) >= 0)
-    for found, vector in zip(distances, vectors.T, strict=True):
-        assert found == pytest.approx(distance(X, vector), rel=1e-8)
+    for result, vector in zip(distances, vectors.T, strict=True):
+        assert result == pytest.approx(distance(X, vector), rel=1e-8)
     # No other polynomial is nearer to vanishing.
     others = np.random.default_rng(1).normal(size=(300, 6)) + 3 * vectors[:, 0] / vectors[3, 0]
     assert distances[0] <= min(distance(X, other) for other in others)

@@ -47,20 +47,20 @@ def test_laws_are_those_of_numpy(kind, tmp_path, monkeypatch):
 
 def test_stand_ins_have_the_products_of_the_rows():
     X = table(700, 0.1, 5.0)
-    found, distinct = stand_ins(as_rows(X), 30)
-    assert (found.n, distinct) == (700, 30)
-    np.testing.assert_array_equal(found.largest, np.abs(X).max(axis=0))
+    result, distinct = stand_ins(as_rows(X), 30)
+    assert (result.n, distinct) == (700, 30)
+    np.testing.assert_array_equal(result.largest, np.abs(X).max(axis=0))
     monomials = Monomials(7, 1)
-    R, literal = triangle(found.values, monomials, found.counts), np.column_stack([np.ones(700), X])
+    R, literal = triangle(result.values, monomials, result.counts), np.column_stack([np.ones(700), X])
     np.testing.assert_allclose(R.T @ R, literal.T @ literal, rtol=1e-12)
-    sizes = [found.counts[part].sum() for part in found.parts]
+    sizes = [result.counts[part].sum() for part in result.parts]
     np.testing.assert_allclose(sizes, 140)
     # Fewer rows than parts, and rows of fewer than columns.
     for n in (3, 11):
         assert stand_ins(as_rows(X[:n]), 30)[0].n == n
     whole = points_of(X)
     assert whole.shuffled(np.random.default_rng(0)).values.shape == X.shape
-    drawn = found.shuffled(np.random.default_rng(0))
+    drawn = result.shuffled(np.random.default_rng(0))
     assert drawn.n == 700
     np.testing.assert_allclose(drawn.values.mean(axis=0), X.mean(axis=0))
     np.testing.assert_allclose(drawn.values.std(axis=0), X.std(axis=0))

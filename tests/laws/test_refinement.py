@@ -27,28 +27,28 @@ def test_columns_are_products_of_powers():
 
 
 def test_an_exact_law_is_found_to_rounding():
-    found = refined(circle(np.random.default_rng(0), 0.0))
-    assert found.powers.tolist() == [[0, 0], [2, 0], [0, 2]]
-    np.testing.assert_allclose(found.vector, [-1, 1, 1], atol=1e-13)
-    assert found.distance < 1e-14
-    assert found.held_out < 1e-14
-    assert found.lead == 1
+    result = refined(circle(np.random.default_rng(0), 0.0))
+    assert result.powers.tolist() == [[0, 0], [2, 0], [0, 2]]
+    np.testing.assert_allclose(result.vector, [-1, 1, 1], atol=1e-13)
+    assert result.distance < 1e-14
+    assert result.held_out < 1e-14
+    assert result.lead == 1
 
 
 def test_the_distance_is_that_of_the_rows():
     X = circle(np.random.default_rng(1), 0.01, 2000)
-    found = refined(X)
+    result = refined(X)
     radial = np.sqrt(np.mean((np.linalg.norm(X, axis=1) - 1) ** 2))
-    assert found.distance == pytest.approx(radial, rel=0.01)
-    assert found.held_out == pytest.approx(radial, rel=0.02)
-    assert np.linalg.norm(found.triangle @ found.vector) == pytest.approx(radial, rel=0.02)
+    assert result.distance == pytest.approx(radial, rel=0.01)
+    assert result.held_out == pytest.approx(radial, rel=0.02)
+    assert np.linalg.norm(result.triangle @ result.vector) == pytest.approx(radial, rel=0.02)
 
 
 def test_lengths_are_in_data_units():
     X = circle(np.random.default_rng(1), 0.01)
-    found = refined(X, spread=(10.0, 10.0))
-    assert found.lengths[0] == pytest.approx(10 * found.distance)
-    assert found.lengths[1] == pytest.approx(10 * found.held_out)
+    result = refined(X, spread=(10.0, 10.0))
+    assert result.lengths[0] == pytest.approx(10 * result.distance)
+    assert result.lengths[1] == pytest.approx(10 * result.held_out)
     steep = refined(X, spread=(1.0, 1e3))
     x, y = X.T
     a, b, c = steep.vector
@@ -81,5 +81,5 @@ def test_weights_and_quotient_take_out_the_bias_of_plain_fits():
 
 def test_a_row_without_gradient_does_not_take_over():
     X = np.vstack([circle(np.random.default_rng(0), 1e-3), [[0.0, 0.0]]])
-    found = refined(X, CONIC[[0, 3, 5]], np.array([-1.0, 1, 1]))
-    np.testing.assert_allclose(found.vector, [-1, 1, 1], atol=0.3)
+    result = refined(X, CONIC[[0, 3, 5]], np.array([-1.0, 1, 1]))
+    np.testing.assert_allclose(result.vector, [-1, 1, 1], atol=0.3)

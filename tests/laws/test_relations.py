@@ -22,10 +22,10 @@ def rng():
 
 
 def test_circle():
-    found = gramian.relations(CIRCLE)
-    assert isinstance(found, Relations)
-    assert len(found) == 1
-    (circle,) = found
+    result = gramian.relations(CIRCLE)
+    assert isinstance(result, Relations)
+    assert len(result) == 1
+    (circle,) = result
     assert isinstance(circle, Relation)
     assert str(circle) == "x^2 + y^2 - 6 x - 4 y + 10.75 = 0"
     assert dict(zip(circle.terms, circle.coefficients.round(9).tolist(), strict=True)) == {
@@ -37,8 +37,8 @@ def test_circle():
     }
     assert circle.powers.tolist() == [[0, 0], [1, 0], [0, 1], [2, 0], [0, 2]]
     assert max(circle.residual, circle.held_out, circle.noise_level) < 1e-14 < circle.limit
-    assert found[0] is circle
-    assert found[:1] == (circle,)
+    assert result[0] is circle
+    assert result[:1] == (circle,)
 
 
 def test_ellipse_and_sphere(rng):
@@ -54,14 +54,14 @@ def test_a_law_as_a_cubic_in_the_names_of_a_frame(rng):
     pd = pytest.importorskip("pandas")
     bmi, height = rng.uniform(17, 40, 200), rng.uniform(1.5, 2, 200)
     frame = pd.DataFrame({"bmi": bmi, "height": height, "weight": bmi * height**2})
-    found = gramian.relations(frame, 3)
-    assert [r.equation for r in found] == ["bmi height^2 - weight = 0"]
-    np.testing.assert_allclose(found[0](frame), 0, atol=1e-12)
+    result = gramian.relations(frame, 3)
+    assert [r.equation for r in result] == ["bmi height^2 - weight = 0"]
+    np.testing.assert_allclose(result[0](frame), 0, atol=1e-12)
     with pytest.raises(
         DataError,
         match="X has 'weight', 'height', 'bmi', but the relation is between 3 columns: 'bmi'",
     ):
-        found[0](frame[["weight", "height", "bmi"]])
+        result[0](frame[["weight", "height", "bmi"]])
 
 
 def test_a_noisy_law_among_five_columns(rng):
@@ -104,13 +104,13 @@ def test_the_table():
 
 
 def test_none_is_said_with_its_reason(rng):
-    found = gramian.relations(rng.normal(size=(200, 3)))
-    assert len(found) == 0
-    assert not list(found)
-    assert str(found).startswith(
+    result = gramian.relations(rng.normal(size=(200, 3)))
+    assert len(result) == 0
+    assert not list(result)
+    assert str(result).startswith(
         "No relation up to degree 2 (10 monomials) in 200 distinct rows x 3 columns."
     )
-    assert "the limit is 0.05" in str(found)
+    assert "the limit is 0.05" in str(result)
 
 
 def test_huge_and_tiny_numbers_have_their_unit():
@@ -159,8 +159,8 @@ def test_integers_give_whole_numbers(rng):
 
 def test_constant_and_doubled_columns(rng):
     X = np.column_stack([CIRCLE, np.full(120, 5.0), CIRCLE[:, 0], np.zeros(120)])
-    found = gramian.relations(X)
-    assert [r.equation for r in found] == [
+    result = gramian.relations(X)
+    assert [r.equation for r in result] == [
         "x5 = 0",
         "x3 - 5 = 0",
         "x1 - x4 = 0",
@@ -200,11 +200,11 @@ def test_rows_may_come_in_any_order_and_repeatedly(rng):
 
 
 def test_records_are_frozen():
-    found = gramian.relations(CIRCLE)
+    result = gramian.relations(CIRCLE)
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
-        found[0].residual = 0.0
+        result[0].residual = 0.0
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
-        found.degree = 3
+        result.degree = 3
 
 
 def test_too_few_rows_are_refused():

@@ -84,10 +84,10 @@ def test_a_basis_is_made_of_the_simplest_vectors():
     _, s, Vt = np.linalg.svd(features.values)
     assert np.sum(s < 1e-12) == 3
     mixed = Vt[-3:].T @ np.random.default_rng(1).normal(size=(3, 3))
-    found = sparse_basis(
+    result = sparse_basis(
         features, monomials.powers.sum(axis=1), mixed, np.zeros((10, 0)), mixed.T, np.eye(10), 1e-6
     )
-    terms = [{tuple(p) for p in monomials.powers[np.flatnonzero(v)].tolist()} for v in found]
+    terms = [{tuple(p) for p in monomials.powers[np.flatnonzero(v)].tolist()} for v in result]
     assert {frozenset(t) for t in terms} == {
         frozenset({(2, 0, 0), (0, 1, 0)}),
         frozenset({(1, 1, 0), (0, 0, 1)}),
@@ -100,9 +100,9 @@ def test_what_is_known_is_not_chosen_again():
     features, degrees = features_of(X, 1), np.array([0, 1, 1, 1])
     space = np.array([[0.0, 0], [1, 0], [-1, 1], [0, -1]])
     news = np.array([[0.0, 1, 1, -2]])
-    found = sparse_basis(features, degrees, space, space[:, :1] / np.sqrt(2), news, np.eye(4), 1e-6)
-    assert len(found) == 1
-    assert found[0][3] != 0
+    result = sparse_basis(features, degrees, space, space[:, :1] / np.sqrt(2), news, np.eye(4), 1e-6)
+    assert len(result) == 1
+    assert result[0][3] != 0
 
 
 # ------------------------------------------------------------- two or three terms
@@ -137,13 +137,13 @@ def test_distances_are_those_of_fits_and_ascend(features, monkeypatch):
 
 
 def test_the_nearest_triples_are_found_among_all(features):
-    found = {tuple(support.tolist()) for _, support, _ in simple_fits(features, 3, NOTHING)}
+    entries = {tuple(support.tolist()) for _, support, _ in simple_fits(features, 3, NOTHING)}
     from itertools import combinations
 
     every = sorted(combinations(range(10), 3), key=lambda s: features.fit(np.array(s))[0])
     # Those that hold the law have a zero coefficient or a distance of rounding.
     clear = [s for s in every if not {3, 5} <= set(s)]
-    assert set(clear[:10]) <= found
+    assert set(clear[:10]) <= entries
 
 
 def test_what_holds_a_known_law_is_passed_over(features):

@@ -49,26 +49,26 @@ def test_a_cosine_costs_more_than_a_kernel_value():
 def test_a_batch_of_a_stream_costs_more_where_its_matrix_is_large():
     rng, planned = np.random.default_rng(0), []
     for columns in (3, 400):
-        found = []
+        results = []
         for batches in (1, 8):
             model = PCA(2)
             for part in np.array_split(rng.standard_normal((400, columns)), batches):
                 model.partial_fit(part)
-            found.append(model.plan_.seconds)
-        planned.append(found[1] - found[0])
+            results.append(model.plan_.seconds)
+        planned.append(results[1] - results[0])
     # Small ones take some tenths of a millisecond.
     assert planned[0] < 7 * 1e-3 < 1.5 * planned[1]
 
 
 def test_a_pass_over_a_file_costs_what_unpacking_it_takes(tmp_path):
     h5py = pytest.importorskip("h5py", reason='needs pip install "gramian[hdf5]"')
-    found = {}
+    entries = {}
     for packed in (None, "gzip"):
         path = tmp_path / f"{packed}.h5"
         with h5py.File(path, "w") as file:
             file.create_dataset("x", data=np.zeros((4000, 300)), chunks=(100, 300), compression=packed)
         stored = scan(path).open(8 << 20).values
-        found[packed] = PCA(3, solver="krylov").plan(stored).seconds
-    assert found["gzip"] > 2.5 * found[None]
+        entries[packed] = PCA(3, solver="krylov").plan(stored).seconds
+    assert entries["gzip"] > 2.5 * entries[None]
     half = stored.picked(columns=range(0, 300, 2))
-    assert PCA(3, solver="krylov").plan(half).seconds > 0.7 * found["gzip"]
+    assert PCA(3, solver="krylov").plan(half).seconds > 0.7 * entries["gzip"]

@@ -21,36 +21,36 @@ def operator(data, **options):
 
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_matrix])
 def test_products_and_the_matrix(form):
-    found = operator(form(X))
-    assert found.size == 40
-    np.testing.assert_allclose(found.dense(), C.T @ C, atol=1e-9)
-    np.testing.assert_allclose(found.matmat(V), C.T @ (C @ V), atol=1e-9)
+    result = operator(form(X))
+    assert result.size == 40
+    np.testing.assert_allclose(result.dense(), C.T @ C, atol=1e-9)
+    np.testing.assert_allclose(result.matmat(V), C.T @ (C @ V), atol=1e-9)
 
 
 @pytest.mark.parametrize("scale", ["unit", "pareto"])
 def test_scaled_columns(scale):
     deviation = C.std(axis=0, ddof=1)
     D = C / (deviation if scale == "unit" else np.sqrt(deviation))
-    found = operator(X, scale=scale)
-    np.testing.assert_allclose(found.dense(), D.T @ D, atol=1e-9)
-    np.testing.assert_allclose(found.matmat(V), D.T @ (D @ V), atol=1e-9)
+    result = operator(X, scale=scale)
+    np.testing.assert_allclose(result.dense(), D.T @ D, atol=1e-9)
+    np.testing.assert_allclose(result.matmat(V), D.T @ (D @ V), atol=1e-9)
 
 
 def test_without_centring():
-    found = operator(X, center=False)
-    np.testing.assert_allclose(found.dense(), X.T @ X, rtol=1e-11)
-    assert found.trace() == pytest.approx((X**2).sum())
+    result = operator(X, center=False)
+    np.testing.assert_allclose(result.dense(), X.T @ X, rtol=1e-11)
+    assert result.trace() == pytest.approx((X**2).sum())
 
 
 def test_every_kind_keeps_its_kind(array_kind):
-    found = operator(array_kind.make(X))
+    result = operator(array_kind.make(X))
     wide = to_float64(array_kind.make(V))
-    product = found.matmat(wide)
+    product = result.matmat(wide)
     assert type(product) is type(wide)
-    assert product.dtype == found.like.dtype
+    assert product.dtype == result.like.dtype
     atol = 1e-9 if array_kind.dtype == np.float64 else 0.05
     np.testing.assert_allclose(to_numpy(product), C.T @ (C @ V), atol=atol)
-    np.testing.assert_allclose(to_numpy(found.dense()), C.T @ C, atol=atol)
+    np.testing.assert_allclose(to_numpy(result.dense()), C.T @ C, atol=atol)
 
 
 def test_a_matrix_that_is_known_is_not_made_again():

@@ -34,16 +34,16 @@ def test_parts_merge_to_what_all_rows_give_within_the_bound(single, on):
     C = X - X.mean(axis=0)
     for cuts in ([], [1], [1, 2, 900, 2999], list(range(100, 3000, 100))):
         parts = [sums_of(part, single=single, on=on) for part in np.split(X, cuts)]
-        found = functools.reduce(FeatureSums.merged, parts)
-        assert found.count == 3000
-        np.testing.assert_allclose(found.mean, X.mean(axis=0), atol=1e-6 if single else 1e-14)
-        error = np.linalg.norm(found.moments.squares - C.T @ C, 2)
-        assert error <= found.rounding <= (1e-4 if single else 1e-11) * np.trace(C.T @ C)
-        np.testing.assert_allclose(found.squares, X.T @ X, rtol=1e-5 if single else 1e-12)
-        np.testing.assert_allclose(found.diagonal, np.sum(X[:, 0] ** 2), rtol=1e-12)
+        result = functools.reduce(FeatureSums.merged, parts)
+        assert result.count == 3000
+        np.testing.assert_allclose(result.mean, X.mean(axis=0), atol=1e-6 if single else 1e-14)
+        error = np.linalg.norm(result.moments.squares - C.T @ C, 2)
+        assert error <= result.rounding <= (1e-4 if single else 1e-11) * np.trace(C.T @ C)
+        np.testing.assert_allclose(result.squares, X.T @ X, rtol=1e-5 if single else 1e-12)
+        np.testing.assert_allclose(result.diagonal, np.sum(X[:, 0] ** 2), rtol=1e-12)
 
 
 def test_equal_rows_have_no_scatter_and_no_warning():
     for X in (np.full((40, 3), 0.1), np.full((1, 3), 0.1), np.full((5, 2), 1e150)):
-        found = functools.reduce(FeatureSums.merged, [sums_of(X), sums_of(X), sums_of(X[:1])])
-        assert np.abs(found.moments.squares).max() <= 1e-30 * X.max() ** 2
+        result = functools.reduce(FeatureSums.merged, [sums_of(X), sums_of(X), sums_of(X[:1])])
+        assert np.abs(result.moments.squares).max() <= 1e-30 * X.max() ** 2

@@ -37,13 +37,13 @@ def dense(view):
 @pytest.mark.parametrize("center", [True, False])
 def test_moments_are_mean_and_sums_of_squares(X, dtype, center):
     X = X.astype(dtype)
-    found = moments(as_rows(X), 0, center)
+    result = moments(as_rows(X), 0, center)
     exact = X.astype(np.float64)
     mean = exact.mean(axis=0) if center else np.zeros(X.shape[1])
     squares = ((exact - mean) ** 2).sum(axis=0)
-    assert found.count == len(X)
-    np.testing.assert_allclose(found.mean, mean, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(found.squares, squares, rtol=1e-12)
+    assert result.count == len(X)
+    np.testing.assert_allclose(result.mean, mean, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(result.squares, squares, rtol=1e-12)
 
 
 def exact_moments(X):
@@ -62,10 +62,10 @@ def test_far_from_the_origin_a_mean_is_a_pair(n, offset, form):
     X = form(X)
     means, squares = exact_moments(X.toarray() if sp.issparse(X) else X)
     measures = [moments(as_rows(X), 0, True), scatter(as_rows(X), center=True)[1]]
-    for found in measures:
-        found_squares = np.diag(found.squares) if found.squares.ndim == 2 else found.squares
+    for result in measures:
+        found_squares = np.diag(result.squares) if result.squares.ndim == 2 else result.squares
         for mean, rest, square, exact, exact_square in zip(
-            found.mean, found.rest, found_squares, means, squares, strict=True
+            result.mean, result.rest, found_squares, means, squares, strict=True
         ):
             off = float(Fraction(float(mean)) + Fraction(float(rest)) - exact)
             spread = float(exact_square / n) ** 0.5
@@ -75,12 +75,14 @@ def test_far_from_the_origin_a_mean_is_a_pair(n, offset, form):
 
 def test_sums_do_not_depend_on_the_number_of_threads():
     X = np.random.default_rng(0).standard_normal((20_000, 8)) + 5
-    found = []
+    results = []
     for threads in (1, 4):
         with threadpool_limits(threads, user_api="blas"):
             view = view_of(X, scale="unit")
-            found.append((view.fingerprint(), np.diag(scatter(as_rows(X), center=True)[1].squares).tobytes()))
-    assert found[0] == found[1]
+            results.append(
+                (view.fingerprint(), np.diag(scatter(as_rows(X), center=True)[1].squares).tobytes())
+            )
+    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("double", [False, True])
@@ -88,20 +90,20 @@ def test_sums_do_not_depend_on_the_number_of_threads():
 @pytest.mark.parametrize("center", [True, False])
 def test_scatter_is_the_scatter_matrix(dtype, center, double):
     X = TALL.astype(dtype)
-    exponent, found = scatter(as_rows(X), center=center, double=double)
+    exponent, result = scatter(as_rows(X), center=center, double=double)
     exact = X.astype(np.float64)
     C = exact - exact.mean(axis=0) if center else exact
     tol = 1e-12 if dtype == np.float64 or double else 2e-6
     assert exponent == 0
-    np.testing.assert_allclose(found.squares, C.T @ C, atol=tol * np.trace(C.T @ C))
-    np.testing.assert_allclose(found.squares, found.squares.T, rtol=1e-14)
+    np.testing.assert_allclose(result.squares, C.T @ C, atol=tol * np.trace(C.T @ C))
+    np.testing.assert_allclose(result.squares, result.squares.T, rtol=1e-14)
 
 
 @pytest.mark.parametrize("double", [False, True])
 def test_the_diagonal_of_a_scatter_matrix_is_exact_for_float32(double):
     X = (RNG.standard_normal((3000, 4)) * [1, 10, 0.1, 5] + [100, -3, 0, 7]).astype(np.float32)
-    found = scatter(as_rows(X), center=True, double=double)[1]
-    np.testing.assert_allclose(np.diag(found.squares), moments(as_rows(X), 0, True).squares, rtol=1e-13)
+    result = scatter(as_rows(X), center=True, double=double)[1]
+    np.testing.assert_allclose(np.diag(result.squares), moments(as_rows(X), 0, True).squares, rtol=1e-13)
 
 
 def test_scatter_in_one_thread_or_many():

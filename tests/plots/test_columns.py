@@ -15,9 +15,9 @@ def test_loadings_are_the_components_as_a_long_table(pca, X):
         assert data.num_rows == 8
         np.testing.assert_array_equal(data["loading"], pca.components_.ravel())
     assert data["column"].to_pylist() == ["x0", "x1", "x2", "x3"] * 2
-    found = plots.loadings(pca, ["PC2"], data=X).data["loading"]
+    result = plots.loadings(pca, ["PC2"], data=X).data["loading"]
     expected = [np.corrcoef(column, pca.transform(X)[:, 1])[0, 1] for column in X.T]
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(result, expected)
 
 
 def test_many_columns_are_lines_along_the_numbers_in_their_names():

@@ -6,7 +6,7 @@ from sklearn.datasets import make_circles
 
 import gramian
 from gramian import plots
-from gramian.analysis.tried import Choice, Selection, Tried
+from gramian.analysis.candidates import Candidate, Choice, Selection
 from gramian.errors import DataError
 from gramian.plots.contours import contour
 
@@ -51,13 +51,15 @@ def test_whitening_before_and_after(X):
 
 
 def test_selection_curves(tmp_path):
-    tried = tuple(Tried.in_folds(f"{k} of them", k, np.array([0.5, 0.7]) + 0.1 * k) for k in (1, 2, 3))
-    found = Selection(tried, "Forward selection", Choice(1, "the smallest"))
-    data = plots.selection(found).data.to_pydict()
+    tried = tuple(Candidate.in_folds(f"{k} of them", k, np.array([0.5, 0.7]) + 0.1 * k) for k in (1, 2, 3))
+    result = Selection(tried, "Forward selection", Choice(1, "the smallest"))
+    data = plots.selection(result).data.to_pydict()
     assert data["chosen"] == [False, True, False]
     np.testing.assert_allclose(np.subtract(data["high"], data["mean"]), 0.1)
-    assert plots.selection(found).to_dict()["layer"][1]["mark"]["type"] == "line"
-    one = Selection((Tried("linear", None, 0.5), Tried("rbf", None, 0.8)), "Kernels", Choice(1, "the best"))
+    assert plots.selection(result).to_dict()["layer"][1]["mark"]["type"] == "line"
+    one = Selection(
+        (Candidate("linear", None, 0.5), Candidate("rbf", None, 0.8)), "Kernels", Choice(1, "the best")
+    )
     chart = plots.selection(one)
     assert len(chart.to_dict()["layer"]) == 2
     chart.save(tmp_path / "a.svg")

@@ -22,10 +22,10 @@ def marks(chart):
 
 def test_the_table_has_a_row_a_point(pca, X):
     chart = plots.scores(pca, X, x="PC2", y=1, color=["a", "b"] * 10, names=[f"r{i}" for i in range(20)])
-    found = chart.data.to_pydict()
-    assert list(found) == ["name", "PC2", "PC1", "group"]
-    np.testing.assert_array_equal(found["PC1"], pca.transform(X)[:, 0])
-    assert found["group"][:3] == ["a", "b", "a"]
+    result = chart.data.to_pydict()
+    assert list(result) == ["name", "PC2", "PC1", "group"]
+    np.testing.assert_array_equal(result["PC1"], pca.transform(X)[:, 0])
+    assert result["group"][:3] == ["a", "b", "a"]
     spec = chart.to_dict()
     points = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
     share = 100 * pca.explained_variance_ratio_[1]

@@ -26,19 +26,19 @@ def test_a_scree_has_every_known_component_and_rule(pca, X):
         f"2 components kept, {data['cumulative'][1]:.2f} % of the total"
     )
     asked = gramian.choose_components(pca, X, random_state=0)
-    found = rules_of(plots.scree(pca, asked))
-    assert {rule: row["number"] for rule, row in found.items()} == {
+    result = rules_of(plots.scree(pca, asked))
+    assert {rule: row["number"] for rule, row in result.items()} == {
         rule: choice.number for rule, choice in asked.items() if choice.number is not None
     }
-    assert "parallel" in found
+    assert "parallel" in result
     assert "parallel" not in rules_of(chart)
 
 
 def test_rules_beyond_what_is_drawn_are_at_its_edge():
     X = np.random.default_rng(0).normal(size=(100, 12))
-    found = rules_of(plots.scree(gramian.PCA(2).fit(X), most=4))
-    assert (found["fraction"]["component"], found["fraction"]["beyond"]) == (4, True)
-    assert found["fraction"]["number"] > 4
+    result = rules_of(plots.scree(gramian.PCA(2).fit(X), most=4))
+    assert (result["fraction"]["component"], result["fraction"]["beyond"]) == (4, True)
+    assert result["fraction"]["number"] > 4
 
 
 def test_a_scree_without_rules_or_total(X):

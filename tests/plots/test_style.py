@@ -150,10 +150,10 @@ def test_no_text_of_the_user_is_more_than_text_in_a_figure():
         spec = chart.to_dict()
         page = json.dumps(spec, ensure_ascii=False)
         assert not re.search("</script|<script|<!--", page, re.IGNORECASE)
-        found = texts(spec)
-        assert all(drawable(text) == text for text in found)
-        assert all(text.isprintable() for text in found)
-        assert not OF_OBJECTS.intersection(found)
+        result = texts(spec)
+        assert all(drawable(text) == text for text in result)
+        assert all(text.isprintable() for text in result)
+        assert not OF_OBJECTS.intersection(result)
         assert fields(spec) == fields(same.to_dict())
 
 

@@ -70,10 +70,10 @@ def hostile(n=30, **options):
 
 def read(model, table=None, **options):
     page = report_page(Fitted(model, table, command=("gramian", "fit", "<b>.csv"), **options))
-    found = Read(page)
-    assert found.loads == []
-    assert not {"script", "link", "iframe", "object", "form", "i", "b.csv"} & set(found.tags)
-    return found
+    result = Read(page)
+    assert result.loads == []
+    assert not {"script", "link", "iframe", "object", "form", "i", "b.csv"} & set(result.tags)
+    return result
 
 
 def test_a_page_has_everything_and_loads_nothing():
@@ -81,12 +81,12 @@ def test_a_page_has_everything_and_loads_nothing():
     table = hostile(labels=np.array(["<u>a", "b"] * 15), label_name="<kind>")
     model = gramian.PCA(2, scale="unit", random_state=0).fit(table)
     page = report_page(Fitted(model, table, reading={"path": "<b>.csv", "id": "x"}))
-    found = Read(page)
-    assert found.sections == SECTIONS
-    assert found.loads == []
-    assert not {"script", "i", "u"} & set(found.tags)
+    result = Read(page)
+    assert result.sections == SECTIONS
+    assert result.loads == []
+    assert not {"script", "i", "u"} & set(result.tags)
     assert "default-src 'none'" in page
-    assert found.tags.count("svg") == 4
+    assert result.tags.count("svg") == 4
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r"url\(#([^)]+)\)", page)) <= set(ids)
@@ -100,19 +100,19 @@ def test_a_page_has_everything_and_loads_nothing():
         "gramian.PCA(n_components=2, random_state=0, scale='unit').fit(X)",
         "Jackson, J. E.",
     ):
-        assert part in found.text, part
+        assert part in result.text, part
     assert len(page) < 1_000_000
 
 
 def test_without_data_a_page_says_what_needs_it(few_figures):
     model = gramian.PCA(2).fit(hostile())
-    found = read(model)
-    assert found.sections == SECTIONS
-    assert "unusual rows need the data" in found.text
-    assert "parallel: it needs the data" in found.text
+    result = read(model)
+    assert result.sections == SECTIONS
+    assert "unusual rows need the data" in result.text
+    assert "parallel: it needs the data" in result.text
     one = Table(hostile().values[:1], hostile().feature_names)
     assert "parallel: it needs the data, two rows or more" in read(model, one).text
-    assert "kaiser" in found.text
+    assert "kaiser" in result.text
     for name in ("attempts_", "component_choice_", "column_means_"):
         delattr(model, name)  # as of an older file
     assert read(model).sections == SECTIONS
@@ -144,9 +144,9 @@ def test_a_page_without_figures_says_which_command_brings_them(monkeypatch):
         raise gramian.MissingExtraError("plots", "altair", "Drawing figures")
 
     monkeypatch.setattr(figures.Figures, "_chart", missing)
-    found = read(gramian.PCA(2).fit(hostile()), hostile())
-    assert found.text.count('pip install "gramian[plots]"') == 1
-    assert "figure" not in found.tags
+    result = read(gramian.PCA(2).fit(hostile()), hostile())
+    assert result.text.count('pip install "gramian[plots]"') == 1
+    assert "figure" not in result.tags
 
 
 def test_figures_of_many_points_are_pictures(monkeypatch):

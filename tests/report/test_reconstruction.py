@@ -31,12 +31,12 @@ def test_blocks_are_one_whole(monkeypatch):
 
 def test_names_stay_inside_the_folder():
     for name in ["../../etc/passwd", "/abs/a.png", "a\\..\\b", "...", "", "C:\\x.png", "a\0b", "."]:
-        (found,) = picture_names([name])
-        path = PurePosixPath(found)
+        (result,) = picture_names([name])
+        path = PurePosixPath(result)
         assert not path.is_absolute()
         assert ".." not in path.parts
-        assert "\\" not in found
-        assert "\0" not in found
+        assert "\\" not in result
+        assert "\0" not in result
         assert path.suffix == ".png"
 
 

@@ -97,10 +97,10 @@ def test_correlations_of_constant_columns_are_zero():
     values = RNG.normal(size=(20, 3))
     values[:, 1] = 7
     model = gramian.PCA(2).fit(values)
-    found = loadings(model, Table(values), "correlation")
-    assert found[1].tolist() == [0, 0]
+    result = loadings(model, Table(values), "correlation")
+    assert result[1].tolist() == [0, 0]
     expected = np.corrcoef(values[:, 0], model.transform(values)[:, 0])[0, 1]
-    assert found[0, 0] == pytest.approx(expected)
+    assert result[0, 0] == pytest.approx(expected)
 
 
 def test_grey_limits():

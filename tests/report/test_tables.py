@@ -31,8 +31,8 @@ def test_parquet_and_npy(tmp_path):
     write_table(tmp_path / "a.parquet", columns, "parquet")
     assert parquet.read_table(tmp_path / "a.parquet").to_pydict()["PC1"] == [0.0, 1.0, 2.0]
     write_table(tmp_path / "a.npy", columns, "npy")
-    found = np.load(tmp_path / "a.npy")
-    assert (found.shape, found.dtype) == ((3, 2), np.float32)
+    result = np.load(tmp_path / "a.npy")
+    assert (result.shape, result.dtype) == ((3, 2), np.float32)
 
 
 def test_names_of_rows_and_features():

@@ -348,10 +348,10 @@ def test_of_a_large_dataset_only_the_rows_asked_for_are_read(tmp_path, monkeypat
                 with monkeypatch.context() as patched:
                     patched.setattr(type(tmp_path), "open", counting)
                     read.clear()
-                    found = asked.open(4 << 20)
-                np.testing.assert_array_equal(found.values, expected.values)
+                    result = asked.open(4 << 20)
+                np.testing.assert_array_equal(result.values, expected.values)
                 for fact in ("row_numbers", "column_numbers", "picture_shape", "notes"):
-                    assert getattr(found, fact) == getattr(expected, fact)
+                    assert getattr(result, fact) == getattr(expected, fact)
                 # Beside the chunks the index of them is read.
                 assert sum(read) < 100_000 or rows == "3:39999:7"
     assert sum(read) > 0

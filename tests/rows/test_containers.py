@@ -95,7 +95,7 @@ def test_every_chunk_is_unpacked_once_in_a_pass(tmp_path, monkeypatch):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("X", data=X, **LAYOUTS["tiles"])
     read, made = [], StoredDataset._made
-    monkeypatch.setattr(StoredDataset, "_made", lambda self, *band: read.append(band) or made(self, *band))
+    monkeypatch.setattr(StoredDataset, "_made", lambda self, *batch: read.append(batch) or made(self, *batch))
     rows = as_rows(scan(tmp_path / "x.h5"), limit=LIMIT)
     read.clear()
     center_rows(rows, center=True, scale=None, ddof=1)
@@ -103,8 +103,8 @@ def test_every_chunk_is_unpacked_once_in_a_pass(tmp_path, monkeypatch):
     copy = pickle.loads(pickle.dumps(rows.values))
     with ThreadPoolExecutor(4) as pool:
         parts = [slice(i, i + 37) for i in range(0, 11_000, 371)]
-        for part, found in zip(parts, pool.map(copy.__getitem__, parts), strict=True):
-            assert np.array_equal(found, X[part])
+        for part, result in zip(parts, pool.map(copy.__getitem__, parts), strict=True):
+            assert np.array_equal(result, X[part])
 
 
 def test_chunks_as_long_as_the_table_are_refused_with_what_to_do(tmp_path):
@@ -153,7 +153,7 @@ def test_annotated_dense_data_keeps_its_names(tmp_path):
 
 @pytest.mark.parametrize(("solver", "scale"), [("covariance", None), ("krylov", "unit")])
 def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.rows.kinds.sparse.PORTION", 20_000)
+    monkeypatch.setattr("gramian.rows.kinds.sparse.BATCH", 20_000)
     X = counts()
     path = save_annotated(tmp_path / "x.h5ad", X, chunks=True, compression="lzf")
     options = {"solver": solver, "scale": scale, "random_state": 0}
@@ -161,7 +161,7 @@ def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypa
     rows = as_rows(path, limit=12_000_000)
     assert not rows.free_to_revisit
     assert rows.skips_zeros
-    assert len(rows.portions) == 16
+    assert len(rows.batches) == 16
     model = PCA(4, **options, memory_limit=limit).fit(rows)
     dense = X.toarray().astype("f8")
     agree(model, PCA(4, **options).fit(dense))
@@ -175,7 +175,7 @@ def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch
     from gramian.operators.scatter import CovarianceOperator
     from gramian.rows.lazy.sparse import StoredSparse
 
-    monkeypatch.setattr("gramian.rows.kinds.sparse.PORTION", 20_000)
+    monkeypatch.setattr("gramian.rows.kinds.sparse.BATCH", 20_000)
     X = counts()
     rows = as_rows(save_annotated(tmp_path / "x.h5ad", X), limit=12_000_000)
     C = center_rows(rows, center=True, scale="unit", ddof=1)
@@ -183,7 +183,7 @@ def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch
     monkeypatch.setattr(StoredSparse, "__getitem__", lambda self, part: read.append(part) or made(self, part))
     V = np.random.default_rng(0).standard_normal((700, 5))
     product = CovarianceOperator(C).matmat(V)
-    assert sorted((part.start, part.stop) for part in read) == [(p.start, p.stop) for p in rows.portions]
+    assert sorted((part.start, part.stop) for part in read) == [(p.start, p.stop) for p in rows.batches]
     dense = X.toarray().astype("f8")
     dense = (dense - dense.mean(axis=0)) / dense.std(axis=0, ddof=1)
     assert np.allclose(product, dense.T @ (dense @ V), rtol=1e-10)
@@ -191,7 +191,7 @@ def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch
 
 
 def test_sparse_data_far_from_the_origin_with_empty_and_constant_columns(tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.rows.kinds.sparse.PORTION", 20_000)
+    monkeypatch.setattr("gramian.rows.kinds.sparse.BATCH", 20_000)
     dense = counts().toarray().astype("f8")
     dense[:, 5], dense[:, 6], dense[:, 7] = 0, 2.5, 1e6 + dense[:, 7]
     path = save_annotated(tmp_path / "x.h5ad", sparse.csr_matrix(dense))

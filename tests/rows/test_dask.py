@@ -47,9 +47,9 @@ def test_lengths_that_are_not_known_are_counted_and_chunks_of_integers_taken():
     chunked = da.from_array(np.round(10 * X).astype(int), chunks=(70, 12))
     unknown = chunked[chunked[:, 0] > 0]
     assert np.isnan(unknown.shape[0])
-    found = PCA(3).fit(unknown)
-    np.testing.assert_allclose(found.explained_variance_, PCA(3).fit(unknown.compute()).explained_variance_)
-    assert np.isnan(found.transform(unknown).shape[0])
+    result = PCA(3).fit(unknown)
+    np.testing.assert_allclose(result.explained_variance_, PCA(3).fit(unknown.compute()).explained_variance_)
+    assert np.isnan(result.transform(unknown).shape[0])
     rows = unknown.compute()
     for options in ({"solver": "full"}, {"solver": "krylov", "random_state": 0}, {"whiten": True}):
         model, expected = PCA(3, **options), PCA(3, **options).fit(rows)

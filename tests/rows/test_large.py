@@ -29,14 +29,14 @@ LIMIT = 4000  # so that blocks have 4 kB, the least
 def both(path, expected=None, **options):
     """Compare the table in blocks with the whole one, and return how both were refused, if they were."""
     whole, large = [], []
-    for found, read in (
+    for result, read in (
         (whole, lambda: scan(path, **options).read(expected)),
         (large, lambda: scan(path, **options).open(LIMIT, expected)),
     ):
         try:
-            found.append(read())
+            result.append(read())
         except GramianError as error:
-            found.append(error)
+            result.append(error)
     whole, large = whole[0], large[0]
     if isinstance(whole, GramianError) or isinstance(large, GramianError):
         assert type(whole) is type(large), (whole, large)
@@ -436,13 +436,13 @@ def test_what_fits_into_memory_fits_into_more(kind, tmp_path):
         model = PCA(5, memory_limit=limit)
         try:
             fit = model._planned(path)
-            assert fit.plan.bytes + fit.rows.held <= limit
+            assert fit.plan.bytes + fit.rows.resident_bytes <= limit
             fitting.append(True)
             whole.append(fit.rows.free_to_revisit)
         except MemoryLimitError:
             fitting.append(False)
             whole.append(False)
-        assert not whole[-1] or 4 * fit.rows.held <= limit
+        assert not whole[-1] or 4 * fit.rows.resident_bytes <= limit
     assert fitting == sorted(fitting)
     assert whole == sorted(whole)
     assert (fitting[0], whole[0], fitting[-1], whole[-1]) == (False, False, True, True)

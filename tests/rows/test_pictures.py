@@ -91,10 +91,10 @@ def test_colour_becomes_grey_by_luma():
     colour = np.random.default_rng(0).integers(0, 256, (5, 6, 3), dtype=np.uint8)
     expected = colour @ [0.299, 0.587, 0.114]
     assert np.abs(read(encoded(colour)).values[0] - expected).max() <= 1
-    bands = [Image.fromarray(np.full((8, 8), tone, dtype=np.uint8)) for tone in (200, 40, 90)]
+    batches = [Image.fromarray(np.full((8, 8), tone, dtype=np.uint8)) for tone in (200, 40, 90)]
     for kind in ("JPEG", "TIFF"):
         values = read(
-            encoded(np.asarray(Image.merge("RGB", bands).convert("CMYK")), kind, mode="CMYK")
+            encoded(np.asarray(Image.merge("RGB", batches).convert("CMYK")), kind, mode="CMYK")
         ).values
         assert values.dtype == np.uint8
         assert np.abs(values - (0.299 * 200 + 0.587 * 40 + 0.114 * 90)).max() <= 4
@@ -131,10 +131,10 @@ def test_size_resizes():
 def test_resizing_keeps_kind_and_mean():
     for dtype in (np.uint8, np.uint16, np.int32, np.float32, np.float64):
         values = (np.add.outer(np.arange(40), np.arange(30)) * 3).astype(dtype)
-        found = resized(values, (15, 20))
-        assert found.dtype == dtype
-        assert found.shape == (20, 15)
-        assert abs(found.astype(float).mean() - values.astype(float).mean()) < 1
+        result = resized(values, (15, 20))
+        assert result.dtype == dtype
+        assert result.shape == (20, 15)
+        assert abs(result.astype(float).mean() - values.astype(float).mean()) < 1
         assert resized(values, (30, 40)) is values
 
 
@@ -221,10 +221,10 @@ def test_folder_in_natural_order_with_a_note_of_what_was_skipped(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(encoded(grey()))
     (tmp_path / "Thumbs.db").write_bytes(b"x")
-    found, notes = pictures_in_folder(tmp_path)
-    assert [picture.name for picture in found] == ["p2/b 9.png", "p2/b 10.PNG", "p10/Ünï 1.png"]
+    result, notes = pictures_in_folder(tmp_path)
+    assert [picture.name for picture in result] == ["p2/b 9.png", "p2/b 10.PNG", "p10/Ünï 1.png"]
     assert notes == (f"1 other file was skipped in folder {tmp_path}: Thumbs.db",)
-    assert read_pictures(found, "folder").values.shape == (3, 4, 3)
+    assert read_pictures(result, "folder").values.shape == (3, 4, 3)
 
 
 def test_links_to_folders_are_followed(tmp_path):
@@ -303,8 +303,8 @@ def test_zip():
         "f/readme.txt": b"x",
     }
     with archive(**entries) as file:
-        found, notes = pictures_in_zip(file, "x.zip")
-        table = read_pictures(found, "x.zip")
+        result, notes = pictures_in_zip(file, "x.zip")
+        table = read_pictures(result, "x.zip")
     assert table.row_names == ("../up.png", "f/9.png", "f/10.png")
     assert "f/readme.txt" in notes[0]
     np.testing.assert_array_equal(table.values[1], grey(seed=9))
@@ -325,8 +325,8 @@ def test_giants_can_be_left_out(monkeypatch):
     monkeypatch.setattr("gramian.rows.pictures.LARGEST_FILE", 200)
     bad = []
     with archive(**{"a.png": b"x" * 201, "b.png": encoded(grey())}) as file:
-        found, _ = pictures_in_zip(file, "x.zip", lambda name, error: bad.append((name, str(error))))
-    assert [picture.name for picture in found] == ["b.png"]
+        result, _ = pictures_in_zip(file, "x.zip", lambda name, error: bad.append((name, str(error))))
+    assert [picture.name for picture in result] == ["b.png"]
     assert bad[0][0] == "a.png"
     assert "unpacks to 201 bytes" in bad[0][1]
 
@@ -335,8 +335,8 @@ def test_a_run_of_zeros_is_no_picture():
     long = encoded(grey()) + bytes(17 << 20)
     with archive(**{"a.png": long, "b.png": encoded(grey())}) as file:
         bad = []
-        found, _ = pictures_in_zip(file, "x.zip", lambda name, error: bad.append(str(error)))
-        assert [picture.name for picture in found] == ["b.png"]
+        result, _ = pictures_in_zip(file, "x.zip", lambda name, error: bad.append(str(error)))
+        assert [picture.name for picture in result] == ["b.png"]
         assert re.search(r"^a\.png in x\.zip unpacks to 178\d+ bytes, .*may unpack to 200 times", bad[0])
 
 
@@ -361,8 +361,8 @@ def test_encrypted_members():
         with pytest.raises(FileError, match=r"^a\.png is encrypted\. Unpack it first, or leave it out"):
             pictures_in_zip(file, "x.zip")
         bad = []
-        found, _ = pictures_in_zip(file, "x.zip", lambda name, error: bad.append(name))
-        assert ([picture.name for picture in found], bad) == (["b.png"], ["a.png"])
+        result, _ = pictures_in_zip(file, "x.zip", lambda name, error: bad.append(name))
+        assert ([picture.name for picture in result], bad) == (["b.png"], ["a.png"])
         file.getinfo("b.png").flag_bits |= 1
         with pytest.raises(FileError, match=r"^x\.zip is encrypted\. Unpack it first, and give the folder"):
             pictures_in_zip(file, "x.zip")
@@ -373,8 +373,8 @@ def test_two_members_of_one_name(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as file:
         file.writestr("a\x1b.png", encoded(grey()))
         file.writestr("a\x1b.png", encoded(grey(seed=1)))
-        found, notes = pictures_in_zip(file, "x.zip")
-        np.testing.assert_array_equal(read_pictures(found, "x.zip").values, [grey(seed=1)])
+        result, notes = pictures_in_zip(file, "x.zip")
+        np.testing.assert_array_equal(read_pictures(result, "x.zip").values, [grey(seed=1)])
     assert notes == ("1 name occurs more than once in x.zip, and the last one counts: a\ufffd.png",)
 
 

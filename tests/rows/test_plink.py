@@ -101,9 +101,9 @@ def test_spaces_between_the_columns_of_the_files_beside_it(tmp_path):
         beside.write_text(
             "".join(f" {run.join(line.split())} \n" for line in beside.read_text().splitlines())
         )
-        found = scan(path).read()
-        assert np.array_equal(found.values, known.values, equal_nan=True)
-        assert (found.feature_names, found.row_names) == (known.feature_names, known.row_names)
+        result = scan(path).read()
+        assert np.array_equal(result.values, known.values, equal_nan=True)
+        assert (result.feature_names, result.row_names) == (known.feature_names, known.row_names)
     for damaged in ("", "rs0\n", path.with_suffix(".bim").read_text() * 2):
         path.with_suffix(".bim").write_text(damaged)
         with pytest.raises(FileError, match=r"x.bi?e?[dm] cannot be read: it is truncated, damaged"):

@@ -26,16 +26,16 @@ def npy(values):
 
 def test_columns_are_counted_as_by_hand():
     rows = [["0.5", "u", "7", "", "2020-01-02"], ["", "v", "7", "", "2020-01-03"], ["-3", "u", "", "", ""]]
-    found = seen("\n".join(["a,kind,same,none,day", *map(",".join, rows)]))
-    assert (found.rows, found.width) == (3, 5)
-    told = {column.name: column for column in found.columns}
+    result = seen("\n".join(["a,kind,same,none,day", *map(",".join, rows)]))
+    assert (result.rows, result.width) == (3, 5)
+    told = {column.name: column for column in result.columns}
     assert [told[name].kind for name in ("a", "kind", "same", "day")] == [
         "number",
         "text",
         "constant",
         "text",
     ]
-    assert [column.missing for column in found.columns] == [1, 0, 1, 3, 1]
+    assert [column.missing for column in result.columns] == [1, 0, 1, 3, 1]
     assert [told[name].distinct for name in ("a", "kind", "same", "none")] == [2, 2, 1, 0]
     assert (told["a"].low, told["a"].high) == (-3.0, 0.5)
     assert (told["none"].low, told["kind"].low) == (None, None)
@@ -45,10 +45,10 @@ def test_columns_are_counted_as_by_hand():
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "u1", "?"])
 def test_arrays_have_columns_by_position(dtype):
     values = np.arange(20).reshape(10, 2).astype(dtype)
-    found = seen(npy(values))
-    assert [column.name for column in found.columns] == ["0", "1"]
-    assert [column.distinct for column in found.columns] == [len(np.unique(column)) for column in values.T]
-    assert len(found.columns[0].first) == FIRST
+    result = seen(npy(values))
+    assert [column.name for column in result.columns] == ["0", "1"]
+    assert [column.distinct for column in result.columns] == [len(np.unique(column)) for column in values.T]
+    assert len(result.columns[0].first) == FIRST
     assert seen(npy(np.zeros((3, 4, 5)))) is None
 
 

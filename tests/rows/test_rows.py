@@ -67,7 +67,7 @@ def test_reduce_is_the_whole_in_the_order_of_rows(rows_kind):
     for size in (1, 7, 50, None):
         np.testing.assert_allclose(rows.reduce(squares, np.add, size), whole.T @ whole, atol=1e-12)
         starts = rows.reduce(lambda block: [block.rows.start], operator.add, size)
-        parts = [slice(0, 50)] if rows.in_one_place else rows.portions
+        parts = [slice(0, 50)] if rows.in_one_place else rows.batches
         assert starts == [start for part in parts for start in range(part.start, part.stop, size or 50)]
         # The order of addition does not depend on the threads, so the bits do not either.
         np.testing.assert_array_equal(rows.reduce(squares, np.add, size), rows.reduce(squares, np.add, size))
@@ -76,9 +76,9 @@ def test_reduce_is_the_whole_in_the_order_of_rows(rows_kind):
 def test_map_keeps_kind_and_order(rows_kind):
     rows = as_rows(rows_kind.make(X), limit=1 << 20)
     for size in (1, 7, 50, None):
-        found = rows.mapped(lambda part, size=size: part.map(lambda block: block.dense[:, :2], size), 2)
-        assert type(found) is type(rows.like if rows.in_one_place else rows_kind.make(X))
-        np.testing.assert_array_equal(to_numpy(found), X.astype(rows_kind.dtype)[:, :2])
+        result = rows.mapped(lambda part, size=size: part.map(lambda block: block.dense[:, :2], size), 2)
+        assert type(result) is type(rows.like if rows.in_one_place else rows_kind.make(X))
+        np.testing.assert_array_equal(to_numpy(result), X.astype(rows_kind.dtype)[:, :2])
         if rows.in_one_place:
             assert rows.map(lambda block: rows.xp.sum(block.dense, axis=1), size).shape == (50,)
 

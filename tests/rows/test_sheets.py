@@ -146,9 +146,9 @@ def test_files_that_are_no_gct(tmp_path):
         FileError, match="truncated or altered: its second line promises 2 rows, and there are 1"
     ):
         scan(tmp_path / "x.gct").read()
-    for text, found in ((GCT2, 2), (GCT3, 2)):
+    for text, result in ((GCT2, 2), (GCT3, 2)):
         (tmp_path / "x.gct").write_text(text.replace("2\t2", "2\t3", 1))
-        with pytest.raises(FileError, match=f"promises 3 columns of numbers, and there are {found}"):
+        with pytest.raises(FileError, match=f"promises 3 columns of numbers, and there are {result}"):
             scan(tmp_path / "x.gct").read()
 
 
@@ -161,9 +161,9 @@ def test_feather_and_arrow(tmp_path):
     with ipc.new_stream(str(tmp_path / "stream.arrow"), table.schema) as writer:
         writer.write(table)
     for name in ("x.feather", "file.arrow", "stream.arrow"):
-        found = scan(tmp_path / name, missing="drop-rows").read()
-        assert found.values.tolist() == [[1, 2.5]], name
-        assert found.row_names == ("a",)
+        result = scan(tmp_path / name, missing="drop-rows").read()
+        assert result.values.tolist() == [[1, 2.5]], name
+        assert result.row_names == ("a",)
         data = (tmp_path / name).read_bytes()
         for keep in (5, len(data) // 2):
             (tmp_path / name).write_bytes(data[:keep])

@@ -39,14 +39,14 @@ def labels(y, discrete):
 def test_value_and_jackknife_are_those_of_the_definition():
     for y, discrete in [(CLASSES, True), (NUMBERS, False)]:
         for kernel in [RBF(sigma=1.0), Linear()]:
-            found = alignment(KernelPCA(kernel=kernel), X, label_gram(y, discrete=discrete))
+            result = alignment(KernelPCA(kernel=kernel), X, label_gram(y, discrete=discrete))
             K, L = kernel.gram(X), labels(y, discrete)
-            assert found.value == pytest.approx(literal(K, L), rel=1e-10)
+            assert result.value == pytest.approx(literal(K, L), rel=1e-10)
             keep = [np.arange(18) != i for i in range(18)]
             without = np.array([literal(K[np.ix_(k, k)], L[np.ix_(k, k)]) for k in keep])
             jackknife = np.sqrt(17 / 18 * np.sum((without - without.mean()) ** 2))
-            assert found.standard_error == pytest.approx(jackknife, rel=1e-8)
-            assert found.n_components is None
+            assert result.standard_error == pytest.approx(jackknife, rel=1e-8)
+            assert result.n_components is None
 
 
 def test_two_classes_are_plus_and_minus_one():
@@ -68,15 +68,15 @@ def test_scale_and_shift_are_nothing():
     target = label_gram(CLASSES, discrete=True)
     plain = alignment(KernelPCA(kernel=Linear()), X, target)
     for other in (X * 1e150, X * 1e-150, X + 1e4):
-        found = alignment(KernelPCA(kernel=Linear()), other, target)
-        assert found.value == pytest.approx(plain.value, rel=1e-8)
-        assert found.standard_error == pytest.approx(plain.standard_error, rel=1e-6)
+        result = alignment(KernelPCA(kernel=Linear()), other, target)
+        assert result.value == pytest.approx(plain.value, rel=1e-8)
+        assert result.standard_error == pytest.approx(plain.standard_error, rel=1e-6)
     huge = label_gram(NUMBERS * 1e200, discrete=False)
     np.testing.assert_allclose(huge, label_gram(NUMBERS, discrete=False), atol=1e-12)
 
 
 def test_a_class_of_one_row_can_be_left_out():
     y = np.array([1] + [0] * 17)
-    found = alignment(KernelPCA(kernel=RBF(sigma=1.0)), X, label_gram(y, discrete=True))
-    assert np.isfinite(found.value)
-    assert np.isfinite(found.standard_error)
+    result = alignment(KernelPCA(kernel=RBF(sigma=1.0)), X, label_gram(y, discrete=True))
+    assert np.isfinite(result.value)
+    assert np.isfinite(result.standard_error)

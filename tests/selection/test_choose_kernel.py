@@ -14,7 +14,7 @@ from sklearn.neural_network import MLPClassifier
 
 import gramian
 from gramian import KernelPCA
-from gramian.analysis.tried import Choice
+from gramian.analysis.candidates import Choice
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import RBF, Linear, Sigmoid
 from gramian.rows import as_rows
@@ -280,7 +280,7 @@ def judge(criterion="score", X=CLOUD, y=SIDE, kernels=("linear",), **given):
 
 def ask(*arguments, kernels=("linear",), X=CLOUD, **given):
     one = as_candidates(list(kernels), as_rows(X))[0]
-    return judge(*arguments, kernels=kernels, X=X, **given).ask(one)
+    return judge(*arguments, kernels=kernels, X=X, **given).judged(one)
 
 
 def test_what_values_are_called():
@@ -313,8 +313,8 @@ def test_of_many_columns_fewer_rows_are_looked_at():
 def test_of_many_classes_more_rows_are_looked_at():
     labels = (np.arange(1000) % 150).astype(str)
     many = np.random.default_rng(0).standard_normal((1000, 2))
-    found = judge("score", X=many, y=labels)
-    assert 750 <= found.rows <= 1000
+    result = judge("score", X=many, y=labels)
+    assert 750 <= result.rows <= 1000
     assert np.isfinite(ask("score", X=many, y=labels, n_components=2).value)
 
 
@@ -474,9 +474,9 @@ def test_copies_know_the_best_too():
 
 def test_judgements_are_means_over_folds():
     values = np.array([[0.2, 0.5], [0.4, 0.9], [0.3, 0.4]])
-    found = over_folds(KernelPCA(), values, 1, (2, 8), rank=5, said=("a",))
-    assert found.value == pytest.approx(0.6)
-    assert found.standard_error == pytest.approx(np.std([0.5, 0.9, 0.4], ddof=1) / np.sqrt(3))
-    assert (found.n_components, found.said) == (5, ("a",))
+    result = over_folds(KernelPCA(), values, 1, (2, 8), rank=5, said=("a",))
+    assert result.value == pytest.approx(0.6)
+    assert result.standard_error == pytest.approx(np.std([0.5, 0.9, 0.4], ddof=1) / np.sqrt(3))
+    assert (result.n_components, result.said) == (5, ("a",))
     assert np.isnan(over_folds(KernelPCA(), values[:1], 0, (8,), rank=5).standard_error)
     assert over_folds(KernelPCA(), values[:1, :1], 0, (8,), rank=5).n_components == 8

@@ -48,11 +48,11 @@ def test_it_is_the_pipeline():
     ]:
         for kernel in [RBF(sigma=0.5), Polynomial(2, 1.0)]:
             counts = (1, 2, 4)
-            found = ask(kernel, estimator, counts, labels)
+            result = ask(kernel, estimator, counts, labels)
             value, error, number = literal(kernel, estimator, counts, labels)
-            assert found.value == pytest.approx(value, rel=1e-6)
-            assert found.standard_error == pytest.approx(error, rel=1e-5, abs=1e-12)
-            assert found.n_components == number
+            assert result.value == pytest.approx(value, rel=1e-6)
+            assert result.standard_error == pytest.approx(error, rel=1e-5, abs=1e-12)
+            assert result.n_components == number
 
 
 def test_on_rings_rbf_beats_linear():
@@ -71,9 +71,9 @@ def test_one_fold_has_no_standard_error():
 
 
 def test_what_the_estimator_complains_of_is_kept():
-    found = ask(RBF(sigma=0.5), MLPClassifier(max_iter=1, random_state=0), (4,))
-    assert len(found.said) == 1
-    assert found.said[0].startswith("ConvergenceWarning: ")
+    result = ask(RBF(sigma=0.5), MLPClassifier(max_iter=1, random_state=0), (4,))
+    assert len(result.said) == 1
+    assert result.said[0].startswith("ConvergenceWarning: ")
 
 
 def test_an_estimator_that_fails_is_named():

@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import PCA, DataError, InputTypeError, KernelPCA, ParameterError, plots, scan
-from gramian.analysis.tried import Tried
+from gramian.analysis.candidates import Candidate
 from gramian.selection import filters
 from gramian.selection.filters import (
     FeatureFilter,
@@ -153,21 +153,23 @@ def test_mrmr_passes_over_copies():
 def test_k_is_chosen_as_by_a_pipeline_with_the_filter_in_it():
     for X, y, default in [(*WINE, logistic()), (*NUMBERS, make_pipeline(StandardScaler(), Ridge()))]:
         model = FeatureFilter("f").fit(X, y)
-        found = model.cv_results_
-        assert found["k"].tolist() == [1, 2, 3, 4, 5, 7, 10, X.shape[1]][: len(found["k"])]
-        for place in (0, 2, len(found["k"]) - 1):
-            pipeline = make_pipeline(FeatureFilter("f", k=int(found["k"][place])), default)
+        result = model.cv_results_
+        assert result["k"].tolist() == [1, 2, 3, 4, 5, 7, 10, X.shape[1]][: len(result["k"])]
+        for place in (0, 2, len(result["k"]) - 1):
+            pipeline = make_pipeline(FeatureFilter("f", k=int(result["k"][place])), default)
             expected = cross_val_score(pipeline, X, y, cv=5)
-            np.testing.assert_allclose(found["fold_scores"][place], expected, rtol=1e-8)
-        mean, error = found["mean_score"], found["standard_error"]
-        np.testing.assert_allclose(mean, found["fold_scores"].mean(axis=1))
+            np.testing.assert_allclose(result["fold_scores"][place], expected, rtol=1e-8)
+        mean, error = result["mean_score"], result["standard_error"]
+        np.testing.assert_allclose(mean, result["fold_scores"].mean(axis=1))
         best = int(np.argmax(mean))
-        assert found["best_k"] == found["k"][best]
-        assert model.k_ == found["one_standard_error_k"] == found["k"][mean >= mean[best] - error[best]].min()
+        assert result["best_k"] == result["k"][best]
+        assert (
+            model.k_ == result["one_standard_error_k"] == result["k"][mean >= mean[best] - error[best]].min()
+        )
         assert f"{model.k_} features (mean " in model.reason_
         assert repr(model.estimator_) == repr(default)
-        assert [tried.size for tried in model.selection_] == found["k"].tolist()
-        assert model.selection_.chosen.mean == mean[found["k"].tolist().index(model.k_)]
+        assert [tried.size for tried in model.selection_] == result["k"].tolist()
+        assert model.selection_.chosen.mean == mean[result["k"].tolist().index(model.k_)]
         assert model.selection_.to_frame().loc[model.k_, "chosen"]
 
 
@@ -610,7 +612,7 @@ def test_notes_come_last():
 
 
 def in_folds(sizes, scores):
-    return [Tried.in_folds(k, k, row) for k, row in zip(sizes, np.array(scores), strict=True)]
+    return [Candidate.in_folds(k, k, row) for k, row in zip(sizes, np.array(scores), strict=True)]
 
 
 def test_reasons():
@@ -665,14 +667,14 @@ def test_scores_are_those_of_a_pipeline_with_the_filter_in_it():
         ),
         (*NUMBERS, "f", Ridge(), KFold(3)),
     ):
-        found = FeatureFilter(score, estimator=estimator, cv=cv).fit(X, y).cv_results_
+        result = FeatureFilter(score, estimator=estimator, cv=cv).fit(X, y).cv_results_
         for place, size in ((0, 1), (2, 3), (6, 10)):
             pipeline = make_pipeline(FeatureFilter(score, k=size), estimator)
             expected = cross_val_score(pipeline, X, y, cv=cv)
-            np.testing.assert_allclose(found["fold_scores"][place], expected, rtol=1e-10)
-        folds = found["fold_scores"].shape[1]
-        error = found["fold_scores"].std(axis=1, ddof=1) / folds**0.5
-        np.testing.assert_allclose(found["standard_error"], error)
+            np.testing.assert_allclose(result["fold_scores"][place], expected, rtol=1e-10)
+        folds = result["fold_scores"].shape[1]
+        error = result["fold_scores"].std(axis=1, ddof=1) / folds**0.5
+        np.testing.assert_allclose(result["standard_error"], error)
 
 
 def test_the_ranking_sees_training_rows_only():
@@ -700,10 +702,12 @@ def test_jobs_do_not_change_the_result():
 def test_warnings_of_the_estimator_are_said_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = FeatureFilter("f", estimator=LogisticRegression(max_iter=2), cv=3).fit(*WINE)
-    assert len(found.notes_) == 1
-    assert found.notes_[0].startswith("During cross-validation: ConvergenceWarning: lbfgs failed to converge")
-    assert found.notes_[0].endswith("times)")
+        result = FeatureFilter("f", estimator=LogisticRegression(max_iter=2), cv=3).fit(*WINE)
+    assert len(result.notes_) == 1
+    assert result.notes_[0].startswith(
+        "During cross-validation: ConvergenceWarning: lbfgs failed to converge"
+    )
+    assert result.notes_[0].endswith("times)")
 
 
 class Stubborn(ClassifierMixin, BaseEstimator):

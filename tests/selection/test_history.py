@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gramian.analysis.tried import Choice
+from gramian.analysis.candidates import Choice
 from gramian.selection.history import History, Nested, SearchStep
 
 NAMES = ("red", "green", "blue", "grey")
@@ -44,13 +44,13 @@ def test_step_says_what_happened():
 
 
 def test_history_is_a_sequence():
-    found = record()
-    assert len(found) == 4
-    assert found[-1] is found.steps[3]
-    assert found[1:3] == found.steps[1:3]
-    assert list(found) == list(found.steps)
-    assert found.chosen is found[1]
-    assert found.named((3, 0)) == ("grey", "red")
+    result = record()
+    assert len(result) == 4
+    assert result[-1] is result.steps[3]
+    assert result[1:3] == result.steps[1:3]
+    assert list(result) == list(result.steps)
+    assert result.chosen is result[1]
+    assert result.named((3, 0)) == ("grey", "red")
 
 
 def test_table():
@@ -102,8 +102,8 @@ def test_scores_of_any_size():
         ([0.0015, 0.0015], "0.001500"),
         ([1.0, 1.0], "1.000"),
     ]:
-        found = record(tried=(step(1, "add", (1,), (1,), scores),), choice=Choice(0, "it won"))
-        assert f"  {written}  " in str(found)
+        result = record(tried=(step(1, "add", (1,), (1,), scores),), choice=Choice(0, "it won"))
+        assert f"  {written}  " in str(result)
 
 
 def test_long_tables_are_shortened():
@@ -123,10 +123,10 @@ def test_long_tables_are_shortened():
 
 
 def test_stopped_before_the_first_score():
-    found = History((), "A search", names=NAMES)
-    assert str(found) == "A search\nStopped before the first score."
+    result = History((), "A search", names=NAMES)
+    assert str(result) == "A search\nStopped before the first score."
     with pytest.raises(AttributeError, match="Nothing was chosen: the search was stopped"):
-        _ = found.chosen
+        _ = result.chosen
 
 
 def test_stopped_without_a_choice_prints_the_steps():

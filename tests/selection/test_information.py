@@ -133,8 +133,8 @@ def test_ross_is_its_definition():
             labels = rng.permutation(np.repeat(np.arange(len(sizes)), sizes)).astype(np.int8)
             x = rng.standard_normal(len(labels)) + labels
             S, L = in_order(x, labels)
-            found = ross(S, L, sizes, k, digamma_table(len(x)))
-            assert found == pytest.approx(ross_by_definition(x, labels, k), abs=1e-12)
+            result = ross(S, L, sizes, k, digamma_table(len(x)))
+            assert result == pytest.approx(ross_by_definition(x, labels, k), abs=1e-12)
 
 
 def test_columns_together_are_columns_alone():
@@ -153,8 +153,8 @@ def test_kraskov_is_its_definition():
             rng = np.random.default_rng(k)
             x = rng.standard_normal(60)
             y = rho * x + np.sqrt(1 - rho**2) * rng.standard_normal(60)
-            found = kraskov(x, y, np.sort(y), k, digamma_table(60))
-            assert found == pytest.approx(kraskov_by_definition(x, y, k), abs=1e-12)
+            result = kraskov(x, y, np.sort(y), k, digamma_table(60))
+            assert result == pytest.approx(kraskov_by_definition(x, y, k), abs=1e-12)
 
 
 # Sums of a grid and a radius round to either side of grid points: the rounded differences decide.
@@ -166,9 +166,9 @@ grids = st.lists(st.integers(-30, 30), min_size=1, max_size=30)
 def test_counting_follows_rounded_differences(values, reach, step):
     S = np.sort(np.array(values) * step)[None, :]
     radius = np.full(S.shape, reach * step)
-    found = counts_within(S, S, radius)
+    result = counts_within(S, S, radius)
     by_definition = (np.abs(S.T - S) <= radius).sum(axis=1)
-    assert found[0].tolist() == by_definition.tolist()
+    assert result[0].tolist() == by_definition.tolist()
 
 
 # ------------------------------------------------------------ shares of values
@@ -226,10 +226,10 @@ def test_codes_follow_the_order_of_the_values():
 
 def test_the_bias_of_independent_variables_is_as_stated():
     rng = np.random.default_rng(0)
-    found = [plug_in(rng.integers(0, 4, 200), rng.integers(0, 3, 200)) for _ in range(400)]
+    results = [plug_in(rng.integers(0, 4, 200), rng.integers(0, 3, 200)) for _ in range(400)]
     stated = plug_in_bias(np.array([0, 3] * 100), np.array([0, 2] * 100))
     assert stated == pytest.approx(3 * 2 / 400)
-    assert np.mean(found) == pytest.approx(stated, abs=4 * np.std(found) / 20)
+    assert np.mean(results) == pytest.approx(stated, abs=4 * np.std(results) / 20)
 
 
 # --------------------------------------------------------------- scale and noise

@@ -16,16 +16,16 @@ ROWS = as_rows(X)
 
 
 def test_the_default_list_is_made_of_medians():
-    found = default_kernels(X)
+    result = default_kernels(X)
     middle, sums = np.median(pdist(X)), np.median(pdist(X, "cityblock"))
     factor = 1 / np.median(np.sum(X**2, axis=1))
     widths = [f * middle for f in (4, 2, 1, 0.5, 0.25, 0.125)]
-    assert [type(k) for k in found] == [Linear, Cosine, *[Polynomial] * 2, *[RBF] * 6, *[Laplacian] * 2]
-    assert [k.degree for k in found[2:4]] == [2, 3]
-    np.testing.assert_allclose([k.gamma for k in found[2:4]], factor, rtol=1e-3)
-    np.testing.assert_allclose([k.sigma for k in found[4:10]], widths, rtol=1e-3)
-    np.testing.assert_allclose([k.gamma for k in found[10:]], [0.5 / sums, 1 / sums], rtol=1e-3)
-    assert all(len(f"{k.sigma:g}") <= 6 for k in found[4:10])
+    assert [type(k) for k in result] == [Linear, Cosine, *[Polynomial] * 2, *[RBF] * 6, *[Laplacian] * 2]
+    assert [k.degree for k in result[2:4]] == [2, 3]
+    np.testing.assert_allclose([k.gamma for k in result[2:4]], factor, rtol=1e-3)
+    np.testing.assert_allclose([k.sigma for k in result[4:10]], widths, rtol=1e-3)
+    np.testing.assert_allclose([k.gamma for k in result[10:]], [0.5 / sums, 1 / sums], rtol=1e-3)
+    assert all(len(f"{k.sigma:g}") <= 6 for k in result[4:10])
 
 
 def test_chi2_is_for_few_columns_without_negative_entries():
@@ -73,16 +73,16 @@ def test_names_expressions_objects_functions_and_models():
         product,
         KernelPCA(7, kernel="rbf", gamma=0.3),
     ]
-    found = as_candidates(given, ROWS)
-    assert [repr(one.kernel) for one in found[:3]] == [
+    result = as_candidates(given, ROWS)
+    assert [repr(one.kernel) for one in result[:3]] == [
         "linear()",
         "rbf(sigma=2) + 0.5 * linear()",
         "rbf(sigma=1.5)",
     ]
-    assert found[3].kernel.function is product
-    assert found[4].kernel == RBF(gamma=0.3)
-    assert [one.n_components for one in found] == [None] * 4 + [7]
-    assert found[4].gamma is None
+    assert result[3].kernel.function is product
+    assert result[4].kernel == RBF(gamma=0.3)
+    assert [one.n_components for one in result] == [None] * 4 + [7]
+    assert result[4].gamma is None
 
 
 def test_other_parameters_of_a_model_stay():
@@ -93,13 +93,13 @@ def test_other_parameters_of_a_model_stay():
 
 def test_what_depends_on_the_data_becomes_a_number():
     frame = as_rows(pandas.DataFrame(X, columns=["a", "b", "c"]))
-    found = as_candidates(
+    result = as_candidates(
         ["rbf", "rbf(sigma='median')", "laplacian(gamma='median')", "linear.on('b')"], frame
     )
-    assert found[0].kernel == RBF(gamma=1 / 3)
-    assert found[1].kernel.gamma == pytest.approx(0.5 / np.median(pdist(X)) ** 2)
-    assert found[2].kernel.gamma == pytest.approx(1 / np.median(pdist(X, "cityblock")))
-    assert repr(found[3].kernel) == "linear().on(1)"
+    assert result[0].kernel == RBF(gamma=1 / 3)
+    assert result[1].kernel.gamma == pytest.approx(0.5 / np.median(pdist(X)) ** 2)
+    assert result[2].kernel.gamma == pytest.approx(1 / np.median(pdist(X, "cityblock")))
+    assert repr(result[3].kernel) == "linear().on(1)"
 
 
 def test_one_width_for_every_column_stays():

@@ -65,8 +65,8 @@ def test_rows_that_score_themselves():
     X, y = table()
     rows = np.arange(len(X))
     scorer = least_squares_scorer(LinearRegression(), X, y, [(rows, rows)], None)
-    found = scorer.scores(np.array([0, 3]), single([5]), True)
-    assert found[0, 0] == pytest.approx(LinearRegression().fit(X[:, [0, 3, 5]], y).score(X[:, [0, 3, 5]], y))
+    result = scorer.scores(np.array([0, 3]), single([5]), True)
+    assert result[0, 0] == pytest.approx(LinearRegression().fit(X[:, [0, 3, 5]], y).score(X[:, [0, 3, 5]], y))
 
 
 def test_dependent_columns_are_left_to_the_estimator():
@@ -76,8 +76,8 @@ def test_dependent_columns_are_left_to_the_estimator():
     X[:, 8] = 5.0
     folds = list(KFold(3).split(X))
     scorer = least_squares_scorer(LinearRegression(), X, y, folds, None)
-    found = scorer.scores(np.array([1, 4]), single([0, 6, 7, 8, 2]), True)
-    assert np.isnan(found).all(axis=1).tolist() == [False, True, True, True, False]
+    result = scorer.scores(np.array([1, 4]), single([0, 6, 7, 8, 2]), True)
+    assert np.isnan(result).all(axis=1).tolist() == [False, True, True, True, False]
     assert np.isnan(scorer.scores(np.array([1, 4]), [np.array([0, 7]), np.array([0, 2])], True))[
         :, 0
     ].tolist() == [
@@ -169,9 +169,9 @@ def test_residuals_of_many_candidates_come_in_batches(monkeypatch):
     for batch in [1, 25, 1 << 22]:
         monkeypatch.setattr(least_squares, "BATCH", batch)
         problem = of_fold(ROWS, LABELS, FOLD, 2.0, True, None)
-        found = list(problem.added(np.array([1]), [np.array([j]) for j in (0, 2, 3)]))
-        assert np.concatenate([places for places, _ in found]).tolist() == [0, 1, 2]
-        errors = np.hstack([columns for _, columns in found])
+        results = list(problem.added(np.array([1]), [np.array([j]) for j in (0, 2, 3)]))
+        assert np.concatenate([places for places, _ in results]).tolist() == [0, 1, 2]
+        errors = np.hstack([columns for _, columns in results])
         for place, j in enumerate((0, 2, 3)):
             np.testing.assert_allclose(errors[:, place], residuals(sorted([1, j])), atol=1e-12)
 

@@ -20,25 +20,25 @@ def test_classes_have_the_values_of_scikit_learn():
             for name in TABLES:
                 X, y = TABLES[name](return_X_y=True)
                 X = X.astype(dtype)
-                found = mutual_information(X, y, discrete=False, random_state=seed)
-                np.testing.assert_allclose(found, mutual_info_classif(X, y, random_state=seed), atol=1e-6)
+                result = mutual_information(X, y, discrete=False, random_state=seed)
+                np.testing.assert_allclose(result, mutual_info_classif(X, y, random_state=seed), atol=1e-6)
 
 
 def test_numbers_have_the_values_of_scikit_learn():
     for k in [1, 3, 8]:
         X, y = load_diabetes(return_X_y=True)
-        found = mutual_information(X, y, discrete=[1], discrete_target=False, n_neighbors=k, random_state=0)
+        result = mutual_information(X, y, discrete=[1], discrete_target=False, n_neighbors=k, random_state=0)
         mask = np.arange(10) == 1
         expected = mutual_info_regression(X, y, discrete_features=mask, n_neighbors=k, random_state=0)
-        np.testing.assert_allclose(found, expected, atol=1e-6)
-        assert found.discrete.tolist() == mask.tolist()
+        np.testing.assert_allclose(result, expected, atol=1e-6)
+        assert result.discrete.tolist() == mask.tolist()
 
 
 def test_a_wide_table_of_equal_values_has_the_values_of_scikit_learn():
     X = np.random.default_rng(0).standard_normal((50, 40)).round(1)
     for y, peer in ((X[:, 0] > 0, mutual_info_classif), (X[:, 0] + X[:, 1] / 3, mutual_info_regression)):
-        found = mutual_information(X, y, random_state=5)
-        np.testing.assert_allclose(found, peer(X, y, random_state=5), atol=1e-6)
+        result = mutual_information(X, y, random_state=5)
+        np.testing.assert_allclose(result, peer(X, y, random_state=5), atol=1e-6)
 
 
 def spread_of_estimates(rho, n, k=3):
@@ -57,14 +57,14 @@ def test_gaussian_pairs_are_within_three_standard_errors_of_the_truth():
     for rho in [0.3, 0.6, 0.9]:
         for n in [50, 1000, 10_000]:
             truth = -0.5 * math.log(1 - rho**2)
-            found = float(gaussian_pair(rho, n, 0).values[0])
-            assert abs(found - truth) <= 3 * spread_of_estimates(rho, n)
+            result = float(gaussian_pair(rho, n, 0).values[0])
+            assert abs(result - truth) <= 3 * spread_of_estimates(rho, n)
 
 
 def test_a_large_gaussian_pair_is_near_the_truth():
     # The spread falls as 1 / sqrt(n): 0.0039 is that of 12 samples of 100,000 rows.
-    found = float(gaussian_pair(0.6, 100_000, 0).values[0])
-    assert abs(found + 0.5 * math.log(1 - 0.36)) <= 3 * 0.0039
+    result = float(gaussian_pair(0.6, 100_000, 0).values[0])
+    assert abs(result + 0.5 * math.log(1 - 0.36)) <= 3 * 0.0039
 
 
 def test_two_shifted_classes_are_within_three_standard_errors_of_the_truth():
@@ -92,8 +92,8 @@ def test_kinds_are_found_by_the_values():
     n = 100
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 20, n), rng.integers(0, 90, n), rng.standard_normal(n)])
-    found = mutual_information(X, X[:, 0] > 9)
-    assert found.discrete.tolist() == [True, False, False]
+    result = mutual_information(X, X[:, 0] > 9)
+    assert result.discrete.tolist() == [True, False, False]
     named = mutual_information(X, X[:, 0] > 9, discrete=["x2"])
     assert named.discrete.tolist() == [False, False, True]
     assert mutual_information(X, X[:, 0] > 9, discrete=True).discrete.all()
@@ -103,17 +103,17 @@ def test_labels_may_be_text_and_relabelling_changes_nothing():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     for labels in (names, names.tolist(), names.astype(object), y == 0):
-        found = mutual_information(X, labels, random_state=0)
+        result = mutual_information(X, labels, random_state=0)
         codes = np.unique(labels, return_inverse=True)[1]
-        assert np.array_equal(found, mutual_information(X, codes, random_state=0))
+        assert np.array_equal(result, mutual_information(X, codes, random_state=0))
 
 
 def test_scale_does_not_matter():
     for factor in [1e-150, 1e150]:
         X, y = load_iris(return_X_y=True)
-        found = mutual_information(X * factor, y, discrete=False, random_state=0)
+        result = mutual_information(X * factor, y, discrete=False, random_state=0)
         np.testing.assert_allclose(
-            found, mutual_information(X, y, discrete=False, random_state=0), atol=1e-12
+            result, mutual_information(X, y, discrete=False, random_state=0), atol=1e-12
         )
 
 
@@ -129,10 +129,10 @@ def test_an_offset_in_float32_loses_only_what_its_rounding_loses():
 
 def test_constant_features_tell_nothing():
     X = np.column_stack([np.ones(30), np.full(30, 0.1), np.arange(30.0)])
-    found = mutual_information(X, np.arange(30) > 14, discrete=False, random_state=0, permutations=9)
-    assert found.values[:2].tolist() == [0.0, 0.0]
-    assert found.p_values[:2].tolist() == [1.0, 1.0]
-    assert found.p_values[2] == pytest.approx(0.1)
+    result = mutual_information(X, np.arange(30) > 14, discrete=False, random_state=0, permutations=9)
+    assert result.values[:2].tolist() == [0.0, 0.0]
+    assert result.p_values[:2].tolist() == [1.0, 1.0]
+    assert result.p_values[2] == pytest.approx(0.1)
 
 
 def test_duplicate_rows_are_told_apart_by_noise_only():
@@ -157,10 +157,10 @@ def test_p_values_of_features_that_tell_nothing_are_uniform():
 def test_values_above_the_entropy_come_with_a_note():
     y = np.repeat([0, 1], 4)
     x = y + np.linspace(0, 0.01, 8)
-    found = mutual_information(x[:, None], y, n_neighbors=1, random_state=0)
-    assert found.label_entropy == pytest.approx(math.log(2))
-    above = found.values[0] > math.log(2)
-    assert above == any(note.startswith("Estimates above the entropy") for note in found.notes)
+    result = mutual_information(x[:, None], y, n_neighbors=1, random_state=0)
+    assert result.label_entropy == pytest.approx(math.log(2))
+    above = result.values[0] > math.log(2)
+    assert above == any(note.startswith("Estimates above the entropy") for note in result.notes)
     X, y = load_iris(return_X_y=True)
     # Petal length and width nearly decide the class, and estimates vary.
     tight = mutual_information(X[:100] + 100.0 * y[:100, None], y[:100], random_state=0)
@@ -169,17 +169,19 @@ def test_values_above_the_entropy_come_with_a_note():
 
 def test_above_the_entropy_for_certain():
     # Two rows apart from a third class: psi(6) + psi(1) - psi(2) - psi(2) = 0.86 + ... exceeds ln 3.
-    found = mutual_information([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]], [0, 0, 1, 1, 2, 2], random_state=0)
-    assert found.values[0] > math.log(3)
-    assert found.notes[-1].startswith("Estimates above the entropy, that of the label (at most 1.099 nats)")
-    assert "x0" in found.notes[-1]
+    result = mutual_information(
+        [[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]], [0, 0, 1, 1, 2, 2], random_state=0
+    )
+    assert result.values[0] > math.log(3)
+    assert result.notes[-1].startswith("Estimates above the entropy, that of the label (at most 1.099 nats)")
+    assert "x0" in result.notes[-1]
 
 
 def test_a_discrete_feature_above_its_own_entropy_is_noted():
     X = np.repeat([0.0, 1.0, 2.0], 2)[:, None]
     y = np.array([0.0, 0.1, 5.0, 5.1, 9.0, 9.1])
-    found = mutual_information(X, y, discrete=True, discrete_target=False, random_state=0)
-    assert found.notes[0].startswith("Estimates above the entropy, their own entropy (at most 1.099 nats)")
+    result = mutual_information(X, y, discrete=True, discrete_target=False, random_state=0)
+    assert result.notes[0].startswith("Estimates above the entropy, their own entropy (at most 1.099 nats)")
 
 
 def test_small_classes_are_noted():
@@ -197,14 +199,14 @@ def test_the_bias_of_discrete_features_is_noted():
 
 def test_it_prints_as_a_ranking():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    found = mutual_information(X, y, random_state=0, permutations=9)
-    lines = str(found).splitlines()
+    result = mutual_information(X, y, random_state=0, permutations=9)
+    lines = str(result).splitlines()
     assert lines[0].split() == ["feature", "nats", "p"]
-    assert lines[1].startswith(found.feature_names[found.ranking[0]])
+    assert lines[1].startswith(result.feature_names[result.ranking[0]])
     assert lines[1].endswith("█" * 20)
-    assert len(found) == 4
-    assert list(found) == found.values.tolist()
-    assert found[found.ranking[0]] == max(found)
+    assert len(result) == 4
+    assert list(result) == result.values.tolist()
+    assert result[result.ranking[0]] == max(result)
     wide = mutual_information(np.random.default_rng(0).standard_normal((20, 33)), y[:100:5])
     assert "... and 3 more" in str(wide)
 
@@ -218,18 +220,18 @@ def test_a_frame_of_the_ranking():
 
 
 def test_a_frame_without_pandas_names_the_extra(monkeypatch):
-    found = mutual_information([[0], [1]], [0, 1])
+    result = mutual_information([[0], [1]], [0, 1])
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(MissingExtraError, match=r"gramian\[frames\]"):
-        found.to_frame()
+        result.to_frame()
 
 
 def test_a_file_brings_its_labels(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a,b,kind\n1.5,0,x\n2.5,1,y\n1.25,0,x\n2.25,1,y\n", encoding="utf-8")
-    found = mutual_information(scan(path, label="kind"), random_state=0, n_neighbors=1)
-    assert found.feature_names == ("a", "b")
-    assert found.values[1] == pytest.approx(math.log(2))
+    result = mutual_information(scan(path, label="kind"), random_state=0, n_neighbors=1)
+    assert result.feature_names == ("a", "b")
+    assert result.values[1] == pytest.approx(math.log(2))
 
 
 def test_parameters_out_of_range_are_refused():

@@ -26,7 +26,7 @@ def spectrum(kernel, A):
 def test_it_is_the_definition():
     for kernel in [RBF(sigma=2.0), Linear(), Polynomial(2, 0.2)]:
         X = planted()
-        found = parallel_energy(KernelPCA(kernel=kernel), X, SEEDS)
+        result = parallel_energy(KernelPCA(kernel=kernel), X, SEEDS)
         values = spectrum(kernel, X)
         drawn = []
         for seed in SEEDS:
@@ -36,8 +36,8 @@ def test_it_is_the_definition():
         q = 0
         while values[q] > threshold[q] * (1 + 1e-6):
             q += 1
-        assert found.n_components == q > 0
-        assert found.value == pytest.approx(np.sum(values[:q] - threshold[:q]) / values.sum(), rel=1e-9)
+        assert result.n_components == q > 0
+        assert result.value == pytest.approx(np.sum(values[:q] - threshold[:q]) / values.sum(), rel=1e-9)
 
 
 def test_the_number_is_that_of_the_rule_for_one_kernel():
@@ -54,21 +54,21 @@ def test_the_number_is_that_of_the_rule_for_one_kernel():
 
 def test_the_standard_error_is_near_the_jackknife():
     X, kernel = planted(80), RBF(sigma=2.0)
-    found = parallel_energy(KernelPCA(kernel=kernel), X, SEEDS)
-    q = found.n_components
+    result = parallel_energy(KernelPCA(kernel=kernel), X, SEEDS)
+    q = result.n_components
     shares = []
     for i in range(80):
         values = spectrum(kernel, np.delete(X, i, axis=0))
         shares.append(values[:q].sum() / values.sum())
     jackknife = np.sqrt(79 / 80 * np.sum((shares - np.mean(shares)) ** 2))
-    assert found.standard_error == pytest.approx(jackknife, rel=0.1)
+    assert result.standard_error == pytest.approx(jackknife, rel=0.1)
 
 
 def test_noise_has_no_energy():
     X = np.random.default_rng(0).standard_normal((80, 4))
     for kernel in (Linear(), RBF(sigma=1.0), RBF(sigma=3.0)):
-        found = parallel_energy(KernelPCA(kernel=kernel), X, SEEDS)
-        assert (found.value, found.standard_error, found.n_components) == (0.0, 0.0, 0)
+        result = parallel_energy(KernelPCA(kernel=kernel), X, SEEDS)
+        assert (result.value, result.standard_error, result.n_components) == (0.0, 0.0, 0)
 
 
 def test_rings_are_seen_by_narrow_kernels_only():

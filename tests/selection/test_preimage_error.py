@@ -44,24 +44,24 @@ def literal(kernel, X, counts):
     folds = folds_of(len(X))
     plain, values = [], []
     for k in counts:
-        found, true = [], []
+        result, true = [], []
         for train, test in folds:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = KernelPCA(k, kernel=kernel, random_state=0).fit(X[train])
                 back = model.inverse_transform(model.transform(X[test] + noise[test]))
-            found.append((back - X[train].mean(axis=0)) @ axes.T)
+            result.append((back - X[train].mean(axis=0)) @ axes.T)
             true.append((X[test] - X[train].mean(axis=0)) @ axes.T)
-        plain.append(sum(np.sum((f - t) ** 2) for f, t in zip(found, true, strict=True)))
+        plain.append(sum(np.sum((f - t) ** 2) for f, t in zip(result, true, strict=True)))
         factor = [
-            sum(f[:, j] @ t[:, j] for f, t in zip(found, true, strict=True))
-            / sum(f[:, j] @ f[:, j] for f in found)
+            sum(f[:, j] @ t[:, j] for f, t in zip(result, true, strict=True))
+            / sum(f[:, j] @ f[:, j] for f in result)
             for j in range(len(axes))
         ]
         values.append(
             [
                 np.sum((f * factor - t) ** 2) / np.sum(noise[test] ** 2)
-                for f, t, (_, test) in zip(found, true, folds, strict=True)
+                for f, t, (_, test) in zip(result, true, folds, strict=True)
             ]
         )
     best = int(np.argmin(plain))
@@ -72,11 +72,11 @@ def test_it_is_the_definition():
     for kernel in [Linear(), RBF(sigma=0.5), Laplacian(gamma=0.5)]:
         X = plane(40)
         counts = (1, 2, 4)
-        found = preimage_error(KernelPCA(kernel=kernel, random_state=0), noisy_of(X), counts)
+        result = preimage_error(KernelPCA(kernel=kernel, random_state=0), noisy_of(X), counts)
         value, error, number = literal(kernel, X, counts)
-        assert found.value == pytest.approx(value, rel=1e-5)
-        assert found.standard_error == pytest.approx(error, rel=1e-4)
-        assert found.n_components == number
+        assert result.value == pytest.approx(value, rel=1e-5)
+        assert result.standard_error == pytest.approx(error, rel=1e-4)
+        assert result.n_components == number
 
 
 def test_linear_with_all_components_is_the_linear_filter():
@@ -86,8 +86,8 @@ def test_linear_with_all_components_is_the_linear_filter():
 
 def test_the_linear_filter_knows_fitted_rows_only():
     noisy = noisy_of(np.random.default_rng(0).standard_normal((20, 40)))
-    found = preimage_error(KernelPCA(kernel=Linear()), noisy, (14,))
-    assert found.value == pytest.approx(noisy.linear_filter)
+    result = preimage_error(KernelPCA(kernel=Linear()), noisy, (14,))
+    assert result.value == pytest.approx(noisy.linear_filter)
 
 
 def test_fitted_rows_may_be_equal():
@@ -108,8 +108,8 @@ def test_on_a_plane_no_width_beats_the_linear_kernel():
         noisy = noisy_of(plane(noise=noise))
         linear = preimage_error(KernelPCA(kernel=Linear()), noisy, COUNTS)
         for sigma in (1.0, 2.0, 4.0, 8.0):
-            found = preimage_error(KernelPCA(kernel=RBF(sigma=sigma)), noisy, COUNTS)
-            assert found.value > linear.value - linear.standard_error
+            result = preimage_error(KernelPCA(kernel=RBF(sigma=sigma)), noisy, COUNTS)
+            assert result.value > linear.value - linear.standard_error
 
 
 def test_the_number_is_that_of_the_plane():
@@ -143,8 +143,8 @@ def test_noise_is_as_long_as_the_way_to_the_nearest_row():
 def test_kernels_of_histograms_see_no_negative_numbers():
     X = rings() + 1.5
     X -= X.min(axis=0)
-    found = preimage_error(KernelPCA(kernel=ChiSquared(gamma=5.0)), noisy_of(X), (4, 8))
-    assert found.value < 1.5
+    result = preimage_error(KernelPCA(kernel=ChiSquared(gamma=5.0)), noisy_of(X), (4, 8))
+    assert result.value < 1.5
 
 
 def test_what_is_no_kernel_is_refused():

@@ -42,43 +42,43 @@ def greedy(relevance, table):
 
 def test_order_is_by_falling_score():
     for score in SCORES:
-        found = ranker(score).rank(X, Y, 13, random_state=0)
-        values = found.scores.values[found.order]
+        result = ranker(score).rank(X, Y, 13, random_state=0)
+        values = result.scores.values[result.order]
         assert (np.diff(values) <= 0).all()
-        assert sorted(found.order.tolist()) == list(range(13))
+        assert sorted(result.order.tolist()) == list(range(13))
 
 
 def test_mutual_information_is_that_of_the_function():
-    found = ranker("mutual-information", n_neighbors=5).measure(X, Y, random_state=3)
+    result = ranker("mutual-information", n_neighbors=5).measure(X, Y, random_state=3)
     expected = mutual_information(X, Y, discrete_target=True, n_neighbors=5, random_state=3)
-    np.testing.assert_array_equal(found.values, expected.values)
-    assert found.p_values is None
-    found = ranker("mutual-information", classes=None).measure(*NUMBERS, random_state=3)
+    np.testing.assert_array_equal(result.values, expected.values)
+    assert result.p_values is None
+    result = ranker("mutual-information", classes=None).measure(*NUMBERS, random_state=3)
     expected = mutual_information(*NUMBERS, discrete_target=False, random_state=3)
-    np.testing.assert_array_equal(found.values, expected.values)
+    np.testing.assert_array_equal(result.values, expected.values)
 
 
 def test_ties_are_in_the_order_of_the_columns():
     twice = np.hstack([X, X])
-    found = Ranker("f", NAMES * 2, CLASSES).rank(twice, Y, 26).order
+    result = Ranker("f", NAMES * 2, CLASSES).rank(twice, Y, 26).order
     for j in range(13):
-        assert found.tolist().index(j) < found.tolist().index(j + 13)
+        assert result.tolist().index(j) < result.tolist().index(j + 13)
 
 
 def test_a_class_that_a_fold_has_no_row_of():
     part = Y != 1
     for score in SCORES:
-        found = ranker(score).rank(X[part], Y[part], 13, random_state=0)
+        result = ranker(score).rank(X[part], Y[part], 13, random_state=0)
         codes = Y[part] // 2
         expected = Ranker(score, NAMES, CLASSES[::2]).rank(X[part], codes, 13, random_state=0)
-        np.testing.assert_array_equal(found.scores.values, expected.scores.values)
+        np.testing.assert_array_equal(result.scores.values, expected.scores.values)
 
 
 def test_mrmr_is_the_greedy_definition():
     for score in SCORES:
-        found = ranker(score, redundancy="mrmr").rank(X, Y, 13, random_state=0)
+        result = ranker(score, redundancy="mrmr").rank(X, Y, 13, random_state=0)
         plain = ranker(score).rank(X, Y, 13, random_state=0)
-        np.testing.assert_array_equal(found.scores.values, plain.scores.values)
+        np.testing.assert_array_equal(result.scores.values, plain.scores.values)
         if score == "mutual-information":
             normal = norm.ppf((rankdata(X, axis=0) - 0.5) / len(X))
             with np.errstate(divide="ignore"):
@@ -91,17 +91,17 @@ def test_mrmr_is_the_greedy_definition():
             relevance = correlation_score(X, Y, discrete=True).values
             if score == "chi2":
                 relevance = plain.scores.values / plain.scores.values.max()
-        assert found.order.tolist() == greedy(relevance, table)
-        assert found.order.tolist() != plain.order.tolist()
+        assert result.order.tolist() == greedy(relevance, table)
+        assert result.order.tolist() != plain.order.tolist()
 
 
 def test_mrmr_of_infinite_and_missing_scores():
     values = np.array([np.inf, np.nan, 1.0, -3.0, *np.zeros(9)])
-    found = ranker(lambda X, y: values, redundancy="mrmr").rank(X, Y, 13)
-    assert found.order[0] == 0
-    assert found.order[-2:].tolist() == [3, 1] or found.order[-1] == 1
-    found = ranker(lambda X, y: np.zeros(13), redundancy="mrmr").rank(X, Y, 13)
-    assert sorted(found.order.tolist()) == list(range(13))
+    result = ranker(lambda X, y: values, redundancy="mrmr").rank(X, Y, 13)
+    assert result.order[0] == 0
+    assert result.order[-2:].tolist() == [3, 1] or result.order[-1] == 1
+    result = ranker(lambda X, y: np.zeros(13), redundancy="mrmr").rank(X, Y, 13)
+    assert sorted(result.order.tolist()) == list(range(13))
 
 
 def test_functions_get_labels_as_they_came():
@@ -111,25 +111,25 @@ def test_functions_get_labels_as_they_came():
         seen.append(y)
         return f_classif(X, y)
 
-    found = ranker(score).measure(X, Y)
+    result = ranker(score).measure(X, Y)
     np.testing.assert_array_equal(seen[0], CLASSES[Y])
     F, p = f_classif(X, Y)
-    np.testing.assert_array_equal(found.values, F)
-    np.testing.assert_array_equal(found.p_values, p)
-    found = ranker(lambda X, y: list(chi2(X, y)[0])).measure(X, Y)
-    np.testing.assert_array_equal(found.values, chi2(X, Y)[0])
-    assert found.p_values is None
+    np.testing.assert_array_equal(result.values, F)
+    np.testing.assert_array_equal(result.p_values, p)
+    result = ranker(lambda X, y: list(chi2(X, y)[0])).measure(X, Y)
+    np.testing.assert_array_equal(result.values, chi2(X, Y)[0])
+    assert result.p_values is None
 
 
 def test_a_score_that_is_no_number_ranks_last():
     def lost(X, y):
         return np.array([np.nan, *np.arange(12.0)]), np.array([np.nan, *np.full(12, 0.1)])
 
-    found = ranker(lost).rank(X, Y, 13)
-    assert found.order[-1] == 0
-    assert found.scores.values[0] == -np.inf
-    assert found.scores.p_values.tolist() == [1.0] + [0.1] * 12
-    assert found.scores.notes == ("score=lost gave NaN for 1 features, which rank last.",)
+    result = ranker(lost).rank(X, Y, 13)
+    assert result.order[-1] == 0
+    assert result.scores.values[0] == -np.inf
+    assert result.scores.p_values.tolist() == [1.0] + [0.1] * 12
+    assert result.scores.notes == ("score=lost gave NaN for 1 features, which rank last.",)
 
 
 def test_functions_that_return_something_else():
@@ -305,20 +305,20 @@ def test_pooled_p_values_count_scores_of_the_same_kind():
     drawn = {}
 
     def measure(columns, permutations):
-        drawn[tuple(columns)] = found = rng.standard_normal((1 + permutations, len(columns)))
-        found[0, 0] = 100.0
-        return found
+        drawn[tuple(columns)] = result = rng.standard_normal((1 + permutations, len(columns)))
+        result[0, 0] = 100.0
+        return result
 
     p, most = pooled_p_values(measure, kinds, 0.1)
     assert set(drawn) == {(0, 2, 4), (3,)}
     # N >= 2 d / alpha: a lone discovery needs 0.1 / 5.
-    assert {key: len(found) - 1 for key, found in drawn.items()} == {(0, 2, 4): 34, (3,): 100}
+    assert {key: len(result) - 1 for key, result in drawn.items()} == {(0, 2, 4): 34, (3,): 100}
     assert most == 100
     assert p[1] == 1
-    for columns, found in drawn.items():
+    for columns, result in drawn.items():
         for place, j in enumerate(columns):
-            larger = sum(value >= found[0, place] for value in found[1:].ravel())
-            assert p[j] == (1 + larger) / (1 + found[1:].size)
+            larger = sum(value >= result[0, place] for value in result[1:].ravel())
+            assert p[j] == (1 + larger) / (1 + result[1:].size)
     assert p[0] < 0.1 / 5
     assert p[3] < 0.1 / 5
 

@@ -39,48 +39,48 @@ def exact_squared_correlation(x, y):
 def test_f_is_that_of_scikit_learn():
     X, y = IRIS
     F, p = f_classif(X, y)
-    found = f_score(X, y, discrete=True)
-    np.testing.assert_allclose(found.values, F, rtol=1e-9)
-    np.testing.assert_allclose(found.p_values, p, rtol=1e-8)
+    result = f_score(X, y, discrete=True)
+    np.testing.assert_allclose(result.values, F, rtol=1e-9)
+    np.testing.assert_allclose(result.p_values, p, rtol=1e-8)
     for j in range(4):
         one = stats.f_oneway(*(X[y == c, j] for c in range(3)))
         np.testing.assert_allclose(
-            [found.values[j], found.p_values[j]], [one.statistic, one.pvalue], rtol=1e-9
+            [result.values[j], result.p_values[j]], [one.statistic, one.pvalue], rtol=1e-9
         )
     X, y = NUMBERS
     F, p = f_regression(X, y)
-    found = f_score(X, y, discrete=False)
-    np.testing.assert_allclose(found.values, F, rtol=1e-9)
-    np.testing.assert_allclose(found.p_values, p, rtol=1e-8)
+    result = f_score(X, y, discrete=False)
+    np.testing.assert_allclose(result.values, F, rtol=1e-9)
+    np.testing.assert_allclose(result.p_values, p, rtol=1e-8)
 
 
 def test_correlation_is_that_of_pearson():
     X, y = NUMBERS
-    found = correlation_score(X, y, discrete=False)
-    np.testing.assert_allclose(found.values, np.abs(r_regression(X, y)), rtol=1e-10)
+    result = correlation_score(X, y, discrete=False)
+    np.testing.assert_allclose(result.values, np.abs(r_regression(X, y)), rtol=1e-10)
     np.testing.assert_allclose(
-        found.p_values, [stats.pearsonr(X[:, j], y).pvalue for j in range(10)], rtol=1e-8
+        result.p_values, [stats.pearsonr(X[:, j], y).pvalue for j in range(10)], rtol=1e-8
     )
 
 
 def test_the_correlation_ratio_is_the_largest_correlation_with_numbers_for_classes():
     X, y = IRIS
-    found = correlation_score(X, y, discrete=True)
+    result = correlation_score(X, y, discrete=True)
     for j in range(4):
         means = np.array([X[y == c, j].mean() for c in range(3)])
-        assert found.values[j] == pytest.approx(np.corrcoef(X[:, j], means[y])[0, 1], rel=1e-12)
+        assert result.values[j] == pytest.approx(np.corrcoef(X[:, j], means[y])[0, 1], rel=1e-12)
         for codes in np.random.default_rng(0).standard_normal((50, 3)):
-            assert abs(np.corrcoef(X[:, j], codes[y])[0, 1]) <= found.values[j] + 1e-12
+            assert abs(np.corrcoef(X[:, j], codes[y])[0, 1]) <= result.values[j] + 1e-12
     F, p = f_classif(X, y)
-    np.testing.assert_allclose(found.p_values, p, rtol=1e-8)
-    np.testing.assert_allclose(found.values**2, 2 * F / (2 * F + 147), rtol=1e-10)
+    np.testing.assert_allclose(result.p_values, p, rtol=1e-8)
+    np.testing.assert_allclose(result.values**2, 2 * F / (2 * F + 147), rtol=1e-10)
 
 
 def test_for_two_classes_it_is_the_point_biserial_correlation():
     X, y = IRIS[0][:100], IRIS[1][:100]
-    found = correlation_score(X, y, discrete=True)
+    result = correlation_score(X, y, discrete=True)
     expected = [abs(stats.pointbiserialr(y, X[:, j]).statistic) for j in range(4)]
-    np.testing.assert_allclose(found.values, expected, rtol=1e-10)
+    np.testing.assert_allclose(result.values, expected, rtol=1e-10)
     np.testing.assert_allclose(
         f_score(X, y, discrete=True).values, f_score(X, y.astype(float), discrete=False).values, rtol=1e-9
     )
@@ -91,9 +91,9 @@ def test_chi2_is_that_of_scikit_learn():
         X, y = IRIS
         y = y + shift
         expected, p = chi2(X, y)
-        found = chi2_score(X, y)
-        np.testing.assert_allclose(found.values, expected, rtol=1e-12)
-        np.testing.assert_allclose(found.p_values, p, rtol=1e-10)
+        result = chi2_score(X, y)
+        np.testing.assert_allclose(result.values, expected, rtol=1e-12)
+        np.testing.assert_allclose(result.p_values, p, rtol=1e-10)
         counts = np.random.default_rng(0).integers(0, 4, (30, 6))
         expected, p = chi2(counts, y[::5])
         np.testing.assert_allclose(chi2_score(counts.astype(float), y[::5]).values, expected, rtol=1e-12)
@@ -106,12 +106,12 @@ def test_centred_before_squared():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 20)
     x = np.round(1e8 + rng.standard_normal(60) + 0.3 * y, 4)
-    found = f_score(x[:, None], y, discrete=True).values[0]
-    assert found == pytest.approx(exact_f(x, y), rel=1e-9)
+    result = f_score(x[:, None], y, discrete=True).values[0]
+    assert result == pytest.approx(exact_f(x, y), rel=1e-9)
     numbers = rng.standard_normal(60)
     share = float(exact_squared_correlation(x, numbers))
-    found = f_score(x[:, None], numbers, discrete=False).values[0]
-    assert found == pytest.approx(share / (1 - share) * 58, rel=1e-9)
+    result = f_score(x[:, None], numbers, discrete=False).values[0]
+    assert result == pytest.approx(share / (1 - share) * 58, rel=1e-9)
 
 
 def test_a_correlation_next_to_1_keeps_its_digits():
@@ -119,16 +119,16 @@ def test_a_correlation_next_to_1_keeps_its_digits():
     y = rng.standard_normal(40)
     x = y + 1e-7 * rng.standard_normal(40)
     share = exact_squared_correlation(x, y)
-    found = f_score(x[:, None], y, discrete=False).values[0]
-    assert found == pytest.approx(float(share / (1 - share) * 38), rel=1e-6)
+    result = f_score(x[:, None], y, discrete=False).values[0]
+    assert result == pytest.approx(float(share / (1 - share) * 38), rel=1e-6)
 
 
 def test_float32_with_an_offset():
     rng = np.random.default_rng(2)
     y = np.repeat([0, 1], 30)
     X = (1000 + rng.standard_normal((60, 5)) + y[:, None]).astype("f4")
-    found = f_score(X, y, discrete=True).values
-    np.testing.assert_allclose(found, [exact_f(x, y) for x in X.T], rtol=1e-9)
+    result = f_score(X, y, discrete=True).values
+    np.testing.assert_allclose(result, [exact_f(x, y) for x in X.T], rtol=1e-9)
 
 
 def test_scale_changes_nothing():
@@ -159,18 +159,18 @@ def test_a_constant_feature_has_0_and_p_value_1():
         for value in [0.0, 0.1, 7.0, 1e300]:
             X = np.column_stack([IRIS[0], np.full(150, value)])
             for score in (f_score, correlation_score) + ((chi2_score,) if discrete else ()):
-                found = score(X, IRIS[1], discrete=discrete)
-                assert (found.values[-1], found.p_values[-1]) == (0.0, 1.0)
-                assert np.isfinite(found.values).all()
+                result = score(X, IRIS[1], discrete=discrete)
+                assert (result.values[-1], result.p_values[-1]) == (0.0, 1.0)
+                assert np.isfinite(result.values).all()
 
 
 def test_what_a_label_explains_completely_is_infinite():
     y = np.array([0, 0, 1, 1, 2, 2])
     X = np.column_stack([y, 0.1 * y + 0.3, [0.1 + 0.2, 0.3, 0.7, 0.7, 0.1, 0.1], [1, 2, 3, 4, 5, 6.5]])
-    found = f_score(X, y, discrete=True)
-    assert np.isinf(found.values[:3]).all()
-    assert (found.p_values[:3] == 0).all()
-    assert np.isfinite(found.values[3])
+    result = f_score(X, y, discrete=True)
+    assert np.isinf(result.values[:3]).all()
+    assert (result.p_values[:3] == 0).all()
+    assert np.isfinite(result.values[3])
     np.testing.assert_allclose(correlation_score(X, y, discrete=True).values[:3], 1.0)
     numbers = f_score(X[:, :2], 3.0 * y - 1, discrete=False)
     assert np.isinf(numbers.values).all()
@@ -183,21 +183,21 @@ def test_no_degree_of_freedom():
         (np.array([0, 1]), True, "classes"),
         (np.array([0.5, 0.7]), False, "coefficients"),
     ):
-        found = f_score(X, y, discrete=discrete)
-        assert found.values.tolist() == [0, 0]
-        assert found.p_values.tolist() == [1, 1]
-        assert f"as many {what} as rows" in found.notes[0]
-        found = correlation_score(X, y, discrete=discrete)
-        np.testing.assert_allclose(found.values, [1, 0])
-        assert found.p_values.tolist() == [1, 1]
+        result = f_score(X, y, discrete=discrete)
+        assert result.values.tolist() == [0, 0]
+        assert result.p_values.tolist() == [1, 1]
+        assert f"as many {what} as rows" in result.notes[0]
+        result = correlation_score(X, y, discrete=discrete)
+        np.testing.assert_allclose(result.values, [1, 0])
+        assert result.p_values.tolist() == [1, 1]
 
 
 def test_a_class_of_one_row():
     X, y = IRIS[0][:11], np.array([0] * 5 + [1] * 5 + [2])
     F, p = f_classif(X, y)
-    found = f_score(X, y, discrete=True)
-    np.testing.assert_allclose(found.values, F, rtol=1e-9)
-    np.testing.assert_allclose(found.p_values, p, rtol=1e-8)
+    result = f_score(X, y, discrete=True)
+    np.testing.assert_allclose(result.values, F, rtol=1e-9)
+    np.testing.assert_allclose(result.p_values, p, rtol=1e-8)
 
 
 def test_equal_columns_have_equal_scores():

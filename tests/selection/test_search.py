@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian import ParameterError
-from gramian.analysis.tried import tolerance
+from gramian.analysis.candidates import tolerance
 from gramian.selection.history import SearchStep
 from gramian.selection.search import Search, choose, search_of
 from gramian.selection.space import Space, space_of
@@ -32,8 +32,8 @@ class Told:
         self.value, self.asked = value, []
 
     def of(self, subset):
-        found = np.atleast_1d(np.asarray(self.value(frozenset(subset)), dtype=float))
-        return np.repeat(found, FOLDS) if len(found) == 1 else found
+        result = np.atleast_1d(np.asarray(self.value(frozenset(subset)), dtype=float))
+        return np.repeat(result, FOLDS) if len(result) == 1 else result
 
     def scores(self, kept, groups, adding):
         assert list(kept) == sorted(kept)
@@ -63,14 +63,14 @@ def at_random(d, seed):
 def greedy(value, d, adding):
     """Whitney's forward and its mirror, as in a textbook."""
     now = set() if adding else set(range(d))
-    found = [] if adding else [(frozenset(now), value(frozenset(now)))]
+    results = [] if adding else [(frozenset(now), value(frozenset(now)))]
     while len(now) < d if adding else len(now) > 1:
         options = [j for j in range(d) if (j not in now) == adding]
         scored = [(value(frozenset(now | {j} if adding else now - {j})), -j) for j in options]
         best, j = max(scored)
         now = now | {-j} if adding else now - {-j}
-        found.append((frozenset(now), best))
-    return found
+        results.append((frozenset(now), best))
+    return results
 
 
 def pudil(value, d):
@@ -295,9 +295,9 @@ def step(size, *scores, start=0):
 
 def test_best_takes_the_fewest_of_tied():
     steps = [step(3, 0.9, 0.7), step(1, 0.5, 0.5), step(2, 0.8, 0.8), step(2, 0.8, 0.8, start=1)]
-    found = choose(steps, "best")
-    assert found.place == 2
-    assert found.why == "the best mean of all steps; 2 other subsets tie"
+    result = choose(steps, "best")
+    assert result.place == 2
+    assert result.why == "the best mean of all steps; 2 other subsets tie"
     assert choose(steps[:3], "best").why == "the best mean of all steps; another subset ties"
     assert choose(steps[1:2], "best").why == "the best mean of all steps"
 
@@ -307,9 +307,9 @@ def test_one_standard_error_is_that_of_the_best():
     best = step(4, 0.7, 0.9)
     assert best.standard_error == pytest.approx(0.1)
     steps = [step(1, 0.69, 0.69), step(2, 0.71, 0.71), step(2, 0.75, 0.75), step(3, 0.79, 0.79), best]
-    found = choose(steps, "one-se")
-    assert found.place == 2
-    assert found.why == "the fewest within one standard error, 0.1, of the best mean, 0.8 with 4 features"
+    result = choose(steps, "one-se")
+    assert result.place == 2
+    assert result.why == "the fewest within one standard error, 0.1, of the best mean, 0.8 with 4 features"
     assert choose([step(1, 0.7, 0.7), best], "one-se").place == 0
 
 
@@ -339,8 +339,8 @@ def test_rule_and_limit():
         (0.01, "size", 1),
         (np.float32(0.5), "size", 5),
     ]:
-        found = search(wanted)
-        assert (found.rule, found.limit) == (rule, limit)
+        result = search(wanted)
+        assert (result.rule, result.limit) == (rule, limit)
 
 
 def test_share_is_not_lost_to_rounding():
@@ -407,10 +407,10 @@ def test_names_and_moved():
         def scores(self, kept, groups, adding):
             return np.zeros((len(groups), 2))
 
-    found = search(6, groups=[[0, 1], [2, 3]], fixed=[4])
-    steps = list(found.steps(Flat()))
-    assert [found.moved(step) for step in steps] == [0, 1, 2, 3]
-    assert [s.subset for s in steps] == [s.subset for s in forward(Flat(), found.space, limit=6)]
+    result = search(6, groups=[[0, 1], [2, 3]], fixed=[4])
+    steps = list(result.steps(Flat()))
+    assert [result.moved(step) for step in steps] == [0, 1, 2, 3]
+    assert [s.subset for s in steps] == [s.subset for s in forward(Flat(), result.space, limit=6)]
     back = search(8, adding=False)
     assert [back.moved(step) for step in back.steps(Flat())] == [0, 1, 2]
-    assert found.space.n_features == 10
+    assert result.space.n_features == 10

@@ -27,15 +27,15 @@ X = sp.csr_matrix(DENSE)
 def test_mutual_information_of_sparse_columns():
     for y, kind in product((CLASSES, NUMBERS), (sp.csr_matrix, sp.csc_array, sp.coo_array)):
         X = kind(DENSE)
-        found = mutual_information(X, y, random_state=0, permutations=20)
+        result = mutual_information(X, y, random_state=0, permutations=20)
         dense = mutual_information(DENSE, y, random_state=0, permutations=20)
-        np.testing.assert_array_equal(found.discrete, dense.discrete)
-        assert found.discrete.tolist() == [True] * 12 + [False] * 2
-        np.testing.assert_allclose(found.values, dense.values, atol=1e-12)
-        np.testing.assert_allclose(found.p_values, dense.p_values)
+        np.testing.assert_array_equal(result.discrete, dense.discrete)
+        assert result.discrete.tolist() == [True] * 12 + [False] * 2
+        np.testing.assert_allclose(result.values, dense.values, atol=1e-12)
+        np.testing.assert_allclose(result.p_values, dense.p_values)
         again = mutual_information(X, y, random_state=0, permutations=20, n_jobs=1)
-        np.testing.assert_array_equal(again.values, found.values)
-        assert found.notes == dense.notes
+        np.testing.assert_array_equal(again.values, result.values)
+        assert result.notes == dense.notes
     theirs = mutual_info_classif(sp.csr_matrix(COUNTS), CLASSES)
     np.testing.assert_allclose(mutual_information(sp.csr_matrix(COUNTS), CLASSES).values, theirs, atol=1e-12)
 
@@ -65,12 +65,12 @@ def test_feature_filter_of_sparse_columns():
 def test_an_estimator_is_fitted_on_the_chosen_columns_made_dense():
     for estimator, y in [(KNeighborsClassifier(3), CLASSES), (Ridge(), NUMBERS)]:
         settings = {"n_features_to_select": 2, "cv": 2, "nested": True}
-        found = SequentialFeatureSelector(estimator, **settings).fit(X, y)
+        result = SequentialFeatureSelector(estimator, **settings).fit(X, y)
         dense = SequentialFeatureSelector(estimator, **settings).fit(DENSE, y)
-        np.testing.assert_array_equal(found.support_, dense.support_)
-        np.testing.assert_allclose(found.score_, dense.score_, atol=1e-9)
-        np.testing.assert_allclose(found.nested_score_, dense.nested_score_, atol=1e-9)
-        np.testing.assert_array_equal(found.transform(X).toarray(), dense.transform(DENSE))
+        np.testing.assert_array_equal(result.support_, dense.support_)
+        np.testing.assert_allclose(result.score_, dense.score_, atol=1e-9)
+        np.testing.assert_allclose(result.nested_score_, dense.nested_score_, atol=1e-9)
+        np.testing.assert_array_equal(result.transform(X).toarray(), dense.transform(DENSE))
 
 
 def test_noise_that_would_fill_memory_is_drawn_for_few_columns(monkeypatch):
@@ -79,7 +79,7 @@ def test_noise_that_would_fill_memory_is_drawn_for_few_columns(monkeypatch):
     dense = mutual_information(columns, y, random_state=0)
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "30kB")
     apart = [mutual_information(sp.csc_array(columns), y, random_state=0, n_jobs=jobs) for jobs in (1, 2)]
-    np.testing.assert_array_equal(*(found.values for found in apart))
+    np.testing.assert_array_equal(*(result.values for result in apart))
     # No two values are equal here, so that the noise decides nothing.
     np.testing.assert_allclose(apart[0].values, dense.values, atol=1e-6)
 

@@ -85,15 +85,15 @@ def test_a_failing_candidate_is_named():
 def test_the_fast_scorer_is_asked_first_and_the_general_one_for_the_rest():
     class Fast:
         def scores(self, kept, groups, adding):
-            found = np.full((len(groups), 4), 9.0)
-            found[1, 2] = np.nan
-            return found
+            result = np.full((len(groups), 4), 9.0)
+            result[1, 2] = np.nan
+            return result
 
     general = counting()
-    found = SubsetScores(general, Fast()).scores(NONE, singles(3, 4, 2), True)
+    result = SubsetScores(general, Fast()).scores(NONE, singles(3, 4, 2), True)
     assert general.fitted == [{4}]
-    assert (found[[0, 2]] == 9).all()
-    assert found[1].tolist() == validation().scores(np.array([4])).tolist()
+    assert (result[[0, 2]] == 9).all()
+    assert result[1].tolist() == validation().scores(np.array([4])).tolist()
 
 
 def test_the_fast_scorer_is_there_for_least_squares():

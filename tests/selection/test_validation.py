@@ -44,10 +44,10 @@ NONE = np.array([], dtype=np.intp)
 NO_ROOM = ValueError("no\nroom.")
 
 
-def same(found, expected):
+def same(result, expected):
     expected = list(expected)
-    assert len(found) == len(expected)
-    for (train, test), (its_train, its_test) in zip(found, expected, strict=True):
+    assert len(result) == len(expected)
+    for (train, test), (its_train, its_test) in zip(result, expected, strict=True):
         np.testing.assert_array_equal(train, its_train)
         np.testing.assert_array_equal(test, its_test)
 

@@ -57,14 +57,14 @@ def same_history(a, b, tol=0.0):
 
 def test_iris_with_four_neighbours_as_published():
     X, y = IRIS
-    found = SequentialFeatureSelector(KNeighborsClassifier(4), validate=False).fit(X, y)
+    result = SequentialFeatureSelector(KNeighborsClassifier(4), validate=False).fit(X, y)
     # Features counted from 0: petal width, then petal length, then sepal width.
-    steps = [(step.subset, round(step.mean, 4)) for step in found.history_]
+    steps = [(step.subset, round(step.mean, 4)) for step in result.history_]
     assert steps[:3] == [((3,), 0.96), ((2, 3), 0.9733), ((1, 2, 3), 0.9733)]
-    assert found.get_support(indices=True).tolist() == [2, 3]
-    assert "training rows, not validated" in str(found.summary())
-    assert "training rows, not validated" in repr(found.history_[0])
-    assert not any(step.validated for step in found.history_)
+    assert result.get_support(indices=True).tolist() == [2, 3]
+    assert "training rows, not validated" in str(result.summary())
+    assert "training rows, not validated" in repr(result.history_[0])
+    assert not any(step.validated for step in result.history_)
 
 
 def test_the_same_as_scikit_learn():
@@ -92,8 +92,8 @@ def test_greedy_is_exhaustive_search_on_an_orthogonal_design():
         rng = np.random.default_rng(0)
         Q = np.linalg.qr(np.column_stack([np.ones(40), rng.standard_normal((40, 6))]))[0][:, 1:]
         y = Q @ [3, -1, 0.2, 2, 0, 0.7] + 0.05 * rng.standard_normal(40)
-        found = SequentialFeatureSelector(LinearRegression(), direction=direction, validate=False).fit(Q, y)
-        for step in found.history_:
+        result = SequentialFeatureSelector(LinearRegression(), direction=direction, validate=False).fit(Q, y)
+        for step in result.history_:
             of_size = combinations(range(6), step.size)
             best = max(of_size, key=lambda c: LinearRegression().fit(Q[:, c], y).score(Q[:, c], y))
             assert step.subset == best
@@ -125,16 +125,16 @@ def test_the_choice_is_what_it_says():
         for direction in ["forward", "backward"]:
             for floating in [False, True]:
                 X, y = WINE[0][:, :4], WINE[1]
-                found = SequentialFeatureSelector(
+                result = SequentialFeatureSelector(
                     GaussianNB(), n_features_to_select=rule, direction=direction, floating=floating, cv=3
                 ).fit(X, y)
-                steps = found.history_
+                steps = result.history_
                 best = max(step.mean for step in steps)
                 of_best = min((s for s in steps if s.mean >= best - 1e-12), key=lambda s: s.size)
                 least = best - (of_best.standard_error if rule == "one-se" else 0) - 1e-12
                 size = min(s.size for s in steps if s.mean >= least)
-                assert found.n_features_to_select_ == found.support_.sum() == size
-                assert found.score_ == max(s.mean for s in steps if s.size == size)
+                assert result.n_features_to_select_ == result.support_.sum() == size
+                assert result.score_ == max(s.mean for s in steps if s.size == size)
                 visited = {s.size for s in steps}
                 assert visited >= set(range(1, 5))
 
@@ -142,9 +142,9 @@ def test_the_choice_is_what_it_says():
 def test_ties_go_to_the_first_of_equal_columns():
     X, y = IRIS
     twice = np.column_stack([X[:, 3], X[:, 3], X[:, 2], X[:, 2]])
-    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=1).fit(twice, y)
-    assert found.history_[0].candidate_means[0] == found.history_[0].candidate_means[1]
-    assert found.get_support(indices=True).tolist() == [0]
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=1).fit(twice, y)
+    assert result.history_[0].candidate_means[0] == result.history_[0].candidate_means[1]
+    assert result.get_support(indices=True).tolist() == [0]
     noise = np.random.default_rng(0).standard_normal(150)
     back = SequentialFeatureSelector(KNeighborsClassifier(), n_features_to_select=1, direction="backward")
     back.fit(np.column_stack([X[:, 3], X[:, 3], 10 * noise]), y)
@@ -154,8 +154,8 @@ def test_ties_go_to_the_first_of_equal_columns():
 def test_constant_features_change_no_score():
     X, y = IRIS
     padded = np.column_stack([np.ones(150), X, np.zeros(150)])
-    found = SequentialFeatureSelector(KNeighborsClassifier(4), n_features_to_select=2).fit(padded, y)
-    assert found.get_support(indices=True).tolist() == [3, 4]
+    result = SequentialFeatureSelector(KNeighborsClassifier(4), n_features_to_select=2).fit(padded, y)
+    assert result.get_support(indices=True).tolist() == [3, 4]
     assert SequentialFeatureSelector(Ridge()).fit(padded, y).score_ == pytest.approx(
         SequentialFeatureSelector(Ridge()).fit(X, y).score_
     )
@@ -168,38 +168,38 @@ def test_groups_move_together_and_fixed_stay():
     X, y = WINE
     groups = [[0, 1, 2], [3, 4], ["x10", "x12"]]
     for direction in ("forward", "backward"):
-        found = SequentialFeatureSelector(GaussianNB(), groups=groups, fixed=[5], direction=direction, cv=2)
-        found.fit(X, y)
-        for step in found.history_:
+        result = SequentialFeatureSelector(GaussianNB(), groups=groups, fixed=[5], direction=direction, cv=2)
+        result.fit(X, y)
+        for step in result.history_:
             inside = set(step.subset)
             assert 5 in inside
             for group in ({0, 1, 2}, {3, 4}, {10, 12}):
                 assert inside >= group or not inside & group
     labels = np.array(["a", "a", "a", "b", "b", "c", "d", "e", "f", "g", "h", "i", "h"])
     again = SequentialFeatureSelector(GaussianNB(), groups=labels, fixed=[5], direction="backward", cv=2)
-    same_history(again.fit(X, y).history_, found.history_)
+    same_history(again.fit(X, y).history_, result.history_)
 
 
 def test_sizes_count_features():
     X, y = WINE
     groups = [[0, 1, 2], [3, 4, 5, 6], [7, 8]]
     for number, size in ((4, 4), (1, 1), (0.5, 6), (13, 13)):
-        found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=number, groups=groups, cv=2)
-        assert found.fit(X, y).n_features_to_select_ == size
+        result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=number, groups=groups, cv=2)
+        assert result.fit(X, y).n_features_to_select_ == size
     only = [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11, 12]]
-    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=9, groups=only, cv=2).fit(X, y)
-    assert found.n_features_to_select_ in (6, 7)
-    assert "the most that the groups allow of the 9 that were requested" in str(found.summary())
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=9, groups=only, cv=2).fit(X, y)
+    assert result.n_features_to_select_ in (6, 7)
+    assert "the most that the groups allow of the 9 that were requested" in str(result.summary())
 
 
 def test_groups_by_the_names_of_a_frame():
     frame = load_wine(as_frame=True)
     groups = [["alcohol", "ash"], ["hue", "proline"]]
-    found = SequentialFeatureSelector(
+    result = SequentialFeatureSelector(
         GaussianNB(), n_features_to_select=3, groups=groups, fixed=["hue"], cv=2
     )
-    found.fit(frame.data, frame.target)
-    assert {"hue", "proline"} < set(found.get_feature_names_out())
+    result.fit(frame.data, frame.target)
+    assert {"hue", "proline"} < set(result.get_feature_names_out())
 
 
 def test_patience_stops_early():
@@ -263,36 +263,36 @@ def test_collinear_columns_are_fitted_one_by_one(monkeypatch):
 def test_nested_shows_the_optimism_of_the_best_on_noise():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((50, 40)), rng.standard_normal(50)
-    found = SequentialFeatureSelector(LinearRegression(), nested=True, cv=3, patience=3).fit(X, y)
-    assert found.score_ > 0.2
-    assert found.nested_score_ < 0
-    assert found.optimism_ == pytest.approx(found.score_ - found.nested_score_)
-    assert found.nested_scores_.shape == (3,)
-    assert found.nested_supports_.shape == (3, 40)
-    assert found.nested_standard_error_ == pytest.approx(found.nested_scores_.std(ddof=1) / np.sqrt(3))
-    text = " ".join(str(found.summary()).split())
-    assert f"is optimistic by {found.optimism_:.2g}." in text
+    result = SequentialFeatureSelector(LinearRegression(), nested=True, cv=3, patience=3).fit(X, y)
+    assert result.score_ > 0.2
+    assert result.nested_score_ < 0
+    assert result.optimism_ == pytest.approx(result.score_ - result.nested_score_)
+    assert result.nested_scores_.shape == (3,)
+    assert result.nested_supports_.shape == (3, 40)
+    assert result.nested_standard_error_ == pytest.approx(result.nested_scores_.std(ddof=1) / np.sqrt(3))
+    text = " ".join(str(result.summary()).split())
+    assert f"is optimistic by {result.optimism_:.2g}." in text
     again = SequentialFeatureSelector(LinearRegression(), cv=3, patience=3).fit(X, y)
-    same_history(found.history_, again.history_)
+    same_history(result.history_, again.history_)
     assert not hasattr(again, "optimism_")
 
 
 def test_nested_is_the_selection_in_a_cross_validation():
     X, y = WINE[0][:, :5], WINE[1]
     cv = StratifiedKFold(3, shuffle=True, random_state=1)
-    found = SequentialFeatureSelector(GaussianNB(), nested=True, cv=cv, n_features_to_select=3).fit(X, y)
+    result = SequentialFeatureSelector(GaussianNB(), nested=True, cv=cv, n_features_to_select=3).fit(X, y)
     inner = SequentialFeatureSelector(GaussianNB(), cv=cv, n_features_to_select=3)
     expected = cross_val_score(make_pipeline(inner, GaussianNB()), X, y, cv=cv)
-    np.testing.assert_allclose(found.nested_scores_, expected)
+    np.testing.assert_allclose(result.nested_scores_, expected)
 
 
 def test_nested_of_training_scores():
     X, y = IRIS
-    found = SequentialFeatureSelector(DecisionTreeClassifier(random_state=0), validate=False, nested=True)
-    found.fit(X, y)
-    assert found.score_ > 0.99
-    assert found.optimism_ > 0.02
-    assert "The training score" in str(found.summary()).replace("\n", " ")
+    result = SequentialFeatureSelector(DecisionTreeClassifier(random_state=0), validate=False, nested=True)
+    result.fit(X, y)
+    assert result.score_ > 0.99
+    assert result.optimism_ > 0.02
+    assert "The training score" in str(result.summary()).replace("\n", " ")
 
 
 # ----------------------------------------------------------- interrupt and resume
@@ -398,19 +398,19 @@ def test_verbose_and_the_log(caplog, capsys):
 
 def test_summary_is_the_history():
     frame = load_iris(as_frame=True)
-    found = SequentialFeatureSelector(KNeighborsClassifier(4), scoring="balanced_accuracy", floating=True)
-    found.fit(frame.data, frame.target)
-    assert found.summary() is found.history_
-    assert str(found.history_).startswith(
+    result = SequentialFeatureSelector(KNeighborsClassifier(4), scoring="balanced_accuracy", floating=True)
+    result.fit(frame.data, frame.target)
+    assert result.summary() is result.history_
+    assert str(result.history_).startswith(
         "Forward floating selection among 4 features with KNeighborsClassifier: balanced_accuracy, 5 folds "
         "of 150 rows\n"
     )
-    assert "+ petal width (cm)" in str(found.history_)
-    assert found.history_.to_frame().shape == (len(found.history_), 8)
-    json.dumps(found.history_.to_dict(), allow_nan=False)
-    models = sum(step.models for step in found.history_)
-    assert f"{models} models in" in str(found.history_)
-    assert all(step.seconds > 0 for step in found.history_)
+    assert "+ petal width (cm)" in str(result.history_)
+    assert result.history_.to_frame().shape == (len(result.history_), 8)
+    json.dumps(result.history_.to_dict(), allow_nan=False)
+    models = sum(step.models for step in result.history_)
+    assert f"{models} models in" in str(result.history_)
+    assert all(step.seconds > 0 for step in result.history_)
 
 
 # ------------------------------------------------------------------- parameters
@@ -513,28 +513,28 @@ def test_labels_of_any_kind():
 
 def test_arrays_of_every_kind(array_kind):
     X, y = IRIS
-    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).fit(array_kind.make(X), y)
-    assert found.get_support(indices=True).tolist() == [2, 3]
-    selected = found.transform(array_kind.make(X))
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).fit(array_kind.make(X), y)
+    assert result.get_support(indices=True).tolist() == [2, 3]
+    selected = result.transform(array_kind.make(X))
     assert array_kind.same(selected)
     np.testing.assert_array_equal(to_numpy(selected), X[:, 2:].astype(array_kind.dtype))
 
 
 def test_frames_and_names():
     frame = load_iris(as_frame=True)
-    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).set_output(transform="pandas")
-    selected = found.fit_transform(frame.data, frame.target)
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).set_output(transform="pandas")
+    selected = result.fit_transform(frame.data, frame.target)
     pd.testing.assert_frame_equal(selected, frame.data[["petal length (cm)", "petal width (cm)"]])
-    assert found.feature_names_in_.tolist() == frame.data.columns.tolist()
-    assert found.get_feature_names_out().tolist() == selected.columns.tolist()
+    assert result.feature_names_in_.tolist() == frame.data.columns.tolist()
+    assert result.get_feature_names_out().tolist() == selected.columns.tolist()
     with pytest.raises(DataError, match="feature names"):
-        found.transform(frame.data.iloc[:, ::-1])
+        result.transform(frame.data.iloc[:, ::-1])
     with pytest.raises(DataError, match="feature names"):
-        found.transform(frame.data.iloc[:, :3])
+        result.transform(frame.data.iloc[:, :3])
     plain = SequentialFeatureSelector(GaussianNB()).fit(*IRIS)
     with pytest.raises(DataError, match="X has 3 features, but SequentialFeatureSelector is expecting 4"):
         plain.transform(IRIS[0][:, :3])
-    back = found.inverse_transform(selected.to_numpy())
+    back = result.inverse_transform(selected.to_numpy())
     np.testing.assert_array_equal(back[:, 2:], selected)
     assert not back[:, :2].any()
 
@@ -543,16 +543,16 @@ def test_files(tmp_path):
     frame = load_iris(as_frame=True).frame
     path = tmp_path / "iris.csv"
     frame.to_csv(path, index=False)
-    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).fit(scan(path, label="target"))
-    assert found.get_feature_names_out().tolist() == ["petal length (cm)", "petal width (cm)"]
-    selected = found.transform(scan(path, label="target"))
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).fit(scan(path, label="target"))
+    assert result.get_feature_names_out().tolist() == ["petal length (cm)", "petal width (cm)"]
+    selected = result.transform(scan(path, label="target"))
     np.testing.assert_allclose(selected, frame.iloc[:, 2:4])
 
 
 def test_sparse_rows_are_transformed():
     X, y = IRIS
-    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).fit(X, y)
-    np.testing.assert_array_equal(found.transform(sp.csr_array(X)).toarray(), X[:, 2:])
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).fit(X, y)
+    np.testing.assert_array_equal(result.transform(sp.csr_array(X)).toarray(), X[:, 2:])
 
 
 def test_components_that_help_the_task():
@@ -560,11 +560,11 @@ def test_components_that_help_the_task():
     scores = make_pipeline(
         StandardScaler(), PCA(n_components=6), SequentialFeatureSelector(GaussianNB(), cv=3)
     )
-    found = scores.fit(X, y)[-1]
+    result = scores.fit(X, y)[-1]
     model = make_pipeline(scores, GaussianNB()).fit(X, y)
     assert model.score(X, y) > 0.95
-    assert 1 <= found.n_features_to_select_ <= 6
-    assert found.support_[0]
+    assert 1 <= result.n_features_to_select_ <= 6
+    assert result.support_[0]
 
 
 def test_in_a_grid_search():
@@ -599,13 +599,13 @@ def test_parameters_are_stored_untouched_and_cloned():
 
 def test_pickled_selectors_work():
     X, y = IRIS
-    found = SequentialFeatureSelector(GaussianNB()).fit(X, y)
+    result = SequentialFeatureSelector(GaussianNB()).fit(X, y)
     buffer = io.BytesIO()
-    joblib.dump(found, buffer)
+    joblib.dump(result, buffer)
     buffer.seek(0)
     again = joblib.load(buffer)
-    same_history(again.history_, found.history_)
-    np.testing.assert_array_equal(again.transform(X), found.transform(X))
+    same_history(again.history_, result.history_)
+    np.testing.assert_array_equal(again.transform(X), result.transform(X))
 
 
 def test_jobs_do_not_change_the_result():
@@ -620,9 +620,9 @@ def test_leukaemia_has_fewer_rows_than_genes(data_dir):
     with np.load(data_dir / "tables" / "golub_leukemia_38x3051.npz", allow_pickle=True) as file:
         X, y = file["X"], file["y"]
     X = X if len(X) == 38 else X.T
-    found = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2, cv=3).fit(X[:, :12], y)
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2, cv=3).fit(X[:, :12], y)
     theirs = feature_selection.SequentialFeatureSelector(GaussianNB(), n_features_to_select=2, cv=3)
-    assert found.support_.tolist() == theirs.fit(X[:, :12], y).support_.tolist()
+    assert result.support_.tolist() == theirs.fit(X[:, :12], y).support_.tolist()
 
 
 @parametrize_with_checks(
@@ -666,14 +666,14 @@ def by_hand(train):
 def test_nested_scores_are_those_of_the_loop_written_out(caplog):
     X, y = NOISE, ANSWER
     caplog.set_level(logging.INFO, logger="gramian")
-    found = SequentialFeatureSelector(GaussianNB(), cv=3, nested=True).fit(X, y)
+    result = SequentialFeatureSelector(GaussianNB(), cv=3, nested=True).fit(X, y)
     for k, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
         chosen = by_hand(train)
-        assert np.flatnonzero(found.nested_supports_[k]).tolist() == chosen
+        assert np.flatnonzero(result.nested_supports_[k]).tolist() == chosen
         model = GaussianNB().fit(X[train][:, chosen], y[train])
-        assert found.nested_scores_[k] == model.score(X[test][:, chosen], y[test])
-    assert found.optimism_ == pytest.approx(found.score_ - found.nested_scores_.mean())
-    assert found.nested_score_ == found.nested_scores_.mean()
+        assert result.nested_scores_[k] == model.score(X[test][:, chosen], y[test])
+    assert result.optimism_ == pytest.approx(result.score_ - result.nested_scores_.mean())
+    assert result.nested_score_ == result.nested_scores_.mean()
     said = [r.getMessage() for r in caplog.records if "outer" in r.getMessage()]
     assert said == [f"outer fold {k} of 3" for k in (1, 2, 3)]
 
@@ -693,6 +693,6 @@ def test_a_failing_fit_says_in_which_part():
 def test_groups_and_fixed_features_by_name_move_together_without_a_part_too():
     X, y = load_iris(return_X_y=True, as_frame=True)
     groups, fixed = [["sepal length (cm)", "petal width (cm)"]], ["sepal width (cm)"]
-    found = SequentialFeatureSelector(GaussianNB(), cv=3, nested=True, groups=groups, fixed=fixed).fit(X, y)
-    assert found.nested_supports_[:, 1].all()
-    assert (found.nested_supports_[:, 0] == found.nested_supports_[:, 3]).all()
+    result = SequentialFeatureSelector(GaussianNB(), cv=3, nested=True, groups=groups, fixed=fixed).fit(X, y)
+    assert result.nested_supports_[:, 1].all()
+    assert (result.nested_supports_[:, 0] == result.nested_supports_[:, 3]).all()

@@ -222,8 +222,8 @@ def test_answers_do_not_wait_for_acknowledgements(server, client):
     connections = server.server_state.connections
     assert connections
     for connection in list(connections):
-        found = connection.transport.get_extra_info("socket")
-        assert found.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        result = connection.transport.get_extra_info("socket")
+        assert result.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_a_worker_that_dies(server, client, ids):

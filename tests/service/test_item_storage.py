@@ -30,8 +30,8 @@ def test_a_crash_while_saving_keeps_the_old_model(tmp_path, monkeypatch):
     item = storage.put(file_of(tmp_path, "old"), "model", "wine", MODEL)
 
     def held():
-        (found,) = storages.ItemStorage(tmp_path / "models").items("model")
-        return (storage.folder / found.file).read_text()
+        (result,) = storages.ItemStorage(tmp_path / "models").items("model")
+        return (storage.folder / result.file).read_text()
 
     for full in (True, False):
 

@@ -53,19 +53,19 @@ def test_pages_and_what_is_not_there(client, server, ids):
 
 def test_tables_in_memory_are_bounded_by_bytes(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "4MB")
-    monkeypatch.setattr(tasks, "_held", {})
+    monkeypatch.setattr(tasks, "_cache", {})
     for place in range(20):
         path = tmp_path / f"{place}.npy"
         path.write_bytes(b"x")
-        table = tasks.held({"path": str(path)}, lambda path: Table(np.zeros((30_000, 1))))
+        table = tasks.cached({"path": str(path)}, lambda path: Table(np.zeros((30_000, 1))))
         assert table.values.nbytes == 240_000
-        assert sum(one.values.nbytes for one in tasks._held.values()) <= 1_000_000
-    assert len(tasks._held) == 4
-    assert tasks.held({"path": str(path)}, pytest.fail) is table
+        assert sum(one.values.nbytes for one in tasks._cache.values()) <= 1_000_000
+    assert len(tasks._cache) == 4
+    assert tasks.cached({"path": str(path)}, pytest.fail) is table
     path.unlink()
-    many = tasks.held({"path": "rows.npz::X"}, lambda path: Table(np.zeros((900_000, 1))))
+    many = tasks.cached({"path": "rows.npz::X"}, lambda path: Table(np.zeros((900_000, 1))))
     assert many.values.shape == (900_000, 1)
-    assert list(tasks._held) == []
+    assert list(tasks._cache) == []
 
 
 @pytest.mark.walk
@@ -111,8 +111,8 @@ def test_the_program_that_draws_is_written_once(tmp_path):
                 return got.status_code, len(got.content)
 
         with ThreadPoolExecutor(6) as many:
-            (found,) = set(many.map(fetch, range(6)))
-        assert (found[0], found[1] > 500_000) == (200, True)
+            (result,) = set(many.map(fetch, range(6)))
+        assert (result[0], result[1] > 500_000) == (200, True)
         assert [path.name for path in server.app.state.gramian.work.iterdir()] == ["vega.js"]
         with client_of(server) as client:
             data = client.get(f"{API}/data").json()[0]

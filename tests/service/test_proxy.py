@@ -42,10 +42,10 @@ http {{
 
 
 def program(name):
-    found = shutil.which(name, path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
-    if found is None:
+    result = shutil.which(name, path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
+    if result is None:
         (pytest.fail if os.environ.get(MUST) else pytest.skip)(f"{name} is not installed")
-    return found
+    return result
 
 
 def free_port():

@@ -73,8 +73,8 @@ def models(visitor, ids, files, beside, tmp_path_factory):
 
 def numbers_in(spec):
     """All tables inside a specification, whatever they are called."""
-    found = [data["values"] for data in walked(spec, "data") if "values" in data]
-    return found + [rows for named in walked(spec, "datasets") for rows in named.values()]
+    results = [data["values"] for data in walked(spec, "data") if "values" in data]
+    return results + [rows for named in walked(spec, "datasets") for rows in named.values()]
 
 
 def walked(part, key):
@@ -146,11 +146,11 @@ def test_unusual_rows_are_those_of_the_report(visitor, models, ids, beside, tmp_
     for name, columns in (("pca", ["T squared", "Q"]), ("kernel", ["T squared"])):
         model, id = models[name]
         got = visitor.post(f"{API}/models/{id}/unusual", params=query).json()
-        found = survey(model, table, 1 << 30)
+        result = survey(model, table, 1 << 30)
         assert got["columns"] == columns
-        np.testing.assert_allclose(np.array(got["values"])[:, 0], found.distances)
+        np.testing.assert_allclose(np.array(got["values"])[:, 0], result.distances)
         if name == "pca":
-            np.testing.assert_allclose(np.array(got["values"])[:, 1], found.errors.squares)
+            np.testing.assert_allclose(np.array(got["values"])[:, 1], result.errors.squares)
     whitener = visitor.post(f"{API}/models", content=whitener_file(tmp_path), headers=BINARY).json()["id"]
     got = visitor.post(f"{API}/models/{whitener}/unusual", json=X.tolist())
     assert (got.status_code, "A Whitener has no unusual rows" in got.json()["error"]) == (422, True)
@@ -179,9 +179,9 @@ def test_what_is_taken_along_works(visitor, models, ids, beside, tmp_path):
         assert (got.status_code, word in got.text) == (422, True)
     told = visitor.get(f"{place}/code", params=query).json()["python"]
     (tmp_path / "rows.csv").write_bytes(rows_csv())
-    found = {}
-    exec(told.replace("'rows.csv'", repr(str(tmp_path / "rows.csv"))), found)  # what a person would run
-    np.testing.assert_allclose(found["model"].components_, PCA(3).fit(table).components_)
+    entries = {}
+    exec(told.replace("'rows.csv'", repr(str(tmp_path / "rows.csv"))), entries)  # what a person would run
+    np.testing.assert_allclose(entries["model"].components_, PCA(3).fit(table).components_)
 
 
 def test_a_width_and_a_kernel(visitor, beside):
@@ -192,9 +192,9 @@ def test_a_width_and_a_kernel(visitor, beside):
     got = visitor.get(f"{API}/data/{item['id']}/width")
     assert (got.status_code, "'kind'" in got.json()["error"]) == (422, True)
     got = visitor.post(f"{API}/kernels", json={"expression": "rbf - 0.5*laplacian"}).json()
-    found = audit(kernel_from_name("rbf - 0.5*laplacian"), random_state=0)
-    assert (got["valid"], got["verdict"], got["text"]) == (False, "not a kernel", str(found))
-    drawn = json.loads(json.dumps(plots.counter_example(found).to_dict()))
+    result = audit(kernel_from_name("rbf - 0.5*laplacian"), random_state=0)
+    assert (got["valid"], got["verdict"], got["text"]) == (False, "not a kernel", str(result))
+    drawn = json.loads(json.dumps(plots.counter_example(result).to_dict()))
     assert numbers_in(got["figure"]) == numbers_in(drawn)
     got = visitor.post(f"{API}/kernels", json={"expression": "rbf + linear", "features": 1}).json()
     assert (got["valid"], got["figure"]) == (True, None)

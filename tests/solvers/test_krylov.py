@@ -62,9 +62,9 @@ def find(matrix, target, *, tol=1e-8, block=8, columns=120, max_passes=60, seed=
 
 
 def solve(matrix, target, **options):
-    found = find(matrix, target, **options)
-    assert not found.why
-    return found.spectrum
+    result = find(matrix, target, **options)
+    assert not result.why
+    return result.spectrum
 
 
 def assert_solved(matrix, spectrum, tol):
@@ -178,10 +178,10 @@ def test_start_vectors_save_passes():
 
 def test_flat_spectra_stall_early_and_say_how_far_they_came():
     matrix = Matrix(np.linspace(1, 0.99999, 400))
-    found = find(matrix, Target(count=5), tol=1e-10, max_passes=60)
-    assert re.search(r"stalled after \d+ block products at a relative residual of", found.why)
-    assert found.spectrum.passes == len(matrix.products) <= 20
-    assert 0 < found.spectrum.residuals.max() < 1
+    result = find(matrix, Target(count=5), tol=1e-10, max_passes=60)
+    assert re.search(r"stalled after \d+ block products at a relative residual of", result.why)
+    assert result.spectrum.passes == len(matrix.products) <= 20
+    assert 0 < result.spectrum.residuals.max() < 1
 
 
 def test_the_number_of_passes_is_bounded():
@@ -220,7 +220,7 @@ def test_a_start_wider_than_a_block_leaves_room_for_what_follows():
     A = np.diag(np.linspace(2.0, 1.0, 700))
     rng = np.random.default_rng(0)
     start = np.linalg.qr(rng.standard_normal((700, 150)))[0]
-    found = krylov(
+    result = krylov(
         SymmetricMatrix(A, psd=True),
         Target(count=150),
         tol=1e-6,
@@ -230,5 +230,5 @@ def test_a_start_wider_than_a_block_leaves_room_for_what_follows():
         rng=rng,
         start=start,
     )
-    assert found.spectrum.values.size == 150
-    assert found.why or np.allclose(found.spectrum.values, np.diag(A)[:150], atol=1e-4)
+    assert result.spectrum.values.size == 150
+    assert result.why or np.allclose(result.spectrum.values, np.diag(A)[:150], atol=1e-4)

@@ -24,8 +24,8 @@ EVENTS = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", 
 def content(folder):
     """Every file that a person sees."""
     paths = [path for path in folder.rglob("*") if path.is_file()]
-    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
-    return {name: data for name, data in found.items() if not name.startswith(".gramian-")}
+    entries = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    return {name: data for name, data in entries.items() if not name.startswith(".gramian-")}
 
 
 def write(folder, files, old=()):
@@ -120,16 +120,16 @@ def every_moment(folder, refuse):
 @needs_fork
 @pytest.mark.walk
 def test_a_kill_at_any_moment_leaves_the_old_or_the_new_files(folder):
-    found = []
+    results = []
     for code in every_moment(folder, refuse=False):
         assert code in (0, 9)
         before = content(folder)
         finish_folder(folder)
         assert content(folder) in (OLD | FOREIGN, NEW | FOREIGN)
-        found.append((before == OLD | FOREIGN, content(folder) == NEW | FOREIGN))
+        results.append((before == OLD | FOREIGN, content(folder) == NEW | FOREIGN))
     # Killed before, while and after files are moved.
-    assert {(True, False), (False, True)} <= set(found)
-    assert len(found) > 15
+    assert {(True, False), (False, True)} <= set(results)
+    assert len(results) > 15
 
 
 @needs_fork

@@ -35,8 +35,8 @@ def decomposition_of(model: Any) -> Any:
 
 def shares_of(model: Any) -> FloatArray | None:
     """Return the explained variance ratios of a fitted model in NumPy; None where they are not known."""
-    found = model.explained_variance_ratio_
-    return None if found is None else as_float64(found)
+    result = model.explained_variance_ratio_
+    return None if result is None else as_float64(result)
 
 
 def components_of(

@@ -43,8 +43,8 @@ def correlations(model: Any, data: Any) -> FloatArray:
     constant = deviation == 0
     factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))
     directions = as_float64(model.components_).T
-    found: FloatArray = directions * np.sqrt(as_float64(model.explained_variance_)) * factor[:, None]
-    return found
+    result: FloatArray = directions * np.sqrt(as_float64(model.explained_variance_)) * factor[:, None]
+    return result
 
 
 def normal_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) -> FloatArray:

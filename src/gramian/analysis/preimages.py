@@ -122,8 +122,8 @@ class FeatureSpace:
         origin = self.center if bool(xp.any(self.mean_weights != 0)) else xp.zeros_like(self.center)
         gaps = self.rows - origin
         sums = Z @ xp.sum(self.coefficients, axis=0) + xp.sum(self.mean_weights)
-        found = Z @ (self.coefficients.T @ gaps) + self.mean_weights @ gaps
-        return found + sums[:, None] * origin
+        result = Z @ (self.coefficients.T @ gaps) + self.mean_weights @ gaps
+        return result + sums[:, None] * origin
 
 
 def nearest_rows(space: FeatureSpace, Z: Any) -> npt.NDArray[np.intp]:
@@ -136,15 +136,15 @@ def nearest_rows(space: FeatureSpace, Z: Any) -> npt.NDArray[np.intp]:
     """
     xp, b = namespace(space.rows), Z.shape[0]
     least = np.full(b, np.inf)
-    found = np.zeros(b, dtype=np.intp)
+    values = np.zeros(b, dtype=np.intp)
     # Halved and scaled like the scores, so that large ones do not overflow.
     size = max(1.0, _largest(Z))
     for part in space.tiles:
         gaps = 0.5 * space.norms[part] / size - (Z / size) @ space.scores[part, :].T
         best, value = to_numpy(xp.argmin(gaps, axis=1)), as_float64(xp.min(gaps, axis=1))
         closer = value < least
-        least[closer], found[closer] = value[closer], part.start + best[closer]
-    return found
+        least[closer], values[closer] = value[closer], part.start + best[closer]
+    return values
 
 
 def residuals(space: FeatureSpace, X: Any, Z: Any) -> FloatArray:
@@ -219,12 +219,12 @@ def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> De
 
     # Warnings of overflow would only say that a step was too long, for which it is halved.
     with np.errstate(over="ignore", invalid="ignore"):
-        found = parallel_map(work, slices(b, size), most=_workers(Z))
+        result = parallel_map(work, slices(b, size), most=_workers(Z))
     return Descended(
-        xp.concat([part.points for part in found], axis=0) * space.spread + space.center,
-        np.concatenate([part.values for part in found]),
-        np.concatenate([part.converged for part in found]),
-        max(part.iterations for part in found),
+        xp.concat([part.points for part in result], axis=0) * space.spread + space.center,
+        np.concatenate([part.values for part in result]),
+        np.concatenate([part.converged for part in result]),
+        max(part.iterations for part in result),
     )
 
 

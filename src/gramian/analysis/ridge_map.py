@@ -65,12 +65,12 @@ class RidgeMap:
     def __call__(self, Z: FloatArray) -> FloatArray:
         """Return the rows of scores of shape (b, r): shape (b, d)."""
         Z = (Z[:, : len(self.mean)] - self.mean) / self.unit
-        found = Z @ self.linear + self.intercept
+        result = Z @ self.linear + self.intercept
         if self.width is not None:
             with np.errstate(over="ignore"):
                 squares = cdist(Z, self.landmarks, "sqeuclidean")
-            found += _bumps(squares, self.width) @ self.radial
-        return np.asarray(found)
+            result += _bumps(squares, self.width) @ self.radial
+        return np.asarray(result)
 
 
 def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
@@ -156,8 +156,8 @@ def _fitted(A: FloatArray, Y: FloatArray, *, exact: bool) -> Fit:
     allowed = freedom <= MOST_FREEDOM * n
     allowed[-1] = True
     # Nothing is better than what leaves no error, and a larger penalty would seem to be.
-    for found in np.flatnonzero(allowed & (missed <= rounding))[:1]:
-        allowed[found + 1 :] = False
+    for result in np.flatnonzero(allowed & (missed <= rounding))[:1]:
+        allowed[result + 1 :] = False
     best = int(np.argmin(np.where(allowed, score, np.inf)))
     alpha = float(penalties[best])
     filtered = sigma / (sigma * sigma + alpha) if sigma.size else sigma

@@ -75,7 +75,7 @@ def multiplied(scores: Any, deviations: FloatArray) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
+class Regularized:
     """Variances and deviations that scores are divided by.
 
     Attributes
@@ -165,13 +165,13 @@ def standard_deviations(spectrum: Spectrum, largest: float, rank: int, k: int) -
     rank, k : int
         Number of directions with variance, and of all.
     """
-    found = np.zeros(k)
+    values = np.zeros(k)
     if rank:
-        found[:rank] = np.sqrt(spectrum.values[:rank] / spectrum.values[0]) * np.sqrt(largest)
-    return found
+        values[:rank] = np.sqrt(spectrum.values[:rank] / spectrum.values[0]) * np.sqrt(largest)
+    return values
 
 
-def as_measured(variances: FloatArray, deviations: FloatArray, products: FloatArray) -> Settled:
+def as_measured(variances: FloatArray, deviations: FloatArray, products: FloatArray) -> Regularized:
     """Divide by the variances as they are, corrected by what the divided scores were measured to have.
 
     Parameters
@@ -184,7 +184,7 @@ def as_measured(variances: FloatArray, deviations: FloatArray, products: FloatAr
     rank = int((deviations > 0).sum())
     whole = np.eye(len(deviations))
     whole[:rank, :rank] = products[:rank, :rank]
-    return Settled(None, variances, deviations, 0.0, inverse_root(whole))
+    return Regularized(None, variances, deviations, 0.0, inverse_root(whole))
 
 
 def regularized(
@@ -194,7 +194,7 @@ def regularized(
     spectrum: Spectrum,
     view: CenteredRows,
     fourth: float,
-) -> Settled:
+) -> Regularized:
     """Divide by variances that have no zero among them, unless what was added is itself rounding.
 
     Parameters
@@ -221,7 +221,7 @@ def regularized(
     least = spectrum.rank_tolerance * float(variances.max(initial=0.0))
     values = (1.0 - weight) * variances + added
     values = np.where(values > least, values, 0.0)
-    return Settled(
+    return Regularized(
         amount=weight if isinstance(rule, str) else added,
         variances=values,
         deviations=np.sqrt(values),
@@ -547,7 +547,7 @@ class Whitening:
         n = rows.shape[0]
         keep = keep and rows.keeps_scores
         inverse = inverse_deviations(np.ldexp(self.deviations, -self._unit))
-        (left, squares, norms, products), S = rows.over_parts(
+        (left, squares, norms, products), S = rows.map_reduce(
             lambda part: self._sums(part, inverse, scores=scores, keep=keep),
             lambda one, other: ([a + b for a, b in zip(one[0], other[0], strict=True)], None),
         )
@@ -590,19 +590,19 @@ class Whitening:
 
         def share(draw: Iterator[slice]) -> tuple[list[Any], list[tuple[int, Any]]]:
             totals: list[Any] = []
-            found: list[tuple[int, Any]] = []
+            results: list[tuple[int, Any]] = []
             for part, C in view.along(draw, 0, blocks[0].stop):
                 sums, kept = of_block(part, C)
                 totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
-                found += kept
-            return totals, found
+                results += kept
+            return totals, results
 
         if is_numpy(rows.like):
-            found = [of for of in each_thread(share, blocks) if of[0]]
+            results = [of for of in each_thread(share, blocks) if of[0]]
         else:
-            found = list(view.on_device(of_block, 0))
-        totals = [np.sum(parts, axis=0) for parts in zip(*(f for f, _ in found), strict=True)]
-        return totals, _in_order(rows, found) if keep else None
+            results = list(view.on_device(of_block, 0))
+        totals = [np.sum(parts, axis=0) for parts in zip(*(f for f, _ in results), strict=True)]
+        return totals, _in_order(rows, results) if keep else None
 
     # ------------------------------------------------------------ as matrices
 
@@ -638,7 +638,7 @@ class Whitening:
         return inner if self.divisor is None else inner * self._unscaled[None, :]
 
 
-def _in_order(rows: Rows, found: list[tuple[Any, list[tuple[int, Any]]]]) -> Any:
+def _in_order(rows: Rows, result: list[tuple[Any, list[tuple[int, Any]]]]) -> Any:
     """Put the blocks that threads have made together, by their first rows."""
-    blocks = sorted((block for _, made in found for block in made), key=lambda block: block[0])
+    blocks = sorted((block for _, made in result for block in made), key=lambda block: block[0])
     return rows.xp.concat([block for _, block in blocks], axis=0)

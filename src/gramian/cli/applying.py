@@ -129,13 +129,13 @@ def denoise(
     method, spread = fitted.preimage_, None
     with progress(f"finding rows by {method.method}"):
         try:
-            found, residuals = fitted.denoise(table, return_error=True)
+            result, residuals = fitted.denoise(table, return_error=True)
             spread = percentiles(residuals)
         except IndefiniteKernelError:
-            found = fitted.denoise(table)
-    place.write(table, int(fitted.n_components_), found)
+            result = fitted.denoise(table)
+    place.write(table, int(fitted.n_components_), result)
     facts = {
-        "rows": len(found),
+        "rows": len(result),
         "components": fitted.n_components_,
         "method": method.method,
         "reason": method.reason,
@@ -148,7 +148,7 @@ def denoise(
         if spread is None
         else "Distance |phi(x) - P| in feature space, by percentile of the rows: " + _shown(spread, ".4g")
     )
-    text = f"{len(found):,} rows found from {fitted.n_components_} components, by {method}\n{distances}"
+    text = f"{len(result):,} rows found from {fitted.n_components_} components, by {method}\n{distances}"
     answer(as_json, facts, text, sys.stderr)
 
 
@@ -194,9 +194,9 @@ class _Place:
             )
         return table
 
-    def write(self, table: Any, count: int, found: Any = None, limit: int = 0) -> Any:
+    def write(self, table: Any, count: int, result: Any = None, limit: int = 0) -> Any:
         from gramian.report import reconstruction
 
         if self.pictures:
-            return reconstruction.write_pictures(Path(self.out), self.fitted, table, count, found)
-        return reconstruction.write_rows(self.target, self.kind, self.fitted, table, count, found, limit)
+            return reconstruction.write_pictures(Path(self.out), self.fitted, table, count, result)
+        return reconstruction.write_rows(self.target, self.kind, self.fitted, table, count, result, limit)

@@ -136,8 +136,8 @@ def compare(X: Any, y: Any, models: dict[str, Any]) -> dict[str, dict[str, Any]]
         for name, classifier in classifiers.items():
             steps = [] if model is None else [clone(model)]
             with progress(f"cross-validating: {name} on {features}"):
-                found = cross_val_score(make_pipeline(*steps, classifier), X, y, cv=folds)
-            scores.setdefault(features, {})[name] = found
+                result = cross_val_score(make_pipeline(*steps, classifier), X, y, cv=folds)
+            scores.setdefault(features, {})[name] = result
     return scores
 
 
@@ -150,7 +150,7 @@ def _compare_and_write(table: Any, models: dict[str, Any], folder: Path) -> None
     titles |= {"kernel-pca": f"kernel PCA, {models['kernel-pca'].n_components_} components"}
     scores = compare(X, table.labels, models)
     kinds = list(scores["raw"])
-    rows = {title: [_accuracy(found) for found in scores[key].values()] for key, title in titles.items()}
+    rows = {title: [_accuracy(result) for result in scores[key].values()] for key, title in titles.items()}
     width = max(map(len, rows))
     print(f"Digits recognised ({FOLDS}-fold cross-validation, standard error in brackets):\n")
     print(" " * width + "".join(f"{kind:>24}" for kind in kinds))
@@ -163,10 +163,10 @@ def _compare_and_write(table: Any, models: dict[str, Any], folder: Path) -> None
         file.write(_page(table, models, comparison).encode())
 
 
-def _accuracy(found: Any) -> str:
-    from gramian.analysis.tried import standard_error
+def _accuracy(result: Any) -> str:
+    from gramian.analysis.candidates import standard_error
 
-    return f"{100 * found.mean():.1f} % ({100 * standard_error(found):.1f})"
+    return f"{100 * result.mean():.1f} % ({100 * standard_error(result):.1f})"
 
 
 def _page(table: Any, models: dict[str, Any], comparison: list[str]) -> str:

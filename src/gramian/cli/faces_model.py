@@ -108,17 +108,17 @@ def reconstruct(
     if len(faces) != 1:
         raise ParameterError(f"{shown(picture)} contains {len(faces):,} pictures. Name one.")
     with progress("reconstructing"):
-        found = _rebuilt(space, faces, wanted)
-    captions = ["original", *(f"r={r} {e:.3f}" for r, e in zip(wanted, found["relative"], strict=True))]
-    strip([found["original"]], [found["pictures"]], [captions]).save(out)
-    rows = zip(wanted, found["relative"], found["rmse"], strict=True)
+        result = _rebuilt(space, faces, wanted)
+    captions = ["original", *(f"r={r} {e:.3f}" for r, e in zip(wanted, result["relative"], strict=True))]
+    strip([result["original"]], [result["pictures"]], [captions]).save(out)
+    rows = zip(wanted, result["relative"], result["rmse"], strict=True)
     lines = [
         f"{faces.names[0]}, reconstructed by {shown(model)}\n",
         f"{'components':>10}{'relative error':>17}{_unit(space.light):>24}",
         *(f"{r:>10}{relative:>17.4f}{rmse:>24.3f}" for r, relative, rmse in rows),
         f"\nRelative error: |x - x~| / |x - mean|.\nWritten: {shown(out)}",
     ]
-    answer(as_json, _rebuilt_facts(found, wanted, faces, out, space), "\n".join(lines))
+    answer(as_json, _rebuilt_facts(result, wanted, faces, out, space), "\n".join(lines))
 
 
 def _default_counts(most: int) -> list[int]:
@@ -154,7 +154,7 @@ def _unit(light: str) -> str:
     return "RMSE, grey values" if light in ("none", "log") else f"RMSE after {light}"
 
 
-def _rebuilt_facts(found: Any, counts: list[int], faces: Any, out: str, space: Any) -> dict[str, Any]:
+def _rebuilt_facts(result: Any, counts: list[int], faces: Any, out: str, space: Any) -> dict[str, Any]:
     return {
         "picture": faces.names[0],
         "sha256": faces.hashes[0],
@@ -162,7 +162,7 @@ def _rebuilt_facts(found: Any, counts: list[int], faces: Any, out: str, space: A
         "rmse_unit": _unit(space.light).removeprefix("RMSE").lstrip(", "),
         "reconstructions": [
             {"components": r, "relative_error": e, "rmse": q}
-            for r, e, q in zip(counts, found["relative"], found["rmse"], strict=True)
+            for r, e, q in zip(counts, result["relative"], result["rmse"], strict=True)
         ],
         "out": out,
     }

@@ -72,13 +72,13 @@ def open_model(model: str) -> Any:
     """
     from gramian.faces.space import FaceSpace
 
-    found = read_model(model)
-    if not isinstance(found, FaceSpace):
+    result = read_model(model)
+    if not isinstance(result, FaceSpace):
         raise ParameterError(
-            f"{shown(model)} holds a {type(found).__name__}, not a model of faces. Fit one with: "
+            f"{shown(model)} holds a {type(result).__name__}, not a model of faces. Fit one with: "
             "gramian faces fit DIR -o faces.gramian"
         )
-    return found
+    return result
 
 
 def read_pictures(data: Any, *, size: Any = None, strict: bool = False, keep_files: bool = False) -> Any:

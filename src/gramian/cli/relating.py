@@ -6,7 +6,7 @@ from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 
 # Attributes of a relation in JSON, in addition to the columns.
-TOLD = (
+FIELDS = (
     *("equation", "terms", "powers", "coefficients", "errors", "residual", "held_out", "noise_level"),
     *("limit", "origin", "unit"),
 )
@@ -28,21 +28,21 @@ def relations(
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.laws.relations import relations as find
-    from gramian.report.facts import data_facts, told
+    from gramian.report.facts import data_facts, payload
 
     # Equations of degree 1 take one pass over the file.
     table = read_table(data, reading, limit=memory_limit_bytes(None) if degree == 1 else None)
     with progress("computing"):
-        found = find(table, degree, tol=tol)
-    each = [told(one, *TOLD) | {"columns": one.feature_names} for one in found]
+        result = find(table, degree, tol=tol)
+    each = [payload(one, *FIELDS) | {"columns": one.feature_names} for one in result]
     facts = {
         "data": data_facts(table),
-        "degree": found.degree,
-        "monomials": found.n_monomials,
-        "distinct_rows": found.n_samples if found.distinct else None,
+        "degree": result.degree,
+        "monomials": result.n_monomials,
+        "distinct_rows": result.n_samples if result.distinct else None,
         "relations": each,
-        "nearest_other": found.nearest,
-        "limit": found.limit,
-        "reason": found.reason,
+        "nearest_other": result.nearest,
+        "limit": result.limit,
+        "reason": result.reason,
     }
-    answer(as_json, facts, found)
+    answer(as_json, facts, result)

@@ -103,8 +103,8 @@ def select(
         _write(out, names if table.picture_shape else _known_as(table, model.support_))
     written = [] if out in (None, "-") else ["", f"Written: {out}, the names of the selected columns"]
     # The option instead of the parameter.
-    found = str(model.summary()).replace("nested=True", "--nested")
-    text = "\n".join([found, *written])
+    result = str(model.summary()).replace("nested=True", "--nested")
+    text = "\n".join([result, *written])
     facts = _facts(table, selecting, model, names, out)
     answer(as_json, facts, text, sys.stderr if out == "-" else None)
 

@@ -125,7 +125,7 @@ class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
             random_state=self.random_state,
         ).set_output(transform="default")
         try:
-            found = _quietly(model.fit_transform if scores else model.fit, X)
+            result = _quietly(model.fit_transform if scores else model.fit, X)
         except GramianError:
             return None
         for name in (*TOLD, "rank_", "mean_", "n_samples_", "n_components_", "noise_variance_"):
@@ -135,7 +135,7 @@ class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
         # Signs are scikit-learn's, whose rule looks at these directions.
         self.components_ = svd_flip(None, xp.asarray(model.components_, copy=True), u_based_decision=False)[1]
         signs = xp.sign(xp.sum(self.components_ * model.components_, axis=1))
-        return found * signs[None, :] if scores else True
+        return result * signs[None, :] if scores else True
 
     def _tolerance(self, X: Any) -> float | None:
         """ARPACK, LAPACK and random vectors of full number go to the last digits unless told otherwise."""
@@ -351,15 +351,15 @@ class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelec
         if params or y is None or stops_early or sp.issparse(X) or isinstance(self.cv, Iterator):
             return super().fit(X, y, **params)  # type: ignore[no-any-return]
         try:
-            found = self._searched(X, y)
+            result = self._searched(X, y)
         except GramianError:
-            found = None
-        if found is None:
+            result = None
+        if result is None:
             return super().fit(X, y)  # type: ignore[no-any-return]
         for name in ("history_", "support_", "n_features_to_select_", "n_features_in_"):
-            setattr(self, name, getattr(found, name))
-        if hasattr(found, "feature_names_in_"):
-            self.feature_names_in_ = found.feature_names_in_
+            setattr(self, name, getattr(result, name))
+        if hasattr(result, "feature_names_in_"):
+            self.feature_names_in_ = result.feature_names_in_
         return self
 
     def _searched(self, X: Any, y: Any) -> gramian.SequentialFeatureSelector | None:

@@ -2,14 +2,14 @@
 
 from gramian.engine.linear import LinearProblem
 from gramian.engine.planning import Schedule, plan, require_memory, warn_of_cost
-from gramian.engine.solving import Problem, Solved, run, solve
+from gramian.engine.solving import Problem, Solution, run, solve
 from gramian.engine.symmetric import SymmetricProblem, eigenpairs, eigenvalues, factors
 
 __all__ = [
     "LinearProblem",
     "Problem",
     "Schedule",
-    "Solved",
+    "Solution",
     "SymmetricProblem",
     "eigenpairs",
     "eigenvalues",

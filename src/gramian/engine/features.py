@@ -18,7 +18,7 @@ from gramian.analysis.components import components_of, fixed_signs
 from gramian.arrays import as_float64, moved, power_of_two, to_float64
 from gramian.checks import amount, counted
 from gramian.engine.kernel import Coefficients
-from gramian.engine.solving import Problem, Solved
+from gramian.engine.solving import Problem, Solution
 from gramian.engine.symmetric import eigenpairs
 from gramian.errors import ParameterError
 from gramian.kernels import Evaluator
@@ -31,11 +31,11 @@ from gramian.operators.pivots import PER_CENTRE
 from gramian.operators.scatter import product_tolerance
 from gramian.records import (
     Approximation,
-    Ask,
     BoundKind,
     Certificate,
     Cost,
     FloatArray,
+    SolveRequest,
     Spectrum,
     Step,
     Target,
@@ -284,17 +284,17 @@ class FeatureProblem(Problem):
         made.relative_tolerance = min(max(made.relative_tolerance, rounding), 1e-2)
         return made
 
-    def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
+    def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
         """Cut down to what was asked for."""
-        everything = ask.target.count is ask.target.fraction is None
-        k = max(found.rank, 1) if everything else count_of(ask.target, found.values, operator.trace())
-        return found.first(k)
+        everything = request.target.count is request.target.fraction is None
+        k = max(result.rank, 1) if everything else count_of(request.target, result.values, operator.trace())
+        return result.first(k)
 
     def factor(self) -> float:
         """Return the power of two that kernel values were divided by."""
         return self.features.scale
 
-    def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
+    def certified(self, certificate: Certificate, request: SolveRequest) -> Certificate:
         """Return it with how far the eigenvalues are from those of the exact matrix."""
         made = replace(certificate, approximation=self.bounds.scaled(self.features.scale))
         noise = self.noise * self.features.scale
@@ -303,12 +303,12 @@ class FeatureProblem(Problem):
         why = f"no eigenvalue exceeds what rounding alone can make, {noise:.2g}."
         return replace(made, ok=False, reasons=(*made.reasons, why))
 
-    def coefficients(self, solved: Solved, count: int | None) -> Coefficients:
+    def coefficients(self, solution: Solution, count: int | None) -> Coefficients:
         """Return components, and the coefficients of the functions f in the scores, shape (m, k).
 
         Beyond the rank of ``count`` components they have eigenvalue 0 and no coefficients.
         """
-        spectrum, B, scale = solved.spectrum, self.features.basis, self.features.scale
+        spectrum, B, scale = solution.spectrum, self.features.basis, self.features.scale
         components = components_of(spectrum, count, scale, self.total, self.sums.count)
         k, rank = components.values.size, components.rank
         coefficients = np.zeros((len(B), k))

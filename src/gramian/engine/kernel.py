@@ -9,14 +9,14 @@ import numpy as np
 
 from gramian.analysis.components import complete_basis, components_of, fixed_signs
 from gramian.arrays import from_numpy, is_numpy, moved, to_dtype
-from gramian.engine.solving import Problem, Solved
+from gramian.engine.solving import Problem, Solution
 from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.costs import SPARSE_ENTRY, SPARSE_WIDTH, KernelCosts
 from gramian.operators.kernel_source import KernelSource, MatrixSource, leading_from_few, require_eigenvalues
 from gramian.operators.operator import Operator
 from gramian.operators.tiles import SpreadTiles, TileMatrix
-from gramian.records import Ask, Calls, Components, FloatArray, Repair, Spectrum
+from gramian.records import Calls, Components, FloatArray, Repair, SolveRequest, Spectrum
 from gramian.rows import Rows
 from gramian.solvers.krylov import KrylovRoute
 from gramian.solvers.route import Route, count_for_fraction
@@ -142,48 +142,48 @@ class KernelProblem(Problem):
         require_eigenvalues(max(operator.frobenius(), abs(operator.trace())) * self.factor())
         return operator
 
-    def start(self, route: Route, ask: Ask) -> Any:
+    def start(self, route: Route, request: SolveRequest) -> Any:
         """Return what a few rows say of the leading vectors, where tiles are made again in every pass."""
         if not isinstance(route, KrylovRoute) or not isinstance(self.source, KernelSource):
             return None
         if route.form.storage != "again" or not self.single or not is_numpy(self.rows.like):
             return None
         # The other columns of a block are random: nothing is out of reach.
-        return leading_from_few(self.source, 3 * route.block // 4, ask.solver_rng)
+        return leading_from_few(self.source, 3 * route.block // 4, request.solver_rng)
 
     def factor(self) -> float:
         """Return the power of two that tiles are divided by."""
         assert self.source is not None
         return 2.0**self.source.exponent
 
-    def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
+    def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
         """Refuse an indefinite matrix, and cut a whole spectrum down to what was asked for."""
-        self._require_definite(found, operator, ask)
-        target, total = ask.target, self._total(found, operator)
+        self._require_definite(result, operator, request)
+        target, total = request.target, self._total(result, operator)
         if target.count is not None:
-            k = min(target.count, found.rank if self.clip else found.values.size)
+            k = min(target.count, result.rank if self.clip else result.values.size)
         elif target.fraction is not None:
             if total is None:
                 raise ParameterError(
                     f"n_components={target.fraction} asks for an explained variance ratio, which a "
-                    f"kernel with negative eigenvalues does not have (smallest: {found.smallest:.4g}). "
+                    f"kernel with negative eigenvalues does not have (smallest: {result.smallest:.4g}). "
                     "Ask for an integer."
                 )
-            k = count_for_fraction(found.values, total, target.fraction) or found.values.size
+            k = count_for_fraction(result.values, total, target.fraction) or result.values.size
         else:
-            k = max(found.rank, 1)
-        return found.first(k)
+            k = max(result.rank, 1)
+        return result.first(k)
 
-    def coefficients(self, solved: Solved, count: int | None) -> Coefficients:
+    def coefficients(self, solution: Solution, count: int | None) -> Coefficients:
         """Return components and coefficients, in the units of the kernel.
 
         Parameters
         ----------
-        solved : Solved
+        solution : Solution
         count : int or None
             Number of components: beyond the rank they have eigenvalue 0.
         """
-        spectrum, operator, rows, factor = solved.spectrum, solved.operator, self.rows, self.factor()
+        spectrum, operator, rows, factor = solution.spectrum, solution.operator, self.rows, self.factor()
         total = self._total(spectrum, operator)
         components = components_of(spectrum, count, factor, total, rows.shape[0])
         values, rank, k = components.values, components.rank, components.values.size
@@ -226,14 +226,14 @@ class KernelProblem(Problem):
             change=float(np.linalg.norm(negative) / (np.linalg.norm(every) or 1.0)),
         )
 
-    def _require_definite(self, spectrum: Spectrum, operator: Operator, ask: Ask) -> None:
+    def _require_definite(self, spectrum: Spectrum, operator: Operator, request: SolveRequest) -> None:
         """Refuse a negative eigenvalue beyond rounding, unless it lies outside of what was asked for."""
         smallest, bound = spectrum.smallest, _noise(spectrum, operator)
         if self.psd or self.clip or smallest is None or smallest >= -bound:
             return
-        if ask.target.count is not None:
-            wanted = spectrum.values[: ask.target.count]
-            if wanted.size == ask.target.count and float(wanted[-1]) > bound:
+        if request.target.count is not None:
+            wanted = spectrum.values[: request.target.count]
+            if wanted.size == request.target.count and float(wanted[-1]) > bound:
                 return
         factor = self.factor()
         raise IndefiniteKernelError(

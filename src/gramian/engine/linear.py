@@ -19,14 +19,14 @@ from gramian.arrays import (
     orthonormal,
     to_dtype,
 )
-from gramian.engine.solving import Problem, Solved
+from gramian.engine.solving import Problem, Solution
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import TableCosts
 from gramian.operators.moments import center_rows, from_moments, scatter
 from gramian.operators.operator import Operator
 from gramian.operators.scatter import CONFIDENCE, CovarianceOperator, GramOperator, ScatterOperator
-from gramian.records import Ask, BoundKind, Components, FloatArray, Remainder, Spectrum
+from gramian.records import BoundKind, Components, FloatArray, Remainder, SolveRequest, Spectrum
 from gramian.rows import Rows
 from gramian.rows.kinds.device import quick_double
 from gramian.solvers.route import Route
@@ -118,10 +118,10 @@ class LinearProblem(Problem):
     def _covariance(self, *, double: bool) -> CovarianceOperator:
         """Mean and scatter matrix in one pass over the data."""
         options = {"center": self.center, "scale": self.scale, "ddof": self.ddof}
-        exponent, found = scatter(self.rows, center=self.center, double=double)
-        self.view = from_moments(self.rows, found, exponent, **options)  # type: ignore[arg-type]
+        exponent, result = scatter(self.rows, center=self.center, double=double)
+        self.view = from_moments(self.rows, result, exponent, **options)  # type: ignore[arg-type]
         require_range(self.view, self.degrees)
-        matrix = found.squares
+        matrix = result.squares
         if self.view.divisor is not None:
             matrix = matrix / self.view.divisor[:, None] / self.view.divisor[None, :]
         view = replace(self.view, double=double)
@@ -130,39 +130,39 @@ class LinearProblem(Problem):
             matrix = from_numpy(matrix, self.rows.like)
         return CovarianceOperator(view, whole=True, matrix=matrix)
 
-    def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
+    def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
         """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
         least = min(self.rows.shape)
-        cut = found.first(least)
+        cut = result.first(least)
         return replace(cut, rest=cut.rest[: least - cut.values.size])
 
     def factor(self) -> float:
         """Return what turns squared singular values of C into variances."""
         return self.measured().square_unit / self.degrees
 
-    def directions(self, solved: Solved, count: int | None) -> Directions:
+    def directions(self, solution: Solution, count: int | None) -> Directions:
         """Lift the eigenpairs to directions.
 
         Parameters
         ----------
-        solved : Solved
+        solution : Solution
         count : int or None
             Number of directions: beyond the rank they are orthonormal and have no variance.
         """
-        spectrum, view = solved.spectrum, self.measured()
+        spectrum, view = solution.spectrum, self.measured()
         components = components_of(spectrum, count, self.factor(), view.total, min(self.rows.shape))
-        vectors, scores = _directions(solved, view, components.rank, components.values.size)
+        vectors, scores = _directions(solution, view, components.rank, components.values.size)
         return Directions(components, vectors, scores)
 
-    def hidden_by_offset(self, solved: Solved, components: Components) -> str:
+    def hidden_by_offset(self, solution: Solution, components: Components) -> str:
         """Say which variances above the tolerance are 0 because the data are far from 0; "" where none is."""
-        spectrum, noise, k = solved.spectrum, solved.operator.noise, components.values.size
+        spectrum, noise, k = solution.spectrum, solution.operator.noise, components.values.size
         top = float(spectrum.values.max(initial=0.0))
         # Otherwise the rank is one of the data.
-        if solved.certificate is None or noise < (1 - 1e-9) * spectrum.rank_tolerance * top:
+        if solution.certificate is None or noise < (1 - 1e-9) * spectrum.rank_tolerance * top:
             return ""
         zeroed = spectrum.values[components.rank : k]
-        zeroed = zeroed[zeroed > solved.certificate.tol * top] * self.factor()
+        zeroed = zeroed[zeroed > solution.certificate.tol * top] * self.factor()
         if not zeroed.size:
             return ""
         view = self.data_view()
@@ -177,7 +177,7 @@ class LinearProblem(Problem):
             "deviation). Subtract the offset in a wider type before X becomes float64."
         )
 
-    def remainder(self, solved: Solved, found: Directions) -> Remainder:
+    def remainder(self, solution: Solution, result: Directions) -> Remainder:
         """Return how far directions and variances are from the covariance of the rows.
 
         Notes
@@ -189,14 +189,14 @@ class LinearProblem(Problem):
         not computed. A positive semi-definite matrix less its diagonal has no larger norm. Directions lifted
         from the Gram matrix leave ``C.T (I - B B.T) C`` with its vectors B, of the same norm.
         """
-        spectrum, certificate, view = solved.spectrum, solved.certificate, self.measured()
+        spectrum, certificate, view = solution.spectrum, solution.certificate, self.measured()
         assert certificate is not None
-        k, r, (n, d) = spectrum.values.size, found.components.rank, self.rows.shape
+        k, r, (n, d) = spectrum.values.size, result.components.rank, self.rows.shape
         top, total = float(spectrum.values.max(initial=0.0)), view.total
         error = float(spectrum.residuals.sum()) + spectrum.error_bound + certificate.orthogonality * top
-        error = 4.0 * error + _rounding_of(found.vectors, solved.operator, top)
+        error = 4.0 * error + _rounding_of(result.vectors, solution.operator, top)
         kind, complete = spectrum.error_kind, certificate.completeness
-        if isinstance(solved.operator, GramOperator) and numpy_dtype(found.vectors) != np.float64:
+        if isinstance(solution.operator, GramOperator) and numpy_dtype(result.vectors) != np.float64:
             kind = "estimate"
         trace = max(total - float(spectrum.values[:r].sum()), 0.0) + min(d, n + k) * error
         beyond = math.inf
@@ -226,17 +226,17 @@ def _rounding_of(vectors: Any, operator: Operator, top: float) -> float:
     return change * (2.0 * math.sqrt(top) + change)
 
 
-def _directions(solved: Solved, view: CenteredRows, rank: int, k: int) -> tuple[Any, Any]:
+def _directions(solution: Solution, view: CenteredRows, rank: int, k: int) -> tuple[Any, Any]:
     """Directions (d, k) with fixed signs, and the scores (n, k) that the dual routes have for free."""
-    rows, spectrum = view.rows, solved.spectrum
+    rows, spectrum = view.rows, solution.spectrum
     vectors = spectrum.vectors[:, :rank]
     scale = np.sqrt(spectrum.values[:rank])
     scores = None
-    if solved.left is not None:
-        scores = solved.left[:, :rank] * from_numpy(scale, solved.left)[None, :]
-    elif isinstance(solved.operator, GramOperator):
+    if solution.left is not None:
+        scores = solution.left[:, :rank] * from_numpy(scale, solution.left)[None, :]
+    elif isinstance(solution.operator, GramOperator):
         scores = vectors * from_numpy(scale, vectors)[None, :]
-        vectors, kept = _lift(solved.operator, vectors, scale)
+        vectors, kept = _lift(solution.operator, vectors, scale)
         scores = scores if kept else None
     if view.divisor is not None and np.isinf(view.divisor).any():
         # A constant column has no part in any direction; rounding must not give it one.

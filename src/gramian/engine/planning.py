@@ -17,7 +17,7 @@ from gramian.arrays import on_accelerator
 from gramian.checks import amount
 from gramian.errors import CostWarning, MemoryLimitError
 from gramian.operators.costs import Costs, TableCosts
-from gramian.records import MATRICES, Alternative, Ask, Cost, Plan, Target
+from gramian.records import MATRICES, Alternative, Cost, Plan, SolveRequest, Target
 from gramian.solvers import krylov, product, svd
 from gramian.solvers.route import Route
 
@@ -43,14 +43,14 @@ class Ranked:
     cost: Cost
 
 
-def ranked(costs: Costs, ask: Ask, *, everything: bool = False) -> list[Ranked]:
+def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> list[Ranked]:
     """Return the routes for a problem, the one to take first.
 
     Parameters
     ----------
     costs : Costs
         What products with the problem's matrix take.
-    ask : Ask
+    request : SolveRequest
     everything : bool
         Whether every eigenvalue is needed, so that an iteration will not do.
 
@@ -59,39 +59,41 @@ def ranked(costs: Costs, ask: Ask, *, everything: bool = False) -> list[Ranked]:
     MemoryLimitError
         When no route fits into the limit, or not the one that was asked for.
     """
-    told, beside = costs.substitute, 0
-    if told is not None:
-        beside = told.cost.bytes
-        ask = replace(ask, solver="auto", memory_limit=ask.memory_limit - beside)
-    found = [
-        Ranked(route, route.cost(costs, ask.target))
+    replacement, beside = costs.substitute, 0
+    if replacement is not None:
+        beside = replacement.cost.bytes
+        request = replace(request, solver="auto", memory_limit=request.memory_limit - beside)
+    results = [
+        Ranked(route, route.cost(costs, request.target))
         for routes in SOLVERS
-        for route in (_spared(route, costs, ask) for route in routes(costs, ask.target))
+        for route in (_spared(route, costs, request) for route in routes(costs, request.target))
         if route.direct or not everything
     ]
-    found = [item for item in found if item.route.form.double or not _below_float32(costs, ask.target)]
-    wanted = [item for item in found if ask.solver in ("auto", item.route.solver)]
+    results = [
+        item for item in results if item.route.form.double or not _below_float32(costs, request.target)
+    ]
+    wanted = [item for item in results if request.solver in ("auto", item.route.solver)]
     side = costs.forms()[0].matrix
-    if ask.solver not in ("covariance", "gram"):
+    if request.solver not in ("covariance", "gram"):
         sides = costs.sides if isinstance(costs, TableCosts) else (side,)
         wanted = [item for item in wanted if item.route.form.matrix in (*sides, svd.DATA.matrix)]
     # Where an iteration would fill the space, the whole matrix on the smaller side takes its place.
-    wanted = wanted or [item for item in found if item.route.form.matrix == side and item.route.direct]
-    fitting = sorted((item for item in wanted if item.cost.bytes <= ask.memory_limit), key=_order(costs))
+    wanted = wanted or [item for item in results if item.route.form.matrix == side and item.route.direct]
+    fitting = sorted((item for item in wanted if item.cost.bytes <= request.memory_limit), key=_order(costs))
     if not fitting:
         least = min(wanted, key=lambda item: item.cost.bytes)
         if costs.too_large is not None:
             what, way_out = costs.too_large
-            require_memory(what, least.cost.bytes + beside, ask.memory_limit + beside, way_out)
-        raise MemoryLimitError(_too_much(least, ask, wanted))
+            require_memory(what, least.cost.bytes + beside, request.memory_limit + beside, way_out)
+        raise MemoryLimitError(_too_much(least, request, wanted))
     # What takes over from the first route may be any that fits.
-    others = (item for item in found if item.cost.bytes <= ask.memory_limit and item not in fitting)
-    return _patient(fitting + sorted(others, key=_order(costs)), costs, ask.target)
+    others = (item for item in results if item.cost.bytes <= request.memory_limit and item not in fitting)
+    return _patient(fitting + sorted(others, key=_order(costs)), costs, request.target)
 
 
-def _spared(route: Any, costs: Costs, ask: Ask) -> Any:
+def _spared(route: Any, costs: Costs, request: SolveRequest) -> Any:
     """Give a route the memory that it leaves of the limit."""
-    form = costs.spare(route.form, ask.memory_limit - route.cost(costs, ask.target).bytes)
+    form = costs.spare(route.form, request.memory_limit - route.cost(costs, request.target).bytes)
     return route if form == route.form else replace(route, form=form)
 
 
@@ -122,16 +124,20 @@ def _patient(items: list[Ranked], costs: Costs, target: Target) -> list[Ranked]:
     return [replace(item, route=item.route.with_patience(costs, target, min(direct))) for item in items]
 
 
-def _too_much(least: Ranked, ask: Ask, tried: list[Ranked]) -> str:
+def _too_much(least: Ranked, request: SolveRequest, tried: list[Ranked]) -> str:
     smaller = (
         "fewer components, or use fewer rows"
         if any(not item.route.direct for item in tried)
         else "few components, which solver='krylov' finds in less memory"
     )
-    beside = f" beside the {amount(ask.held)} that were read from the file" if ask.held else ""
+    beside = (
+        f" beside the {amount(request.resident_bytes)} that were read from the file"
+        if request.resident_bytes
+        else ""
+    )
     return (
         f"The {least.route.solver} route needs about {amount(least.cost.bytes)} of working memory, and "
-        f"memory_limit allows {amount(max(ask.memory_limit, 0))}{beside}. Raise memory_limit, or ask for "
+        f"memory_limit allows {amount(max(request.memory_limit, 0))}{beside}. Raise memory_limit, or ask for "
         f"{smaller}."
     )
 
@@ -157,13 +163,13 @@ class Schedule:
     Attributes
     ----------
     costs : Costs
-    ask : Ask
+    request : SolveRequest
     items : tuple of Ranked
         The routes in the order in which they are tried.
     """
 
     costs: Costs
-    ask: Ask
+    request: SolveRequest
     items: tuple[Ranked, ...]
 
     @property
@@ -173,18 +179,18 @@ class Schedule:
 
     def seeded(self, solver_rng: np.random.Generator, probe_rng: np.random.Generator) -> Schedule:
         """Return the same routes with random streams, which a plan does not need."""
-        return replace(self, ask=replace(self.ask, solver_rng=solver_rng, probe_rng=probe_rng))
+        return replace(self, request=replace(self.request, solver_rng=solver_rng, probe_rng=probe_rng))
 
     def in_words(self, item: Ranked, others: Sequence[Ranked]) -> Plan:
         """Put a route into words, with the alternatives that are left."""
-        route, cost, ask, substitute = item.route, item.cost, self.ask, self.costs.substitute
-        reason = route.reason(self.costs, ask.target)
+        route, cost, request, substitute = item.route, item.cost, self.request, self.costs.substitute
+        reason = route.reason(self.costs, request.target)
         reason = reason[:1].upper() + reason[1:]
-        if ask.solver == route.solver:
-            reason = f"solver={ask.solver!r} was asked for."
-        elif ask.solver == "krylov":
+        if request.solver == route.solver:
+            reason = f"solver={request.solver!r} was asked for."
+        elif request.solver == "krylov":
             size = self.costs.order(route.form)
-            reason = f"An iteration for {ask.target} of {size} would fill the whole space."
+            reason = f"An iteration for {request.target} of {size} would fill the whole space."
         plan = Plan(
             operator=route.form.matrix,
             solver=route.solver,
@@ -207,14 +213,14 @@ class Schedule:
         )
 
 
-def schedule(costs: Costs, ask: Ask, *, everything: bool = False) -> Schedule:
+def schedule(costs: Costs, request: SolveRequest, *, everything: bool = False) -> Schedule:
     """Plan: return the routes for a request, as :func:`ranked` orders them."""
-    return Schedule(costs, ask, tuple(ranked(costs, ask, everything=everything)))
+    return Schedule(costs, request, tuple(ranked(costs, request, everything=everything)))
 
 
-def plan(costs: Costs, ask: Ask, *, everything: bool = False) -> Plan:
+def plan(costs: Costs, request: SolveRequest, *, everything: bool = False) -> Plan:
     """Return what would be done, without doing it."""
-    return schedule(costs, ask, everything=everything).plan
+    return schedule(costs, request, everything=everything).plan
 
 
 def _alternative(item: Ranked) -> Alternative:
@@ -229,14 +235,14 @@ def _alternative(item: Ranked) -> Alternative:
     )
 
 
-def warn_of_cost(found: Plan, advice: Callable[[], str], like: Any) -> None:
+def warn_of_cost(result: Plan, advice: Callable[[], str], like: Any) -> None:
     """Warn where a plan is predicted to take more than ten minutes, with advice on what takes less.
 
     Seconds are those of two cores, which say little of arrays on a device: for these there is no warning.
     """
-    if found.seconds > LONG and not on_accelerator(like):
+    if result.seconds > LONG and not on_accelerator(like):
         warnings.warn(
-            f"This is predicted to take about {found.seconds / 60:.0f} minutes ({found.reason}) {advice()}",
+            f"This is predicted to take about {result.seconds / 60:.0f} minutes ({result.reason}) {advice()}",
             CostWarning,
             stacklevel=4,
         )

@@ -18,9 +18,9 @@ from gramian.errors import IndefiniteKernelError
 from gramian.operators.costs import Costs
 from gramian.operators.operator import Operator
 from gramian.progress import note, report
-from gramian.records import Ask, Attempt, Certificate, Plan, Spectrum
-from gramian.rows.kinds.device import memory_told
-from gramian.solvers.route import Found, Route, Status
+from gramian.records import Attempt, Certificate, Plan, SolveRequest, Spectrum
+from gramian.rows.kinds.device import explained_memory_errors
+from gramian.solvers.route import Route, SolverResult, Status
 
 log = logging.getLogger(__name__)
 
@@ -49,9 +49,9 @@ class Problem(ABC):
         """Whether every eigenvalue is needed, so that an iteration will not do."""
         return False
 
-    def schedule(self, ask: Ask) -> Schedule:
+    def schedule(self, request: SolveRequest) -> Schedule:
         """Plan: return the routes to what is asked for."""
-        return schedule(self.costs, ask, everything=self.everything)
+        return schedule(self.costs, request, everything=self.everything)
 
     def operator(self, route: Route) -> Any:
         """Return the matrix that a route works on; the one built last is used again."""
@@ -64,12 +64,12 @@ class Problem(ABC):
     def build(self, route: Route) -> Any:
         """Build the matrix that a route works on."""
 
-    def start(self, route: Route, ask: Ask) -> Any:
+    def start(self, route: Route, request: SolveRequest) -> Any:
         """Return vectors near the leading ones, where finding them costs little beside a pass; else None."""
         return None
 
     @abstractmethod
-    def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
+    def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
         """Cut what a solver found down to what was asked for; refuse what is no answer."""
 
     def factor(self) -> float:
@@ -80,13 +80,13 @@ class Problem(ABC):
         """Return the record in ``unit``."""
         return spectrum.scaled(self.factor())
 
-    def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
+    def certified(self, certificate: Certificate, request: SolveRequest) -> Certificate:
         """Return what is known of an answer, where it is of a matrix that stands for another one."""
         return certificate
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class Solution:
     """The best certified answer, and how it came about.
 
     Attributes
@@ -111,7 +111,7 @@ class Solved:
     attempts: tuple[Attempt, ...]
 
 
-def solve(problem: Problem, ask: Ask) -> Solved:
+def solve(problem: Problem, request: SolveRequest) -> Solution:
     """Plan what is asked for, and run the plan.
 
     Raises
@@ -119,18 +119,18 @@ def solve(problem: Problem, ask: Ask) -> Solved:
     MemoryLimitError
         When no route fits into the limit.
     """
-    return run(problem, problem.schedule(ask))
+    return run(problem, problem.schedule(request))
 
 
-def run(problem: Problem, planned: Schedule) -> Solved:
+def run(problem: Problem, planned: Schedule) -> Solution:
     """Find the eigenpairs that were planned for.
 
     Routes are run in the order of their cost until an answer is accepted. What was found on the way starts
     the next route; every route was planned against the same memory limit, and the best certified answer is
     returned, which need not be the last one.
     """
-    ask, waiting = planned.ask, list(planned.items)
-    best: Solved | None = None
+    request, waiting = planned.request, list(planned.items)
+    best: Solution | None = None
     attempts: list[Attempt] = []
     start = None
     item: Ranked | None = waiting[0]
@@ -140,24 +140,24 @@ def run(problem: Problem, planned: Schedule) -> Solved:
         began = time.perf_counter()
         # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
         alone = blas_threads() if item.cost.seconds < BRIEF else nullcontext()
-        with alone, memory_told(getattr(problem, "rows", None)):
-            solved, status, why = _run(problem, item, ask, start, [other.route for other in waiting])
+        with alone, explained_memory_errors(getattr(problem, "rows", None)):
+            solution, status, why = _run(problem, item, request, start, [other.route for other in waiting])
         ran = replace(planned.in_words(item, waiting), took=time.perf_counter() - began)
         if attempts:
             ran = replace(ran, reason=f"The route before was not enough: {attempts[-1].why}.")
-        solved = replace(solved, plan=ran)
-        spectrum = solved.spectrum
-        attempts.append(Attempt(ran, spectrum.passes, _error(solved.certificate), spectrum.rank, why))
+        solution = replace(solution, plan=ran)
+        spectrum = solution.spectrum
+        attempts.append(Attempt(ran, spectrum.passes, _error(solution.certificate), spectrum.rank, why))
         note(log, "%s", attempts[-1])
-        if best is None or status is Status.COMPLETE or _quality(solved, ask) > _quality(best, ask):
-            best = solved
+        if best is None or status is Status.COMPLETE or _quality(solution, request) > _quality(best, request):
+            best = solution
         following = None if status is Status.COMPLETE else _next(waiting, item, status)
         start = None
         if following is not None:
             if problem.costs.order(following.route.form) == problem.costs.order(item.route.form):
                 start = spectrum.vectors
             if following.route.form != item.route.form:
-                solved.operator.release()
+                solution.operator.release()
         item = following
     assert best is not None
     reasons = "; then ".join(attempt.why for attempt in attempts if not attempt.accepted)
@@ -165,45 +165,49 @@ def run(problem: Problem, planned: Schedule) -> Solved:
         took = best.plan
         over = f"; {took.solver} on the {took.matrix} took over" if attempts[-1].accepted else ""
         best = replace(best, spectrum=replace(best.spectrum, note=f"{reasons}{over}"))
-    certificate = None if best.certificate is None else problem.certified(best.certificate, ask)
+    certificate = None if best.certificate is None else problem.certified(best.certificate, request)
     return replace(best, certificate=certificate, attempts=tuple(attempts))
 
 
 def _run(
-    problem: Problem, item: Ranked, ask: Ask, start: Any, others: list[Route]
-) -> tuple[Solved, Status, str]:
+    problem: Problem, item: Ranked, request: SolveRequest, start: Any, others: list[Route]
+) -> tuple[Solution, Status, str]:
     """Run one route and certify what it found; what it lacks, and why."""
     operator = problem.operator(item.route)
-    start = problem.start(item.route, ask) if start is None else start
-    found: Found = item.route.solve(operator, ask, start)
+    start = problem.start(item.route, request) if start is None else start
+    result: SolverResult = item.route.solve(operator, request, start)
     try:
-        spectrum = problem.kept(found.spectrum, operator, ask)
+        spectrum = problem.truncate(result.spectrum, operator, request)
     except IndefiniteKernelError:
-        if found.spectrum.complete or not any(route.direct for route in others):
+        if result.spectrum.complete or not any(route.direct for route in others):
             raise
-        spectrum = found.spectrum
-        found = replace(found, status=Status.INCOMPLETE, why="signs of eigenvalues are left open")
+        spectrum = result.spectrum
+        result = replace(result, status=Status.INCOMPLETE, why="signs of eigenvalues are left open")
     certificate = None
-    if ask.certify:
+    if request.certify:
         certificate = certify(
             spectrum,
             operator,
-            tol=ask.tol,
-            rng=ask.probe_rng,
+            tol=request.tol,
+            rng=request.probe_rng,
             unit=problem.unit,
             factor=problem.factor(),
         )
-    solved = Solved(spectrum, certificate, operator, found.left, Plan("", "", (), 0, ""), ())
-    return solved, *_judged(found, spectrum, certificate, item, ask)
+    solution = Solution(spectrum, certificate, operator, result.left, Plan("", "", (), 0, ""), ())
+    return solution, *_judged(result, spectrum, certificate, item, request)
 
 
 def _judged(
-    found: Found, spectrum: Spectrum, certificate: Certificate | None, item: Ranked, ask: Ask
+    result: SolverResult,
+    spectrum: Spectrum,
+    certificate: Certificate | None,
+    item: Ranked,
+    request: SolveRequest,
 ) -> tuple[Status, str]:
     """Return what an answer lacks, and why it is not accepted: the one policy."""
-    if found.status is not Status.COMPLETE:
-        return found.status, found.why
-    wanted = ask.target.count or 0
+    if result.status is not Status.COMPLETE:
+        return result.status, result.why
+    wanted = request.target.count or 0
     if not item.route.form.double and (spectrum.rank < wanted or not spectrum.rank):
         why = f"float32 products tell only {spectrum.rank} components from rounding"
         return Status.INACCURATE, why
@@ -231,10 +235,10 @@ def _next(waiting: list[Ranked], last: Ranked, lacks: Status) -> Ranked | None:
     return _next(waiting, last, Status.INACCURATE) if incomplete and not last.route.form.double else None
 
 
-def _quality(solved: Solved, ask: Ask) -> tuple[Any, ...]:
+def _quality(solution: Solution, request: SolveRequest) -> tuple[Any, ...]:
     """Return what makes one answer better than another: enough pairs, certified, of higher rank, accurate."""
-    certificate, spectrum = solved.certificate, solved.spectrum
-    enough = spectrum.values.size >= (ask.target.count or 0)
+    certificate, spectrum = solution.certificate, solution.spectrum
+    enough = spectrum.values.size >= (request.target.count or 0)
     if certificate is None:
         return (enough, spectrum.rank)
     return (enough, certificate.ok, not may_have_missed(certificate), spectrum.rank, -_error(certificate))

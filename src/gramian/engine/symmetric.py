@@ -12,7 +12,7 @@ from gramian.engine.linear import LinearProblem
 from gramian.engine.solving import Problem, solve
 from gramian.operators.costs import SymmetricCosts
 from gramian.operators.operator import Operator, SymmetricMatrix
-from gramian.records import Ask, FloatArray, Spectrum, Target
+from gramian.records import FloatArray, SolveRequest, Spectrum, Target
 from gramian.rows import as_rows
 from gramian.solvers.route import Route
 
@@ -37,26 +37,28 @@ class SymmetricProblem(Problem):
         """Return the matrix as an operator."""
         return SymmetricMatrix(self.A, psd=self.psd)
 
-    def kept(self, found: Spectrum, operator: Operator, ask: Ask) -> Spectrum:
+    def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
         """Cut off what a whole decomposition finds beyond a number that was asked for."""
-        return found if ask.target.count is None else found.first(ask.target.count)
+        return result if request.target.count is None else result.first(request.target.count)
 
 
-def _ask(target: Target, memory_limit: int | None, *, vectors: bool = True, tol: float = 1e-12) -> Ask:
+def _request(
+    target: Target, memory_limit: int | None, *, vectors: bool = True, tol: float = 1e-12
+) -> SolveRequest:
     limit = memory_limit_bytes(None) if memory_limit is None else memory_limit
-    return Ask(target, tol, limit, vectors=vectors, certify=False)
+    return SolveRequest(target, tol, limit, vectors=vectors, certify=False)
 
 
 def eigenpairs(A: Any) -> tuple[FloatArray, FloatArray]:
     """Return every eigenvalue, descending, and eigenvectors as columns of a symmetric matrix."""
-    found = solve(SymmetricProblem(A), _ask(Target(), None)).spectrum
-    return found.values, as_float64(found.vectors)
+    spectrum = solve(SymmetricProblem(A), _request(Target(), None)).spectrum
+    return spectrum.values, as_float64(spectrum.vectors)
 
 
 def eigenvalues(A: Any) -> FloatArray:
     """Return every eigenvalue of a symmetric matrix, descending."""
-    ask = _ask(Target(), None, vectors=False)
-    return solve(SymmetricProblem(A), ask).spectrum.values
+    request = _request(Target(), None, vectors=False)
+    return solve(SymmetricProblem(A), request).spectrum.values
 
 
 def leading_values(A: Any, count: int, memory_limit: int | None = None) -> FloatArray:
@@ -67,17 +69,17 @@ def leading_values(A: Any, count: int, memory_limit: int | None = None) -> Float
     if count == 0:
         return np.empty(0)
     problem = LinearProblem(as_rows(A), center=False, ddof=0)
-    ask = _ask(Target(count=count), memory_limit, vectors=False, tol=ROUGH)
-    solved = solve(problem, ask)
-    return np.maximum(solved.spectrum.values[:count] * problem.measured().square_unit, 0.0)
+    request = _request(Target(count=count), memory_limit, vectors=False, tol=ROUGH)
+    solution = solve(problem, request)
+    return np.maximum(solution.spectrum.values[:count] * problem.measured().square_unit, 0.0)
 
 
 def factors(A: Any, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the leading singular triplets of A above rounding: (a, r), (r,), (r, b) with r <= count."""
     problem = LinearProblem(as_rows(np.asarray(A, dtype=np.float64)), center=False, ddof=0)
-    solved = solve(problem, replace(_ask(Target(count=count), None), tol=1e-9))
-    found = problem.directions(solved, None)
-    r = found.components.rank
-    s = np.sqrt(solved.spectrum.values[:r] * problem.measured().square_unit)
-    V = as_float64(found.vectors)[:, :r]
+    solution = solve(problem, replace(_request(Target(count=count), None), tol=1e-9))
+    result = problem.directions(solution, None)
+    r = result.components.rank
+    s = np.sqrt(solution.spectrum.values[:r] * problem.measured().square_unit)
+    V = as_float64(result.vectors)[:, :r]
     return (np.asarray(A, dtype=np.float64) @ V) / s, s, V.T

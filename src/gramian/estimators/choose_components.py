@@ -14,22 +14,22 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.analysis.candidates import data_frame
 from gramian.analysis.component_rules.eigenvalues import fraction_rule, rmse_rule
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.component_rules.table import RULES
-from gramian.analysis.tried import data_frame
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import check_choice
 from gramian.errors import GramianError, InputTypeError, ParameterError
 from gramian.estimators.component_choice import Material, check_rmse, refusal, room_for, scree_of
 from gramian.estimators.inputs import check_target, generators
 from gramian.estimators.kernel_pca import KernelPCA
-from gramian.estimators.kernel_rules import KERNEL_RULES, ask_of_kernel
+from gramian.estimators.kernel_rules import KERNEL_RULES, components_of_kernel
 from gramian.estimators.linear_fit import TableFit
 from gramian.estimators.pca import PCA
 from gramian.rows import as_rows
 
-Ask = Callable[[str], ComponentChoice]
+SolveRequest = Callable[[str], ComponentChoice]
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,21 +191,23 @@ def choose_components(
         raise ParameterError("center, scale and ddof are those of the model. Set them there.")
     state = model.random_state if random_state is None else random_state
     rng = generators(state, 3)[2]
-    ask, about = (_of_kernel if isinstance(model, KernelPCA) else _of_pca)(model, X, fraction, max_rmse, rng)
-    return ComponentChoices(tuple(_or_why_not(ask, rule) for rule in asked), about)
+    request, about = (_of_kernel if isinstance(model, KernelPCA) else _of_pca)(
+        model, X, fraction, max_rmse, rng
+    )
+    return ComponentChoices(tuple(_or_why_not(request, rule) for rule in asked), about)
 
 
-def _or_why_not(ask: Ask, rule: str) -> ComponentChoice:
+def _or_why_not(request: SolveRequest, rule: str) -> ComponentChoice:
     """Return a rule's answer, or why it has none: one rule that cannot work must not hide the others."""
     try:
-        return ask(rule)
+        return request(rule)
     except GramianError as error:
         return ComponentChoice(rule, None, {}, str(error))
 
 
 def _of_pca(
     model: PCA, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
-) -> tuple[Ask, str]:
+) -> tuple[SolveRequest, str]:
     """Return what asks a rule about data, or without them about a fitted model; and what is asked about."""
     rows, material = None, None
     if X is not None:
@@ -227,7 +229,7 @@ def _of_pca(
         shape = (scree.n_samples, scree.varying)
         about = f"a model of {scree.n_samples:,} rows x {scree.n_features:,} columns{part}"
 
-    def ask(rule: str) -> ComponentChoice:
+    def request(rule: str) -> ComponentChoice:
         sparse = rows is not None and rows.skips_zeros
         refused = refusal(rule, shape, center=bool(model.center), sparse=sparse)
         if RULES[rule].draws and not refused:
@@ -243,16 +245,16 @@ def _of_pca(
             return fraction_rule(spectrum, float(fraction))
         if rule == "max_rmse" and max_rmse is not None:
             return rmse_rule(spectrum, float(max_rmse))
-        of_spectrum = RULES[rule].ask
+        of_spectrum = RULES[rule].request
         assert of_spectrum is not None
         return of_spectrum(spectrum)
 
-    return ask, about
+    return request, about
 
 
 def _of_kernel(
     model: KernelPCA, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
-) -> tuple[Ask, str]:
+) -> tuple[SolveRequest, str]:
     if X is None:
         X = getattr(model, "X_fit_", None)
         if X is None:
@@ -262,4 +264,4 @@ def _of_kernel(
             )
     rows = as_rows(X, estimator="choose_components", minimum=2)
     about = f"{rows.shape[0]:,} rows x {rows.shape[1]:,} columns in feature space"
-    return partial(ask_of_kernel, model, rows, fraction=fraction, rng=rng), about
+    return partial(components_of_kernel, model, rows, fraction=fraction, rng=rng), about

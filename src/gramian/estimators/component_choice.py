@@ -29,7 +29,7 @@ from gramian.errors import ParameterError
 from gramian.estimators.inputs import check_target
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import TableCosts
-from gramian.records import Ask, FloatArray, Plan, Step, Target
+from gramian.records import FloatArray, Plan, SolveRequest, Step, Target
 from gramian.rows import Rows
 
 NAMED = ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")  # what n_components takes
@@ -45,14 +45,14 @@ SMALL_REST = 1e-4
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ComponentRequest:
     """What ``n_components`` and ``max_rmse`` ask for: a rule that is still to be asked, or a target."""
 
     target: Target
     rule: str | None = None
 
 
-def check_wanted(model: Any, rows: Rows) -> Wanted:
+def check_wanted(model: Any, rows: Rows) -> ComponentRequest:
     """Turn ``n_components`` and ``max_rmse`` of a PCA into a target to plan for, or refuse them.
 
     Raises
@@ -69,14 +69,14 @@ def check_wanted(model: Any, rows: Rows) -> Wanted:
             )
         check_rmse(model.max_rmse)
         target = Target(fraction=0.5, name=f"an error of at most {model.max_rmse:g}")
-        return Wanted(target, "max_rmse")
+        return ComponentRequest(target, "max_rmse")
     if not isinstance(asked, str):
-        return Wanted(check_target(asked, least, shape))
+        return ComponentRequest(check_target(asked, least, shape))
     rule = check_choice("n_components", asked, NAMED)
     refused = refusal(rule, shape, center=bool(model.center), sparse=rows.skips_zeros)
     if refused:
         raise ParameterError(f"n_components={asked!r}: {refused}")
-    return Wanted(Target(count=min(PLANNED, least)), rule)
+    return ComponentRequest(Target(count=min(PLANNED, least)), rule)
 
 
 def check_rmse(max_rmse: Any) -> float:
@@ -110,7 +110,7 @@ def refusal(rule: str, shape: tuple[int, int], *, center: bool, sparse: bool) ->
     return ""
 
 
-def with_rule(found: Plan, wanted: Wanted, problem: LinearProblem, memory_limit: int) -> Plan:
+def with_rule(result: Plan, wanted: ComponentRequest, problem: LinearProblem, memory_limit: int) -> Plan:
     """Return a plan with the step that asks the rule, before anything else is done.
 
     Raises
@@ -119,12 +119,12 @@ def with_rule(found: Plan, wanted: Wanted, problem: LinearProblem, memory_limit:
         When the rule's copies of the data do not fit.
     """
     if wanted.rule not in NAMED:
-        return found
+        return result
     costs = problem.costs
     if not RULES[wanted.rule].draws:
-        route = plan(costs, Ask(Target(), 1e-6, memory_limit))
+        route = plan(costs, SolveRequest(Target(), 1e-6, memory_limit))
         step = Step("choose", f"all eigenvalues, for the rule '{wanted.rule}'", route.seconds)
-        return replace(found, steps=(step, *found.steps), bytes=max(found.bytes, route.bytes))
+        return replace(result, steps=(step, *result.steps), bytes=max(result.bytes, route.bytes))
     need = room_for(wanted.rule, problem.rows, memory_limit)
     (n, d), dtype = problem.rows.shape, problem.rows.dtype
     splits = wanted.rule == "cv"
@@ -132,7 +132,7 @@ def with_rule(found: Plan, wanted: Wanted, problem: LinearProblem, memory_limit:
     seconds, most = 0.0, 0
     counts = sorted({min(count, *shape) for count in (CV_COUNTS if splits else DRAWN_COUNTS)})
     for count in counts:
-        route = plan(TableCosts(shape, kind), Ask(Target(count=count), 1e-6, memory_limit))
+        route = plan(TableCosts(shape, kind), SolveRequest(Target(count=count), 1e-6, memory_limit))
         flat = FLAT if any(step.name == "iterate" for step in route.steps) else 1.0
         if splits:
             seconds += SPLITS * (4 * route.seconds + SPLIT * n * d * dtype.itemsize)
@@ -142,7 +142,7 @@ def with_rule(found: Plan, wanted: Wanted, problem: LinearProblem, memory_limit:
     often = f"{SPLITS} random cuts into halves" if splits else f"{REPEATS + 1} spectra of random data"
     detail = f"{often}, of {', '.join(map(str, counts))}, ... components, for the rule '{wanted.rule}'"
     step = Step("choose", detail, seconds)
-    return replace(found, steps=(step, *found.steps), bytes=max(found.bytes, most + need))
+    return replace(result, steps=(step, *result.steps), bytes=max(result.bytes, most + need))
 
 
 def room_for(rule: str, rows: Rows, memory_limit: int) -> int:
@@ -160,7 +160,7 @@ def room_for(rule: str, rows: Rows, memory_limit: int) -> int:
 
 
 def settle(
-    model: Any, problem: LinearProblem, wanted: Wanted, rng: np.random.Generator
+    model: Any, problem: LinearProblem, wanted: ComponentRequest, rng: np.random.Generator
 ) -> tuple[Target, Any]:
     """Ask the rule, and return a target that a solver understands with the rule's answer.
 
@@ -266,13 +266,13 @@ class Material:
     @cached_property
     def scree(self) -> Scree:
         """Every eigenvalue, without any vector."""
-        ask = Ask(Target(), 1e-6, self.memory_limit, vectors=False, certify=False)
-        found = solve(self.problem, ask).spectrum
+        request = SolveRequest(Target(), 1e-6, self.memory_limit, vectors=False, certify=False)
+        spectrum = solve(self.problem, request).spectrum
         factor = self.problem.factor()
         n, d = self.rows.shape
-        values = np.maximum(found.values, 0.0) * factor
+        values = np.maximum(spectrum.values, 0.0) * factor
         total = self.view.total * factor
-        centered, tolerance = self.problem.center, found.rank_tolerance
+        centered, tolerance = self.problem.center, spectrum.rank_tolerance
         return Scree(values, total, n, d, self.varying, centered, self.degrees, tolerance)
 
     @cached_property
@@ -290,7 +290,7 @@ class Material:
         """Ask one of :data:`NAMED`."""
         if not self.view.total > 0:
             return ComponentChoice(rule, 0, {}, "No column varies: there is nothing to find.")
-        of_spectrum = RULES[rule].ask
+        of_spectrum = RULES[rule].request
         if of_spectrum is not None:
             return of_spectrum(self.scree)
         C, factor = self.matrix

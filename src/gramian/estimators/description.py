@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 from gramian.estimators.saving import DECOMPOSED, decode, register_forms
 from gramian.records import ModelKind
-from gramian.store import Array, Given, StoredModel, conform
+from gramian.store import Array, Optional, StoredModel, conform
 
-DESCRIBED = DECOMPOSED | {"explained_variance_": Array("k"), "eigenvalues_?": Given(Array("k"))}
+DESCRIBED = DECOMPOSED | {"explained_variance_": Array("k"), "eigenvalues_?": Optional(Array("k"))}
 
 
 def described(stored: StoredModel) -> SimpleNamespace | None:

@@ -34,8 +34,8 @@ def _tell_function(value: Any) -> dict[str, Any]:
     return {"function": name}
 
 
-def _make_kernel(told: dict[str, Any]) -> Kernel:
-    kernel = CLASSES[told["kernel"]](**told["parameters"])
+def _make_kernel(payload: dict[str, Any]) -> Kernel:
+    kernel = CLASSES[payload["kernel"]](**payload["parameters"])
     kernel.check()
     return kernel
 
@@ -50,5 +50,5 @@ FUNCTIONS = Form(
     "function",
     lambda value: callable(value) or hasattr(value, "transform"),
     _tell_function,
-    lambda told: MAPS[told["function"]],
+    lambda payload: MAPS[payload["function"]],
 )

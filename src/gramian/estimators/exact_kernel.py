@@ -12,18 +12,18 @@ from sklearn.base import clone
 
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount, check_choice, duration
-from gramian.engine import Schedule, Solved, run, warn_of_cost
+from gramian.engine import Schedule, Solution, run, warn_of_cost
 from gramian.engine.kernel import KernelProblem
 from gramian.errors import CertificateWarning, GramianError, MemoryLimitError, ParameterError
-from gramian.estimators.fitted import held, warn_of_none
+from gramian.estimators.fitted import warn_of_none, with_orthonormality
 from gramian.estimators.inputs import check_target, check_tol, checkpointed, generators, streams
 from gramian.estimators.kernel_fit import KernelFit, KernelModel, precision_of
-from gramian.estimators.kernel_rules import ask_of_kernel, with_kernel, with_kernel_rule
+from gramian.estimators.kernel_rules import components_of_kernel, with_kernel, with_kernel_rule
 from gramian.estimators.landmarks import FeatureFit
 from gramian.estimators.preimages import preimage_method
 from gramian.kernels import Evaluator
 from gramian.operators.kernel_source import KernelSource, MatrixSource
-from gramian.records import Ask, Plan, Target
+from gramian.records import Plan, SolveRequest, Target
 from gramian.solvers.names import solver_names
 
 SOLVERS = ("auto", *solver_names("KernelPCA"))
@@ -63,17 +63,17 @@ class ExactFit(KernelFit):
         X = rows.in_memory()
         problem.source = MatrixSource(X) if evaluator is None else KernelSource(evaluator, X)
         with checkpointed(asked, self.spread or rows, checkpoint) as (problem.passes, seeds):
-            solved = run(problem, planned.seeded(*streams(seeds, 2)))
+            solution = run(problem, planned.seeded(*streams(seeds, 2)))
         if evaluator is not None:
-            self._warn_of_products(evaluator, solved, X)
-        found = problem.coefficients(solved, target.count)
-        certificate = held(solved.certificate, found.vectors)
+            self._warn_of_products(evaluator, solution, X)
+        result = problem.coefficients(solution, target.count)
+        certificate = with_orthonormality(solution.certificate, result.vectors)
         return KernelModel(
             rows.shape[0],
             "the centred kernel matrix" if asked.center else "the kernel matrix",
             None if evaluator is None else evaluator.kernel,
-            replace(solved, spectrum=problem.scaled(solved.spectrum), certificate=certificate),
-            found,
+            replace(solution, spectrum=problem.scaled(solution.spectrum), certificate=certificate),
+            result,
             None if evaluator is None else rows.owned(),
             choice,
         )
@@ -89,7 +89,7 @@ class ExactFit(KernelFit):
             return None
         rule = check_choice("n_components", asked.n_components, RULES)
         model = with_kernel(asked, self.kernel, n_components=None)
-        choice = ask_of_kernel(model, self.rows, rule, rng=generators(asked.random_state, 3)[2])
+        choice = components_of_kernel(model, self.rows, rule, rng=generators(asked.random_state, 3)[2])
         if choice.number is None:
             raise ParameterError(f"n_components={rule!r}: {choice.sentence}")
         warn_of_none(choice, stacklevel=5)
@@ -113,9 +113,9 @@ class ExactFit(KernelFit):
             single=evaluator is not None and evaluator.single is not None,
             spread=None if evaluator is None else self.spread,
         )
-        ask = self._ask(problem, target)
+        request = self._request(problem, target)
         try:
-            return problem, evaluator, problem.schedule(ask)
+            return problem, evaluator, problem.schedule(request)
         except MemoryLimitError as error:
             said = str(error)
             if problem.spread is not None:
@@ -123,7 +123,7 @@ class ExactFit(KernelFit):
                 said += f" Tiles of the matrix take {tiles}, and {room} may be kept where the rows are."
             raise MemoryLimitError(f"{said} {self._cheaper()}") from error
 
-    def _ask(self, problem: KernelProblem, target: Target) -> Ask:
+    def _request(self, problem: KernelProblem, target: Target) -> SolveRequest:
         asked, rows = self.parameters, self.rows
         solver = check_choice("solver", asked.solver, SOLVERS)
         if asked.n_landmarks is not None or not self.plain_landmarks:
@@ -138,7 +138,7 @@ class ExactFit(KernelFit):
                 "ones. Leave solver at 'auto'."
             )
         tol, limit = check_tol(asked.tol, rows.dtype), memory_limit_bytes(asked.memory_limit, rows.like)
-        return Ask(target, tol, limit, solver)
+        return SolveRequest(target, tol, limit, solver)
 
     def _cheaper(self) -> str:
         """Say what takes less time than all rows, and how long."""
@@ -161,10 +161,12 @@ class ExactFit(KernelFit):
             )
         return advice
 
-    def _warn_of_products(self, bound: Evaluator, solved: Solved, fitted: Any) -> None:
+    def _warn_of_products(self, bound: Evaluator, solution: Solution, fitted: Any) -> None:
         """Say what helps where the products of sparse rows are why a certificate does not hold."""
         error = bound.relative + bound.absolute / (bound.largest or 1.0)
-        certified = solved.certificate is not None and solved.certificate.ok and solved.spectrum.rank > 0
+        certified = (
+            solution.certificate is not None and solution.certificate.ok and solution.spectrum.rank > 0
+        )
         if sparse.issparse(fitted) and not certified and error > precision_of(fitted, self.parameters.tol):
             warnings.warn(
                 f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values: rows lie "

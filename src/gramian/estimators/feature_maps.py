@@ -29,7 +29,7 @@ from gramian.kernels.feature_maps import (
 )
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows, as_rows
-from gramian.store import Array, Given, Sizes
+from gramian.store import Array, Optional, Sizes
 
 # Rows on which the error is measured, and features of them held at once.
 SAMPLE = 256
@@ -188,10 +188,10 @@ class PolynomialMap(Saved, KernelMapper):
     max_features: int = MAX_FEATURES
 
     def _learn(self, rows: Rows) -> None:
-        found = polynomial_map(rows.shape[1], **self.get_params(deep=False))
-        self.gamma_ = float(found.gamma[0])
+        result = polynomial_map(rows.shape[1], **self.get_params(deep=False))
+        self.gamma_ = float(result.gamma[0])
         # What transform uses, so that set_params after fit changes nothing until the next fit.
-        self._degree, self._coef0 = found.degree, found.coef0
+        self._degree, self._coef0 = result.degree, result.coef0
 
     def _map(self, labels: tuple[str, ...]) -> PolynomialFeatureMap:
         return PolynomialFeatureMap(labels, self._degree, self.gamma_, self._coef0)
@@ -261,8 +261,8 @@ class TaylorMap(Saved, KernelMapper):
     def _learn(self, rows: Rows) -> None:
         options = self.get_params(deep=False)
         origin = column_means(rows) if options.pop("center") else np.zeros(rows.shape[1])
-        found = taylor_map(rows.shape[1], origin=origin, **options)
-        self.gamma_, self.origin_, self._order = found.gamma, origin, found.order
+        result = taylor_map(rows.shape[1], origin=origin, **options)
+        self.gamma_, self.origin_, self._order = result.gamma, origin, result.order
 
     def _map(self, labels: tuple[str, ...]) -> TaylorFeatureMap:
         return TaylorFeatureMap(labels, self._order, self.gamma_, self.origin_)
@@ -321,7 +321,7 @@ class RandomFourierMap(Saved, KernelMapper):
         "gamma_": Array("d"),
         "origin_": Array("d"),
         "frequencies_": Array("_ d"),
-        "_offset": Given(Array("")),
+        "_offset": Optional(Array("")),
         "_orthogonal": bool,
     }
 
@@ -340,9 +340,9 @@ class RandomFourierMap(Saved, KernelMapper):
     def _learn(self, rows: Rows) -> None:
         options, origin = self.get_params(deep=False), column_means(rows)
         rng = generators(options.pop("random_state"))[0]
-        found = fourier_map(rows.shape[1], rng=rng, origin=origin, **options)
-        self.gamma_, self.origin_, self.frequencies_ = found.gamma, origin, found.frequencies
-        self._offset, self._orthogonal = found.offset, bool(self.orthogonal)
+        result = fourier_map(rows.shape[1], rng=rng, origin=origin, **options)
+        self.gamma_, self.origin_, self.frequencies_ = result.gamma, origin, result.frequencies
+        self._offset, self._orthogonal = result.offset, bool(self.orthogonal)
 
     def _map(self, labels: tuple[str, ...]) -> FourierFeatureMap:
         return FourierFeatureMap(

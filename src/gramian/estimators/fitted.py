@@ -17,7 +17,7 @@ from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.components import component_names, decomposition_of, shares_of
 from gramian.arrays import as_float64, from_numpy, is_numpy, numpy_dtype
 from gramian.checks import counted
-from gramian.engine import Solved
+from gramian.engine import Solution
 from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.estimators.inputs import check_features, expected_columns
 from gramian.records import Certificate, Components
@@ -75,8 +75,8 @@ def warn_of_none(choice: ComponentChoice, *, stacklevel: int) -> None:
 
 def remember(
     model: Any,
-    found: Components,
-    solved: Solved,
+    result: Components,
+    solution: Solution,
     *,
     asked: bool,
     of: str,
@@ -90,7 +90,7 @@ def remember(
     ----------
     model : estimator
     found : Components
-    solved : Solved
+    solution : Solution
         Its spectrum in the units of the data.
     asked : bool
         Whether a number of components was asked for, so that a lower rank is worth a warning.
@@ -103,13 +103,13 @@ def remember(
     stacklevel : int
         Frames up to the user's, for warnings.
     """
-    model.n_components_, model.rank_ = found.values.size, found.rank
-    model.explained_variance_ratio_ = found.ratio
-    model.plan_ = solved.plan
-    model.attempts_ = solved.attempts
-    model.spectrum_ = replace(solved.spectrum, vectors=None)
-    model.certificate_ = solved.certificate
-    k, rank = found.values.size, found.rank
+    model.n_components_, model.rank_ = result.values.size, result.rank
+    model.explained_variance_ratio_ = result.ratio
+    model.plan_ = solution.plan
+    model.attempts_ = solution.attempts
+    model.spectrum_ = replace(solution.spectrum, vectors=None)
+    model.certificate_ = solution.certificate
+    k, rank = result.values.size, result.rank
     if hidden:
         warnings.warn(hidden, RankWarning, stacklevel=stacklevel)
     elif rank == 0 and not told:
@@ -125,7 +125,7 @@ def remember(
             RankWarning,
             stacklevel=stacklevel,
         )
-    certificate = solved.certificate
+    certificate = solution.certificate
     if certificate is not None and not certificate.ok and rank > 0:
         warnings.warn("; ".join(certificate.reasons), CertificateWarning, stacklevel=stacklevel)
 
@@ -151,7 +151,7 @@ def on_device(model: Any, like: Any) -> None:
             setattr(model, name, from_numpy(value, like))
 
 
-def held(certificate: Certificate | None, vectors: Any) -> Certificate | None:
+def with_orthonormality(certificate: Certificate | None, vectors: Any) -> Certificate | None:
     """Return the certificate with the orthonormality of the vectors that the user holds.
 
     Parameters

@@ -157,7 +157,7 @@ def checkpointed(
     given = {n: v for n, v in estimator.get_params(deep=False).items() if n != "memory_limit"}
     of = {"gramian": __version__, "the estimator": type(estimator).__name__}
     of |= {name: _described(value) for name, value in given.items()} | rows.identity()
-    passes, seeds = Passes.kept(checkpoint, of, seeds)
+    passes, seeds = Passes.resumed(checkpoint, of, seeds)
     try:
         yield passes, seeds
     finally:

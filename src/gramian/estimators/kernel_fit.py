@@ -9,7 +9,7 @@ from typing import Any
 
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import numpy_dtype
-from gramian.engine import Solved
+from gramian.engine import Solution
 from gramian.engine.kernel import Coefficients
 from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.inputs import check_tol
@@ -63,7 +63,7 @@ class KernelModel:
         Rows that were fitted.
     of : str
         The matrix whose rank it is, for a warning.
-    solved : Solved
+    solution : Solution
         Its spectrum in the units of the kernel.
     found : Coefficients
     fitted : array or None
@@ -75,7 +75,7 @@ class KernelModel:
     n: int
     of: str
     kernel: Kernel | None
-    solved: Solved
+    solution: Solution
     found: Coefficients
     fitted: Any = None
     choice: ComponentChoice | None = None

@@ -66,7 +66,7 @@ from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.dask import is_dask
 from gramian.rows.kinds.device import sent_to
-from gramian.store import Array, Given
+from gramian.store import Array, Optional
 
 MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
 
@@ -207,10 +207,10 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
     """
 
     contents: ClassVar = DECOMPOSED | {
-        "kernel_": Given(Kernel, equal=("m", "d")),  # a precomputed one has a column for every fitted row
-        "X_fit_": Given(Array("m d", sparse=True)),
-        "landmarks_?": Given(Array("m d", sparse=True)),
-        "landmark_indices_?": Given(Array("m", kinds="i")),
+        "kernel_": Optional(Kernel, equal=("m", "d")),  # a precomputed one has a column for every fitted row
+        "X_fit_": Optional(Array("m d", sparse=True)),
+        "landmarks_?": Optional(Array("m d", sparse=True)),
+        "landmark_indices_?": Optional(Array("m", kinds="i")),
         "feature_map_?": RandomFourierMap | None,
         "eigenvalues_": Array("k"),
         "eigenvectors_?": Array("n k"),
@@ -218,7 +218,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         "projection_coef_": Array("m k"),
         "_row_means": Array("m"),
         "_mean": float,
-        "_mean_weights?": Given(Array("m")),
+        "_mean_weights?": Optional(Array("m")),
         "_sums?": FeatureSums | None,
         "repair_?": Repair | None,
         "_ridge_map?": RidgeMap | None,
@@ -293,9 +293,9 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
         fit = self._fit_of(X)
-        found = fit.solve(checkpoint)
-        self._adopt(found, X, fit.rows)
-        if found.found.vectors is None or is_dask(X):
+        result = fit.solve(checkpoint)
+        self._adopt(result, X, fit.rows)
+        if result.found.vectors is None or is_dask(X):
             return self.transform(X)
         scale, vectors = np.sqrt(as_float64(self.eigenvalues_)), self.eigenvectors_
         with np.errstate(over="ignore"):  # of float32, which the scores may be within and the scale not
@@ -377,7 +377,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
 
     def _adopt(self, model: KernelModel, X: Any, rows: Rows) -> None:
         """Remember what a fit found; without X, of more rows than those before."""
-        found, nodes, components = model.found, model.nodes, model.found.components
+        result, nodes, components = model.found, model.nodes, model.found.components
         if X is not None:
             remember_features(self, X, rows)
             self.picture_shape_ = rows.picture_shape
@@ -387,14 +387,18 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         self.feature_map_ = nodes.mapping
         self.eigenvalues_ = components.values
         self.__dict__.pop("eigenvectors_", None)
-        if found.vectors is not None:
-            self.eigenvectors_ = found.vectors
+        if result.vectors is not None:
+            self.eigenvectors_ = result.vectors
         self.explained_variance_ = components.values / max(model.n - 1, 1)
-        self.projection_coef_, self._row_means, self._mean = found.coefficients, found.row_means, found.mean
-        self._mean_weights, self._sums, self._ridge_map = found.weights, model.sums, None
-        self.component_choice_, self.repair_ = model.choice, found.repair
+        self.projection_coef_, self._row_means, self._mean = (
+            result.coefficients,
+            result.row_means,
+            result.mean,
+        )
+        self._mean_weights, self._sums, self._ridge_map = result.weights, model.sums, None
+        self.component_choice_, self.repair_ = model.choice, result.repair
         asked = self.n_components is not None
-        remember(self, components, model.solved, asked=asked, of=model.of, stacklevel=4)
+        remember(self, components, model.solution, asked=asked, of=model.of, stacklevel=4)
         on_device(self, rows.home)
 
     @property
@@ -549,15 +553,15 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
 
     def _back(self, method: str, Z: Any, start: Any, rows: Rows, return_error: bool) -> Any:
         Z, space, xp = moved(Z[:, : self.rank_], rows.like), self._space(rows.like), rows.xp
-        found = found_rows(space, method, Z, None if start is None else moved(start, rows.like), self._ridge)
+        result = found_rows(space, method, Z, None if start is None else moved(start, rows.like), self._ridge)
         # In the precision of what came in; residuals are about what is handed back.
         with np.errstate(over="ignore"):
-            returned = require_range(to_dtype(found, rows.dtype), "Rows of these scores")
+            returned = require_range(to_dtype(result, rows.dtype), "Rows of these scores")
         back = self._as_fitted(moved(returned, rows.home))
         if not return_error:
             return back
         if method == "exact":
-            off = xp.linalg.vector_norm(to_float64(returned) - found, axis=1)
+            off = xp.linalg.vector_norm(to_float64(returned) - result, axis=1)
             return back, moved(off, rows.home)
         return back, from_numpy(residuals(space, to_float64(returned), Z), rows.home)
 

@@ -34,7 +34,7 @@ PASSES = 6  # times that hidden entries are filled in from the pre-image
 FIT, SEARCH, DIRECT = 1.2e-3, 7e-3, 9e-4
 
 
-def ask_of_kernel(
+def components_of_kernel(
     model: Any, rows: Rows, rule: str, *, fraction: float = 0.95, rng: np.random.Generator
 ) -> ComponentChoice:
     """Ask one of :data:`KERNEL_RULES` about rows.
@@ -66,12 +66,12 @@ def with_kernel(model: Any, kernel: Kernel | None, **parameters: Any) -> Any:
     return clone(model).set_params(**parameters)
 
 
-def with_kernel_rule(found: Plan, rule: Any, rows: Rows, kernel: Kernel | None) -> Plan:
+def with_kernel_rule(result: Plan, rule: Any, rows: Rows, kernel: Kernel | None) -> Plan:
     """Return a plan with the step that asks the rule, which fits the model many times."""
     if rule == "parallel":
         fits = REPEATS + 2
         step = Step(
-            "choose", f"{fits} fits to random data, for the rule 'parallel'", fits * (found.seconds + FIT)
+            "choose", f"{fits} fits to random data, for the rule 'parallel'", fits * (result.seconds + FIT)
         )
     elif rule == "cv":
         counts = sum(count < rows.shape[0] * (FOLDS - 1) // FOLDS for count in TRIED)
@@ -80,11 +80,11 @@ def with_kernel_rule(found: Plan, rule: Any, rows: Rows, kernel: Kernel | None) 
         step = Step(
             "choose",
             f"{passes} passes over held-out rows, for the rule 'cv'",
-            FOLDS * (found.seconds + FIT) + passes * (SEARCH if searched else DIRECT),
+            FOLDS * (result.seconds + FIT) + passes * (SEARCH if searched else DIRECT),
         )
     else:
-        return found
-    return replace(found, steps=(step, *found.steps))
+        return result
+    return replace(result, steps=(step, *result.steps))
 
 
 def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
@@ -221,13 +221,13 @@ def _errors(
 
 def _filled(trained: Any, rows: FloatArray, mean: FloatArray, hidden: FloatArray, k: int) -> FloatArray:
     """Return the rows with hidden columns filled in from pre-images of their first k components."""
-    found = np.where(hidden, mean, rows)
+    values = np.where(hidden, mean, rows)
     for _ in range(PASSES):
-        scores = as_float64(trained.transform(found))
+        scores = as_float64(trained.transform(values))
         # Without the scores beyond the first k it is the projection on k components.
         scores = np.where(np.arange(scores.shape[1]) < k, scores, 0.0)
-        found = np.where(hidden, as_float64(trained.inverse_transform(scores)), rows)
-    return found
+        values = np.where(hidden, as_float64(trained.inverse_transform(scores)), rows)
+    return values
 
 
 def _choice(tried: FloatArray, errors: FloatArray) -> ComponentChoice:

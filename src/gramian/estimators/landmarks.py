@@ -21,7 +21,7 @@ from gramian.engine.features import (
     landmark_features,
     random_features,
 )
-from gramian.engine.seen import with_pass
+from gramian.engine.stream import with_pass
 from gramian.errors import ParameterError
 from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.inputs import check_target, check_tol, generators
@@ -32,7 +32,7 @@ from gramian.kernels import RBF, Evaluator, Kernel
 from gramian.kernels.feature_maps import FourierFeatureMap
 from gramian.operators.features import FeatureSums, numpy_rows
 from gramian.operators.pivots import chosen
-from gramian.records import Ask, Plan, Target
+from gramian.records import Plan, SolveRequest, Target
 from gramian.rows import Block, Rows, as_rows
 from gramian.solvers.names import solver_names
 from gramian.store import Array
@@ -58,7 +58,7 @@ class FeatureFit(KernelFit):
             need = rows.shape[0] * m * (4 if self._single else 8)
             way_out = "Take a smaller n_landmarks, landmarks='uniform', or more workers."
             require_memory(f"Choosing {m} landmarks where the rows are", need, room, way_out)
-        return plan(costs, self._ask(target, rows.dtype))
+        return plan(costs, self._request(target, rows.dtype))
 
     def solve(self, checkpoint: Any = None, *, keep: bool = False) -> KernelModel:
         """Choose landmarks, or draw random features, and find the components in one pass over the rows."""
@@ -192,9 +192,9 @@ class FeatureFit(KernelFit):
         kernel = self.kernel
         return self.rows.dtype == np.float32 and kernel is not None and kernel.facts.unit_diagonal
 
-    def _ask(self, target: Target, dtype: Any) -> Ask:
+    def _request(self, target: Target, dtype: Any) -> SolveRequest:
         asked = self.parameters
-        return Ask(target, check_tol(asked.tol, dtype), memory_limit_bytes(asked.memory_limit))
+        return SolveRequest(target, check_tol(asked.tol, dtype), memory_limit_bytes(asked.memory_limit))
 
     # -------------------------------------------------------------------------- fit
 
@@ -259,16 +259,16 @@ class FeatureFit(KernelFit):
         problem = FeatureProblem(sums, features, bool(asked.center), costs)
         # Whether so many may be asked for was decided before it was known how many landmarks there are.
         target = check_target(asked.n_components, sys.maxsize, (sums.count, m))
-        ask = self._ask(problem.reachable(target), np.dtype(np.float32 if single else np.float64))
-        solved = run(problem, problem.schedule(ask).seeded(*generators(asked.random_state)))
-        found = problem.coefficients(solved, target.count)
-        solved = replace(with_pass(solved, seconds), spectrum=problem.scaled(solved.spectrum))
+        request = self._request(problem.reachable(target), np.dtype(np.float32 if single else np.float64))
+        solution = run(problem, problem.schedule(request).seeded(*generators(asked.random_state)))
+        result = problem.coefficients(solution, target.count)
+        solution = replace(with_pass(solution, seconds), spectrum=problem.scaled(solution.spectrum))
         return KernelModel(
             sums.count,
             "the approximate kernel matrix",
             kernel,
-            solved,
-            found,
+            solution,
+            result,
             nodes=nodes,
             sums=sums,
         )

@@ -15,12 +15,12 @@ from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.component_rules.table import RULES
 from gramian.arrays import memory_limit_bytes, moved
 from gramian.checks import check_choice, check_integer, check_number, counted
-from gramian.engine import LinearProblem, Schedule, Solved, plan, run
+from gramian.engine import LinearProblem, Schedule, Solution, plan, run
 from gramian.engine.linear import Directions
 from gramian.engine.planning import schedule
-from gramian.engine.seen import (
+from gramian.engine.stream import (
     FREQUENT_DIRECTIONS,
-    OfSeen,
+    MomentsProblem,
     SketchProblem,
     problem_of,
     scatter_costs,
@@ -28,12 +28,12 @@ from gramian.engine.seen import (
     with_pass,
 )
 from gramian.errors import DataError, ParameterError
-from gramian.estimators.component_choice import Wanted, check_wanted, settle, with_rule
-from gramian.estimators.fitted import held
+from gramian.estimators.component_choice import ComponentRequest, check_wanted, settle, with_rule
+from gramian.estimators.fitted import with_orthonormality
 from gramian.estimators.inputs import check_ddof, check_scale, check_tol, streams
 from gramian.operators.moments import require_counts
-from gramian.operators.seen import Seen, merged, seen_of, sketched
-from gramian.records import Ask, Plan, Target
+from gramian.operators.stream_moments import StreamMoments, merged, seen_of, sketched
+from gramian.records import Plan, SolveRequest, Target
 from gramian.rows import Rows
 from gramian.rows.rows import SeenRows
 from gramian.solvers.names import solver_names
@@ -76,7 +76,7 @@ class Decomposition:
 
     rows: Rows
     problem: LinearProblem
-    solved: Solved
+    solution: Solution
     directions: Directions
     choice: ComponentChoice | None
 
@@ -89,7 +89,7 @@ class TableFit:
     rows: Rows
 
     @cached_property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ComponentRequest:
         """How many components are asked for."""
         return check_wanted(self.parameters, self.rows)
 
@@ -102,29 +102,29 @@ class TableFit:
         return LinearProblem(rows, center, check_scale(asked.scale, rows, center), ddof)
 
     @cached_property
-    def ask(self) -> Ask:
+    def request(self) -> SolveRequest:
         """What is asked of the engine, but for random streams, which a plan does not need."""
         asked, rows = self.parameters, self.rows
-        return Ask(
+        return SolveRequest(
             self.wanted.target,
             check_tol(asked.tol, rows.dtype),
-            memory_limit_bytes(asked.memory_limit, rows.like) - rows.held,
+            memory_limit_bytes(asked.memory_limit, rows.like) - rows.resident_bytes,
             check_choice("solver", asked.solver, SOLVERS),
-            held=rows.held,
+            resident_bytes=rows.resident_bytes,
         )
 
     @cached_property
     def schedule(self) -> Schedule:
         """The routes, for as many components as are asked for or, of a rule, for about as many."""
-        return self.problem.schedule(self.ask)
+        return self.problem.schedule(self.request)
 
     @cached_property
     def plan(self) -> Plan:
         """What solving does first, with what asking a rule takes."""
         return self._with_rule(self.schedule.plan)
 
-    def _with_rule(self, found: Plan) -> Plan:
-        return with_rule(found, self.wanted, self.problem, self.ask.memory_limit)
+    def _with_rule(self, result: Plan) -> Plan:
+        return with_rule(result, self.wanted, self.problem, self.request.memory_limit)
 
     def solve(self, seeds: list[int]) -> Decomposition:
         """Ask the rule and the engine; the estimator remembers nothing yet."""
@@ -132,26 +132,26 @@ class TableFit:
         problem, wanted = self.problem, self.wanted
         target, choice = settle(self.parameters, problem, wanted, rule_rng)
         known = target == wanted.target
-        planned = self.schedule if known else problem.schedule(replace(self.ask, target=target))
-        solved = run(problem, planned.seeded(solver_rng, probe_rng))
-        if isinstance(problem, OfSeen):
-            solved = with_pass(solved, problem.seen.seconds)
-        found = problem.directions(solved, planned.ask.target.count)
+        planned = self.schedule if known else problem.schedule(replace(self.request, target=target))
+        solution = run(problem, planned.seeded(solver_rng, probe_rng))
+        if isinstance(problem, MomentsProblem):
+            solution = with_pass(solution, problem.seen.seconds)
+        result = problem.directions(solution, planned.request.target.count)
         # A stream is solved in NumPy, whatever kind its rows were.
-        found = replace(found, vectors=moved(found.vectors, self.rows.home))
-        solved = replace(
-            solved,
-            plan=self._with_rule(solved.plan),
-            certificate=held(solved.certificate, found.vectors),
+        result = replace(result, vectors=moved(result.vectors, self.rows.home))
+        solution = replace(
+            solution,
+            plan=self._with_rule(solution.plan),
+            certificate=with_orthonormality(solution.certificate, result.vectors),
         )
-        return Decomposition(self.rows, problem, solved, found, choice)
+        return Decomposition(self.rows, problem, solution, result, choice)
 
 
 @dataclass(eq=False)
 class StreamFit(TableFit):
     """PCA of rows that came in batches; ``rows`` stands for all of them."""
 
-    seen: Seen
+    seen: StreamMoments
 
     @cached_property
     def problem(self) -> LinearProblem:
@@ -161,14 +161,14 @@ class StreamFit(TableFit):
         return problem_of(seen, scale, check_ddof(asked.ddof, seen.rows))
 
     @cached_property
-    def ask(self) -> Ask:
+    def request(self) -> SolveRequest:
         """As of a table; a sketch has no more components than rows, and the accuracy that it has."""
-        ask, problem = super().ask, self.problem
+        request, problem = super().request, self.problem
         if not isinstance(problem, SketchProblem):
-            return ask
-        if ask.target.count is None:
-            ask = replace(ask, target=Target(count=min(*self.rows.shape, problem.size)))
-        return ask if self.parameters.tol is not None else replace(ask, tol=np.inf)
+            return request
+        if request.target.count is None:
+            request = replace(request, target=Target(count=min(*self.rows.shape, problem.size)))
+        return request if self.parameters.tol is not None else replace(request, tol=np.inf)
 
 
 @dataclass(eq=False)
@@ -180,7 +180,7 @@ class SketchFit(TableFit):
     @cached_property
     def schedule(self) -> Schedule:
         """The routes for a sketch of so many rows, with what making it takes."""
-        return schedule(sketch_costs(self.rows.shape, self.size), self.ask)
+        return schedule(sketch_costs(self.rows.shape, self.size), self.request)
 
     def solve(self, seeds: list[int]) -> Decomposition:
         """Pass over the rows, as over a single batch, and decompose the sketch."""
@@ -201,12 +201,12 @@ class Stream:
     Attributes
     ----------
     parameters : PCAParameters
-    seen : Seen or None
+    seen : StreamMoments or None
         What is kept of the batches before; None before the first.
     """
 
     parameters: PCAParameters
-    seen: Seen | None = None
+    seen: StreamMoments | None = None
 
     def check(self, rows: Rows, before: int = 0) -> None:
         """Refuse early what a stream cannot be asked for, after so many rows before these."""
@@ -243,7 +243,9 @@ class Stream:
         check_scale(asked.scale, rows, bool(asked.center))
         check_ddof(asked.ddof, n)
         if seen is None:
-            plan(scatter_costs(n, d) if size is None else sketch_costs((n, d), size), fit.ask)  # does it fit
+            plan(
+                scatter_costs(n, d) if size is None else sketch_costs((n, d), size), fit.request
+            )  # does it fit
 
     def sketch_size(self, d: int) -> int | None:
         """Return the number of rows of the sketch, as before if it may be; None where none is asked for."""
@@ -280,7 +282,7 @@ class Stream:
             )
         return size
 
-    def merged(self, rows: Rows) -> Seen:
+    def merged(self, rows: Rows) -> StreamMoments:
         """Return what is kept of the batches before and these rows.
 
         Raises

@@ -56,13 +56,13 @@ from gramian.estimators.linear_fit import (
 from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.operators.frequent_directions import Sketch
-from gramian.operators.seen import Seen, seen_of_components
+from gramian.operators.stream_moments import StreamMoments, seen_of_components
 from gramian.records import FloatArray, ModelKind, Plan, Remainder
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.device import sent_to
 from gramian.rows.scan import Scan
-from gramian.store import Array, Given, Shown
+from gramian.store import Array, Nested, Optional
 
 CHECKPOINT_INSTEAD = "save the data with numpy.save and give its pathlib.Path"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
@@ -71,10 +71,10 @@ AT_ONCE = DATA.keys() | {"_seen?"}
 
 register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
 register_record(
-    Seen,
+    StreamMoments,
     kind=Array("_ _"),
     squared_weights=Array("", least=0),
-    loss=Given(Array("d", least=0)),
+    loss=Optional(Array("d", least=0)),
     hidden=Array("_", least=0, kinds="iu"),
 )
 
@@ -194,16 +194,16 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         "explained_variance_": Array("k", least=0),
         "singular_values_": Array("k", least=0),
         "mean_": Array("d"),
-        "scale_": Given(Array("d"), "scale"),
+        "scale_": Optional(Array("d"), "scale"),
         "_center": Array("d"),
         "_center_rest?": Array("d"),
-        "_divisor": Given(Array("d"), "scale"),
-        "_remainder?": Shown((Remainder,), {"columns": "d"}),
+        "_divisor": Optional(Array("d"), "scale"),
+        "_remainder?": Nested((Remainder,), {"columns": "d"}),
         "constant_features_": Array("_", least=0, kinds="iu"),
         "noise_variance_": float,
         "reconstruction_error_": float,
         "total_variance_": float,
-        "_seen?": Shown((Seen,), {"sizes": "d d d d d"}),
+        "_seen?": Nested((StreamMoments,), {"sizes": "d d d d d"}),
     }
 
     model_kind: ClassVar = ModelKind.PCA
@@ -272,8 +272,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     ) -> Any:
         """Find the components of X and return its scores, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
-        found = self._fit(X, checkpoint)
-        rows, scores = found.rows, found.directions.scores
+        result = self._fit(X, checkpoint)
+        rows, scores = result.rows, result.directions.scores
         if scores is None or not rows.in_one_place:
             return rows.mapped(self._projection().scores, self.n_components_)
         return self._projection().whitened(require_range(scores, "Scores"))
@@ -320,7 +320,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         True
         """
         refuse_metadata(self, metadata)
-        before: Seen | None = vars(self).get("_seen")
+        before: StreamMoments | None = vars(self).get("_seen")
         fitted = before is None and "components_" in vars(self)
         begun = fitted or before is not None
         rows = self._new_rows(X) if begun else self._rows(X)
@@ -348,10 +348,10 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         try:
             _ = fit.plan
         except MemoryLimitError:
-            if not rows.free_to_revisit or not (rows.held and isinstance(X, Scan) and X.repeatable):
+            if not rows.free_to_revisit or not (rows.resident_bytes and isinstance(X, Scan) and X.repeatable):
                 raise
             # A table in memory may take a quarter of the limit.
-            fit = fit_of(self, self._rows(X, 4 * rows.held - 1, minimum=2, **options))
+            fit = fit_of(self, self._rows(X, 4 * rows.resident_bytes - 1, minimum=2, **options))
         return fit
 
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> Decomposition:
@@ -370,38 +370,38 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             if rows.free_to_revisit and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
                 rows.require_finite()
             warn_of_cost(fit.plan, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
-            found = fit.solve(seeds)
+            result = fit.solve(seeds)
         remember_features(self, X, rows)
         self.picture_shape_ = rows.picture_shape
         self.__dict__.pop("_seen", None)
-        self._adopt(found)
-        self._remainder = found.problem.remainder(found.solved, found.directions)
-        return found
+        self._adopt(result)
+        self._remainder = result.problem.remainder(result.solution, result.directions)
+        return result
 
-    def _adopt(self, found: Decomposition) -> None:
+    def _adopt(self, result: Decomposition) -> None:
         """Remember what a fit found."""
-        solved, components = found.solved, found.directions.components
-        self._remember(found.rows, found.problem, found.directions)
+        solution, components = result.solution, result.directions.components
+        self._remember(result.rows, result.problem, result.directions)
         asked = not isinstance(self.n_components, (str, type(None)))
         remember(
             self,
             components,
-            solved,
+            solution,
             asked=asked,
             of="the data",
-            told=found.choice is not None and found.choice.number == 0,
-            hidden=found.problem.hidden_by_offset(solved, components),
+            told=result.choice is not None and result.choice.number == 0,
+            hidden=result.problem.hidden_by_offset(solution, components),
         )
-        self.component_choice_ = choice = after_the_fit(self, found.choice)
+        self.component_choice_ = choice = after_the_fit(self, result.choice)
         if choice is not None and isinstance(self.n_components, str):
             warn_of_none(choice, stacklevel=3)
-        on_device(self, found.rows.home)
+        on_device(self, result.rows.home)
 
-    def _remember(self, rows: Rows, problem: LinearProblem, found: Directions) -> None:
-        components, view, degrees = found.components, problem.data_view(), problem.degrees
+    def _remember(self, rows: Rows, problem: LinearProblem, result: Directions) -> None:
+        components, view, degrees = result.components, problem.data_view(), problem.degrees
         remember_parameters(self, "whiten")
         self.n_samples_ = rows.shape[0]
-        self.components_ = namespace(found.vectors).asarray(found.vectors.T)
+        self.components_ = namespace(result.vectors).asarray(result.vectors.T)
         self.explained_variance_ = components.values
         self.singular_values_ = np.sqrt(components.values) * np.sqrt(degrees)
         self._center = view.mean * 2.0**view.exponent
@@ -450,7 +450,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             return cls.contents
         return {name: hint for name, hint in cls.contents.items() if name in AT_ONCE}
 
-    def _seen_by_fit(self) -> Seen:
+    def _seen_by_fit(self) -> StreamMoments:
         """Return what fit kept of its rows, with a bound on what it discarded."""
         center = as_float64(self._center)
         # Without centring nothing is left out of the mean; older files always lack this.
@@ -580,8 +580,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             part.require_finite()
             view = projection.centered(part)
             blocks = (view.block(some, slice(None)) for some in view.row_slices())
-            found = np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
-            return from_numpy(found, part.like)[:, None]
+            values = np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
+            return from_numpy(values, part.like)[:, None]
 
         return rows.mapped(densities, 1, np.float64)[:, 0]
 

@@ -177,11 +177,11 @@ def learned(space: FeatureSpace) -> RidgeMap:
 
 
 def _searched(space: FeatureSpace, method: str, Z: Any, start: Any) -> Any:
-    found = minimised(space, Z, method, start)
+    result = minimised(space, Z, method, start)
     if not space.evaluator.kernel.psd:
         # Where there are no distances, what was made small means nothing.
-        residuals(space, found.points, Z)
-    missed = int(np.sum(~found.converged))
+        residuals(space, result.points, Z)
+    missed = int(np.sum(~result.converged))
     if missed:
         warnings.warn(
             f"{missed} of {Z.shape[0]} pre-images did not converge in {LIMIT} steps; they are the "
@@ -190,4 +190,4 @@ def _searched(space: FeatureSpace, method: str, Z: Any, start: Any) -> Any:
             PreimageWarning,
             stacklevel=5,
         )
-    return found.points
+    return result.points

@@ -31,7 +31,7 @@ from gramian.records import (
     Step,
     Target,
 )
-from gramian.store import Array, Given, Sizes, conform, write_model
+from gramian.store import Array, Optional, Sizes, conform, write_model
 
 Parts = dict[str, Any]
 # What is known of the d columns of the data, and of its n rows, before anything is computed.
@@ -39,7 +39,7 @@ COLUMNS: dict[str, Any] = {
     "n_features_in_": Sizes("d"),
     "feature_names_in_?": Array("d", kinds="O"),
     "counted_alleles_?": Array("d", kinds="O"),
-    "column_means_?": Given(Array("d")),
+    "column_means_?": Optional(Array("d")),
 }
 DATA = COLUMNS | {"n_samples_": Sizes("n"), "picture_shape_?": tuple[int, int] | None}
 # What every estimator of k eigenpairs is made of.
@@ -47,7 +47,7 @@ DECOMPOSED: dict[str, Any] = DATA | {
     "n_components_": Sizes("k"),
     "rank_": int,
     "_fit_parameters?": dict,
-    "explained_variance_ratio_": Given(Array("k", least=0)),
+    "explained_variance_ratio_": Optional(Array("k", least=0)),
     "plan_": Plan,
     "attempts_?": tuple[Attempt, ...],
     "spectrum_": Spectrum,
@@ -108,9 +108,9 @@ class Saved:
         """
         self._require_savable()
         arrays: dict[str, Any] = {}
-        told = _tell_estimator(self)
-        header = {part: encode(told[part], part, arrays) for part in ("parameters", "state")}
-        write_model(path, told["estimator"], header, arrays, private=self.private)
+        payload = _tell_estimator(self)
+        header = {part: encode(payload[part], part, arrays) for part in ("parameters", "state")}
+        write_model(path, payload["estimator"], header, arrays, private=self.private)
 
     def check_restored(self) -> None:
         """Raise a ValueError unless the parts of a model from a file belong together."""
@@ -158,6 +158,8 @@ def _tell_estimator(model: Any) -> Parts:
 
 # Fields that older files have and records no longer.
 RETIRED = {"Plan": ("options",)}
+# Names that records have in older files.
+RENAMED = {"Seen": "StreamMoments"}
 _records: dict[str, tuple[type[Any], Mapping[str, Any]]] = {}
 
 
@@ -166,10 +168,11 @@ def register_record(record: type[Any], **shapes: Any) -> None:
     _records[record.__name__] = record, get_type_hints(record) | shapes
 
 
-def _make_record(told: Parts) -> Any:
-    record, declared = _records[told["record"]]
-    retired = RETIRED.get(told["record"], ())
-    made = record(**{name: value for name, value in told["fields"].items() if name not in retired})
+def _make_record(payload: Parts) -> Any:
+    name = RENAMED.get(str(payload["record"]), str(payload["record"]))
+    record, declared = _records[name]
+    retired = RETIRED.get(name) or ()
+    made = record(**{name: value for name, value in payload["fields"].items() if name not in retired})
     conform({field.name: getattr(made, field.name) for field in fields(made)}, declared)
     return made
 
@@ -231,8 +234,8 @@ def decode(values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Parts:
     return decoded
 
 
-def _make_sparse(told: Parts) -> Any:
-    parts = told["parts"]
+def _make_sparse(payload: Parts) -> Any:
+    parts = payload["parts"]
     rows = sparse.csr_array(tuple(parts[name] for name in CSR), shape=parts["shape"])
     rows.check_format(full_check=True)
     return rows
@@ -245,7 +248,7 @@ FORMS = {
         "estimator",
         lambda value: isinstance(value, Saved),
         _tell_estimator,
-        lambda told: restored(told["estimator"], told["parameters"], told["state"]),
+        lambda payload: restored(payload["estimator"], payload["parameters"], payload["state"]),
     ),
     "sparse": Form(
         "sparse",
@@ -277,11 +280,11 @@ def _encode(value: Any, name: str, arrays: dict[str, Any]) -> Any:
         return {"map": encode({str(key): item for key, item in value.items()}, name, arrays)}
     for form in FORMS.values():
         if form.holds(value):
-            told = form.tell(value)
-            alone = len(told) == 2
+            payload = form.tell(value)
+            alone = len(payload) == 2
             return {
                 key: part if key == form.tag else encode(part, name if alone else f"{name}.{key}", arrays)
-                for key, part in told.items()
+                for key, part in payload.items()
             }
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
         return None

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.whitening import (
     METHODS,
-    Settled,
+    Regularized,
     Whitening,
     as_measured,
     check_regularization,
@@ -40,7 +40,7 @@ from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.dask import as_pictures
 from gramian.rows.kinds.device import sent_to
-from gramian.store import Array, Given
+from gramian.store import Array, Optional
 
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 
@@ -134,14 +134,14 @@ class Whitener(Saved, InNotebooks, Transformer):
         "regularization_": float | None,
         "variances_": Array("d", least=0),
         "mean_": Array("d"),
-        "scale_": Given(Array("d"), "scale"),
+        "scale_": Optional(Array("d"), "scale"),
         "constant_features_": Array("_", least=0, kinds="iu"),
         "_center": Array("d"),
-        "_divisor": Given(Array("d"), "scale"),
+        "_divisor": Optional(Array("d"), "scale"),
         "_deviations": Array("k", least=0),
         "_rest": float,
-        "_correction": Given(Array("c c")),
-        "_triangle": Given(Array("d d")),
+        "_correction": Optional(Array("c c")),
+        "_triangle": Optional(Array("d d")),
     }
 
     model_kind: ClassVar = ModelKind.WHITENER
@@ -226,17 +226,17 @@ class Whitener(Saved, InNotebooks, Transformer):
         remember_features(self, X, rows)
         self._remember(pca, rows.shape[0])
         mapping = self._whitening()
-        found = mapping.measure(rows, scores=rule is None, keep=keep and rule is None)
+        result = mapping.measure(rows, scores=rule is None, keep=keep and rule is None)
         degrees = rows.shape[0] - int(self.ddof)
-        self.variances_ = found.squares / degrees
+        self.variances_ = result.squares / degrees
         # Rounding of the mean shows where the variance is small.
-        self._center = mapping.center + found.means
+        self._center = mapping.center + result.means
         self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.home)
         if rule is None:
-            settled = as_measured(self.eigenvalues_, mapping.deviations, found.products / degrees)
+            settled = as_measured(self.eigenvalues_, mapping.deviations, result.products / degrees)
         else:
             view, total = mapping.centered(rows), float(pca.total_variance_)
-            settled = regularized(rule, self.eigenvalues_, total, self.spectrum_, view, found.fourth)
+            settled = regularized(rule, self.eigenvalues_, total, self.spectrum_, view, result.fourth)
         self._settle(settled)
         on_device(self, rows.home)
         if isinstance(self.n_components, (int, np.integer)) and self.rank_ < self.n_components_:
@@ -246,7 +246,7 @@ class Whitener(Saved, InNotebooks, Transformer):
                 RankWarning,
                 stacklevel=3,
             )
-        return rows, found.scores
+        return rows, result.scores
 
     def _remember(self, pca: PCA, n: int) -> None:
         """Keep what the decomposition found, as the map that it makes without regularization."""
@@ -272,7 +272,7 @@ class Whitener(Saved, InNotebooks, Transformer):
         self._correction: FloatArray | None = None
         self._triangle: FloatArray | None = None
 
-    def _settle(self, settled: Settled) -> None:
+    def _settle(self, settled: Regularized) -> None:
         """Take over what scores are divided by."""
         self.regularization_ = settled.amount
         self.regularized_eigenvalues_ = settled.variances

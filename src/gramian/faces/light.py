@@ -100,10 +100,10 @@ def edges(pictures: npt.NDArray[Any], rounding: Any) -> npt.NDArray[Any]:
     """Return differences of two Gaussians, at contrast 1; 0 where there is no more than rounding."""
     axes = (1, 2)
     inner, outer = (gaussian_filter(pictures, sigma, axes=axes, mode="mirror") for sigma in (INNER, OUTER))
-    found = inner - outer
-    root = np.sqrt(np.mean(found.astype(np.float64) ** 2, axis=axes, keepdims=True))
+    result = inner - outer
+    root = np.sqrt(np.mean(result.astype(np.float64) ** 2, axis=axes, keepdims=True))
     # A picture of one grey has no contrast to bring to 1.
-    return np.where(root > rounding, found / np.maximum(root, rounding), 0.0)
+    return np.where(root > rounding, result / np.maximum(root, rounding), 0.0)
 
 
 def _logarithms(pictures: npt.NDArray[Any]) -> Relit:

@@ -182,8 +182,8 @@ class _Reader:
         notes: list[str] = []
         for path in (_location(path).path for path in paths):
             if path.is_dir():
-                found, more = pictures_in_folder(path)
-                pictures += [PictureFile((path / p.name).as_posix(), p.open) for p in found]
+                result, more = pictures_in_folder(path)
+                pictures += [PictureFile((path / p.name).as_posix(), p.open) for p in result]
                 notes += more
             else:
                 pictures += pictures_in_list([path])
@@ -193,16 +193,16 @@ class _Reader:
 
     def read(self, pictures: Sequence[PictureFile], notes: Sequence[str], source: str) -> Faces:
         """Check all headers first, then decode."""
-        found: list[tuple[PictureFile, PictureForm, bool]] = []
+        results: list[tuple[PictureFile, PictureForm, bool]] = []
         for picture in track(pictures, "header"):
             try:
                 form, several = picture_form(picture)
                 _require_side(readable(picture.name), form.width, form.height)
-                found.append((picture, form, several))
+                results.append((picture, form, several))
             except GramianError as error:
                 self.skip(picture.name, error)
-        self._require_some(found, source)
-        good, forms, frames = zip(*found, strict=True)
+        self._require_some(results, source)
+        good, forms, frames = zip(*results, strict=True)
         size = self.size or _common_size(good, forms)
         dtype, said = _common_dtype(forms)
         _require_memory(len(good), size, dtype)
@@ -227,15 +227,15 @@ class _Reader:
         for picture, form in track(list(zip(pictures, forms, strict=True)), "picture"):
             try:
                 data = picture_content(picture)
-                found = grey_values(picture.name, data, replace(form, width=size[0], height=size[1]))
-                if dtype == np.float32 and found.dtype == np.uint16:
-                    found = found / np.float32(257)
-                if not np.isfinite(found).all():
+                result = grey_values(picture.name, data, replace(form, width=size[0], height=size[1]))
+                if dtype == np.float32 and result.dtype == np.uint16:
+                    result = result / np.float32(257)
+                if not np.isfinite(result).all():
                     raise DataError(f"{readable(picture.name)} contains NaN or infinity. Leave it out.")
             except GramianError as error:
                 self.skip(picture.name, error)
                 continue
-            values[len(names)] = found
+            values[len(names)] = result
             names.append(readable(picture.name))
             hashes.append(hashlib.sha256(data).hexdigest())
             sizes.append((form.width, form.height))
@@ -243,8 +243,8 @@ class _Reader:
         kept = tuple(files) if self.keep_files else None
         return Faces(values[: len(names)], None, tuple(names), tuple(hashes), sizes=tuple(sizes), files=kept)
 
-    def _require_some(self, found: Sequence[Any], source: str) -> None:
-        if found:
+    def _require_some(self, result: Sequence[Any], source: str) -> None:
+        if result:
             return
         if len(self.skipped) == 1 and self.skipped[0][0] == source:
             raise DataError(f"{source} {self.skipped[0][1]}")

@@ -189,9 +189,9 @@ class Recogniser:
         whitens = self.distance in ("mahalanobis", "whitened-cosine")
         self._factors = (factors if whitens else np.ones(len(factors)))[: self.n_components_]
         self._shifts = self._shifts_taken(shift_covariance)
-        found, codes = np.unique(names, return_inverse=True)
+        result, codes = np.unique(names, return_inverse=True)
         order = np.argsort(codes, kind="stable")
-        self.people_ = tuple(str(name) for name in found)
+        self.people_ = tuple(str(name) for name in result)
         kept, codes = self._taken(values[order]), codes[order].astype(np.intp)
         self._learn(kept, codes)
         self._calibrate(kept, codes, spread[: self.n_components_] * self._factors**2)
@@ -257,16 +257,16 @@ class Recogniser:
 
         perfect = 1.0 if self._matcher.cosine else 0.0
         far = None if self.far is None else float(self.far)
-        found = calibrate(kept, codes, build, far=far, perfect=perfect, variances=variances)
-        self.calibration_: Calibration = found
-        self.far_, self.verify_far_ = found.identify.far, found.verify.far
-        self.threshold_ = found.identify.value
-        self.verify_threshold_ = found.verify.value
-        self.predicted_false_accept_ = found.identify.false_accept
-        self.predicted_false_reject_ = found.identify.false_reject
-        self.n_impostor_, self.n_genuine_ = found.n_impostor, found.n_genuine
-        self.verify_notes_ = self.notes_ + found.verify.notes
-        self.notes_ += found.identify.notes
+        result = calibrate(kept, codes, build, far=far, perfect=perfect, variances=variances)
+        self.calibration_: Calibration = result
+        self.far_, self.verify_far_ = result.identify.far, result.verify.far
+        self.threshold_ = result.identify.value
+        self.verify_threshold_ = result.verify.value
+        self.predicted_false_accept_ = result.identify.false_accept
+        self.predicted_false_reject_ = result.identify.false_reject
+        self.n_impostor_, self.n_genuine_ = result.n_impostor, result.n_genuine
+        self.verify_notes_ = self.notes_ + result.verify.notes
+        self.notes_ += result.identify.notes
 
     # -------------------------------------------------------------- answers
 
@@ -436,8 +436,8 @@ def verify(model: FaceSpace, recogniser: Recogniser, faces: Any, person: str) ->
     return _answers(model, asked, faces)
 
 
-def _answers(model: FaceSpace, ask: Callable[..., list[Answer]], faces: Any) -> list[Answer]:
+def _answers(model: FaceSpace, request: Callable[..., list[Answer]], faces: Any) -> list[Answer]:
     pictures = as_pictures(faces)
     with blas_threads() if len(pictures) <= FEW else nullcontext():
         scores = model.face_score(pictures)
-        return ask(model.transform(pictures), face_scores=scores, face_threshold=model.face_threshold_)
+        return request(model.transform(pictures), face_scores=scores, face_threshold=model.face_threshold_)

@@ -149,10 +149,10 @@ class Matcher:
         queries : ndarray of shape (m, k)
         """
         queries = self._projected(queries)
-        found = np.empty((len(queries), len(self.people)), dtype=np.float32)
+        values = np.empty((len(queries), len(self.people)), dtype=np.float32)
         for some in slices(len(queries), max(1, ENTRIES // self._columns.shape[1])):
-            found[some] = self._compared(queries[some])
-        return found
+            values[some] = self._compared(queries[some])
+        return values
 
     def _projected(self, vectors: Vectors) -> Vectors:
         along = vectors if self._directions is None else vectors @ self._directions

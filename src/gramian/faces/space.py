@@ -25,7 +25,7 @@ from gramian.faces.face_images import Faces, Pictures, as_pictures
 from gramian.faces.light import LIGHTS, Relit, relight
 from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
 from gramian.records import Certificate, FloatArray, ModelKind, Plan
-from gramian.store import Array, Given, Shown, Sizes
+from gramian.store import Array, Nested, Optional, Sizes
 
 
 def decomposition(n_components: Any, kernel: Any, **shared: Any) -> PCA | KernelPCA:
@@ -157,7 +157,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
     """
 
     contents: ClassVar = {
-        "decomposition_": Shown((PCA, KernelPCA), {"n_components_": "k"}),
+        "decomposition_": Nested((PCA, KernelPCA), {"n_components_": "k"}),
         "detector_": tuple[PCA, ...],
         "picture_shape_": Sizes("height width"),
         "n_components_": Sizes("k"),
@@ -165,7 +165,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         "n_people_": int,
         "eigenvalues_": Array("k"),
         "mean_face_": Array("height width"),
-        "shift_covariance_?": Given(Array("k k")),
+        "shift_covariance_?": Optional(Array("k k")),
         "face_scores_": Array("_"),
         "face_threshold_": float,
         "face_keep_": float,
@@ -238,14 +238,14 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         return decomposition(self.n_components, self.kernel, **shared)
 
     def _remember(self, relit: Relit, people: npt.NDArray[Any] | None) -> None:
-        found: Any = self.decomposition_
+        result: Any = self.decomposition_
         remember_parameters(self, "light")
         self.picture_shape_ = (int(relit.shape[1]), int(relit.shape[2]))
         self.n_pictures_ = len(relit)
         self.n_people_ = 0 if people is None else len(np.unique(people))
-        self.n_components_ = int(found.n_components_)
-        self.eigenvalues_: FloatArray = found.explained_variance_
-        mean = found.mean_ if isinstance(found, PCA) else relit.mean(axis=0, dtype=np.float64).ravel()
+        self.n_components_ = int(result.n_components_)
+        self.eigenvalues_: FloatArray = result.explained_variance_
+        mean = result.mean_ if isinstance(result, PCA) else relit.mean(axis=0, dtype=np.float64).ravel()
         self.mean_face_ = np.asarray(mean, dtype=np.float32).reshape(self.picture_shape_)
         self.fingerprint_ = self._fingerprint()
 
@@ -266,11 +266,11 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         self.notes_ = (*self.notes_, how)
 
     def _fingerprint(self) -> str:
-        found = self.decomposition_
-        if isinstance(found, PCA):
-            parts = [found.components_, found.mean_]
+        result = self.decomposition_
+        if isinstance(result, PCA):
+            parts = [result.components_, result.mean_]
         else:
-            parts = [found.X_fit_, found.projection_coef_]
+            parts = [result.X_fit_, result.projection_coef_]
         digest = hashlib.sha256(repr((self.light, self.picture_shape_, repr(self.kernel))).encode())
         for part in parts:
             digest.update(np.ascontiguousarray(part).tobytes())
@@ -340,10 +340,10 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         """
         check_is_fitted(self)
         counts = as_counts(n_components, self.n_components_)
-        found: FloatArray = self._of_relit(
+        result: FloatArray = self._of_relit(
             faces, lambda relit: relative_errors(self.decomposition_, relit, self.mean_face_, counts)
         )
-        return found
+        return result
 
     def _count(self, wanted: int | None) -> int:
         check_is_fitted(self)
@@ -372,12 +372,12 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         """
         check_is_fitted(self)
         count = self._count(count)
-        found = self.decomposition_
-        if isinstance(found, PCA):
-            return as_float64(found.components_[:count]).reshape(-1, *self.picture_shape_)
+        result = self.decomposition_
+        if isinstance(result, PCA):
+            return as_float64(result.components_[:count]).reshape(-1, *self.picture_shape_)
         steps = np.zeros((count + 1, self.n_components_))
         steps[range(count), range(count)] = np.sqrt(self.eigenvalues_[:count])
-        pictures = as_float64(found.inverse_transform(steps))
+        pictures = as_float64(result.inverse_transform(steps))
         return np.asarray(pictures[:-1] - pictures[-1]).reshape(-1, *self.picture_shape_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:

@@ -396,61 +396,61 @@ def calibrate(
         Of the vectors, over faces: where there are fewer than five people, strangers are also simulated, from
         a normal distribution with these variances, and the higher threshold is taken.
     """
-    found = held_out(vectors, people, build)
+    result = held_out(vectors, people, build)
     n_people = int(people.max()) + 1
     notes: tuple[str, ...] = ()
     identified: Callable[[float], Threshold]
     verified: Callable[[float], Threshold]
     if n_people < FEW:
         simulated = _simulated(build(np.ones(len(people), dtype=bool)), variances)
-        identified = partial(_by_simulation, simulated.max(axis=1), found.strangers, found.own, perfect)
-        verified = partial(_by_simulation, simulated.ravel(), found.pairs, found.own, perfect)
+        identified = partial(_by_simulation, simulated.max(axis=1), result.strangers, result.own, perfect)
+        verified = partial(_by_simulation, simulated.ravel(), result.pairs, result.own, perfect)
         notes += (_few(n_people),)
-    elif _all_alike(found.pairs):
-        identified = verified = partial(_nobody, found.own, perfect)
+    elif _all_alike(result.pairs):
+        identified = verified = partial(_nobody, result.own, perfect)
         notes += (ALL_ALIKE,)
     else:
-        identified = partial(_identification, found, n_people, perfect)
-        verified = partial(_verification, found, perfect)
-    notes += () if len(found.own) else (NOBODY_TWICE,)
-    rate = supported(found.identification_far) if far is None else far
-    verify = verified(supported(found.verification_far) if far is None else far)
+        identified = partial(_identification, result, n_people, perfect)
+        verified = partial(_verification, result, perfect)
+    notes += () if len(result.own) else (NOBODY_TWICE,)
+    rate = supported(result.identification_far) if far is None else far
+    verify = verified(supported(result.verification_far) if far is None else far)
     at = {one: identified(one) for one in sorted({rate, *OTHERS}, reverse=True)}
     identify, verify = (replace(one, notes=one.notes + notes) for one in (at[rate], verify))
-    return Calibration(identify, verify, tuple(at.values()), len(found.strangers), len(found.own))
+    return Calibration(identify, verify, tuple(at.values()), len(result.strangers), len(result.own))
 
 
-def _identification(found: Comparisons, n_people: int, perfect: float, far: float) -> Threshold:
+def _identification(result: Comparisons, n_people: int, perfect: float, far: float) -> Threshold:
     """Return the threshold for the most alike of all people."""
     # As many chances as people, none more likely than that of one comparison.
-    value, _ = _one_to_one(found, -math.expm1(math.log1p(-far) / n_people), perfect)
+    value, _ = _one_to_one(result, -math.expm1(math.log1p(-far) / n_people), perfect)
     # Those who were left out were compared with fewer people.
-    rate = -math.expm1(math.log1p(-far) * found.share)
-    counted = counted_threshold(found.strangers, rate, found.who)
+    rate = -math.expm1(math.log1p(-far) * result.share)
+    counted = counted_threshold(result.strangers, rate, result.who)
     predicted = far
     if counted is not None and counted[0] <= value:
         value, predicted = counted[0], min(far, counted[1] * far / rate)
-    whom = f"{found.n_strangers:,} people who serve as strangers"
-    notes = () if counted is not None else (_unobserved(far, whom, found.n_strangers),)
-    return Threshold(value, far, predicted, _below(found.own, value), counted is not None, notes)
+    whom = f"{result.n_strangers:,} people who serve as strangers"
+    notes = () if counted is not None else (_unobserved(far, whom, result.n_strangers),)
+    return Threshold(value, far, predicted, _below(result.own, value), counted is not None, notes)
 
 
-def _verification(found: Comparisons, perfect: float, far: float) -> Threshold:
+def _verification(result: Comparisons, perfect: float, far: float) -> Threshold:
     """Return the threshold for one person."""
-    value, predicted = _one_to_one(found, far, perfect)
-    observed = far * (found.n_couples + 1) >= 1
-    whom = f"{found.n_couples:,} pairs of a stranger and a person"
-    notes = () if observed else (_unobserved(far, whom, found.n_couples),)
-    return Threshold(value, far, predicted, _below(found.own, value), observed, notes)
+    value, predicted = _one_to_one(result, far, perfect)
+    observed = far * (result.n_couples + 1) >= 1
+    whom = f"{result.n_couples:,} pairs of a stranger and a person"
+    notes = () if observed else (_unobserved(far, whom, result.n_couples),)
+    return Threshold(value, far, predicted, _below(result.own, value), observed, notes)
 
 
-def _one_to_one(found: Comparisons, rate: float, perfect: float) -> tuple[float, float]:
+def _one_to_one(result: Comparisons, rate: float, perfect: float) -> tuple[float, float]:
     """Return the threshold of single comparisons, and the rate that is predicted."""
-    if rate * (found.n_pairs + 1) >= len(found.closest) + 1:
-        counted = counted_threshold(found.pairs, rate)
+    if rate * (result.n_pairs + 1) >= len(result.closest) + 1:
+        counted = counted_threshold(result.pairs, rate)
         if counted is not None:
             return counted
-    return tail_threshold(found.closest, found.n_pairs, rate, perfect, found.n_strangers / 2), rate
+    return tail_threshold(result.closest, result.n_pairs, rate, perfect, result.n_strangers / 2), rate
 
 
 def _by_simulation(

@@ -230,12 +230,12 @@ class Kernel(ABC):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, those of kernels inside as ``kernel__name``."""
-        found = {name: getattr(self, name) for name in _defaults(type(self))}
+        entries = {name: getattr(self, name) for name in _defaults(type(self))}
         if deep:
-            for name, value in list(found.items()):
+            for name, value in list(entries.items()):
                 if isinstance(value, Kernel):
-                    found |= {f"{name}__{inner}": v for inner, v in value.get_params().items()}
-        return found
+                    entries |= {f"{name}__{inner}": v for inner, v in value.get_params().items()}
+        return entries
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, those of kernels inside as ``kernel__name=value``."""
@@ -492,9 +492,9 @@ class Composite(Kernel):
 
     def floor(self, d: int) -> FloatArray:
         """Return the largest of the parts' least values, column by column."""
-        seen, found = np.arange(d)[self.sees], np.full(d, -np.inf)
-        found[seen] = np.max([part.floor(len(seen)) for part in self.parts], axis=0)
-        return found
+        seen, result = np.arange(d)[self.sees], np.full(d, -np.inf)
+        result[seen] = np.max([part.floor(len(seen)) for part in self.parts], axis=0)
+        return result
 
     def check(self) -> None:
         for part in self.parts:
@@ -539,10 +539,10 @@ class Composite(Kernel):
     def calls(self, X: Any) -> Calls | None:
         """Return what the functions among the parts cost together."""
         few = self.rows(X[: min(100, X.shape[0]), :])
-        found = [cost for part in self.parts if (cost := part.calls(few)) is not None]
-        if not found:
+        results = [cost for part in self.parts if (cost := part.calls(few)) is not None]
+        if not results:
             return None
-        return Calls(sum(cost.seconds for cost in found), any(cost.scalar for cost in found))
+        return Calls(sum(cost.seconds for cost in results), any(cost.scalar for cost in results))
 
 
 @dataclass(frozen=True, eq=False)
@@ -586,8 +586,8 @@ class CompositeEvaluator(Evaluator):
         seen = self.kernel.rows(X)
         parts = [part.slopes(seen, right[:, columns]) for part, columns in self._shares()]
         values = [part.values for part in parts]
-        found = chained(self._joined(*values), parts, self.kernel.partials(*values))
-        return scattered(found, self.kernel.sees, X.shape[1])
+        result = chained(self._joined(*values), parts, self.kernel.partials(*values))
+        return scattered(result, self.kernel.sees, X.shape[1])
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
         """Return k(x, x) with its derivative by x."""

@@ -207,10 +207,10 @@ def scattered(inner: Slopes, columns: Any, d: int) -> Slopes:
     return Slopes(inner.values, spread(inner.pull), None if stiffness is None else spread(stiffness))
 
 
-def among(found: Any, columns: Any, d: int) -> Any:
+def among(result: Any, columns: Any, d: int) -> Any:
     """Return the columns found at their places among d, the others 0."""
     if columns == slice(None):
-        return found
-    order = np.full(d, found.shape[1])
-    order[columns] = np.arange(found.shape[1])
-    return namespace(found).take(hstack(found, zeros(found, 1)), from_numpy(order, found), axis=1)
+        return result
+    order = np.full(d, result.shape[1])
+    order[columns] = np.arange(result.shape[1])
+    return namespace(result).take(hstack(result, zeros(result, 1)), from_numpy(order, result), axis=1)

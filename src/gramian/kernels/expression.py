@@ -170,9 +170,9 @@ class _Reader:
         self.depth += 1
         if self.depth > DEEPEST:
             raise self.fault(self.at(node), f"this is nested too deeply: more than {DEEPEST} levels")
-        found = self._value(node)
+        result = self._value(node)
         self.depth -= 1
-        return found
+        return result
 
     def _value(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Constant):
@@ -283,8 +283,8 @@ class _Reader:
         return node.args
 
     def as_kernel(self, node: ast.expr) -> Kernel:
-        found = self.value(node)
-        return found if isinstance(found, Kernel) else Constant(found)
+        result = self.value(node)
+        return result if isinstance(result, Kernel) else Constant(result)
 
     def literal(self, node: ast.expr) -> Any:
         """Return a number, text, None, or a tuple of them."""

@@ -157,10 +157,10 @@ class Series:
     def negative(self) -> tuple[int, float] | None:
         """Return the place and value of the first coefficient that is negative beyond rounding."""
         with np.errstate(invalid="ignore"):
-            found = np.flatnonzero(self.terms < -CLEAR * self.sizes)
-        if not found.size or not np.isfinite(self.terms[: found[0] + 1]).all():
+            places = np.flatnonzero(self.terms < -CLEAR * self.sizes)
+        if not places.size or not np.isfinite(self.terms[: places[0] + 1]).all():
             return None
-        return int(found[0]), float(self.terms[found[0]])
+        return int(places[0]), float(self.terms[places[0]])
 
     def refutation(self) -> str:
         """Return why f(x . y) is no kernel, or "" where no coefficient is negative.
@@ -168,10 +168,10 @@ class Series:
         For one feature and points near zero, ``v.T K v`` with v orthogonal to all powers below m has the sign
         of the m-th coefficient. Schoenberg (1942), Positive definite functions on spheres, has the converse.
         """
-        found = self.negative()
-        if found is None:
+        result = self.negative()
+        if result is None:
             return ""
-        m, value = found
+        m, value = result
         return (
             f"It is f(x . y), and the Taylor coefficient of t^{m} in f(t) is {value:.4g} < 0: "
             f"{counted(m + 1, 'point')} near zero refute it."
@@ -293,9 +293,9 @@ class Rule:
             return proven(self.proof.format(**values), "", *parts)
         if self.refuted and parts[0].refuted:
             return refuted(self.refuted.format(**values), "", *parts)
-        found = "" if series is None else series.refutation()
-        if found:
-            return refuted(self.preface.format(**values) + found, "", *parts)
+        result = "" if series is None else series.refutation()
+        if result:
+            return refuted(self.preface.format(**values) + result, "", *parts)
         return unknown(self.lost.format(**values), "", *parts)
 
 

@@ -332,17 +332,17 @@ class Polynomial(Projective):
     def facts(self) -> Facts:
         with np.errstate(all="ignore"):
             series = Series.of([float(self.coef0), self.factor]).power(self.degree)
-        found = "" if series is None else series.refutation()
+        result = "" if series is None else series.refutation()
         if not float(self.degree).is_integer():
             power = f"A fractional power, {self.degree:g},"
             if self.coef0 == 0:
-                found = f"{power} of x . y is no kernel for two or more features (FitzGerald and Horn 1977)."
+                result = f"{power} of x . y is no kernel for two or more features (FitzGerald and Horn 1977)."
             else:
-                found = f"{power} is no kernel (FitzGerald and Horn 1977). {found}".rstrip()
-            return Facts(refuted(found), series, not_differentiable="")
+                result = f"{power} is no kernel (FitzGerald and Horn 1977). {result}".rstrip()
+            return Facts(refuted(result), series, not_differentiable="")
         if self.coef0 < 0:
             return Facts(
-                refuted(found) if found else unknown("A negative constant loses the proof."),
+                refuted(result) if result else unknown("A negative constant loses the proof."),
                 series,
                 not_differentiable="",
             )
@@ -466,11 +466,11 @@ class Sigmoid(Projective):
         if self.gamma == 0:
             return replace(Constant(float(np.tanh(self.coef0))).facts, series=self._series(), divisible=False)
         series = self._series()
-        found = series.refutation() or (
+        result = series.refutation() or (
             "It is f(x . y), and the Taylor coefficient of t^2 in f(t) is "
             "-gamma^2 tanh(coef0) / cosh(coef0)^2 < 0: 3 points near zero refute it."
         )
-        return Facts(refuted(found), series, not_differentiable="")
+        return Facts(refuted(result), series, not_differentiable="")
 
     def _series(self) -> Series:
         """By ``f' = gamma (1 - f^2)``."""
@@ -924,15 +924,15 @@ class ChiSquared(Formula):
 
         def pull(W: Any) -> Any:
             weights = W * values * -float(self.gamma)
-            found = []
+            results = []
             for j in range(left.shape[1]):
                 x, y = left[:, j][:, None], right[:, j][None, :]
                 both = x + y
                 share = (x - y) / xp.where(both > 0, both, 1.0)
                 # Of (x - y)^2 / (x + y); where both are 0, the slope towards positive numbers.
                 slope = xp.where(both > 0, share * (2.0 - share), 1.0)
-                found.append(row_products(weights, slope))
-            return xp.stack(found, axis=1)
+                results.append(row_products(weights, slope))
+            return xp.stack(results, axis=1)
 
         return Slopes(values, pull)
 

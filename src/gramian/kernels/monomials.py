@@ -117,15 +117,15 @@ def graded_roots(n_features: int, degree: int) -> tuple[FloatArray, ...]:
     [[1.0], [1.0, 1.0], [1.0, 2.0, 1.0]]
     """
     table = _root_binomials(degree if n_features > 1 else 0)
-    found = []
+    results = []
     for powers in graded_powers(n_features, degree):
         roots = np.ones(len(powers))
         partial = powers[:, 0].astype(np.int64)
         for column in powers.T[1:]:
             partial += column
             roots *= table[partial, column]
-        found.append(roots)
-    return tuple(found)
+        results.append(roots)
+    return tuple(results)
 
 
 def _root_binomials(degree: int) -> FloatArray:

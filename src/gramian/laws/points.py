@@ -120,8 +120,8 @@ def stand_ins(rows: Rows, most: int) -> tuple[Points, int]:
         return parts, np.unique((X * factors).sum(axis=1))[:most], np.abs(X).max(axis=0)
 
     def merged(a: Any, b: Any) -> Any:
-        found = np.unique(np.concatenate([a[1], b[1]]))[:most]
-        return [one + other for one, other in zip(a[0], b[0], strict=True)], found, np.maximum(a[2], b[2])
+        result = np.unique(np.concatenate([a[1], b[1]]))[:most]
+        return [one + other for one, other in zip(a[0], b[0], strict=True)], result, np.maximum(a[2], b[2])
 
     with np.errstate(over="ignore", invalid="ignore"):
         block = max(4096, 2 * FOLDS * rows.shape[1])

@@ -265,11 +265,11 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
     frame = frame_of(points, degree, float(np.finfo(rows.dtype).eps))
     result = search(points, frame, degree, tol)
     names = _names(rows)
-    found = [_relation(r, limit, frame, names, rows) for r, limit in result.relations]
-    found.sort(key=lambda r: (int(r.powers.sum(axis=1).max()), len(r.terms), *(-r.powers[::-1]).ravel()))
+    results = [_relation(r, limit, frame, names, rows) for r, limit in result.relations]
+    results.sort(key=lambda r: (int(r.powers.sum(axis=1).max()), len(r.terms), *(-r.powers[::-1]).ravel()))
     reason = result.reason if result.nearest <= result.limit else ""
     facts = (degree, points.n, d, count, result.nearest, result.limit, reason, rows.free_to_revisit)
-    return Relations(tuple(found), *facts)
+    return Relations(tuple(results), *facts)
 
 
 def _rows(X: Any, degree: int) -> Rows:

@@ -34,7 +34,7 @@ MANY_TERMS = "it has many terms and more noise than an equation in the list"
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class RelationFit:
     """A relation and how it was accepted.
 
     Attributes
@@ -77,7 +77,7 @@ class Search:
     offset: FloatArray
     tol: float | None
     relations: list[tuple[Refined, float]] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    found: list[RelationFit] = field(default_factory=list)
     level: float = FLOOR
     nearest: float = np.inf
     limit: float = CAP
@@ -153,7 +153,7 @@ class Search:
 
     def _keep(self, vector: FloatArray, limit: float, level: float) -> None:
         scaled = self.to_scaled @ vector
-        self.found.append(Found(vector, scaled / np.linalg.norm(scaled), limit, level))
+        self.found.append(RelationFit(vector, scaled / np.linalg.norm(scaled), limit, level))
         self.level = max(self.level, level)
 
     # ------------------------------------------------------- polynomials of any number of terms
@@ -323,21 +323,21 @@ def _few(m: int) -> int:
     return max(3, m // 4)
 
 
-def _minimal(found: list[Found], monomials: Monomials) -> list[Found]:
+def _minimal(result: list[RelationFit], monomials: Monomials) -> list[RelationFit]:
     """Leave out relations that follow from simpler ones: sums of multiples up to one degree higher."""
-    degrees = [monomials.degree_of(relation.vector) for relation in found]
-    order = sorted(range(len(found)), key=lambda i: (np.count_nonzero(found[i].vector), degrees[i], i))
-    kept = list(range(len(found)))
+    degrees = [monomials.degree_of(relation.vector) for relation in result]
+    order = sorted(range(len(result)), key=lambda i: (np.count_nonzero(result[i].vector), degrees[i], i))
+    kept = list(range(len(result)))
     for i in reversed(order):
         # What is less clear implies nothing clearer.
-        rest = [found[j].scaled for j in kept if j != i and found[j].level <= SAME * found[i].level]
+        rest = [result[j].scaled for j in kept if j != i and result[j].level <= SAME * result[i].level]
         if not rest or len(monomials) > MOST_PRODUCTS:
             continue
-        slack = _slack(found[i].level)
+        slack = _slack(result[i].level)
         basis = basis_of(monomials.multiples(rest, min(degrees[i] + 1, monomials.degree)), slack)
         target = np.zeros(len(basis))
-        size = min(len(basis), len(found[i].scaled))
-        target[:size] = found[i].scaled[:size]
+        size = min(len(basis), len(result[i].scaled))
+        target[:size] = result[i].scaled[:size]
         if np.linalg.norm(target - basis @ (basis.T @ target)) < slack:
             kept.remove(i)
-    return [found[i] for i in kept]
+    return [result[i] for i in kept]

@@ -183,13 +183,13 @@ def _candidates(
     bounds = [(None, None)] * q + [(0, None)] * m
     # With one coefficient held at 1 the simplest may be known; what is held at 1 last is new.
     helds = [Q[seed] for seed in seeds[weight[seeds] > 1e-3]] + list((news / sizes) @ Q)
-    found = []
+    results = []
     for held in helds:
         row = np.concatenate([held / np.abs(held).max(), np.zeros(m)])[None, :]
         best = linprog(cost, both, np.zeros(2 * m), row, [1.0], bounds, method="highs")
         if best.status == 0:
-            found.append(Q @ best.x[:q] / sizes)
-    return found
+            results.append(Q @ best.x[:q] / sizes)
+    return results
 
 
 def pruned(features: Features, vector: FloatArray) -> tuple[IntArray, FloatArray]:

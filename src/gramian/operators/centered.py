@@ -28,7 +28,7 @@ from gramian.checks import slices as cut
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
 from gramian.rows import Block, Rows
-from gramian.rows.kinds.device import in_turn
+from gramian.rows.kinds.device import device_blocks
 
 R = TypeVar("R")
 CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20
@@ -83,13 +83,13 @@ class CenteredRows:
     among: int | None = None
     norms: FloatArray | None = None
 
-    def over_parts(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
-        """Combine ``f`` of every part of C that is in one place; see :meth:`gramian.rows.Rows.over_parts`."""
+    def map_reduce(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
+        """Combine ``f`` of every part of C that is in one place; see :meth:`gramian.rows.Rows.map_reduce`."""
         if self.rows.in_one_place:
             return f(self, *aligned)
         # What is sent to others holds no rows of its own.
         bare = replace(self, rows=None, among=self.rows.shape[0])  # type: ignore[arg-type]
-        return self.rows.over_parts(lambda rows, *own: f(replace(bare, rows=rows), *own), combine, *aligned)
+        return self.rows.map_reduce(lambda rows, *own: f(replace(bare, rows=rows), *own), combine, *aligned)
 
     def over_columns(self, f: Callable[[CenteredRows], R], combine: Callable[[R, R], R]) -> R:
         """Combine ``f`` of blocks of columns of C, in one place each."""
@@ -295,14 +295,14 @@ class CenteredRows:
 
     def times(self, V: Any) -> Any:
         """Return ``C V`` for V of shape (d, k), in the dtype of V."""
-        return self.over_parts(lambda C: C._times(V), lambda upper, lower: np.concatenate([upper, lower]))
+        return self.map_reduce(lambda C: C._times(V), lambda upper, lower: np.concatenate([upper, lower]))
 
     def _times(self, V: Any) -> Any:
         return self._sparse_times(V) if self.implicit else self._product(V, 0, "scores")
 
     def transposed_times(self, W: Any) -> Any:
         """Return ``C.T W`` for W of shape (n, k), in the dtype of W."""
-        return self.over_parts(CenteredRows._transposed_times, np.add, W)
+        return self.map_reduce(CenteredRows._transposed_times, np.add, W)
 
     def _transposed_times(self, W: Any) -> Any:
         if self.implicit:
@@ -329,7 +329,7 @@ class CenteredRows:
         def centred(part: slice, values: Any) -> R:
             return work(part, self._centered(values, slice(None) if axis == 0 else part, None))
 
-        return in_turn(self.rows, centred, axis)
+        return device_blocks(self.rows, centred, axis)
 
     def sparse_scatter_times(self, V: Any) -> Any:
         """Return ``C.T (C V)`` of sparse data, in one pass over the rows."""
@@ -342,7 +342,7 @@ class CenteredRows:
             for rows in draw:
                 out[rows] = product(self.rows.block(rows))
 
-        return filled(self, self.rows.portions, share, out, "scores", V)
+        return filled(self, self.rows.batches, share, out, "scores", V)
 
     def _sparse_product(self, V: Any) -> Callable[[Block], Any]:
         """What multiplies a block of sparse rows of C by V."""
@@ -367,12 +367,14 @@ class CenteredRows:
                 total -= np.outer(self.mean, W.sum(axis=0))
             return total
 
-        slices = self.rows.portions
-        product = in_laps(self, slices, lambda lap: sum(each_thread(share, lap)), np.add, "products", of=(V,))
+        slices = self.rows.batches
+        product = in_batches(
+            self, slices, lambda batch: sum(each_thread(share, batch)), np.add, "products", of=(V,)
+        )
         return product / self.divisor[:, None] if self.divisor is not None else product
 
 
-def in_laps(
+def in_batches(
     view: CenteredRows,
     slices: list[slice],
     work: Callable[[list[slice]], R],
@@ -407,11 +409,11 @@ def in_laps(
     if passes is None:
         return work(slices)
     each = max(1, slices[0].stop * view.rows.stored_bytes // slices[-1].stop)
-    laps = [slices[some] for some in cut(len(slices), max(1, LAP_BYTES // each))]
+    batches = [slices[some] for some in cut(len(slices), max(1, LAP_BYTES // each))]
     about = (*of, np.array([view.arithmetic.itemsize]))
-    starts, length = [lap[0].start for lap in laps], slices[-1].stop
+    starts, length = [batch[0].start for batch in batches], slices[-1].stop
     progress = starts, length, "rows" if length == view.rows.shape[0] else "columns"
-    return passes.run(laps, work, combine, doing, about, restore, progress)
+    return passes.run(batches, work, combine, doing, about, restore, progress)
 
 
 def filled(
@@ -425,18 +427,18 @@ def filled(
 ) -> FloatArray:
     """Return an array that threads fill, or add to, in laps over the slices that they draw."""
 
-    def work(lap: list[slice]) -> FloatArray:
+    def work(batch: list[slice]) -> FloatArray:
         if most == 1:
-            share(iter(lap))  # with every thread of BLAS
+            share(iter(batch))  # with every thread of BLAS
         else:
-            each_thread(share, lap, most=most)
+            each_thread(share, batch, most=most)
         return out
 
-    def restore(found: FloatArray) -> FloatArray:
-        out[...] = found
+    def restore(result: FloatArray) -> FloatArray:
+        out[...] = result
         return out
 
-    return in_laps(view, slices, work, lambda _, new: new, doing, of=of, restore=restore)
+    return in_batches(view, slices, work, lambda _, new: new, doing, of=of, restore=restore)
 
 
 def uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:

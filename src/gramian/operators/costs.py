@@ -205,11 +205,11 @@ class TableCosts(Costs):
         sides = ("covariance", "gram") if d <= n else ("gram", "covariance")
         kinds = ("float64",) if self.dtype == np.float64 or self.sparse else ("float64", "float32")
         storages = ("whole", "again") if self.sparse or self.spread else ("whole", "kept", "again")
-        found = (Form(side, how, kind) for side in sides for how in storages for kind in kinds)
+        result = (Form(side, how, kind) for side in sides for how in storages for kind in kinds)
         # Blocks of columns of a file are slow to read: once, for the whole matrix, in float64.
         return tuple(
             form
-            for form in found
+            for form in result
             if not self.stored or form.matrix == "covariance" or (form.whole and form.double and self.columns)
             if form.double or not (form.whole and self.quick)
         )

@@ -34,7 +34,7 @@ from gramian.operators.moments import merge_moments
 from gramian.operators.scatter import CONFIDENCE
 from gramian.records import FloatArray, Moments
 from gramian.rows import Rows
-from gramian.rows.kinds.device import in_turn
+from gramian.rows.kinds.device import device_blocks
 
 BLOCK = 1024  # rows whose products are made in the data's own precision before they are added in float64
 COLUMNS = 4 * THIN
@@ -86,8 +86,8 @@ class KernelValues:
             for columns in slices(right.shape[0], COLUMNS):
                 shape = (rows.stop - rows.start, columns.stop - columns.start)
                 tile = scratch if shape == scratch.shape else None
-                found = self.evaluator.tile(left[rows], right[columns], tile)
-                out[rows, columns] = found if self.factor == 1.0 else found * self.factor
+                result = self.evaluator.tile(left[rows], right[columns], tile)
+                out[rows, columns] = result if self.factor == 1.0 else result * self.factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +172,7 @@ def feature_sums(
     near = np.empty((some.shape[0], m))
     functions(some, near)
     shift = near.mean(axis=0).astype(dtype)
-    return rows.over_parts(
+    return rows.map_reduce(
         lambda part: _sums(part, functions, diagonal, on_device, shift), FeatureSums.merged
     )
 
@@ -201,12 +201,12 @@ def _sums(
     block = min(BLOCK, n)
     if is_numpy(rows.like):
         parts, workers = slices(n, BLOCK), workers_of(m * m * dtype.itemsize)
-        found = each_thread(share, parts, most=workers) if workers > 1 else [share(iter(parts))]
-        first, second, _ = found[0]
-        for other in found[1:]:
+        result = each_thread(share, parts, most=workers) if workers > 1 else [share(iter(parts))]
+        first, second, _ = result[0]
+        for other in result[1:]:
             first += other[0]
             second += other[1]
-        trace = sum(value for _, value in sorted(trace for part in found for trace in part[2]))
+        trace = sum(value for _, value in sorted(trace for part in result for trace in part[2]))
     else:
         first, second, trace = _sums_on_device(rows, on_device(rows.like), shift)
         block = block if single else n
@@ -229,8 +229,8 @@ def _sums_on_device(
         sums = xp.sum(values, axis=0, dtype=xp.float64)
         return [sums, long_product(values, values, BLOCK), xp.sum(trace, dtype=xp.float64)]
 
-    for found in in_turn(rows, work, width=4 * len(shift)):
-        totals = found if totals is None else [a + b for a, b in zip(totals, found, strict=True)]
+    for result in device_blocks(rows, work, width=4 * len(shift)):
+        totals = result if totals is None else [a + b for a, b in zip(totals, result, strict=True)]
     assert totals is not None
     return as_float64(totals[0]), as_float64(totals[1]), float(totals[2])
 

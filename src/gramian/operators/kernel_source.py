@@ -232,8 +232,8 @@ def leading_from_few(source: KernelSource, width: int, rng: np.random.Generator)
     right, parts = source.right[few], slices(n, 2048)
 
     def columns(part: slice) -> FloatArray:
-        found: FloatArray = source.evaluator.tile(source.left[part], right)
-        return found
+        result: FloatArray = source.evaluator.tile(source.left[part], right)
+        return result
 
     def moments(part: slice) -> tuple[FloatArray, FloatArray]:
         C = columns(part)

@@ -27,10 +27,10 @@ from gramian.arrays import (
 )
 from gramian.checks import slices as cut
 from gramian.errors import DataError
-from gramian.operators.centered import PIECES, CenteredRows, in_laps, least_rows, terms_of, uncentered
+from gramian.operators.centered import PIECES, CenteredRows, in_batches, least_rows, terms_of, uncentered
 from gramian.records import FloatArray, Moments
 from gramian.rows import Block, Rows
-from gramian.rows.kinds.device import in_turn
+from gramian.rows.kinds.device import device_blocks
 from gramian.rows.rows import SeenRows
 
 CHUNK = 256  # rows that are added up at once
@@ -113,20 +113,20 @@ def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: float, among: int
     most = rows.shape[0] + among
 
     def measure(exponent: int) -> Moments:
-        return rows.over_parts(lambda part: moments(part, exponent, center, most), merge_moments)
+        return rows.map_reduce(lambda part: moments(part, exponent, center, most), merge_moments)
 
-    exponent, found = _safe(rows, measure)
-    return from_moments(rows, found, exponent, center=center, scale=scale, ddof=ddof)
+    exponent, result = _safe(rows, measure)
+    return from_moments(rows, result, exponent, center=center, scale=scale, ddof=ddof)
 
 
 def from_moments(
-    rows: Rows, found: Moments, exponent: int, *, center: bool, scale: Any, ddof: float
+    rows: Rows, result: Moments, exponent: int, *, center: bool, scale: Any, ddof: float
 ) -> CenteredRows:
     """Return the centred view for moments that are already known; ``squares`` of shape (d,) or (d, d)."""
-    n, d = found.count, rows.shape[1]
-    squares = _diagonal(found.squares)
+    n, d = result.count, rows.shape[1]
+    squares = _diagonal(result.squares)
     norms = np.sqrt(squares)
-    mean = found.mean if center else np.zeros(d)
+    mean = result.mean if center else np.zeros(d)
     # The data are exactly these numbers, whatever their type, and a column of one number is zero in C.
     rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
@@ -153,7 +153,7 @@ def from_moments(
                     "float64."
                 )
     noise = float(rounding.sum())
-    rest = np.zeros(d) + found.rest if center else None
+    rest = np.zeros(d) + result.rest if center else None
     return CenteredRows(
         rows,
         mean,
@@ -192,12 +192,12 @@ def lost_columns(rows: Rows, squares: FloatArray, center: bool) -> Any:
         values = block.values
         if issparse(values):
             values = values.tocsc()[:, small]
-            found = (find(axis=0).toarray().ravel() for find in (values.max, values.min))
+            result = (find(axis=0).toarray().ravel() for find in (values.max, values.min))
         else:
             xp = namespace(values)
             values = xp.take(values, from_numpy(small, values), axis=1)
-            found = (as_float64(find(values, axis=0)) for find in (xp.max, xp.min))
-        return tuple(found)
+            result = (as_float64(find(values, axis=0)) for find in (xp.max, xp.min))
+        return tuple(result)
 
     top, bottom = rows.reduce(ends, lambda a, b: (np.maximum(a[0], b[0]), np.minimum(a[1], b[1])))
     return small[top > bottom if center else (top != 0) | (bottom != 0)]
@@ -283,7 +283,7 @@ def moments(rows: Rows, exponent: int, center: bool, most: int = 0) -> Moments:
         def sparse(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
             return [(r.start, _sparse_moments(rows.block(r).values, exponent, center)) for r in draw]
 
-        return _of_rows(view, rows.portions, sparse, center)
+        return _of_rows(view, rows.batches, sparse, center)
     if not is_numpy(rows.like):
         return _on_device(view, center, most, products=False)
     if n <= 8192 and rows.free_to_revisit:
@@ -311,10 +311,10 @@ def _of_rows(
     view: CenteredRows, slices: list[slice], share: Callable[[Iterator[slice]], Any], center: bool
 ) -> Moments:
     """Merge the moments of blocks of rows that workers measure."""
-    return in_laps(
+    return in_batches(
         view,
         slices,
-        lambda lap: merge_moments(*_in_order(each_thread(share, lap))),
+        lambda batch: merge_moments(*_in_order(each_thread(share, batch))),
         merge_moments,
         "mean and spread",
         of=(np.array([view.exponent, center]),),
@@ -324,7 +324,9 @@ def _of_rows(
 
 def _in_order(parts: list[list[tuple[int, Moments]]]) -> list[Moments]:
     """What the workers found, in the order of the data, so that sums do not depend on who came first."""
-    return [found for _, found in sorted((item for part in parts for item in part), key=lambda item: item[0])]
+    return [
+        result for _, result in sorted((item for part in parts for item in part), key=lambda item: item[0])
+    ]
 
 
 def scatter(
@@ -353,7 +355,7 @@ def scatter(
     most = rows.shape[0] + among
 
     def measure(exponent: int) -> Moments:
-        return rows.over_parts(
+        return rows.map_reduce(
             lambda part: _scatter(uncentered(part, exponent, double), center, workers_limit, most),
             merge_moments,
         )
@@ -371,21 +373,21 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -
     products = _products if view.arithmetic == np.float64 else _products_of_single
 
     def share(draw: Iterator[slice]) -> tuple[FloatArray, list[tuple[int, Moments]]]:
-        total, found, left = np.zeros((d, d)), [], []
+        total, result, left = np.zeros((d, d)), [], []
         for start, part, inside in products(view, center, among, draw, slices[0].stop, total):
             if inside.any():
                 left.append(math.sqrt(part.count) * inside)
-            found.append((start, part))
+            result.append((start, part))
         # The rounded means left some of their own inside the blocks.
         gaps = np.array(left).reshape(-1, d)
         for some in cut(d, CHUNK) if left else ():
             total[some] -= gaps[:, some].T @ gaps
-        return total, found
+        return total, result
 
-    def of_lap(lap: list[slice]) -> Moments:
-        parts = each_thread(share, lap) if d <= workers_limit else [share(iter(lap))]
-        found = _in_order([part for _, part in parts])
-        merged, gaps = merge_moments(*found), _mean_of(found)[2]
+    def of_batch(batch: list[slice]) -> Moments:
+        parts = each_thread(share, batch) if d <= workers_limit else [share(iter(batch))]
+        result = _in_order([part for _, part in parts])
+        merged, gaps = merge_moments(*result), _mean_of(result)[2]
         squares, *others = (total for total, _ in parts)
         for total in others:
             squares += total
@@ -397,7 +399,7 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -
         return Moments(merged.count, merged.mean, squares, merged.rest)
 
     about = np.array([view.exponent, center])
-    return in_laps(view, slices, of_lap, merge_moments, "covariance", of=(about,), restore=Moments)
+    return in_batches(view, slices, of_batch, merge_moments, "covariance", of=(about,), restore=Moments)
 
 
 def _products(
@@ -457,10 +459,10 @@ def _on_device(view: CenteredRows, center: bool, among: int, *, products: bool) 
     """Moments, or with ``products`` the scatter matrix, of rows on a device: one copy to the host a block."""
 
     def work(part: slice, values: Any) -> Moments:
-        found, again = _of_block(view, values, center, among, products, rounds=1)
-        return _of_block(view, values, center, among, products, rounds=2)[0] if again else found
+        result, again = _of_block(view, values, center, among, products, rounds=1)
+        return _of_block(view, values, center, among, products, rounds=2)[0] if again else result
 
-    return merge_moments(*in_turn(view.rows, work))
+    return merge_moments(*device_blocks(view.rows, work))
 
 
 def _of_block(
@@ -480,8 +482,8 @@ def _of_block(
     S = [long_product(near, near, DEVICE_TILE)] if products else []
     squares = xp.linalg.diagonal(S[0]) if products and not single else xp.sum(wide * wide, axis=0)
     facts = [*shifts, xp.mean(wide, axis=0), squares, *(xp.reshape(A, (-1,)) for A in S)]
-    found = np.reshape(as_float64(xp.concat(facts)), (-1, d))
-    shift, left, squares = found[: len(shifts)], found[len(shifts)], found[len(shifts) + 1]
+    result = np.reshape(as_float64(xp.concat(facts)), (-1, d))
+    shift, left, squares = result[: len(shifts)], result[len(shifts)], result[len(shifts) + 1]
     if not center:
         left = np.zeros(d)
     mean, rest = _two_sum(*shift) if len(shift) == 2 else (shift.sum(axis=0), np.zeros(d))
@@ -495,7 +497,7 @@ def _of_block(
     squares = np.maximum(squares - count * left * left, 0.0)
     if not products:
         return Moments(count, mean, squares, rest), again
-    product = found[len(shifts) + 2 :]
+    product = result[len(shifts) + 2 :]
     for some in cut(d, CHUNK) if inside.any() else ():
         product[some] -= np.outer(count * inside[some], inside)
     np.fill_diagonal(product, squares)
@@ -506,20 +508,20 @@ def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:
     """Measure; where squares left the range of floating point, look for NaN, rescale and measure again."""
     info = np.finfo(rows.block_dtype)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        found = measure(0)
-        total = float(np.trace(found.squares) if found.squares.ndim == 2 else found.squares.sum())
-        sure = np.isfinite(total) and np.isfinite(found.mean).all()
+        result = measure(0)
+        total = float(np.trace(result.squares) if result.squares.ndim == 2 else result.squares.sum())
+        sure = np.isfinite(total) and np.isfinite(result.mean).all()
         # In float64 the eigenvalues, of the size of the total, are themselves squared further on.
         highest = 0.4 if info.bits == 64 else 0.75
         if sure and float(info.tiny) ** 0.4 < total < float(info.max) ** highest:
-            return 0, found
+            return 0, result
         rows.require_finite()
-        largest = _largest(rows, found.mean if sure else None)
+        largest = _largest(rows, result.mean if sure else None)
         # A small spread is not blown up so far that a large mean overflows.
-        highest_mean = power_of_two(float(np.abs(found.mean).max())) if sure else -1024
+        highest_mean = power_of_two(float(np.abs(result.mean).max())) if sure else -1024
         exponent = max(power_of_two(largest), highest_mean - 1000)
         if exponent == 0:
-            return 0, found
+            return 0, result
         return exponent, measure(exponent)
 
 

@@ -14,11 +14,11 @@ from gramian.records import BoundKind
 
 def digest(*arrays: Any) -> bytes:
     """Return a hash of the float64 bytes of arrays; None counts as nothing."""
-    found = hashlib.blake2b(digest_size=32)
+    result = hashlib.blake2b(digest_size=32)
     for array in arrays:
         if array is not None:
-            found.update(np.ascontiguousarray(as_float64(array)).tobytes())
-    return found.digest()
+            result.update(np.ascontiguousarray(as_float64(array)).tobytes())
+    return result.digest()
 
 
 class Operator(Protocol):

@@ -86,8 +86,8 @@ def _centres(rows: Rows, count: int, rng: np.random.Generator) -> Any:
         # Fewer different rows than centres: the centres that are left over are copies.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = MiniBatchKMeans(count, n_init=1, random_state=int(rng.integers(2**31)))
-        found = model.fit(some).cluster_centers_
-    return alike(np.asarray(found, dtype=numpy_dtype(rows.like)), some)
+        result = model.fit(some).cluster_centers_
+    return alike(np.asarray(result, dtype=numpy_dtype(rows.like)), some)
 
 
 def random_pivots(
@@ -134,7 +134,7 @@ def random_pivots(
     """
     # Elsewhere the factor grows by copies, so that what was lost there is made again.
     columns = count if rows.in_one_place else 0
-    parts = rows.kept(lambda part: _first(evaluator, part, columns, dtype))
+    parts = rows.map_parts(lambda part: _first(evaluator, part, columns, dtype))
     sizes = parts.ask(lambda _, part: (float(part.left.sum()), float(part.left.max(initial=0.0))))
     traces, tops = np.array(sizes).T
     trace = _centred_trace(evaluator, rows, rng) if center else float(traces.sum())
@@ -151,11 +151,11 @@ def random_pivots(
         at = rng.random(size) * ends[-1]
         which = np.minimum(np.searchsorted(ends, at, side="right"), len(ends) - 1)
         own = [at[which == i] - (ends[i] - totals[i]) for i in range(len(ends))]
-        found = parts.ask(lambda rows, part, at: part.drawn(rows, at, floor), own)
+        result = parts.ask(lambda rows, part, at: part.drawn(rows, at, floor), own)
         # In the order in which they were drawn.
         order = np.argsort(np.argsort(which, kind="stable"), kind="stable")
-        drawn = np.concatenate([start + f[0] for start, f in zip(parts.starts, found, strict=True)])[order]
-        candidates = rows_of(stacked([f[1] for f in found if f[1] is not None]), order)
+        drawn = np.concatenate([start + f[0] for start, f in zip(parts.starts, result, strict=True)])[order]
+        candidates = rows_of(stacked([f[1] for f in result if f[1] is not None]), order)
         known = np.empty((size, done))
         if done:
             KernelValues(evaluator, nodes)(candidates, known)
@@ -163,7 +163,7 @@ def random_pivots(
         H = np.empty((size, size))
         KernelValues(evaluator, candidates)(candidates, H)
         accepted, lower = _accepted(
-            H - known @ known.T, np.concatenate([f[2] for f in found])[order], floor, rng
+            H - known @ known.T, np.concatenate([f[2] for f in result])[order], floor, rng
         )
         accepted = accepted[: count - done]
         new, last = rows_of(candidates, accepted), done + len(accepted)

@@ -21,7 +21,7 @@ from gramian.arrays import (
     thin_chunks,
     to_dtype,
 )
-from gramian.operators.centered import PIECES, CenteredRows, filled, in_laps, least_rows, terms_of
+from gramian.operators.centered import PIECES, CenteredRows, filled, in_batches, least_rows, terms_of
 from gramian.operators.costs import workers_of
 from gramian.operators.moments import SMALL_MEAN
 from gramian.operators.operator import symmetric_times
@@ -116,7 +116,7 @@ class ScatterOperator(ABC):
             return symmetric_times(self._whole, V)
         if not C.rows.in_one_place:
             kind = type(self)
-            return C.over_parts(lambda part: kind(part).matmat(V), np.add)
+            return C.map_reduce(lambda part: kind(part).matmat(V), np.add)
         if C.implicit:
             return C.sparse_scatter_times(V) if self.axis == 0 else C.times(C.transposed_times(V))
         given, V = V, to_dtype(V, C.arithmetic)
@@ -135,12 +135,12 @@ class ScatterOperator(ABC):
                     total += np.matmul(B, np.matmul(B.transpose(0, 2, 1), group).sum(axis=0))
             return totals
 
-        def of_lap(lap: list[slice]) -> Any:
-            parts = each_thread(share, lap)
+        def of_batch(batch: list[slice]) -> Any:
+            parts = each_thread(share, batch)
             columns = [sum(part[g] for part in parts) for g in range(len(groups))]
             return np.concatenate([c.reshape(-1, c.shape[2])[: self.size] for c in columns], axis=1)
 
-        return in_laps(C, slices, of_lap, np.add, "products", of=(given,))
+        return in_batches(C, slices, of_batch, np.add, "products", of=(given,))
 
     def dense(self) -> Any:
         """Return the matrix as float64, accumulated over blocks of C."""
@@ -148,7 +148,7 @@ class ScatterOperator(ABC):
             return self._whole
         if not self.centered.rows.in_one_place:
             kind, C = type(self), self.centered
-            over = C.over_parts if self.axis == 0 else C.over_columns
+            over = C.map_reduce if self.axis == 0 else C.over_columns
             return over(lambda part: kind(part).dense(), np.add)
         slices, m = self._wide_slices(), self.size
         if not is_numpy(self.centered.rows.like):

@@ -202,12 +202,12 @@ class TileMatrix:
         padded[: self.n] = V
         groups = [group.reshape(len(self._slices), self._side, -1) for group in thin_chunks(padded)]
 
-        def of_lap(stripes: Sequence[list[Stack]]) -> FloatArray:
+        def of_batch(stripes: Sequence[list[Stack]]) -> FloatArray:
             parts = each_thread(lambda draw: self._multiply(draw, groups), stripes)
             columns = [sum(part[g] for part in parts) for g in range(len(groups))]
             return np.concatenate([c.reshape(-1, c.shape[2])[: self.n] for c in columns], axis=1)
 
-        return self._in_laps(of_lap, "kernel times vectors", given)
+        return self._in_batches(of_batch, "kernel times vectors", given)
 
     def fingerprint(self) -> bytes:
         """Return a hash of what the tiles are made from."""
@@ -219,17 +219,17 @@ class TileMatrix:
             return self._whole
         if is_numpy(self.like):
             A = np.empty((self.n, self.n))
-            found: Iterator[Any] = map(self._with_tiles, self._stacks())
+            result: Iterator[Any] = map(self._with_tiles, self._stacks())
         else:
             xp = namespace(self.like)
             A = xp.empty((self.n, self.n), dtype=xp.float64, device=self.like.device)
-            found = self._on_device(self._with_tiles)
-        for stack, tiles in found:
+            result = self._on_device(self._with_tiles)
+        for stack, tiles in result:
             A[stack.rows, stack.columns] = to_float64(tiles)
             A[stack.columns, stack.rows] = to_float64(tiles.T)
         return A
 
-    def _in_laps(
+    def _in_batches(
         self, work: Callable[[Sequence[list[Stack]]], FloatArray], doing: str, *of: Any
     ) -> FloatArray:
         """Add up what stripes of tiles give, in laps that a checkpoint keeps, but not tiles in memory."""
@@ -239,8 +239,8 @@ class TileMatrix:
         some = slices(len(self._stripes), max(1, LAP_ENTRIES // (self.n * self._side)))
         about = (*of, np.array([self.storage.itemsize, self.single]))
         progress = [part.start * self._side for part in some], self.n, "rows"
-        laps = [self._stripes[part] for part in some]
-        return self._passes.run(laps, work, np.add, doing, about, np.asarray, progress)
+        batches = [self._stripes[part] for part in some]
+        return self._passes.run(batches, work, np.add, doing, about, np.asarray, progress)
 
     # ---------------------------------------------------------------- tiles
 
@@ -320,13 +320,13 @@ class TileMatrix:
                     sums[stack.columns] += down
             return sums, squares
 
-        def of_lap(stripes: Sequence[list[Stack]]) -> FloatArray:
+        def of_batch(stripes: Sequence[list[Stack]]) -> FloatArray:
             parts = each_thread(share, stripes)
             sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
             return np.append(sums, sum(part[1] for part in parts))
 
-        found = self._in_laps(of_lap, "kernel values")
-        return found[:-1], float(found[-1])
+        result = self._in_batches(of_batch, "kernel values")
+        return result[:-1], float(result[-1])
 
     def _multiply(self, draw: Iterator[list[Stack]], groups: list[Any]) -> list[Any]:
         totals = [np.zeros(V.shape) for V in groups]
@@ -385,13 +385,13 @@ class TileMatrix:
         while todo:
             try:
                 with full_precision():
-                    found = work(todo[0])
+                    result = work(todo[0])
             except out_of_memory() as error:
                 error.__traceback__ = None  # what it holds is not free before
                 todo = deque(self._lighter(list(todo)))
                 continue
             used.append(todo.popleft())
-            yield found
+            yield result
         self._stripes = [used]
 
     def _lighter(self, todo: list[Stack]) -> list[Stack]:
@@ -447,9 +447,9 @@ class SpreadTiles:
         # Whole numbers of TILE, so that sums are no longer than those of other tiles.
         side = TILE * max(1, min(LARGEST, self.n // (LEAST * TILE)))
         self._tiles = rows.tiles(source.bare().between, side)
-        found = self._tiles.over(_tile_sums)
-        self.row_sums: FloatArray = found[:, 0]
-        self.squares = float(found[:, 1].sum())
+        result = self._tiles.over(_tile_sums)
+        self.row_sums: FloatArray = result[:, 0]
+        self.squares = float(result[:, 1].sum())
         self._whole = self._tiles.dense() if whole else None
         if whole:
             self._tiles = None
@@ -482,7 +482,7 @@ def _tile_sums(tile: FloatArray, diagonal: bool) -> tuple[FloatArray, ...]:
     def along(axis: int) -> FloatArray:
         starts = range(0, tile.shape[axis], TILE)
         pieces = (np.add.reduceat(values, starts, axis=axis) for values in (tile, squares))
-        return np.stack([found.sum(axis=axis) for found in pieces], axis=1)
+        return np.stack([result.sum(axis=axis) for result in pieces], axis=1)
 
     return (along(1),) if diagonal else (along(1), along(0))
 

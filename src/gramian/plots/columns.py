@@ -150,10 +150,10 @@ def _directions(model: Any) -> FloatArray:
             f"A {type(model).__name__} has no loadings: its components are not linear in the columns. "
             "Draw its scores, or gramian.plots.kernel_contours for two columns."
         )
-    found = as_float64(model.components_).T
-    if not found.shape[1]:
+    result = as_float64(model.components_).T
+    if not result.shape[1]:
         raise ParameterError("The model has no components to draw.")
-    return found
+    return result
 
 
 def _positions(names: Sequence[str]) -> FloatArray | None:
@@ -161,8 +161,8 @@ def _positions(names: Sequence[str]) -> FloatArray | None:
     numbers = [re.search(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", name) for name in names]
     if not all(numbers) or all(re.fullmatch(r"x\d+|r\d+c\d+", name) for name in names):
         return None
-    found = np.array([float(number[0]) for number in numbers if number])
-    return found if len(np.unique(found)) == len(found) else None
+    values = np.array([float(number[0]) for number in numbers if number])
+    return values if len(np.unique(values)) == len(values) else None
 
 
 # ---------------------------------------------------------------------- arrows
@@ -230,10 +230,10 @@ def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2
     """
     k = _directions(model).shape[1]
     places = [place_of(x, k, "x"), place_of(y, k, "y")]
-    found = correlations(model, X)[:, places]
+    result = correlations(model, X)[:, places]
     fields = [component_names(k)[place] for place in places]
-    columns = {"column": feature_names_of(model), fields[0]: found[:, 0], fields[1]: found[:, 1]}
-    data = table(columns | {"squares": np.square(found).sum(axis=1)})
+    columns = {"column": feature_names_of(model), fields[0]: result[:, 0], fields[1]: result[:, 1]}
+    data = table(columns | {"squares": np.square(result).sum(axis=1)})
     titles = [f"correlation with {axis_title(model, place)}" for place in places]
     angle = np.linspace(0, 2 * np.pi, 121)
     circle = outline(np.stack([np.cos(angle), np.sin(angle)], axis=1), color="#888888", strokeWidth=1)
@@ -245,7 +245,7 @@ def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2
         y=axis(alt.Y, fields[1], titles[1], domain),
         tooltip=["column:N", *tooltips],
     )
-    marks, notes = Arrows(found, feature_names_of(model)).layers(
+    marks, notes = Arrows(result, feature_names_of(model)).layers(
         LabelLayout(domain, domain, (CIRCLE, CIRCLE))
     )
     mean = float(np.mean(data["squares"]))

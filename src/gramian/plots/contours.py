@@ -72,14 +72,14 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     titles: list[list[str]] = []
     for place, model in enumerate(given, 1):
         k = min(components, int(model.n_components_))
-        found = as_float64(model.transform(_rows(grid, model)))[:, :k].reshape(*grid.shape[:2], k)
+        result = as_float64(model.transform(_rows(grid, model)))[:, :k].reshape(*grid.shape[:2], k)
         kind = type(model).__name__ if kind_of(model).linear else str(model.kernel_ or model.kernel)
         titles.append([f"{place}. {kind}, {name}" for name in component_titles(model, k)])
         for j, title in enumerate(titles[-1]):
-            size = float(np.abs(found[..., j]).max()) or 1.0
-            low, high = float(found[..., j].min()), float(found[..., j].max())
+            size = float(np.abs(result[..., j]).max()) or 1.0
+            low, high = float(result[..., j].min()), float(result[..., j].max())
             for level in np.linspace(low, high, LEVELS + 2)[1:-1] if high > low else []:
-                ends = contour(grid, found[..., j], float(level))
+                ends = contour(grid, result[..., j], float(level))
                 for column, values in zip(("x", "y", "x2", "y2"), ends.T, strict=True):
                     pieces[column].extend(values.tolist())
                 pieces["panel"].extend([title] * len(ends))

@@ -7,14 +7,14 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from gramian.analysis.tried import Selection
+from gramian.analysis.candidates import Selection
 from gramian.errors import DataError
 from gramian.plots.style import BLUE, VERMILION, WIDTH, Layers, axis, headed, limits, table
 
 PADDED = alt.Scale(zero=False, nice=False, padding=8)
 
 
-def selection(found: Any) -> Any:
+def selection(result: Any) -> Any:
     """Draw the score of every candidate with its standard error, and mark the chosen one.
 
     Parameters
@@ -35,38 +35,38 @@ def selection(found: Any) -> Any:
         Without candidates, as after a filter with a fixed number of features.
     """
     for name in ("history_", "selection_"):
-        found = getattr(found, name, found)
-    if not isinstance(found, Selection) or not len(found):
+        result = getattr(result, name, result)
+    if not isinstance(result, Selection) or not len(result):
         raise DataError(
             "There is no selection to draw. A filter compares numbers of features only with k='cv', and a "
             "search that was stopped immediately has no candidates."
         )
-    mean = np.array([one.mean for one in found], dtype=float)
-    error = np.array([one.standard_error for one in found], dtype=float)
+    mean = np.array([one.mean for one in result], dtype=float)
+    error = np.array([one.standard_error for one in result], dtype=float)
     half = np.where(np.isfinite(error), error, 0.0)
-    chosen = -1 if found.choice is None else found.choice.place
-    sizes = [one.size for one in found]
+    chosen = -1 if result.choice is None else result.choice.place
+    sizes = [one.size for one in result]
     columns = {
-        "candidate": [found.label_of(one) for one in found],
+        "candidate": [result.label_of(one) for one in result],
         "size": [None if size is None else int(size) for size in sizes],
         "mean": mean,
         "standard_error": error,
         "low": mean - half,
         "high": mean + half,
-        "chosen": [place == chosen for place in range(len(found))],
+        "chosen": [place == chosen for place in range(len(result))],
     }
     curve = len(set(sizes)) > max(1, len(sizes) // 2) and None not in sizes
     if curve:
         whole = alt.Axis(tickMinStep=1, format="d")
-        number = alt.X("size:Q", title=f"number of {found.unit}", axis=whole, scale=PADDED)
+        number = alt.X("size:Q", title=f"number of {result.unit}", axis=whole, scale=PADDED)
         base, side, width, height = alt.Chart().encode(x=number), "y", WIDTH, 280
     else:
         every = alt.Axis(labelOverlap=False, labelLimit=260)
         words = alt.Y("candidate:N", sort=None, title=None, axis=every)
-        base, side, width, height = alt.Chart().encode(y=words), "x", WIDTH - 100, 20 * len(found)
+        base, side, width, height = alt.Chart().encode(y=words), "x", WIDTH - 100, 20 * len(result)
     channel = {"x": alt.X, "y": alt.Y}[side]
-    score = axis(channel, "mean", found.measure, limits(mean - half, mean + half))
-    bars = {side: channel("low:Q", title=found.measure), f"{side}2": "high:Q"}
+    score = axis(channel, "mean", result.measure, limits(mean - half, mean + half))
+    bars = {side: channel("low:Q", title=result.measure), f"{side}2": "high:Q"}
     line = base.mark_line(color=BLUE, strokeWidth=1.2, opacity=0.6)
     points = base.mark_point(filled=True, opacity=1).encode(
         **{side: score},
@@ -76,8 +76,8 @@ def selection(found: Any) -> Any:
     )
     marks = [base.mark_rule(color=BLUE, strokeWidth=1.2).encode(**bars)]
     marks += [line.encode(y=score, order=alt.Order("size:Q"))] if curve else []
-    about = f"{found.about.splitlines()[0].rstrip('.')}."
-    why = "" if found.choice is None else found.remarks()[0].lstrip("* ")
+    about = f"{result.about.splitlines()[0].rstrip('.')}."
+    why = "" if result.choice is None else result.remarks()[0].lstrip("* ")
     said = "Bars: one standard error of the mean over folds." if np.isfinite(error).any() else ""
     head = headed("Candidates", about, why, said)
     return Layers(data=table(columns), layer=[*marks, points], title=head, width=width, height=height)

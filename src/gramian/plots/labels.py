@@ -74,10 +74,10 @@ class LabelLayout:
                 moves.sort(key=lambda move: -float(np.dot(move, points[place] / self.unit) / np.hypot(*move)))
             # A label of an arrow may cover points if there is no free place, but never another label.
             for taken in (np.vstack([self.boxes, self.texts]), self.texts)[: 1 + outward]:
-                found = next((m for m in moves if self._is_free(at + m - half, at + m + half, taken)), None)
-                if found is not None:
-                    middle[place] = self.corner + (at + found) * self.unit
-                    self.texts = np.vstack([self.texts, np.hstack([at + found - half, at + found + half])])
+                result = next((m for m in moves if self._is_free(at + m - half, at + m + half, taken)), None)
+                if result is not None:
+                    middle[place] = self.corner + (at + result) * self.unit
+                    self.texts = np.vstack([self.texts, np.hstack([at + result - half, at + result + half])])
                     break
         return middle
 

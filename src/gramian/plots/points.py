@@ -307,12 +307,12 @@ def _column(name: str, model: Any, X: Any) -> Any:
 
 
 def _ellipses(values: FloatArray, group: Group, level: float) -> list[tuple[str, FloatArray]]:
-    share, found = check_share("ellipses", level), []
+    share, result = check_share("ellipses", level), []
     for kind in group.kinds:
         members = values[group.values == kind]
         if len(members) >= FEWEST and not kind.endswith(" others"):
-            found.append((kind, normal_ellipse(members, share)))
-    return found
+            result.append((kind, normal_ellipse(members, share)))
+    return result
 
 
 def _outlines(lines: list[tuple[str, FloatArray]], group: Group | None) -> list[Any]:

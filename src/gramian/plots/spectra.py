@@ -56,30 +56,30 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     [{'name': 'PC2', 'kept': True}, {'name': 'PC3', 'kept': False}]
     """
     model = fitted(model)
-    kept, found = int(model.n_components_), known_variances(model)
+    kept, result = int(model.n_components_), known_variances(model)
     if not kept:
         raise ParameterError("The model has no components to draw.")
     ratios = shares_of(model)
-    total, of = float(found.sum()), f"the variance of {counted(kept, 'component')}"
+    total, of = float(result.sum()), f"the variance of {counted(kept, 'component')}"
     if ratios is not None:
-        total, of = float(found[0]) / (float(ratios[0]) or 1.0), "the total variance"
-    shares = found / (total or 1.0)
+        total, of = float(result[0]) / (float(ratios[0]) or 1.0), "the total variance"
+    shares = result / (total or 1.0)
     columns = {
-        "component": np.arange(1, len(found) + 1),
-        "name": component_names(len(found)),
-        "variance": found,
+        "component": np.arange(1, len(result) + 1),
+        "name": component_names(len(result)),
+        "variance": result,
         "share": 100 * shares,
         "cumulative": 100 * np.cumsum(shares),
-        "kept": np.arange(len(found)) < kept,
+        "kept": np.arange(len(result)) < kept,
     }
     asked = list(_default_choices(model) if choices is None else getattr(choices, "choices", choices))
     answers = [choice for choice in asked if choice.number is not None]
     silent = ", ".join(choice.rule for choice in asked if choice.number is None)
-    shown = min(most, len(found))
+    shown = min(most, len(result))
     title = headed(
         "Explained variance",
         f"{counted(kept, 'component')} kept, {percent(float(shares[:kept].sum()))} of {of}.",
-        f"The first {shown} of {len(found)} known eigenvalues." if shown < len(found) else "",
+        f"The first {shown} of {len(result)} known eigenvalues." if shown < len(result) else "",
         f"Rules without a result: {silent}." if silent else "",
     )
     places = list(range(0 if any(choice.number == 0 for choice in answers) else 1, shown + 1))

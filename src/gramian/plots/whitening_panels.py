@@ -45,11 +45,11 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
         rows = np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
     names = feature_names_of(model)
     made = [str(name) for name in model.get_feature_names_out()]
-    panels, columns, found = [], {"row": rows}, []
+    panels, columns, result = [], {"row": rows}, []
     for when, values, called in (("before", before, names), ("after", after, made)):
         pair = values[:, places]
         line = normal_ellipse(pair)
-        found.append(np.cov(pair.T))
+        result.append(np.cov(pair.T))
         edges = [limits(pair[:, j], line[:, j], margin=0.04) for j in (0, 1)]
         for j, side in enumerate("xy"):
             columns[f"{when}_{side}"] = pair[rows, j]
@@ -66,7 +66,7 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
         f"Whitening by {model.method}",
         *(
             f"{when}: variances {cov[0, 0]:.3g} and {cov[1, 1]:.3g}, covariance {_rounded(cov)};"
-            for when, cov in zip(("Before", "after"), found, strict=True)
+            for when, cov in zip(("Before", "after"), result, strict=True)
         ),
         f"{n:,} rows{f' (random sample of {SAMPLE:,}, seed 0)' if n > SAMPLE else ''}.",
         "95 % normal ellipses.",

@@ -38,7 +38,7 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
-def told(record: Any, *names: str) -> dict[str, Any]:
+def payload(record: Any, *names: str) -> dict[str, Any]:
     """Return attributes of a record under their own names."""
     return {name: getattr(record, name) for name in names}
 
@@ -65,13 +65,13 @@ def data_facts(table: Table) -> dict[str, Any]:
 def plan_facts(plan: Plan) -> dict[str, Any]:
     """Return the solver, its reason, its steps and their predicted cost."""
     names = ("solver", "operator", "reason", "seconds", "bytes")
-    return told(plan, *names) | {"steps": [asdict(step) for step in plan.steps]}
+    return payload(plan, *names) | {"steps": [asdict(step) for step in plan.steps]}
 
 
 def certificate_facts(certificate: Certificate) -> dict[str, Any]:
     """Return the error bounds, their kind, and the certificate as text."""
     complete = certificate.completeness
-    facts = told(certificate, "ok", "tol", "unit", "set_radius", "widening") | {
+    facts = payload(certificate, "ok", "tol", "unit", "set_radius", "widening") | {
         "kind": certificate.widening_kind,
         "orthogonality": certificate.orthogonality,
         "completeness": complete and asdict(complete),
@@ -185,15 +185,15 @@ def info_facts(model: Any, kind: str) -> dict[str, Any]:
 
 def calibration_facts(recogniser: Any, person: str | None) -> dict[str, Any]:
     """Return the threshold for identification or verification, and its predicted error rates."""
-    found = recogniser.calibration_
-    used = found.identify if person is None else found.verify
+    result = recogniser.calibration_
+    used = result.identify if person is None else result.verify
     return {
         "people": len(recogniser.people_),
         "threshold": used.value,
         "far_asked": recogniser.far,
         **rates(used),
-        "impostor_pictures": found.n_impostor,
-        "genuine_pictures": found.n_genuine,
+        "impostor_pictures": result.n_impostor,
+        "genuine_pictures": result.n_genuine,
         "notes": list(recogniser.notes_ if person is None else recogniser.verify_notes_),
     }
 
@@ -212,7 +212,7 @@ def audit_facts(report: Any) -> dict[str, Any]:
     """Return the result of an audit of a kernel."""
     names = ("kernel", "verdict", "valid", "eigenvalue", "bound", "asymmetry", "value_tol", "tested")
     validity, witness = report.validity, report.witness
-    return told(report, *names, "trials", "skipped", "evaluations") | {
+    return payload(report, *names, "trials", "skipped", "evaluations") | {
         "validity": {"status": validity.status, "reason": validity.reason},
         "witness": None if witness is None else vars(witness),
     }

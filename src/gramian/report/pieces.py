@@ -58,8 +58,8 @@ def mapped(model: Any, table: Table, limit: int) -> Iterator[tuple[slice, npt.ND
         return
     for part, piece in pieces_of(table, limit):
         try:
-            found = np.asarray(model.transform(piece))
+            values = np.asarray(model.transform(piece))
         except DataError:
             as_rows(table, limit=limit)
             raise
-        yield part, found.reshape(len(found), -1)
+        yield part, values.reshape(len(values), -1)

@@ -69,12 +69,12 @@ class Errors:
 
 def percentiles(values: npt.NDArray[Any], method: Any = "linear") -> dict[str, float]:
     """Return numbers at a few percentiles."""
-    found = np.percentile(values, PERCENTILES, method=method).tolist()
-    return {f"{p} %": value for p, value in zip(PERCENTILES, found, strict=True)}
+    result = np.percentile(values, PERCENTILES, method=method).tolist()
+    return {f"{p} %": value for p, value in zip(PERCENTILES, result, strict=True)}
 
 
 def rebuilt(
-    model: Any, table: Table, count: int, errors: Errors, found: Any = None, limit: int = 0
+    model: Any, table: Table, count: int, errors: Errors, result: Any = None, limit: int = 0
 ) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
     """Yield blocks of reconstructions from the first components, and add their errors.
 
@@ -105,30 +105,30 @@ def rebuilt(
             yield part, back
         return
     for part, piece in pieces_of(table, limit):
-        if found is None:
+        if result is None:
             scores = np.array(model.transform(piece))
             scores[:, count:] = 0
         values = piece.flat
         for rows in slices(values.shape[0], max(1, BLOCK_BYTES // (8 * values.shape[1]))):
-            back = np.asarray(model.inverse_transform(scores[rows]) if found is None else found[rows])
+            back = np.asarray(model.inverse_transform(scores[rows]) if result is None else result[rows])
             back = back.reshape(rows.stop - rows.start, -1)
             errors.add(dense(values[rows]), back)
             yield slice(part.start + rows.start, part.start + rows.stop), back
 
 
 def write_rows(
-    target: Any, kind: str, model: Any, table: Table, count: int, found: Any = None, limit: int = 0
+    target: Any, kind: str, model: Any, table: Table, count: int, result: Any = None, limit: int = 0
 ) -> Errors:
     """Write reconstructions as a table with row and column names."""
     errors, names = Errors(center_of(model)), feature_names(table)
-    blocks = rebuilt(model, table, count, errors, found, limit)
+    blocks = rebuilt(model, table, count, errors, result, limit)
     write_pieces(
         target, (row_table(table, back, names, rows) for rows, back in blocks), table.values.shape[0], kind
     )
     return errors
 
 
-def write_pictures(folder: Path, model: Any, table: Table, count: int, found: Any = None) -> Errors:
+def write_pictures(folder: Path, model: Any, table: Table, count: int, result: Any = None) -> Errors:
     """Write reconstructed pictures as PNG files, with a table of errors and a sheet that compares some.
 
     Raises
@@ -139,7 +139,7 @@ def write_pictures(folder: Path, model: Any, table: Table, count: int, found: An
         If Pillow is not installed.
     """
     errors, limits = Errors(center_of(model)), grey_limits(table)
-    blocks = rebuilt(model, table, count, errors, found)
+    blocks = rebuilt(model, table, count, errors, result)
     pictures = (grey(row.reshape(table.picture_shape or ()), *limits) for _, back in blocks for row in back)
     write_picture_folder(
         folder,

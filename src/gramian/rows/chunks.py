@@ -77,7 +77,7 @@ class _Groups:
 
     def __getitem__(self, key: tuple[slice, slice]) -> npt.NDArray[Any]:
         first, last = key[0].start, key[0].stop
-        found = []
+        results = []
         for place in range(bisect_right(self.starts, first) - 1, len(self.groups)):
             file, group, _ = self.groups[place]
             start = self.starts[place]
@@ -86,16 +86,16 @@ class _Groups:
             with opened_columns(self.paths[file]) as opened:
                 table = opened.read_row_group(group, columns=self.columns, use_threads=False)
             columns = [table[name].to_numpy() for name in self.columns]
-            found.append(np.stack(columns, axis=1, dtype=self.dtype)[max(first - start, 0) : last - start])
-        return np.concatenate(found)[:: key[0].step, key[1]]
+            results.append(np.stack(columns, axis=1, dtype=self.dtype)[max(first - start, 0) : last - start])
+        return np.concatenate(results)[:: key[0].step, key[1]]
 
     def labels(self, name: str) -> npt.NDArray[Any]:
         """Return a column of any kind."""
-        found = []
+        results = []
         for path in self.paths:
             with opened_columns(path) as opened:
-                found.append(as_labels(opened.read([name], use_threads=False)[name]))
-        return np.concatenate(found)
+                results.append(as_labels(opened.read([name], use_threads=False)[name]))
+        return np.concatenate(results)
 
 
 def in_chunks(asked: Scan, expected: Expected | None = None) -> Table:

@@ -48,14 +48,14 @@ class Expected:
                 f"The columns of {source} lack {listed(missing)}, compared with the data the model was "
                 f"fitted on. Expected: {shown}. Add what is missing, or give it that name."
             )
-        found = [where[name] for name in names]
+        results = [where[name] for name in names]
         notes: list[str] = []
         if others := [name for name in given if name not in known]:
             extra = counted(len(others), "column")
             notes.append(f"{extra} that the model was not fitted on left out: {listed(others)}")
-        if found != sorted(found):
+        if results != sorted(results):
             notes.append("columns put in the order of the fitted ones, by name")
-        return found, tuple(notes)
+        return results, tuple(notes)
 
     def ordered(self, table: Table) -> Table:
         """Return a table with the expected columns in their order, and notes on what that changed.

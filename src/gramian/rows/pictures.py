@@ -135,8 +135,8 @@ def _decoding(name: str) -> Iterator[None]:
 
 def _pixels(error: Exception) -> str:
     """Return what Pillow says of the number of pixels: its limit differs from the one that holds here."""
-    found = re.search(r"\((\d+) pixels\)", str(error))
-    return f"{int(found[1]):,}, " if found else ""
+    match = re.search(r"\((\d+) pixels\)", str(error))
+    return f"{int(match[1]):,}, " if match else ""
 
 
 def _form(image: Any) -> PictureForm:
@@ -197,11 +197,11 @@ def resized(values: npt.NDArray[Any], size: tuple[int, int]) -> npt.NDArray[Any]
     if values.dtype == np.uint8:
         return np.asarray(image.fromarray(np.ascontiguousarray(values)).resize(size, lanczos))
     # Deeper grey is resized in floats, the one mode in which Pillow filters all of it.
-    found = np.asarray(image.fromarray(values.astype(np.float32)).resize(size, lanczos))
+    result = np.asarray(image.fromarray(values.astype(np.float32)).resize(size, lanczos))
     if values.dtype.kind not in "iu":
-        return found.astype(values.dtype, copy=False)
+        return result.astype(values.dtype, copy=False)
     limits = np.iinfo(values.dtype)
-    return np.asarray(np.clip(np.rint(found), limits.min, limits.max), dtype=values.dtype)
+    return np.asarray(np.clip(np.rint(result), limits.min, limits.max), dtype=values.dtype)
 
 
 # ---------- from a folder, a list of files, a zip archive or a single file
@@ -332,16 +332,16 @@ def pictures_in_zip(
     if repeated:
         names = counted(len(repeated), "name occurs", "names occur")
         notes = (*notes, f"{names} more than once in {source}, and the last one counts: {_shown(repeated)}")
-    found = []
+    results = []
     for name in kept:
         error = _fault(entries[name], source)
         if error is None:
-            found.append(PictureFile(name, partial(open_member, archive, entries[name])))
+            results.append(PictureFile(name, partial(open_member, archive, entries[name])))
         elif on_bad is None:
             raise error
         else:
             on_bad(name, error)
-    return found, notes
+    return results, notes
 
 
 def _fault(info: zipfile.ZipInfo, source: str) -> GramianError | None:

@@ -172,7 +172,7 @@ class Rows(ABC):
         return self.dtype
 
     @property
-    def portions(self) -> list[slice]:
+    def batches(self) -> list[slice]:
         """Slices of rows for what takes all that is in memory at once."""
         return [slice(0, self.shape[0])]
 
@@ -187,7 +187,7 @@ class Rows(ABC):
         return 1.0
 
     @property
-    def held(self) -> int:
+    def resident_bytes(self) -> int:
         """Bytes of the numbers where they are in memory because they were read for this."""
         read = self.table is not None and not self.borrowed and self.free_to_revisit
         return int(getattr(self.in_memory(), "nbytes", 0)) if read else 0
@@ -239,12 +239,12 @@ class Rows(ABC):
         21.0
         """
         parts = self._parts(rows_per_block)
-        found: list[R] = []
+        results: list[R] = []
         for group in slices(len(parts), IN_FLIGHT):
-            found = [functools.reduce(combine, [*found, *self._each(f, parts[group])])]
-        return found[0]
+            results = [functools.reduce(combine, [*results, *self._each(f, parts[group])])]
+        return results[0]
 
-    def over_parts(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
+    def map_reduce(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
         """Combine ``f`` of the parts of the table that are in one place each: of all of it, unless spread.
 
         Parameters
@@ -257,9 +257,9 @@ class Rows(ABC):
         """
         return f(self, *aligned)
 
-    def kept(self, f: Callable[[Rows], Any]) -> Kept:
+    def map_parts(self, f: Callable[[Rows], Any]) -> PartState:
         """Keep ``f`` of every part beside it, for work that comes back to them."""
-        return Kept(self, f)
+        return PartState(self, f)
 
     def over_columns(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
         """Combine ``f`` of blocks of columns, and of their part of arrays of d entries, in one place each."""
@@ -289,13 +289,13 @@ class Rows(ABC):
                [3.]])
         """
         first, *others = self._parts(rows_per_block)
-        found = f(self.block(first))
+        result = f(self.block(first))
         if not others:
-            return found
-        if not is_numpy(found):
-            return namespace(found).concat([found, *self._each(f, others)], axis=0)
-        out = np.empty((self.shape[0], *found.shape[1:]), dtype=found.dtype)
-        out[first] = found
+            return result
+        if not is_numpy(result):
+            return namespace(result).concat([result, *self._each(f, others)], axis=0)
+        out = np.empty((self.shape[0], *result.shape[1:]), dtype=result.dtype)
+        out[first] = result
 
         def put(block: Block) -> None:
             out[block.rows] = f(block)
@@ -305,18 +305,18 @@ class Rows(ABC):
 
     def identity(self) -> dict[str, str]:
         """Return by what the data is known again: its size and a hash."""
-        found = hashlib.blake2b(digest_size=16)
+        digest = hashlib.blake2b(digest_size=16)
         for block in self.blocks():
-            found.update(np.ascontiguousarray(to_numpy(block.dense)).tobytes())
-        return {"the data": f"{self.shape[0]} x {self.shape[1]} {self.dtype}, hash {found.hexdigest()}"}
+            digest.update(np.ascontiguousarray(to_numpy(block.dense)).tobytes())
+        return {"the data": f"{self.shape[0]} x {self.shape[1]} {self.dtype}, hash {digest.hexdigest()}"}
 
     def require_finite(self) -> None:
         """Raise a DataError that names the first NaN or infinite entry, if there is one."""
-        found = self.reduce(_not_finite, lambda earlier, later: earlier + later)
-        if not found:
+        result = self.reduce(_not_finite, lambda earlier, later: earlier + later)
+        if not result:
             return
-        row, column, value, _ = found[0]
-        count = sum(more for *_, more in found)
+        row, column, value, _ = result[0]
+        count = sum(more for *_, more in result)
         what = "NaN" if np.isnan(value) else "inf (infinity)"
         place = f"row {row}{self.part}" + (f" ({self.row_names[row]})" if self.row_names else "")
         place += f", column {column}" + (f" ({self.feature_names[column]!r})" if self.feature_names else "")
@@ -342,7 +342,7 @@ class Rows(ABC):
         return parallel_map(work, parts) if is_numpy(self.like) else [work(part) for part in parts]
 
 
-class Kept:
+class PartState:
     """What is kept of every part of a table, where the part is: of all of it, unless rows are spread.
 
     Parameters

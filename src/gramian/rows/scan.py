@@ -265,7 +265,7 @@ def check_size(size: Any) -> tuple[int, int] | None:
 def _asked(scan: Scan) -> tuple[str, ...]:
     """Say in words what was asked for; what becomes of missing values the notes say."""
     size = scan.size or (0, 0)
-    told = {
+    sentences = {
         "rows": f"rows {slice_text(scan.rows or slice(None))} were used, counted from 0",
         "columns": f"the columns {listed(scan.columns or ())} were used",
         "drop": f"{listed(scan.drop or ())} left out",
@@ -276,7 +276,7 @@ def _asked(scan: Scan) -> tuple[str, ...]:
         "size": f"pictures were resized to {size[0]} x {size[1]} pixels (width x height)",
         "na_values": f"{listed(scan.na_values or ())} stood for missing values",
     }
-    return tuple(text for option, text in told.items() if getattr(scan, option))
+    return tuple(text for option, text in sentences.items() if getattr(scan, option))
 
 
 def _check_together(scan: Scan) -> None:
@@ -335,15 +335,15 @@ def read_names(path: str | os.PathLike[str]) -> tuple[ListedName, ...]:
         raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
     except UnicodeDecodeError as error:
         raise FileError(f"{source} is no text in UTF-8. Give a file of names, one a line.") from error
-    found: dict[str, ListedName] = {}
+    entries: dict[str, ListedName] = {}
     for number, line in enumerate(text.split("\n"), 1):
         name = ListedName(line.removesuffix("\r"))
         name.place = f"{source}, line {number}"
-        if name in found:
-            first = found[name].place.rpartition(" ")[2]
+        if name in entries:
+            first = entries[name].place.rpartition(" ")[2]
             raise ParameterError(f"{name.place}: {name!r} is in line {first} already. Name it once.")
         if name:
-            found[name] = name
-    if not found:
+            entries[name] = name
+    if not entries:
         raise ParameterError(f"{source} names no column. Write one name a line.")
-    return tuple(found.values())
+    return tuple(entries.values())

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.parallel import Parallel, delayed
 
+from gramian.analysis.candidates import Choice, Selection
 from gramian.analysis.component_rules.resampling import REPEATS
-from gramian.analysis.tried import Choice, Selection
 from gramian.arrays import as_float64, blas_threads, to_numpy
 from gramian.checks import check_choice, check_integer, counted, evenly
 from gramian.errors import DataError, GramianError, InputTypeError, ParameterError
@@ -260,13 +260,13 @@ def choose_kernel(
     tried = as_candidates(candidates, rows)
     asked = Asked(criterion, rows.in_memory(), labelled, tried, estimator, cv, n_components, scoring)
     judge = prepare(asked, random_state)
-    found = Parallel(n_jobs=n_jobs)(
+    result = Parallel(n_jobs=n_jobs)(
         delayed(_tried)(judge, one, place, len(tried)) for place, one in enumerate(tried, 1)
     )
-    said = Counter(text for one in found for text in one.said)
+    said = Counter(text for one in result for text in one.said)
     unread = (f"criterion={criterion!r} does not use the labels.",)
     notes = unread * (has_labels and criterion not in READ_LABELS) + notes_of(said)
-    return _selection(criterion, judge, rows, tuple(found), notes)
+    return _selection(criterion, judge, rows, tuple(result), notes)
 
 
 def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any) -> Labelled | None:
@@ -286,10 +286,10 @@ def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
     try:
         # Matrices of a few hundred rows: threads of BLAS cost more than they save.
         with blas_threads():
-            found = judge.ask(model)
+            result = judge.judged(model)
     except GramianError as error:
         return TriedKernel(one, None, math.nan, remark=str(error))
-    return replace(found, candidate=one, remark=_doubt(one))
+    return replace(result, candidate=one, remark=_doubt(one))
 
 
 def _doubt(one: KernelPCA) -> str:
@@ -367,27 +367,27 @@ def _reason(criterion: str, judge: Judge, best: TriedKernel, count: int) -> str:
 def _remarks(
     criterion: str, judge: Judge, best: TriedKernel, judged: list[TriedKernel], sign: float
 ) -> list[str]:
-    found = []
+    results = []
     margin = _error(best)
     before = judged[: judged.index(best)]
     near = [one for one in before if sign * one.mean >= sign * best.mean - margin]
     if near:
-        found.append(
+        results.append(
             f"{near[0].expression}, listed before it, is within one standard error: {near[0].mean:.4g}."
         )
     if judge.linear_filter is not None and best.mean > judge.linear_filter - margin:
-        found.append(
+        results.append(
             "No kernel removes noticeably more noise than a linear filter: the rows show no nonlinear "
             "structure, or it is weaker than their own noise."
         )
     if criterion == "score":
-        found.append("The score that chose the kernel is optimistic. Validate on other rows.")
+        results.append("The score that chose the kernel is optimistic. Validate on other rows.")
     # Say so when the best width is the last one that was tried.
     widths = [_width(one) for one in judged if not math.isnan(_width(one))]
     if len(set(widths)) >= 3 and _width(best) in (min(widths), max(widths)):
         which = "narrowest" if _width(best) == min(widths) else "widest"
-        found.append(f"It is the {which} rbf in the comparison. Extend the range: candidates=[...].")
-    return found
+        results.append(f"It is the {which} rbf in the comparison. Extend the range: candidates=[...].")
+    return results
 
 
 def _width(one: TriedKernel) -> float:
@@ -405,7 +405,7 @@ class Judge:
 
     Attributes
     ----------
-    ask : callable
+    judged : callable
         Takes a candidate, returns a TriedKernel; raises a GramianError where there is none.
     measure : str
         Name of the values.
@@ -417,7 +417,7 @@ class Judge:
         For pre-images: the error of the best linear filter of the noisy rows.
     """
 
-    ask: Callable[[KernelPCA], TriedKernel]
+    judged: Callable[[KernelPCA], TriedKernel]
     measure: str
     rows: int
     seed: int
@@ -509,10 +509,10 @@ def _alignment(asked: Asked, seed: int) -> Judge:
             "Give one number, or None."
         )
 
-    def ask(one: KernelPCA) -> TriedKernel:
+    def judged(one: KernelPCA) -> TriedKernel:
         return replace(alignment(one, X, target), size=next(iter(counts(one)), None))
 
-    return Judge(ask, "alignment", len(X), seed)
+    return Judge(judged, "alignment", len(X), seed)
 
 
 def _score(asked: Asked, seed: int, folding: np.random.Generator) -> Judge:
@@ -528,10 +528,10 @@ def _score(asked: Asked, seed: int, folding: np.random.Generator) -> Judge:
     counts = _counts_of(asked, _smallest(folds))
     usual = "accuracy" if is_classifier(estimator) else "r2" if is_regressor(estimator) else "score"
 
-    def ask(one: KernelPCA) -> TriedKernel:
+    def judged(one: KernelPCA) -> TriedKernel:
         return downstream_score(one, X, y, folds, estimator, scorer, counts(one))
 
-    return Judge(ask, score_name(asked.scoring, usual), len(X), seed)
+    return Judge(judged, score_name(asked.scoring, usual), len(X), seed)
 
 
 # ----------------------------------------------------------------------- rows

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
 
+from gramian.analysis.candidates import Candidate, standard_error
 from gramian.analysis.component_rules.resampling import BEYOND, permuted_columns
 from gramian.analysis.component_rules.rules import leading
-from gramian.analysis.tried import Tried, standard_error
 from gramian.arrays import as_float64
 from gramian.engine import eigenpairs, eigenvalues, factors
 from gramian.errors import (
@@ -42,7 +42,7 @@ ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class TriedKernel(Tried):
+class TriedKernel(Candidate):
     """One kernel of the comparison.
 
     Attributes
@@ -203,16 +203,16 @@ class NoisyRows:
         Each principal axis of the noisy rows times a factor; what lies outside of the span of the fitted rows
         is left out.
         """
-        found = []
+        results = []
         for place, (train, test) in enumerate(self.folds):
             mean = self.rows[train].mean(axis=0)
             fitted = (self.rows[train] - mean) / self.unit
             span = factors(fitted, min(fitted.shape))[2]
             away = self.rows[test] + self.noise[test] - mean
-            found.append([self.products(place, mean + away @ span.T @ span)])
-        return float(filtered_errors(np.array(found), self.added).mean())
+            results.append([self.products(place, mean + away @ span.T @ span)])
+        return float(filtered_errors(np.array(results), self.added).mean())
 
-    def products(self, place: int, found: FloatArray) -> FloatArray:
+    def products(self, place: int, result: FloatArray) -> FloatArray:
         """Compare what was found for the held-out rows of a fold with the rows themselves.
 
         Returns
@@ -223,7 +223,7 @@ class NoisyRows:
         """
         train, test = self.folds[place]
         mean = self.rows[train].mean(axis=0)
-        back, true = ((away - mean) / self.unit @ self.axes for away in (found, self.rows[test]))
+        back, true = ((away - mean) / self.unit @ self.axes for away in (result, self.rows[test]))
         return np.array([np.sum(a * b, axis=0) for a, b in ((back, back), (back, true), (true, true))])
 
 
@@ -265,7 +265,7 @@ def preimage_error(model: KernelPCA, noisy: NoisyRows, counts: Sequence[int]) ->
     Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature spaces.
     """
     X, floor = noisy.rows, model.kernel.floor(noisy.rows.shape[1])
-    found = np.zeros((len(noisy.folds), len(counts), 3, noisy.axes.shape[1]))
+    values = np.zeros((len(noisy.folds), len(counts), 3, noisy.axes.shape[1]))
     ranks = []
     with warnings.catch_warnings():
         for category in (RankWarning, CertificateWarning, PreimageWarning):
@@ -277,16 +277,16 @@ def preimage_error(model: KernelPCA, noisy: NoisyRows, counts: Sequence[int]) ->
             for column, k in enumerate(counts):
                 if column and fitted.rank_ <= counts[column - 1]:
                     # The others have eigenvalue 0.
-                    found[place, column] = found[place, column - 1]
+                    values[place, column] = values[place, column - 1]
                     continue
                 back = first_components(fitted, int(k)).inverse_transform(scores[:, :k])
-                found[place, column] = noisy.products(place, back)
-    if not np.isfinite(found).all():
+                values[place, column] = noisy.products(place, back)
+    if not np.isfinite(values).all():
         raise DataError("Pre-images exceed the range of float64. Scale the data first.")
-    plain = np.sum(found[:, :, 0] - 2.0 * found[:, :, 1] + found[:, :, 2], axis=2)
+    plain = np.sum(values[:, :, 0] - 2.0 * values[:, :, 1] + values[:, :, 2], axis=2)
     total = plain.sum(axis=0)
     best = int(np.argmax(total <= total.min() * (1.0 + TIE)))
-    return over_folds(model, filtered_errors(found, noisy.added), best, counts, max(ranks))
+    return over_folds(model, filtered_errors(values, noisy.added), best, counts, max(ranks))
 
 
 def filtered_errors(products: FloatArray, added: FloatArray) -> FloatArray:
@@ -540,7 +540,7 @@ def downstream_score(
     DataError
         Where the estimator cannot be fitted, and for a score that is no number.
     """
-    found = np.zeros((len(folds), len(counts)))
+    values = np.zeros((len(folds), len(counts)))
     ranks = []
     with warnings_counted(ignored=(RankWarning, CertificateWarning)) as said:
         for place, (train, test) in enumerate(folds):
@@ -550,11 +550,11 @@ def downstream_score(
             for column, k in enumerate(counts):
                 if column and fitted.rank_ <= counts[column - 1]:
                     # The others are 0 for all rows.
-                    found[place, column] = found[place, column - 1]
+                    values[place, column] = values[place, column - 1]
                     continue
                 where = f"with {k} components in fold {place + 1} of {len(folds)}"
                 parts = (known[:, :k], y[train]), (new[:, :k], y[test])
-                found[place, column] = fitted_score(estimator, scorer, *parts, where)
-    mean = found.mean(axis=0)
+                values[place, column] = fitted_score(estimator, scorer, *parts, where)
+    mean = values.mean(axis=0)
     best = int(np.argmax(mean >= mean.max() - TIE * abs(mean.max())))
-    return over_folds(model, found, best, counts, max(ranks), tuple(said))
+    return over_folds(model, values, best, counts, max(ranks), tuple(said))

@@ -18,11 +18,11 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.tried import (
+from gramian.analysis.candidates import (
     WIDTH,
+    Candidate,
     Choice,
     Selection,
-    Tried,
     bar,
     best,
     within_one_standard_error,
@@ -58,7 +58,7 @@ LEAST_CEILING = 100
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FilterSelection(Selection[Tried]):
+class FilterSelection(Selection[Candidate]):
     """Numbers of features that were validated, and the choice between them."""
 
     columns: ClassVar[tuple[str, ...]] = ("features", "score", "standard_error", "chosen")
@@ -67,7 +67,7 @@ class FilterSelection(Selection[Tried]):
         """Return number of features, score, standard error and whether it was chosen, for each."""
         return [row[1:] for row in super().rows()]
 
-    def label_of(self, one: Tried) -> str:
+    def label_of(self, one: Candidate) -> str:
         """Return nothing: the number is the candidate."""
         return ""
 
@@ -224,10 +224,10 @@ class FeatureFilter(ColumnSelector):
         self.estimator_ = self.cv_results_ = self.selection_ = None
         if validation is not None:
             self.estimator_ = validation.estimator
-            found = _validated(ranker, data, validation, folding, self.n_jobs, self.score_name_)
-            self.selection_, self.cv_results_ = found, _cv_results(found)
-            self.notes_ += (*notes, *found.notes)
-            asked, self.reason_ = found.chosen.size, found.choice.why if found.choice else ""
+            result = _validated(ranker, data, validation, folding, self.n_jobs, self.score_name_)
+            self.selection_, self.cv_results_ = result, _cv_results(result)
+            self.notes_ += (*notes, *result.notes)
+            asked, self.reason_ = result.chosen.size, result.choice.why if result.choice else ""
         if asked is None:
             self.support_, self.reason_ = self._discoveries(ranker, data, drawing)
         else:
@@ -458,7 +458,9 @@ def _validated(
         for place, state in enumerate(rng.spawn(folds))
     )
     scores = np.array([scores for scores, _ in runs]).T
-    tried = tuple(Tried.in_folds(size, size, row) for size, row in zip(sizes.tolist(), scores, strict=True))
+    tried = tuple(
+        Candidate.in_folds(size, size, row) for size, row in zip(sizes.tolist(), scores, strict=True)
+    )
     about = (
         f"Cross-validated: {estimator_name(validation.estimator)}, on features ranked by the training rows "
         f"of each of {counted(folds, 'fold')}. The best of {len(sizes)} scores is optimistic."
@@ -487,7 +489,7 @@ def _one_fold(
     return scores, said
 
 
-def why_so_many(tried: Sequence[Tried], name: str) -> str:
+def why_so_many(tried: Sequence[Candidate], name: str) -> str:
     """Return the reason for the number chosen by cross-validation."""
     top, chosen = tried[best(tried)], tried[within_one_standard_error(tried)]
     error, many = f"{top.standard_error:.2g}", counted(chosen.candidate, "feature")
@@ -501,14 +503,14 @@ def why_so_many(tried: Sequence[Tried], name: str) -> str:
     return f"{many} ({mean}): the best score{rest * (top is not tried[0])}."
 
 
-def _cv_results(found: FilterSelection) -> dict[str, Any]:
+def _cv_results(result: FilterSelection) -> dict[str, Any]:
     return {
-        "k": np.array([t.size for t in found], dtype=np.intp),
-        "mean_score": np.array([t.mean for t in found]),
-        "standard_error": np.array([t.standard_error for t in found]),
-        "fold_scores": np.array([t.fold_scores for t in found]),
-        "best_k": found[best(found)].size,
-        "one_standard_error_k": found.chosen.size,
+        "k": np.array([t.size for t in result], dtype=np.intp),
+        "mean_score": np.array([t.mean for t in result]),
+        "standard_error": np.array([t.standard_error for t in result]),
+        "fold_scores": np.array([t.fold_scores for t in result]),
+        "best_k": result[best(result)].size,
+        "one_standard_error_k": result.chosen.size,
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from gramian.analysis.tried import Selection, Tried
+from gramian.analysis.candidates import Candidate, Selection
 from gramian.checks import counted
 from gramian.records import FloatArray
 
@@ -21,7 +21,7 @@ LONGEST = 90  # characters of a list of names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SearchStep(Tried):
+class SearchStep(Candidate):
     """One step of the search: every candidate that was scored, and the one that was chosen.
 
     Attributes
@@ -73,7 +73,7 @@ class SearchStep(Tried):
 
 
 @dataclass(frozen=True, eq=False)
-class Nested(Tried):
+class Nested(Candidate):
     """Scores of the whole selection in an outer cross-validation.
 
     Attributes

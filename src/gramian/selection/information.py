@@ -63,7 +63,7 @@ def information(
         First those of the label itself. Estimates by neighbours may be negative. Constant columns have 0.
     """
     n, d = X.shape
-    found = np.zeros((1 + permutations, d))
+    result = np.zeros((1 + permutations, d))
     continuous = np.flatnonzero(~discrete)
     # In the order in which scikit-learn draws, so that equal values are told apart as there.
     parts = slices(len(continuous), max(1, TOGETHER // n))
@@ -76,16 +76,16 @@ def information(
     def of_some(part: slice) -> None:
         places = continuous[part]
         values = dense(X[:, places]).T.astype(np.float64, order="C")
-        found[:, places] = target.with_continuous(noisy(values, noise(part).T))
-        found[:, places[values.min(axis=1) == values.max(axis=1)]] = 0.0
+        result[:, places] = target.with_continuous(noisy(values, noise(part).T))
+        result[:, places[values.min(axis=1) == values.max(axis=1)]] = 0.0
 
     def of_one(place: int) -> None:
         codes = codes_of(column_of(X, place))
-        found[:, place] = target.with_discrete(codes) if codes.max() > 0 else 0.0
+        result[:, place] = target.with_discrete(codes) if codes.max() > 0 else 0.0
 
     parallel_map(of_some, parts, most=most)
     parallel_map(of_one, np.flatnonzero(discrete).tolist(), most=most)
-    return found
+    return result
 
 
 def _noise(

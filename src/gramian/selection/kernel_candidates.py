@@ -114,19 +114,19 @@ def default_kernels(X: Any) -> list[Kernel]:
     """
     histograms = X.shape[1] <= CHI2_COLUMNS and float(X.min()) >= 0
     X = _evenly(X, WIDTH_ROWS)
-    found: list[Kernel] = [Linear()]
+    results: list[Kernel] = [Linear()]
     if X.shape[1] > 1:
-        found.append(Cosine())
+        results.append(Cosine())
     gamma = _rounded(_inner_product_factor(X))
     if 0 < gamma < np.inf:
-        found += [Polynomial(2, gamma), Polynomial(3, gamma)]
+        results += [Polynomial(2, gamma), Polynomial(3, gamma)]
     middle, sums = median_distance(X), median_distance(X, "cityblock")
-    found += [RBF(sigma=_rounded(factor * middle)) for factor in WIDTHS]
-    found += [Laplacian(_rounded(1.0 / (factor * sums))) for factor in LAPLACIAN_WIDTHS]
+    results += [RBF(sigma=_rounded(factor * middle)) for factor in WIDTHS]
+    results += [Laplacian(_rounded(1.0 / (factor * sums))) for factor in LAPLACIAN_WIDTHS]
     if histograms:
         gamma = _rounded(_chi2_factor(X))
-        found += [ChiSquared(gamma)] if 0 < gamma < np.inf else []
-    return found
+        results += [ChiSquared(gamma)] if 0 < gamma < np.inf else []
+    return results
 
 
 def _rounded(value: float) -> float:

@@ -116,10 +116,10 @@ class LeastSquaresScorer:
         """
 
         def in_fold(fold: FoldProblem) -> FloatArray:
-            found = np.full(len(groups), np.nan)
+            values = np.full(len(groups), np.nan)
             for places, errors in fold.added(kept, groups) if adding else fold.removed(kept, groups):
-                found[places] = self.score(errors, fold.y)
-            return found
+                values[places] = self.score(errors, fold.y)
+            return values
 
         return np.column_stack(parallel_map(in_fold, self.folds))
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from gramian.analysis.tried import bar, data_frame
+from gramian.analysis.candidates import bar, data_frame
 from gramian.checks import check_integer, listed
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, knowing
@@ -197,7 +197,7 @@ def mutual_information(
         return _of_spread(data, given, stream, options)
     kinds = _discrete_features(discrete, data)
     _check_neighbors(data, kinds, k)
-    found = information(
+    result = information(
         data.X,
         data.y,
         classes=data.classes is not None,
@@ -207,11 +207,11 @@ def mutual_information(
         stream=stream,
         most=most,
     )
-    values = np.maximum(found[0], 0.0)
+    values = np.maximum(result[0], 0.0)
     return MutualInformation(
         values=values,
         # A permutation that tells as much counts, but for the last digits.
-        p_values=(1 + (found[1:] >= found[0] - 1e-12).sum(axis=0)) / (1 + repeats) if repeats else None,
+        p_values=(1 + (result[1:] >= result[0] - 1e-12).sum(axis=0)) / (1 + repeats) if repeats else None,
         feature_names=data.names,
         discrete=kinds,
         label_entropy=None if data.classes is None else entropy(data.y),
@@ -225,7 +225,7 @@ def _of_spread(
     """Ask about blocks of columns, where they are, and put the answers side by side."""
     y = data.original
 
-    def ask(part: Rows, names: Any, mask: Any) -> MutualInformation:
+    def of_part(part: Rows, names: Any, mask: Any) -> MutualInformation:
         named = replace(part, feature_names=tuple(names.tolist()))
         kinds = discrete if mask is None else mask
         # A state of its own for each: threads would share one.
@@ -243,8 +243,8 @@ def _of_spread(
         )
 
     mask = discrete if isinstance(discrete, np.ndarray) else None
-    found: MutualInformation = data.X.over_columns(ask, joined, np.array(data.names), mask)
-    return found
+    result: MutualInformation = data.X.over_columns(of_part, joined, np.array(data.names), mask)
+    return result
 
 
 def _discrete_features(discrete: Any, data: Labelled) -> npt.NDArray[np.bool_]:

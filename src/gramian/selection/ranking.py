@@ -100,15 +100,15 @@ class Ranker:
         if callable(self.score):
             return _called(self.score, X, y if self.classes is None else self.classes[y])
         if self.score == "mutual-information":
-            found = self._information(X, y, random_state)
-            return Scores(found.values, None, tuple(found.notes))
+            result = self._information(X, y, random_state)
+            return Scores(result.values, None, tuple(result.notes))
         if isinstance(X, Rows):
             bare = replace(self, names=())
 
-            def ask(part: Rows, names: Any) -> Scores:
+            def of_part(part: Rows, names: Any) -> Scores:
                 return replace(bare, names=tuple(names.tolist())).measure(part.in_memory(), y)
 
-            return X.over_columns(ask, _beside, np.array(self.names))
+            return X.over_columns(of_part, _beside, np.array(self.names))
         if self.score == "chi2":
             return chi2_score(X, y, discrete=self.discrete, names=self.names)
         score = f_score if self.score == "f" else correlation_score
@@ -316,9 +316,9 @@ def pooled_p_values(
         columns = np.flatnonzero(kinds == kind)
         count = max(LEAST_PERMUTATIONS, ceil(FINER * d / (alpha * columns.size)))
         most = max(most, count)
-        found = measure(columns, count)
-        chance = np.sort(found[1:], axis=None)
-        above = chance.size - np.searchsorted(chance, found[0] - TIE, side="left")
+        result = measure(columns, count)
+        chance = np.sort(result[1:], axis=None)
+        above = chance.size - np.searchsorted(chance, result[0] - TIE, side="left")
         p_values[columns] = (1 + above) / (1 + chance.size)
     return p_values, most
 

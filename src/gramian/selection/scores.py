@@ -91,13 +91,13 @@ def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
     >>> found.values.round(4).tolist(), found.p_values.round(4).tolist()
     ([18.0, 0.0], [0.0513, 1.0])
     """
-    found = _explained(X, y, discrete)
-    if found.within < 1:
-        values = np.zeros(found.share.size)
+    result = _explained(X, y, discrete)
+    if result.within < 1:
+        values = np.zeros(result.share.size)
     else:
         with np.errstate(divide="ignore"):
-            values = found.share / found.rest * (found.within / found.between)
-    return Scores(values, found.p_values, found.notes(discrete))
+            values = result.share / result.rest * (result.within / result.between)
+    return Scores(values, result.p_values, result.notes(discrete))
 
 
 def correlation_score(X: Values, y: Values, *, discrete: bool) -> Scores:
@@ -128,8 +128,8 @@ def correlation_score(X: Values, y: Values, *, discrete: bool) -> Scores:
     >>> correlation_score(X, np.array([0, 0, 1, 1]), discrete=True).values.round(4).tolist()
     [0.9487, 0.0]
     """
-    found = _explained(X, y, discrete)
-    return Scores(np.sqrt(found.share), found.p_values, found.notes(discrete))
+    result = _explained(X, y, discrete)
+    return Scores(np.sqrt(result.share), result.p_values, result.notes(discrete))
 
 
 def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[str] | None = None) -> Scores:
@@ -190,12 +190,12 @@ def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[s
         varies = block.max(axis=1) > block.min(axis=1)
         block = np.ldexp(block, -exponent[:, None])
         total = block.sum(axis=1)
-        found = np.zeros(len(block))
+        result = np.zeros(len(block))
         for code, share in enumerate(shares):
             expected = share * np.where(varies, total, 1.0)
-            found += (np.compress(codes == code, block, axis=1).sum(axis=1) - expected) ** 2 / expected
+            result += (np.compress(codes == code, block, axis=1).sum(axis=1) - expected) ** 2 / expected
         with np.errstate(over="ignore"):
-            return np.where(varies, np.ldexp(found, exponent), 0.0)[None, :]
+            return np.where(varies, np.ldexp(result, exponent), 0.0)[None, :]
 
     (values,) = _by_columns(X, work)
     return Scores(values, np.asarray(chdtrc(len(sizes) - 1, values)))

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from gramian.analysis.tried import Choice, best, tolerance, within_one_standard_error
+from gramian.analysis.candidates import Choice, best, tolerance, within_one_standard_error
 from gramian.checks import check_choice, check_integer, check_share, counted
 from gramian.errors import ParameterError
 from gramian.records import FloatArray, IntArray

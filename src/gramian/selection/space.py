@@ -54,10 +54,10 @@ def space_of(groups: Any, fixed: Any, names: Sequence[str]) -> Space:
     ParameterError
         For features that are not there, overlapping or empty groups, and where all features are fixed.
     """
-    found = _groups(groups, names)
+    result = _groups(groups, names)
     stays = set(_fixed(fixed, names))
-    held = [group for group in found if stays & set(group)]
-    free = [group for group in found if not stays & set(group)]
+    held = [group for group in result if stays & set(group)]
+    free = [group for group in result if not stays & set(group)]
     if not free:
         raise ParameterError(
             f"fixed={fixed!r} includes all {len(names)} features, with their groups. Leave one free."
@@ -86,7 +86,7 @@ def _groups(groups: Any, names: Sequence[str]) -> list[list[int]]:
 
 def _members(groups: list[Any], names: Sequence[str]) -> list[list[int]]:
     owner: dict[int, int] = {}
-    found = []
+    results = []
     for number, group in enumerate(groups):
         members = [_feature(item, names, "groups") for item in group]
         if not members:
@@ -98,8 +98,8 @@ def _members(groups: list[Any], names: Sequence[str]) -> list[list[int]]:
                     "Groups must not overlap."
                 )
             owner[j] = number
-        found.append(members)
-    return found + [[j] for j in range(len(names)) if j not in owner]
+        results.append(members)
+    return results + [[j] for j in range(len(names)) if j not in owner]
 
 
 def _fixed(fixed: Any, names: Sequence[str]) -> list[int]:

@@ -47,9 +47,9 @@ class SubsetScores:
         todo = [j for j, key in enumerate(keys) if key not in self._known]
         self.computed += len(todo)
         if todo and self._fast is not None:
-            found = self._fast.scores(kept, [groups[j] for j in todo], adding)
-            exact = np.isfinite(found).all(axis=1)
-            self._known.update((keys[todo[k]], found[k]) for k in np.flatnonzero(exact).tolist())
+            result = self._fast.scores(kept, [groups[j] for j in todo], adding)
+            exact = np.isfinite(result).all(axis=1)
+            self._known.update((keys[todo[k]], result[k]) for k in np.flatnonzero(exact).tolist())
             todo = [todo[k] for k in np.flatnonzero(~exact).tolist()]
         if todo:
             each = self._fitted([np.setxor1d(kept, groups[j]) for j in todo])
@@ -61,8 +61,8 @@ class SubsetScores:
         if len(subsets) < 2 or joblib.effective_n_jobs(self._n_jobs) == 1:
             return map(self._validation.scores, subsets)
         parallel = Parallel(n_jobs=self._n_jobs, return_as="generator")
-        found: Iterator[FloatArray] = parallel(delayed(self._validation.scores)(s) for s in subsets)
-        return found
+        result: Iterator[FloatArray] = parallel(delayed(self._validation.scores)(s) for s in subsets)
+        return result
 
 
 def _key(columns: IntArray) -> int:

@@ -15,7 +15,7 @@ from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import progress
-from gramian.analysis.tried import Choice
+from gramian.analysis.candidates import Choice
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.sklearn_hints import KnowsHabits, refuse_metadata
@@ -201,8 +201,8 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
     def summary(self) -> History:
         """Return the history of the search; it prints as a table with the choice and its reason."""
         check_is_fitted(self)
-        found: History = self.history_
-        return found
+        result: History = self.history_
+        return result
 
     def _split(self, X: Any, y: Any) -> list[Fold]:
         return draw_folds(self.cv, X, y, classifier=is_classifier(self.estimator))
@@ -223,8 +223,8 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         except KeyboardInterrupt:
             self.interrupted_ = True
             if steps:
-                found = choose(steps, "best" if search.rule == "size" else search.rule)
-                self._settle(steps, Choice(found.place, f"interrupted; so far {found.why}"))
+                result = choose(steps, "best" if search.rule == "size" else search.rule)
+                self._settle(steps, Choice(result.place, f"interrupted; so far {result.why}"))
             raise
         except BaseException:
             self.history_ = replace(self.history_, tried=tuple(steps))
@@ -294,13 +294,13 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
                 held_out = replace(validation, folds=[(train, test)])
                 scores.append(held_out.score(np.flatnonzero(supports[-1]), 0))
         optimism = self.score_ - float(np.mean(scores))
-        found = Nested.in_folds(
+        result = Nested.in_folds(
             "all of it", None, np.array(scores), supports=np.array(supports), optimism=optimism
         )
-        self.history_ = replace(self.history_, nested=found)
-        self.nested_score_, self.nested_standard_error_ = found.mean, found.standard_error
-        self.nested_scores_, self.nested_supports_ = found.scores, found.supports
-        self.optimism_ = found.optimism
+        self.history_ = replace(self.history_, nested=result)
+        self.nested_score_, self.nested_standard_error_ = result.mean, result.standard_error
+        self.nested_scores_, self.nested_supports_ = result.scores, result.supports
+        self.optimism_ = result.optimism
 
     def _about(self, search: Search, validation: Validation) -> str:
         n, d = validation.X.shape

@@ -20,7 +20,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'gramian.service' has no attribute {name!r}")
     try:
-        found = import_module("gramian.service.app" if name == "create_app" else "gramian.service.settings")
+        result = import_module("gramian.service.app" if name == "create_app" else "gramian.service.settings")
     except ModuleNotFoundError as error:
         raise MissingExtraError("app", error.name or "fastapi", "the server") from error
-    return getattr(found, name)
+    return getattr(result, name)

@@ -22,12 +22,12 @@ from gramian.rows.preview import Preview, preview
 from gramian.rows.scan import scan
 from gramian.rows.table import Table
 
-Said = dict[str, Any]
+Message = dict[str, Any]
 DEEPEST = 100  # levels of a response; serializers fail at about 200
 FILES_OF_PICTURES = (*PICTURE_SUFFIXES, ".zip")
 
 
-def read_table(data: Said, expected: Expected | None = None, size: tuple[int, int] | None = None) -> Table:
+def read_table(data: Message, expected: Expected | None = None, size: tuple[int, int] | None = None) -> Table:
     """Read a body, uploaded data, or a source of the command line.
 
     Parameters
@@ -54,7 +54,7 @@ def read_table(data: Said, expected: Expected | None = None, size: tuple[int, in
     return replace(table, source=data["name"])  # reports show it, and visitors must not see a path
 
 
-def columns_of(data: Said) -> Preview | None:
+def columns_of(data: Message) -> Preview | None:
     """Return a preview of the columns of a file; None without columns, as for pictures."""
     if not os.path.isfile(data["path"]):
         return None
@@ -189,8 +189,8 @@ def _as_arrow(names: list[Any], columns: Sequence[Sequence[Any]]) -> IO[bytes]:
 
 
 def write_rows(
-    answer: Said, table: Table, names: Sequence[str], values: npt.NDArray[Any], **more: npt.NDArray[Any]
-) -> Said:
+    answer: Message, table: Table, names: Sequence[str], values: npt.NDArray[Any], **more: npt.NDArray[Any]
+) -> Message:
     """Write results for the rows of a table.
 
     Parameters

@@ -76,16 +76,16 @@ class Guard:
             nonlocal started
             started = True
             if message["type"] == "http.response.start":
-                found = MutableHeaders(scope=message)
+                result = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
-                    found[name] = value
+                    result[name] = value
                 if scope["path"].startswith(STATIC) and message["status"] == 200:
-                    found["Cache-Control"] = "private, max-age=600"
+                    result["Cache-Control"] = "private, max-age=600"
                 await body.read_rest()
                 if not body.done:
-                    found["Connection"] = "close"  # the rest of the body is not read
+                    result["Connection"] = "close"  # the rest of the body is not read
                 for cookie in scope.get("state", {}).get("cookies", ()):
-                    found.append("Set-Cookie", cookie)
+                    result.append("Set-Cookie", cookie)
             await send(message)
 
         try:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from gramian.service.items import Item
 from gramian.service.problems import Problem, Refusal
-from gramian.service.workers import Said
+from gramian.service.workers import Message
 
 STILL_HERE = 15.0  # seconds between keep-alive comments of a stream
 FINISHED_KEPT = 50
@@ -59,7 +59,7 @@ class Job:
     def __init__(
         self,
         name: str,
-        run: Callable[[Callable[[Said], None]], Awaitable[Item]],
+        run: Callable[[Callable[[Message], None]], Awaitable[Item]],
         ended: Callable[[State], object],
     ) -> None:
         self.facts = JobFacts(
@@ -109,9 +109,9 @@ class Job:
                 except TimeoutError:
                     yield ": still here\n\n"
 
-    async def _run(self, run: Callable[[Callable[[Said], None]], Awaitable[Item]]) -> None:
+    async def _run(self, run: Callable[[Callable[[Message], None]], Awaitable[Item]]) -> None:
         try:
-            self.item = await run(self._told)
+            self.item = await run(self._on_message)
             self.facts.model = self.item.id
             self.facts.state = "done"
         except Refusal as refusal:
@@ -127,7 +127,7 @@ class Job:
             self._note()
             self._planned.set()
 
-    def _told(self, said: Said) -> None:
+    def _on_message(self, said: Message) -> None:
         if "plan" in said:
             self.facts.plan, self.facts.plan_text = said["plan"], said["text"]
             self.facts.state = "running"

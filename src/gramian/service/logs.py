@@ -21,11 +21,11 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return one line."""
-        told = {"time": self.formatTime(record), "level": record.levelname, "message": record.getMessage()}
-        told |= getattr(record, "told", {})
+        payload = {"time": self.formatTime(record), "level": record.levelname, "message": record.getMessage()}
+        payload |= getattr(record, "payload", {})
         if record.exc_info:
-            told["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(told)
+            payload["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(payload)
 
 
 def log_as_json() -> None:
@@ -65,5 +65,5 @@ class Log:
             route = getattr(scope.get("route"), "path", "none")
             self.metrics.requests.labels(method, route, str(status)).inc()
             self.metrics.seconds.labels(method, route).observe(seconds)
-            told = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 1)}
-            LOG.info("request", extra={"told": told})
+            payload = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 1)}
+            LOG.info("request", extra={"payload": payload})

@@ -20,7 +20,7 @@ from gramian.service.schemas import Kind
 from gramian.service.settings import CORES, Settings
 from gramian.service.store_folder import empty_work
 from gramian.service.visitors import Visitor, Visitors
-from gramian.service.workers import Pool, Said
+from gramian.service.workers import Message, Pool
 
 
 class State:
@@ -77,7 +77,7 @@ class State:
         await self.fits.end()
         empty_work(self.work)
 
-    def start_fit(self, visitor: Visitor, name: str, order: Said) -> Job:
+    def start_fit(self, visitor: Visitor, name: str, order: Message) -> Job:
         """Start a fit whose model the visitor will own.
 
         Raises
@@ -88,10 +88,10 @@ class State:
         visitor.storage.check_space(0)
         path = self.work / f"{secrets.token_hex(16)}.gramian"
 
-        async def run(told: Callable[[Said], None]) -> Item:
+        async def run(on_message: Callable[[Message], None]) -> Item:
             try:
                 answer = {"path": str(path), "name": "the model"}
-                facts = await self.fits.ask({"do": "fit", "answer": answer, **order}, told)
+                facts = await self.fits.ask({"do": "fit", "answer": answer, **order}, on_message)
                 visitor.touch()
                 return visitor.storage.put(path, "model", name, facts)
             finally:
@@ -105,7 +105,7 @@ class State:
         return job
 
 
-def describe(kind: Kind, payload: dict[str, Any], draft: bool = False) -> Said:
+def describe(kind: Kind, payload: dict[str, Any], draft: bool = False) -> Message:
     """Return the order to describe an item."""
     return {"do": f"describe {kind}", kind: payload} | ({"draft": draft} if kind == "data" else {})
 

@@ -35,36 +35,43 @@ from gramian.report.reconstruction import Errors, rebuilt
 from gramian.report.survey import survey
 from gramian.report.tables import feature_names
 from gramian.rows.table import Table
-from gramian.service.bodies import FILES_OF_PICTURES, Said, columns_of, read_table, without_shell, write_rows
+from gramian.service.bodies import (
+    FILES_OF_PICTURES,
+    Message,
+    columns_of,
+    read_table,
+    without_shell,
+    write_rows,
+)
 from gramian.store import read_model
 
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}
-HELD = 8  # cached models, galleries and tables
+MOST_CACHED = 8  # cached models, galleries and tables
 TOLD = 100  # names of columns and labels in the facts of a table
 SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
-Say = Callable[[Said], None]
-_held: dict[tuple[Any, ...], Any] = {}
+Say = Callable[[Message], None]
+_cache: dict[tuple[Any, ...], Any] = {}
 
 
-def held(part: Said, read: Callable[[str], Any], of: str = "") -> Any:
+def cached(part: Message, read: Callable[[str], Any], of: str = "") -> Any:
     """Read a file, or return it from the cache; files that are gone leave the cache."""
     path = part["path"]
     key = path, os.stat(path).st_mtime_ns if os.path.exists(path) else None, of
-    found = _held.pop(key) if key in _held else read(path)
-    _held[key] = found
+    result = _cache.pop(key) if key in _cache else read(path)
+    _cache[key] = result
     room = memory_limit_bytes(None) // 4
-    for place, (key, one) in enumerate(reversed(_held.copy().items())):
+    for place, (key, one) in enumerate(reversed(_cache.copy().items())):
         # An array inside a file (FILE::NAME) is not a path.
         gone = key[1] is not None and not os.path.exists(key[0])
         if isinstance(one, Table):
             room -= bytes_of(one.values)
         elif not isinstance(one, Gallery) and os.path.isfile(key[0]):
             room -= os.path.getsize(key[0])
-        if gone or place >= HELD or (room < 0 and not isinstance(one, Gallery)):
-            del _held[key]
+        if gone or place >= MOST_CACHED or (room < 0 and not isinstance(one, Gallery)):
+            del _cache[key]
             if isinstance(one, Gallery):
                 one.close()
-    return found
+    return result
 
 
 def bytes_of(values: Any) -> int:
@@ -76,13 +83,13 @@ def bytes_of(values: Any) -> int:
 # --------------------------------------------------------------- items
 
 
-def describe_model(say: Say, model: Said) -> Said:
+def describe_model(say: Say, model: Message) -> Message:
     """Return the facts of a model file; others raise an error."""
     stored = read_model(model["path"])
     return {**info_facts(load(model["path"]), stored.kind), "versions": stored.versions}
 
 
-def describe_gallery(say: Say, gallery: Said) -> Said:
+def describe_gallery(say: Say, gallery: Message) -> Message:
     """Return the facts of a gallery; other files raise an error."""
     with Gallery.open(gallery["path"], read_only=True) as opened:
         return {
@@ -93,10 +100,10 @@ def describe_gallery(say: Say, gallery: Said) -> Said:
         }
 
 
-def describe_data(say: Say, data: Said, draft: bool = False) -> Said:
+def describe_data(say: Say, data: Message, draft: bool = False) -> Message:
     """Return the facts of a table or pictures. Unless it is a draft, unusable data raise an error."""
     seen, problem = columns_of(data), None
-    facts: Said = {"rows": seen.rows, "columns": seen.width} if seen else {}
+    facts: Message = {"rows": seen.rows, "columns": seen.width} if seen else {}
     try:
         table = read_table(data)
         kinds = set() if table.labels is None else set(table.labels.tolist())
@@ -115,7 +122,7 @@ def describe_data(say: Say, data: Said, draft: bool = False) -> Said:
 # --------------------------------------------------------------- fits
 
 
-def _made(fit: Said) -> Any:
+def _made(fit: Message) -> Any:
     kind = ESTIMATORS[check_choice("estimator", fit["estimator"], tuple(ESTIMATORS))]
     # The server sets the memory limit.
     allowed = [name for name in inspect.signature(kind).parameters if name != "memory_limit"]
@@ -125,7 +132,7 @@ def _made(fit: Said) -> Any:
     return kind(**(given | fit["parameters"]))
 
 
-def _training(made: Any, data: Said) -> Any:
+def _training(made: Any, data: Message) -> Any:
     """Return the training data: a table, or pictures of people."""
     if not isinstance(made, FaceSpace):
         return read_table(data)
@@ -134,18 +141,18 @@ def _training(made: Any, data: Said) -> Any:
     return read_faces(data["path"], size=data["reading"].get("size"))
 
 
-def plan(say: Say, fit: Said, data: Said) -> Said:
+def plan(say: Say, fit: Message, data: Message) -> Message:
     """Return the plan of a fit."""
     made = _made(fit)
     return _plan(made, _training(made, data))
 
 
-def _plan(made: Any, table: Any) -> Said:
+def _plan(made: Any, table: Any) -> Message:
     chosen = made.plan(table)
     return {"plan": plain(plan_facts(chosen)), "text": str(chosen)}
 
 
-def fit(say: Say, fit: Said, data: Said, answer: Said) -> Said:
+def fit(say: Say, fit: Message, data: Message, answer: Message) -> Message:
     """Fit and save a model; send the plan first, and then the progress."""
     made = _made(fit)
     table = _training(made, data)
@@ -182,24 +189,24 @@ class _Messages:
 # --------------------------------------------------------------- models applied
 
 
-def applied(model: Said, data: Said) -> tuple[Any, Table]:
+def applied(model: Message, data: Message) -> tuple[Any, Table]:
     """Return a fitted model and the rows for it."""
-    fitted = held(model, load)
+    fitted = cached(model, load)
 
     def read(path: str) -> Table:
         return read_table(data, expected_columns(fitted), getattr(fitted, "picture_shape_", None))
 
-    return fitted, held(data, read, f"{model['path']} {json.dumps(data['reading'], sort_keys=True)}")
+    return fitted, cached(data, read, f"{model['path']} {json.dumps(data['reading'], sort_keys=True)}")
 
 
-def transform(say: Say, model: Said, data: Said, answer: Said) -> Said:
+def transform(say: Say, model: Message, data: Message, answer: Message) -> Message:
     """Write the scores of rows."""
     fitted, table = applied(model, data)
     scores = np.asarray(fitted.transform(table))
     return write_rows(answer, table, fitted.get_feature_names_out(), scores.reshape(len(scores), -1))
 
 
-def reconstruct(say: Say, model: Said, data: Said, answer: Said, components: int | None) -> Said:
+def reconstruct(say: Say, model: Message, data: Message, answer: Message, components: int | None) -> Message:
     """Write reconstructions of rows from some components, with relative errors."""
     fitted, table = applied(model, data)
     if not fitted.model_kind.has_components:
@@ -210,13 +217,13 @@ def reconstruct(say: Say, model: Said, data: Said, answer: Said, components: int
         back = fitted.reconstruct(table, count)
         errors = fitted.errors(table, [count])[:, 0]
     else:
-        found = Errors(center_of(fitted))
-        back = np.concatenate([block for _, block in rebuilt(fitted, table, count, found)])
-        errors = found.relative
+        result = Errors(center_of(fitted))
+        back = np.concatenate([block for _, block in rebuilt(fitted, table, count, result)])
+        errors = result.relative
     return write_rows(answer, table, feature_names(table), back.reshape(len(back), -1), error=errors)
 
 
-def unusual(say: Say, model: Said, data: Said, answer: Said) -> Said:
+def unusual(say: Say, model: Message, data: Message, answer: Message) -> Message:
     """Write the distance of each row from the mean (T squared) and from its reconstruction (Q)."""
     fitted, table = applied(model, data)
     if not isinstance(fitted, PCA | KernelPCA):
@@ -228,19 +235,19 @@ def unusual(say: Say, model: Said, data: Said, answer: Said) -> Said:
     return write_rows(answer, table, tuple(columns), np.stack(list(columns.values()), axis=1))
 
 
-def denoise(say: Say, model: Said, data: Said, answer: Said) -> Said:
+def denoise(say: Say, model: Message, data: Message, answer: Message) -> Message:
     """Write rows denoised by kernel PCA, with distances from their projections in feature space."""
     fitted, table = applied(model, data)
     if not fitted.model_kind.kernel:
         raise ParameterError(f"Denoising needs a kernel PCA, and this is a {type(fitted).__name__}.")
-    found, residuals = fitted.denoise(table, return_error=True)
-    found = np.asarray(found)
-    return write_rows(answer, table, feature_names(table), found.reshape(len(found), -1), error=residuals)
+    values, residuals = fitted.denoise(table, return_error=True)
+    values = np.asarray(values)
+    return write_rows(answer, table, feature_names(table), values.reshape(len(values), -1), error=residuals)
 
 
-def components(say: Say, model: Said, answer: Said, count: int) -> Said:
+def components(say: Say, model: Message, answer: Message, count: int) -> Message:
     """Write the mean and the first components as rows or pictures."""
-    fitted = held(model, load)
+    fitted = cached(model, load)
     if isinstance(fitted, FaceSpace):
         mean, rows = fitted.mean_face_, fitted.component_pictures(min(count, fitted.n_components_))
     elif fitted.model_kind.linear:
@@ -260,19 +267,19 @@ def components(say: Say, model: Said, answer: Said, count: int) -> Said:
 # --------------------------------------------------------------- faces
 
 
-def _space(model: Said) -> FaceSpace:
-    space = held(model, load)
+def _space(model: Message) -> FaceSpace:
+    space = cached(model, load)
     if not isinstance(space, FaceSpace):
         raise ParameterError(f"The model is a {type(space).__name__}, not a face model.")
     return space
 
 
 def recognise(
-    say: Say, model: Said, gallery: Said, data: Said, person: str | None, far: float | None
-) -> Said:
+    say: Say, model: Message, gallery: Message, data: Message, person: str | None, far: float | None
+) -> Message:
     """Identify people in pictures, or verify one person."""
     space = _space(model)
-    known = held(gallery, lambda path: Gallery.open(path, space, read_only=True), space.fingerprint_)
+    known = cached(gallery, lambda path: Gallery.open(path, space, read_only=True), space.fingerprint_)
     if person is not None:
         person = known.person(person)
     recogniser = known.recogniser(far=far)
@@ -287,12 +294,12 @@ def recognise(
         answers = recognition.verify(space, recogniser, faces, person)
     listed = faces.names or [str(place) for place in range(len(answers))]
     skipped = [{"picture": name, "why": why} for name, why in faces.skipped]
-    told = [{"picture": name, **asdict(one)} for name, one in zip(listed, answers, strict=True)]
-    facts = {"answers": told, "skipped": skipped, "calibration": calibration_facts(recogniser, person)}
+    payload = [{"picture": name, **asdict(one)} for name, one in zip(listed, answers, strict=True)]
+    facts = {"answers": payload, "skipped": skipped, "calibration": calibration_facts(recogniser, person)}
     return dict(plain(facts))
 
 
-def enroll(say: Say, model: Said, data: Said, answer: Said) -> Said:
+def enroll(say: Say, model: Message, data: Message, answer: Message) -> Message:
     """Create a gallery of people from pictures with a folder for each person."""
     space = _space(model)
     height, width = space.picture_shape_
@@ -305,7 +312,7 @@ def enroll(say: Say, model: Said, data: Said, answer: Said) -> Said:
     return describe_gallery(say, answer)
 
 
-DOES: dict[str, Callable[..., Said]] = {
+TASKS: dict[str, Callable[..., Message]] = {
     "nothing": lambda say: {},
     "describe model": describe_model,
     "describe gallery": describe_gallery,

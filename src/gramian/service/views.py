@@ -29,8 +29,8 @@ from gramian.report.page import python_calls, report_page
 from gramian.report.results import write_results
 from gramian.report.summary import Fitted
 from gramian.rows.table import Table
-from gramian.service.bodies import Said, read_table
-from gramian.service.tasks import Say, applied, held
+from gramian.service.bodies import Message, read_table
+from gramian.service.tasks import Say, applied, cached
 
 SHOWN = 24  # pictures of data
 PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn faces
@@ -38,7 +38,7 @@ PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn f
 # ------------------------------------------------------------------ examples
 
 
-def example(say: Say, name: str, answer: Said) -> Said:
+def example(say: Say, name: str, answer: Message) -> Message:
     """Write example data: pictures of digits, points on two rings, or drawn faces."""
     if name == "circle":
         _write_rings(answer["path"])
@@ -72,7 +72,7 @@ def _write_pictures(path: str, pictures: Any, folders: Any) -> None:
             archive.writestr(f"{folder}/{place:04d}.png", png)
 
 
-def example_visitor(say: Say, who: str, answer: Said) -> Said:
+def example_visitor(say: Say, who: str, answer: Message) -> Message:
     """Draw a test picture for the model of the drawn faces: a known person, a stranger, or a house."""
     if who == "house":
         picture = drawn_others(1, size=SIZE, seed=SEED).pictures[0]
@@ -84,12 +84,12 @@ def example_visitor(say: Say, who: str, answer: Said) -> Said:
     return {}
 
 
-def width(say: Say, data: Said) -> Said:
+def width(say: Say, data: Message) -> Message:
     """Return the median distance between rows, a first guess of a kernel's width."""
     return {"median": median_distance(read_table(data).flat)}
 
 
-def sheet(say: Say, data: Said, answer: Said) -> Said:
+def sheet(say: Say, data: Message, answer: Message) -> Message:
     """Draw some pictures, evenly spaced."""
     rows = read_table(data)
     if rows.picture_shape is None:
@@ -117,14 +117,21 @@ def folders_of(table: Table) -> Any:
 
 
 def figure(
-    say: Say, model: Said, data: Said | None, answer: Said, name: str, x: int, y: int, color: str | None
-) -> Said:
+    say: Say,
+    model: Message,
+    data: Message | None,
+    answer: Message,
+    name: str,
+    x: int,
+    y: int,
+    color: str | None,
+) -> Message:
     """Write one figure: a specification that Vega-Lite draws, or a picture."""
-    fitted, table = (held(model, load), None) if data is None else applied(model, data)
+    fitted, table = (cached(model, load), None) if data is None else applied(model, data)
     figures = {figure.name: figure for figure in available(fitted, table)}
     if table is None and name == "scores":
         raise ParameterError("A figure of scores needs data. Choose the data to plot.")
-    options: Said = {"color": _colour(table, color), "x": x, "y": y, "linked": name == "scores"}
+    options: Message = {"color": _colour(table, color), "x": x, "y": y, "linked": name == "scores"}
     drawn = figures[check_choice("figure", name, tuple(figures))].draw(fitted, table, **options)
     if isinstance(drawn, Picture):
         content = {"png": base64.b64encode(drawn.png()).decode()}
@@ -144,9 +151,9 @@ def _colour(table: Table | None, color: str | None) -> Any:
     return table.label_name or folders_of(table)
 
 
-def figures(say: Say, model: Said, data: Said | None) -> Said:
+def figures(say: Say, model: Message, data: Message | None) -> Message:
     """List the figures, and the columns that may set the colour of rows."""
-    fitted, table = (held(model, load), None) if data is None else applied(model, data)
+    fitted, table = (cached(model, load), None) if data is None else applied(model, data)
     names = [] if table is None or table.feature_names is None else list(table.feature_names[:200])
     known = available(fitted, table)
     titles = {figure.name: figure.title for figure in known}
@@ -156,26 +163,26 @@ def figures(say: Say, model: Said, data: Said | None) -> Said:
 # ------------------------------------------------------------------- downloads
 
 
-def _fitted(model: Said, data: Said | None) -> Fitted:
+def _fitted(model: Message, data: Message | None) -> Fitted:
     if data is None:
-        return Fitted(held(model, load), None)
+        return Fitted(cached(model, load), None)
     fitted, table = applied(model, data)
     scores = np.asarray(fitted.transform(table))
     reading = {"path": data["name"], **data["reading"]}
     return Fitted(fitted, table, scores.reshape(len(scores), -1), reading=reading)
 
 
-def report(say: Say, model: Said, data: Said | None, answer: Said) -> Said:
+def report(say: Say, model: Message, data: Message | None, answer: Message) -> Message:
     """Write the report of a model."""
-    faces = held(model, load).model_kind.faces
+    faces = cached(model, load).model_kind.faces
     with open(answer["path"], "x", encoding="utf-8") as file:
         file.write(report_page(_fitted(model, None if faces else data)))
     return {}
 
 
-def results(say: Say, model: Said, data: Said, answer: Said) -> Said:
+def results(say: Say, model: Message, data: Message, answer: Message) -> Message:
     """Write the folder of results as a .zip."""
-    fitted, folder = held(model, load), Path(answer["path"] + "-folder")
+    fitted, folder = cached(model, load), Path(answer["path"] + "-folder")
     if not fitted.model_kind.has_components or fitted.model_kind.faces:
         raise ParameterError(
             f"A {type(fitted).__name__} has no folder of results. Choose a PCA or a KernelPCA."
@@ -190,16 +197,16 @@ def results(say: Say, model: Said, data: Said, answer: Said) -> Said:
     return {}
 
 
-def code(say: Say, model: Said, data: Said | None) -> Said:
+def code(say: Say, model: Message, data: Message | None) -> Message:
     """Return Python code that fits the same model."""
     reading = None if data is None else {"path": data["name"], **data["reading"]}
-    return {"python": python_calls(held(model, load), reading)}
+    return {"python": python_calls(cached(model, load), reading)}
 
 
 # ------------------------------------------------------------------- kernels
 
 
-def kernel(say: Say, expression: str, features: int | None, seconds: float) -> Said:
+def kernel(say: Say, expression: str, features: int | None, seconds: float) -> Message:
     """Check whether an expression is a kernel; return the proof or a counterexample."""
     kernel = kernel_from_name(expression)
     report = audit(kernel, n_features=features, random_state=0, time_limit=seconds)
@@ -210,12 +217,12 @@ def kernel(say: Say, expression: str, features: int | None, seconds: float) -> S
     return dict(facts)
 
 
-def kernel_table(say: Say) -> Said:
+def kernel_table(say: Say) -> Message:
     """Return the table of all kernels."""
     return {"text": str(table())}
 
 
-def program(say: Say, answer: Said) -> Said:
+def program(say: Say, answer: Message) -> Message:
     """Write the JavaScript of Vega, which vl-convert contains."""
     try:
         from gramian.plots.style import browser_program
@@ -225,7 +232,7 @@ def program(say: Say, answer: Said) -> Said:
     return {}
 
 
-VIEWS: dict[str, Callable[..., Said]] = {
+VIEWS: dict[str, Callable[..., Message]] = {
     "example": example,
     "example visitor": example_visitor,
     "width": width,

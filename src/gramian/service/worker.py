@@ -31,7 +31,7 @@ from gramian.rows.lazy.spool import spool_folder
 from gramian.rows.names import readable
 from gramian.service.bodies import check_depth, without_shell
 
-Said = dict[str, Any]
+Message = dict[str, Any]
 TEMPORARY = (spool_folder(), tempfile.gettempdir())
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (MemoryLimitError, 413),
@@ -48,22 +48,22 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # output of libraries goes to standard error
 
-    def say(said: Said) -> None:
+    def say(said: Message) -> None:
         answers.write(json.dumps(said) + "\n")
         answers.flush()
 
-    orders: queue.SimpleQueue[Said] = queue.SimpleQueue()
+    orders: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
     from gramian.service import tasks, views
 
-    does = tasks.DOES | views.VIEWS
+    does = tasks.TASKS | views.VIEWS
     confine(int(sys.argv[1]))
     while True:
         order = orders.get()
         say(answered(does[order["do"]], order, say))
 
 
-def _listen(orders: queue.SimpleQueue[Said]) -> None:
+def _listen(orders: queue.SimpleQueue[Message]) -> None:
     for line in sys.stdin.buffer:
         orders.put(json.loads(line))
     os._exit(0)  # the server is gone
@@ -84,7 +84,7 @@ def confine(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (taken + memory, taken + memory))
 
 
-def answered(work: Callable[..., Said], order: Said, say: Callable[[Said], None]) -> Said:
+def answered(work: Callable[..., Message], order: Message, say: Callable[[Message], None]) -> Message:
     """Return the answer to an order or an error, without paths of this machine."""
     places = Places(order)
     arguments = {name: value for name, value in order.items() if name != "do"}
@@ -134,7 +134,7 @@ def is_full(error: Exception) -> bool:
 class Places:
     """The paths of an order, which no message may contain."""
 
-    def __init__(self, order: Said) -> None:
+    def __init__(self, order: Message) -> None:
         self._parts = [part for part in order.values() if isinstance(part, dict) and "path" in part]
         self._names: dict[str, str] = {}
         folders = set()

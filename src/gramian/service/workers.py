@@ -21,7 +21,7 @@ from gramian.service.logs import LOG
 from gramian.service.problems import Refusal, busy
 
 LONGEST_LINE = 16 << 20
-Said = dict[str, Any]
+Message = dict[str, Any]
 
 
 class Worker:
@@ -55,8 +55,8 @@ class Worker:
         )
         return cls(process)
 
-    async def ask(self, order: Said, told: Callable[[Said], None] = lambda said: None) -> Said:
-        """Return the answer to an order; earlier messages go to ``told``.
+    async def ask(self, order: Message, on_message: Callable[[Message], None] = lambda said: None) -> Message:
+        """Return the answer to an order; earlier messages go to ``on_message``.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Worker:
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             await self._process.stdin.drain()
         while line := await self._line(self._process.stdout):
-            said: Said = json.loads(line)
+            said: Message = json.loads(line)
             if "status" in said:
                 self.usable = True
                 if said.get("log"):
@@ -79,7 +79,7 @@ class Worker:
             if "answer" in said:
                 self.usable = True
                 return dict(said["answer"])
-            told(said)
+            on_message(said)
         raise Refusal(
             413,
             "The worker process ended, most likely because the request exceeded the memory limit.",
@@ -142,7 +142,7 @@ class Pool:
         self._queue = 0
         self.busy = 0
 
-    async def ask(self, order: Said, told: Callable[[Said], None] = lambda said: None) -> Said:
+    async def ask(self, order: Message, on_message: Callable[[Message], None] = lambda said: None) -> Message:
         """Send an order to a worker.
 
         Raises
@@ -153,7 +153,7 @@ class Pool:
         async with self._worker() as worker:
             try:
                 async with asyncio.timeout(self.seconds):
-                    return await worker.ask(order, told)
+                    return await worker.ask(order, on_message)
             except TimeoutError:
                 memory = amount(self.memory)
                 raise Refusal(

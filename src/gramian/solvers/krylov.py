@@ -24,8 +24,16 @@ from gramian.arrays import (
 from gramian.operators.costs import PASS, Costs, Form, TableCosts
 from gramian.operators.operator import Operator
 from gramian.progress import note
-from gramian.records import MATRICES, Ask, Cost, FloatArray, Spectrum, Step, Target
-from gramian.solvers.route import Found, Route, Status, count_for_fraction, few, finishing, relative_tolerance
+from gramian.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
+from gramian.solvers.route import (
+    Route,
+    SolverResult,
+    Status,
+    count_for_fraction,
+    few,
+    finishing,
+    relative_tolerance,
+)
 
 log = logging.getLogger(__name__)
 
@@ -115,19 +123,19 @@ class KrylovRoute(Route):
             said += f" The tiles do not fit into memory_limit, so {part} are computed in every pass."
         return said
 
-    def solve(self, operator: Operator, ask: Ask, start: Any = None) -> Found:
+    def solve(self, operator: Operator, request: SolveRequest, start: Any = None) -> SolverResult:
         """Iterate, and improve the pairs where float32 products cannot meet the tolerance."""
-        found = krylov(
+        result = krylov(
             operator,
-            ask.target,
-            tol=ask.tol if self.form.double else max(ask.tol, FLOAT32_FLOOR),
+            request.target,
+            tol=request.tol if self.form.double else max(request.tol, FLOAT32_FLOOR),
             block=self.block,
             columns=self.columns,
             max_passes=self.max_passes,
-            rng=ask.solver_rng,
+            rng=request.solver_rng,
             start=start,
         )
-        return improved(operator, found, ask) if found.status is Status.COMPLETE else found
+        return improved(operator, result, request) if result.status is Status.COMPLETE else result
 
 
 def routes(costs: Costs, target: Target) -> Iterator[KrylovRoute]:
@@ -177,30 +185,30 @@ def _kept(form: Form) -> str:
     return ", the centred data kept" if form.storage == "kept" and form.matrix != "centered kernel" else ""
 
 
-def improved(operator: Operator, found: Found, ask: Ask) -> Found:
+def improved(operator: Operator, result: SolverResult, request: SolveRequest) -> SolverResult:
     """Return the pairs as the same matrix in float64 has them, where float32 cannot meet the tolerance.
 
     The vectors found start an iteration on the promoted operator, which one pass usually ends: eigenvalues
     are Rayleigh quotients, whose errors are squares of those of the vectors, and residuals are measured in
     float64. Missed eigenvalues were looked for in the float32 matrix, whose error bounds what that can hide.
     """
-    spectrum = found.spectrum
+    spectrum = result.spectrum
     k = spectrum.values.size
     top = float(spectrum.values[0]) if k else 0.0
-    if not k or float(spectrum.residuals.max()) + spectrum.error_bound <= ask.tol * top:
-        return found
+    if not k or float(spectrum.residuals.max()) + spectrum.error_bound <= request.tol * top:
+        return result
     exact = operator.promoted()
     if exact is None:
-        return found
+        return result
     k = max(spectrum.rank, 1) if spectrum.rank < k else k
     better = krylov(
         exact,
         Target(count=k),
-        tol=ask.tol,
+        tol=request.tol,
         block=k,
         columns=min(exact.size, 6 * k + 16),
         max_passes=6,
-        rng=ask.solver_rng,
+        rng=request.solver_rng,
         start=spectrum.vectors[:, :k],
         before=spectrum.values[:k],
     )
@@ -214,8 +222,8 @@ def improved(operator: Operator, found: Found, ask: Ask) -> Found:
         search_error=spectrum.error_bound,
         rank_tolerance=max(spectrum.rank_tolerance, better.spectrum.rank_tolerance),
     )
-    ended = Found(pairs) if better.status is Status.COMPLETE else _stalled(pairs, better.why)
-    return replace(ended, left=found.left)
+    ended = SolverResult(pairs) if better.status is Status.COMPLETE else _stalled(pairs, better.why)
+    return replace(ended, left=result.left)
 
 
 @blas_threads()
@@ -231,7 +239,7 @@ def krylov(
     rng: np.random.Generator,
     start: Any = None,
     before: FloatArray | None = None,
-) -> Found:
+) -> SolverResult:
     """Find the leading eigenpairs of a symmetric operator by block Krylov iteration.
 
     Parameters
@@ -284,7 +292,7 @@ def krylov(
         if following is None and basis.exhausted(values):
             spectrum = _spectrum(operator, basis, values, Y, count, passes)
             if target.count is None or count >= target.count:
-                return Found(spectrum)
+                return SolverResult(spectrum)
             why = f"block Krylov ended after {passes} block products with {count} pairs"
             return _stalled(spectrum, why)
         # Only the last block's product leaves the span of the basis.
@@ -297,7 +305,7 @@ def krylov(
             and sure
             and worst <= _allowed(operator, values, tol, measured=before is not None and passes == 1)
         ):
-            return Found(_spectrum(operator, basis, values, Y, k, passes))
+            return SolverResult(_spectrum(operator, basis, values, Y, k, passes))
         history.append(worst)
         earlier = [*earlier[-1:], values]
         # Vectors to start from may be more than a block, and so are those that follow them.
@@ -312,9 +320,9 @@ def krylov(
     raise AssertionError("max_passes must be positive")
 
 
-def _stalled(spectrum: Spectrum, why: str) -> Found:
+def _stalled(spectrum: Spectrum, why: str) -> SolverResult:
     """Return pairs that are not enough; in a basis of the whole space it is digits that they lack."""
-    return Found(spectrum, Status.INACCURATE if spectrum.complete else Status.INCOMPLETE, why)
+    return SolverResult(spectrum, Status.INACCURATE if spectrum.complete else Status.INCOMPLETE, why)
 
 
 def _first_block(operator: Operator, block: int, rng: np.random.Generator, start: Any, *, whole: bool) -> Any:
@@ -396,9 +404,9 @@ class _Basis:
 
     def exhausted(self, values: FloatArray) -> bool:
         """Whether the last block found nothing, or there is no room for another one."""
-        found = float(column_norms(self.AQ[:, self.last]).max())
+        result = float(column_norms(self.AQ[:, self.last]).max())
         room = self.operator.size - self.size
-        return room < self.block or self.full(self.block) or found <= 1e-12 * float(values[0])
+        return room < self.block or self.full(self.block) or result <= 1e-12 * float(values[0])
 
     def fresh(self, rng: np.random.Generator) -> Any:
         """A new random block: an eigenvalue of higher multiplicity than the block needs more than one."""

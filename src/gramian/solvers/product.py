@@ -20,9 +20,9 @@ from gramian.arrays import (
 )
 from gramian.operators.costs import DIRECT, Costs, Form
 from gramian.operators.operator import Operator
-from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
+from gramian.records import Cost, FloatArray, SolveRequest, Spectrum, Step, Target
 from gramian.solvers.krylov import improved
-from gramian.solvers.route import Found, Route, count_of, finishing, relative_tolerance
+from gramian.solvers.route import Route, SolverResult, count_of, finishing, relative_tolerance
 
 # Seconds for one m^3 on one thread: all pairs, or few of them. Above LARGE the matrix leaves the cache, and
 # half of the reduction runs at the speed of memory.
@@ -70,12 +70,14 @@ class ProductRoute(Route):
         smaller = costs.forms()[0].matrix == self.form.matrix
         return f"the {self.form.matrix} matrix is {'the smaller one' if smaller else 'not the smaller one'}."
 
-    def solve(self, operator: Operator, ask: Ask, start: Any = None) -> Found:
+    def solve(self, operator: Operator, request: SolveRequest, start: Any = None) -> SolverResult:
         """Decompose the matrix, and improve the pairs where float32 products cannot meet the tolerance."""
         # Of a matrix that may be indefinite all eigenvalues are found: their signs are the question.
-        target = ask.target if operator.psd else Target()
-        spectrum = solve_dense(operator, target, self.solver, vectors=ask.vectors)
-        return improved(operator, Found(spectrum), ask) if ask.vectors else Found(spectrum)
+        target = request.target if operator.psd else Target()
+        spectrum = solve_dense(operator, target, self.solver, vectors=request.vectors)
+        return (
+            improved(operator, SolverResult(spectrum), request) if request.vectors else SolverResult(spectrum)
+        )
 
 
 def routes(costs: Costs, target: Target) -> Iterator[ProductRoute]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian.operators.costs import Costs, Form
 from gramian.operators.operator import Operator
-from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
+from gramian.records import Cost, FloatArray, SolveRequest, Spectrum, Step, Target
 
 
 class Status(Enum):
@@ -22,7 +22,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SolverResult:
     """What a solver returns: pairs, whatever became of them.
 
     Attributes
@@ -70,7 +70,7 @@ class Route(Protocol):
         """Return the route, given what the cheapest direct one takes: what can stall ends sooner then."""
         return self
 
-    def solve(self, operator: Operator, ask: Ask, start: Any = None) -> Found:
+    def solve(self, operator: Operator, request: SolveRequest, start: Any = None) -> SolverResult:
         """Find the pairs, from approximate vectors where there are some."""
 
 

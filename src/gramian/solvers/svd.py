@@ -11,8 +11,8 @@ import scipy.linalg
 
 from gramian.arrays import as_float64, blas_threads, column_norms, decomposed, moved, namespace
 from gramian.operators.costs import DIRECT, Costs, Form, TableCosts
-from gramian.records import Ask, Cost, FloatArray, Spectrum, Step, Target
-from gramian.solvers.route import Found, Route, count_of, relative_tolerance
+from gramian.records import Cost, FloatArray, SolveRequest, Spectrum, Step, Target
+from gramian.solvers.route import Route, SolverResult, count_of, relative_tolerance
 
 DATA = Form("data (SVD)", "copied")
 EPS = float(np.finfo(np.float64).eps)
@@ -48,14 +48,16 @@ class SvdRoute(Route):
         n, d = costs.shape
         return f"{n} x {d} is small, and the SVD resolves the smallest eigenvalues best."
 
-    def solve(self, operator: Any, ask: Ask, start: Any = None) -> Found:
+    def solve(self, operator: Any, request: SolveRequest, start: Any = None) -> SolverResult:
         """Decompose the centred data that the operator is made of."""
         view = operator.centered
         # Rank as of products for float32: numbers that somebody has rounded are not noise to be whitened.
         unit = max(view.rows.shape) * EPS
         relative = unit**2 if view.rows.dtype == np.float64 else unit
-        spectrum, left = solve_svd(view.materialized(), ask.target, view.noise, relative)
-        return Found(replace(spectrum, error_bound=spectrum.error_bound + view.forming_error), left=left)
+        spectrum, left = solve_svd(view.materialized(), request.target, view.noise, relative)
+        return SolverResult(
+            replace(spectrum, error_bound=spectrum.error_bound + view.forming_error), left=left
+        )
 
 
 def routes(costs: Costs, target: Target) -> Iterator[SvdRoute]:
@@ -111,8 +113,8 @@ def solve_svd(C: Any, target: Target, noise: float, relative: float) -> tuple[Sp
 
 
 def _svd(C: Any) -> tuple[Any, Any, Any]:
-    found = decomposed(C, lambda linalg, C: tuple(linalg.svd(C, full_matrices=False)), _svd_on_host)
-    return moved(found[0], C), moved(found[1], C), moved(found[2], C)
+    result = decomposed(C, lambda linalg, C: tuple(linalg.svd(C, full_matrices=False)), _svd_on_host)
+    return moved(result[0], C), moved(result[1], C), moved(result[2], C)
 
 
 def _svd_on_host(C: FloatArray) -> tuple[Any, ...]:

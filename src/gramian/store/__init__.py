@@ -8,17 +8,17 @@ from gramian.store.atomic import (
     place_inside,
     readable_file,
 )
-from gramian.store.contents import Array, Given, Shown, Sizes, conform
+from gramian.store.contents import Array, Nested, Optional, Sizes, conform
 from gramian.store.model_file import FORMAT_VERSION, StoredModel, read_model, versions, write_model
 from gramian.store.passes import Pass, Passes, remove_checkpoint
 
 __all__ = [
     "FORMAT_VERSION",
     "Array",
-    "Given",
+    "Nested",
+    "Optional",
     "Pass",
     "Passes",
-    "Shown",
     "Sizes",
     "StoredModel",
     "atomic_folder",

@@ -47,7 +47,7 @@ class Array:
         entries = value.data if self.sparse and issparse(value) else value
         if not isinstance(entries, np.ndarray) or entries.dtype.kind not in self.kinds:
             raise ValueError(
-                f"{name} is {_told(value)}, not an array of {'text' if self.kinds == 'O' else 'numbers'}"
+                f"{name} is {_described(value)}, not an array of {'text' if self.kinds == 'O' else 'numbers'}"
             )
         names = self.shape.split()
         sizes = zip(names, value.shape, strict=False)
@@ -75,16 +75,16 @@ class Sizes:
         names = self.names.split()
         sizes = value if isinstance(value, tuple) and len(names) > 1 else (value,)
         if len(sizes) != len(names) or not all(type(size) is int and size >= 0 for size in sizes):
-            raise ValueError(f"{name} is {_told(value)}, not {len(names)} whole numbers of at least 0")
+            raise ValueError(f"{name} is {_described(value)}, not {len(names)} whole numbers of at least 0")
         for size_name, size in zip(names, sizes, strict=True):
             if bound.setdefault(size_name, size) != size:
                 raise ValueError(
-                    f"{name} is {_told(value)}, where arrays have {size_name} = {bound[size_name]}"
+                    f"{name} is {_described(value)}, where arrays have {size_name} = {bound[size_name]}"
                 )
 
 
 @dataclass(frozen=True)
-class Given:
+class Optional:
     """None, or what another declaration says; in a group, None for all of it or for nothing of it.
 
     Attributes
@@ -103,7 +103,7 @@ class Given:
         """Raise a ValueError unless the value is as declared, and there where the others of the group are."""
         there = value is not None
         if self.group and bound.setdefault(f"with {self.group}", there) != there:
-            raise ValueError(f"{name} is {_told(value)}, and others of the {self.group} are not so")
+            raise ValueError(f"{name} is {_described(value)}, and others of the {self.group} are not so")
         if there:
             _check(name, value, self.hint, bound)
         elif self.equal is not None:
@@ -112,7 +112,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Nested:
     """Any of some classes, with attributes that are sizes by name."""
 
     classes: tuple[type[Any], ...]
@@ -152,7 +152,7 @@ def _check(name: str, value: Any, hint: Any, bound: Bound) -> None:
     origin, inside = get_origin(hint), get_args(hint)
     if hint is Any:
         return
-    if isinstance(hint, Array | Sizes | Given | Shown):
+    if isinstance(hint, Array | Sizes | Optional | Nested):
         hint.check(name, value, bound)
     elif origin in (Union, types.UnionType):
         _check_any(name, value, inside, bound)
@@ -160,9 +160,9 @@ def _check(name: str, value: Any, hint: Any, bound: Bound) -> None:
         _check_tuple(name, value, inside, bound)
     elif hint is np.ndarray or origin is np.ndarray:
         if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or np.isnan(value).any():
-            raise ValueError(f"{name} is {_told(value)}, not an array of numbers")
+            raise ValueError(f"{name} is {_described(value)}, not an array of numbers")
     elif not _plain(value, hint, origin, inside):
-        raise ValueError(f"{name} is {_told(value)}, not {getattr(hint, '__name__', hint)}")
+        raise ValueError(f"{name} is {_described(value)}, not {getattr(hint, '__name__', hint)}")
 
 
 def _plain(value: Any, hint: Any, origin: Any, inside: tuple[Any, ...]) -> bool:
@@ -185,12 +185,12 @@ def _check_any(name: str, value: Any, hints: tuple[Any, ...], bound: Bound) -> N
 
 def _check_tuple(name: str, value: Any, inside: tuple[Any, ...], bound: Bound) -> None:
     if not isinstance(value, tuple) or (inside[-1] is not ... and len(value) != len(inside)):
-        raise ValueError(f"{name} is {_told(value)}, not a sequence of its length")
+        raise ValueError(f"{name} is {_described(value)}, not a sequence of its length")
     hints = [inside[0]] * len(value) if inside[-1] is ... else inside
     for place, (item, hint) in enumerate(zip(value, hints, strict=True)):
         _check(f"{name}[{place}]", item, hint, bound)
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     text = type(value).__name__ if isinstance(value, np.ndarray) or is_dataclass(value) else repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."

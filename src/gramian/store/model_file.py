@@ -274,15 +274,15 @@ def _parse_entry(target: Path, text: str) -> dict[str, Any]:
         raise _damaged(target, "its description is not strict JSON") from error
     if not isinstance(entry, dict) or entry.get("format") != _FORMAT:
         raise _foreign(target, "a safetensors file of another program")
-    found = entry.get("format_version")
-    if not isinstance(found, int) or found < 1:
-        raise _damaged(target, f"its format version is {found!r}")
+    result = entry.get("format_version")
+    if not isinstance(result, int) or result < 1:
+        raise _damaged(target, f"its format version is {result!r}")
     # Before the checksum, which a later format may compute in another way.
-    if found > FORMAT_VERSION:
+    if result > FORMAT_VERSION:
         by = entry.get("versions")
         writer = by.get("gramian", "unknown") if isinstance(by, dict) else "unknown"
         raise ModelFileError(
-            f"{target} was written by gramian {writer}, format {found}; this gramian {__version__} "
+            f"{target} was written by gramian {writer}, format {result}; this gramian {__version__} "
             f"reads up to format {FORMAT_VERSION}: upgrade with pip install -U gramian"
         )
     return entry

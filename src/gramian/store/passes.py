@@ -57,7 +57,7 @@ class Passes:
     _lock: int | None = field(default=None, repr=False)
 
     @classmethod
-    def kept(
+    def resumed(
         cls, folder: str | os.PathLike[str], of: Mapping[str, str], seeds: Sequence[int]
     ) -> tuple[Passes, list[int]]:
         """Begin a checkpoint in a folder, or go on with the one that is there.
@@ -124,7 +124,7 @@ class Passes:
 
     def run(
         self,
-        laps: Sequence[T],
+        batches: Sequence[T],
         work: Callable[[T], R],
         combine: Callable[[R, R], R],
         kind: str,
@@ -136,7 +136,7 @@ class Passes:
 
         Parameters
         ----------
-        laps : sequence
+        batches : sequence
             Parts of the data.
         work : callable
             Of one of them: an array, or a record of arrays.
@@ -152,19 +152,19 @@ class Passes:
             How much is done when each lap begins, of how many, of what.
         """
         starts, total, what = progress
-        one, began = self._begin(kind, len(laps), of), time.perf_counter()
-        found: Any = restore(*one.results) if one.done else None
+        one, began = self._begin(kind, len(batches), of), time.perf_counter()
+        result: Any = restore(*one.results) if one.done else None
 
         def text(done: int) -> str:
             told_of = pace(starts[done], total, what, began, starts[first])
             return f"pass {one.number} ({kind}): {told_of}"
 
         first = one.done
-        for done, lap in enumerate(track(laps, f"pass {one.number}", first=first, text=text), first + 1):
-            part = work(lap)
-            found = part if found is None else combine(found, part)
-            one.keep(done, found)
-        return found  # type: ignore[no-any-return]
+        for done, batch in enumerate(track(batches, f"pass {one.number}", first=first, text=text), first + 1):
+            part = work(batch)
+            result = part if result is None else combine(result, part)
+            one.keep(done, result)
+        return result  # type: ignore[no-any-return]
 
     def _begin(self, kind: str, parts: int, of: Sequence[Any]) -> Pass:
         """Begin the next pass, or go on with it where the checkpoint has it."""
@@ -227,7 +227,7 @@ class Pass:
         self.done, self.results = done, results
         return True
 
-    def keep(self, done: int, found: Any) -> None:
+    def keep(self, done: int, result: Any) -> None:
         """Take note of what so many parts gave together: written in the end, and once a minute.
 
         Raises
@@ -239,7 +239,9 @@ class Pass:
         if self.path is None or (done < self.parts and time.monotonic() - self._saved < SECONDS):
             return
         about = np.array(json.dumps([self.kind, done, self.parts]))
-        results = (found,) if isinstance(found, np.ndarray) else tuple(map(np.asarray, vars(found).values()))
+        results = (
+            (result,) if isinstance(result, np.ndarray) else tuple(map(np.asarray, vars(result).values()))
+        )
         named: dict[str, Any] = {f"result{i}": part for i, part in enumerate(results)}
         named["hash"] = np.array(_hash(about, self.probes, *results))
         with atomic_write(self.path) as file:
@@ -282,11 +284,11 @@ def _require_same(folder: Path, began: dict[str, str], now: dict[str, str]) -> N
 
 
 def _hash(*parts: npt.NDArray[Any]) -> str:
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for part in parts:
-        found.update(f"{part.shape} {part.dtype.str}".encode())
-        found.update(np.ascontiguousarray(part).view(np.uint8).data)
-    return found.hexdigest()
+        digest.update(f"{part.shape} {part.dtype.str}".encode())
+        digest.update(np.ascontiguousarray(part).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def _probes(of: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.float64]:

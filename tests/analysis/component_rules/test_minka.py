@@ -39,12 +39,12 @@ def scree_of(X, known=None):
 def test_the_evidence_is_that_of_the_formula():
     for n, d in [(50, 2), (60, 9), (21, 20), (500, 30)]:
         values = scree_of(table(n, d, 1, seed=d)).values
-        found = log_evidence(values, n)
+        result = log_evidence(values, n)
         # Only ratios of eigenvalues matter, so what is left is a constant.
         expected = np.array([definition(values / values[0], k, n) for k in range(1, d)])
-        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-9)
-        np.testing.assert_allclose(log_evidence(values * 1e-200, n), found, rtol=1e-9)
-        np.testing.assert_allclose(log_evidence(values, n, 1), found[:1])
+        np.testing.assert_allclose(result, expected, rtol=1e-11, atol=1e-9)
+        np.testing.assert_allclose(log_evidence(values * 1e-200, n), result, rtol=1e-9)
+        np.testing.assert_allclose(log_evidence(values, n, 1), result[:1])
 
 
 def test_the_choice_is_that_of_scikit_learn():

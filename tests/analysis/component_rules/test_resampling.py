@@ -43,8 +43,8 @@ def horn(C, rng):
 def test_parallel_analysis_is_horns_comparison():
     for k in [0, 2, 5]:
         C = planted(60, 12, k, seed=k)
-        found = parallel_analysis(C, spectrum_of, np.random.default_rng(3), size=12)
-        assert found.number == horn(C, np.random.default_rng(3))
+        result = parallel_analysis(C, spectrum_of, np.random.default_rng(3), size=12)
+        assert result.number == horn(C, np.random.default_rng(3))
 
 
 def flips(C, rng, repeats):
@@ -65,9 +65,9 @@ def flips(C, rng, repeats):
 def test_sign_flips_are_those_of_the_paper():
     for shape, k in product([(60, 12), (12, 61)], [0, 2, 4]):
         C = planted(*shape, k, seed=k, strength=2.0)
-        found = sign_flips(C, spectrum_of, np.random.default_rng(4), size=min(shape))
-        assert found.number == flips(C, np.random.default_rng(4), REPEATS)
-        assert len(set(found.evidence["threshold"])) == 1
+        result = sign_flips(C, spectrum_of, np.random.default_rng(4), size=min(shape))
+        assert result.number == flips(C, np.random.default_rng(4), REPEATS)
+        assert len(set(result.evidence["threshold"])) == 1
 
 
 def test_half_of_the_signs_are_flipped_and_nothing_else():
@@ -88,10 +88,10 @@ def test_half_of_the_signs_are_flipped_and_nothing_else():
 
 def test_more_components_than_are_looked_at_first_are_found():
     C = planted(300, 40, 20, seed=6, strength=2.0)
-    found = parallel_analysis(C, spectrum_of, np.random.default_rng(0), size=40)
-    assert found.number == horn(C, np.random.default_rng(0))
-    assert found.number > 8
-    assert found.evidence["components"].size == 16 if found.number < 16 else 32
+    result = parallel_analysis(C, spectrum_of, np.random.default_rng(0), size=40)
+    assert result.number == horn(C, np.random.default_rng(0))
+    assert result.number > 8
+    assert result.evidence["components"].size == 16 if result.number < 16 else 32
 
 
 def test_the_same_seed_gives_the_same_answer_and_the_data_are_left_alone():
@@ -121,11 +121,11 @@ def test_noise_in_few_rows_does_not_exceed_its_own_flips():
         alarms = 0
         for seed in range(200):
             C = planted(n, 12, 0, seed=seed)
-            found = sign_flips(C, spectrum_of, np.random.default_rng(seed), size=n - 1)
-            alarms += found.number > 0
+            result = sign_flips(C, spectrum_of, np.random.default_rng(seed), size=n - 1)
+            alarms += result.number > 0
             raw = sign_flips(C, spectrum_of, np.random.default_rng(seed), size=n - 1, centered=False)
             np.testing.assert_allclose(
-                found.evidence["threshold"] ** 2, raw.evidence["threshold"] ** 2 * n / (n - 1)
+                result.evidence["threshold"] ** 2, raw.evidence["threshold"] ** 2 * n / (n - 1)
             )
         assert alarms < 10 + 6 * (200 * 0.05 * 0.95) ** 0.5
 

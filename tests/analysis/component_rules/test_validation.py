@@ -41,18 +41,18 @@ def test_the_errors_are_those_of_the_definition():
         rng = np.random.default_rng(0)
         X = rng.standard_normal((shape[0], 2)) @ rng.standard_normal((2, shape[1])) * 3
         X += rng.standard_normal(shape) + 5
-        found = bi_cross_validation(X, factors_of, np.random.default_rng(1), centered=centered)
+        result = bi_cross_validation(X, factors_of, np.random.default_rng(1), centered=centered)
         expected = definition(X, np.random.default_rng(1), centered=centered)
-        np.testing.assert_allclose(found.evidence["held_out_error"], expected, rtol=1e-9)
-        assert found.number == int(np.argmin(expected))
+        np.testing.assert_allclose(result.evidence["held_out_error"], expected, rtol=1e-9)
+        assert result.number == int(np.argmin(expected))
 
 
 def test_more_components_than_are_tried_first():
     rng = np.random.default_rng(2)
     X = 3 * rng.standard_normal((200, 20)) @ rng.standard_normal((20, 90)) + rng.standard_normal((200, 90))
-    found = bi_cross_validation(X, factors_of, np.random.default_rng(0))
-    assert found.number == 20
-    assert found.evidence["components"].tolist() == list(range(33))
+    result = bi_cross_validation(X, factors_of, np.random.default_rng(0))
+    assert result.number == 20
+    assert result.evidence["components"].tolist() == list(range(33))
 
 
 def test_data_without_noise_have_their_rank():
@@ -63,10 +63,10 @@ def test_data_without_noise_have_their_rank():
 
 def test_pure_noise_has_no_component():
     X = np.random.default_rng(4).standard_normal((80, 30))
-    found = bi_cross_validation(X, factors_of, np.random.default_rng(0))
-    assert found.number == 0
-    assert "is least at 0" in found.sentence
-    assert found.evidence["held_out_error"][0] == pytest.approx(1.0, rel=0.1)
+    result = bi_cross_validation(X, factors_of, np.random.default_rng(0))
+    assert result.number == 0
+    assert "is least at 0" in result.sentence
+    assert result.evidence["held_out_error"][0] == pytest.approx(1.0, rel=0.1)
 
 
 def test_constant_data_have_none():
@@ -76,18 +76,18 @@ def test_constant_data_have_none():
 def test_halves_must_be_large_enough():
     for n, d, centered, most in [(3, 5, True, 0), (4, 2, True, 1), (2, 2, False, 1), (9, 1, True, 0)]:
         X = np.random.default_rng(5).standard_normal((n, d))
-        found = bi_cross_validation(X, factors_of, np.random.default_rng(0), centered=centered)
-        assert (found.number is None) == (most == 0)
+        result = bi_cross_validation(X, factors_of, np.random.default_rng(0), centered=centered)
+        assert (result.number is None) == (most == 0)
         if most == 0:
-            assert f"Halves of {n} rows x {d} columns" in found.sentence
+            assert f"Halves of {n} rows x {d} columns" in result.sentence
 
 
 def test_the_border_is_said():
     rng = np.random.default_rng(6)
     X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 5)) * 9 + 0.1 * rng.standard_normal((40, 5))
-    found = bi_cross_validation(X, factors_of, np.random.default_rng(0))
-    assert found.number == 2
-    assert found.sentence.endswith("More than 2 cannot be tried with half of the data.")
+    result = bi_cross_validation(X, factors_of, np.random.default_rng(0))
+    assert result.number == 2
+    assert result.sentence.endswith("More than 2 cannot be tried with half of the data.")
 
 
 def test_float32_errors_are_added_in_float64():

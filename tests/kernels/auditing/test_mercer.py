@@ -154,12 +154,12 @@ def test_a_function_that_is_not_symmetric():
         return float(x @ y + 0.1 * x[0])
 
     report = audit(k, random_state=0)
-    found = report.witness
+    result = report.witness
     assert report.valid is False
-    assert isinstance(found, Asymmetry)
-    x, y = found.points
-    assert found.values == (k(x, y), k(y, x))
-    assert found.values[0] != found.values[1]
+    assert isinstance(result, Asymmetry)
+    x, y = result.points
+    assert result.values == (k(x, y), k(y, x))
+    assert result.values[0] != result.values[1]
     assert report.eigenvalue is None
     assert "k(y, x) =" in str(report)
 
@@ -372,8 +372,8 @@ def test_functions_at_the_edge():
         (lambda x, y: np.float32(x @ y), line, None),
         (lambda x, y: float(np.log(x @ y)), None, False),
     ]:
-        found = audit(kernel, X, n_features=1, value_tol=1e-6, random_state=0)
-        assert found.valid is valid, (kernel, valid)
+        result = audit(kernel, X, n_features=1, value_tol=1e-6, random_state=0)
+        assert result.valid is valid, (kernel, valid)
 
 
 def test_a_function_of_many_rows_at_once():

@@ -43,8 +43,8 @@ def test_an_improvement_lowers_the_eigenvalue():
 
 def test_the_search_stops_at_a_clear_refutation():
     given = examiner("sigmoid(gamma=1)")
-    found = search(given, 1, np.random.default_rng(0))
-    assert found.ratio < CLEAR
+    result = search(given, 1, np.random.default_rng(0))
+    assert result.ratio < CLEAR
     assert given.trials < 50
 
 
@@ -55,8 +55,8 @@ def test_the_search_ends():
         calls.append(1)
         return float(x @ y)
 
-    found = search(examiner(k), 2, np.random.default_rng(0))
-    assert found.ratio > -1
+    result = search(examiner(k), 2, np.random.default_rng(0))
+    assert result.ratio > -1
     assert len(calls) < 100_000
 
 

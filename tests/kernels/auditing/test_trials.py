@@ -13,19 +13,19 @@ def no_error(m):
 @pytest.mark.parametrize("scale", [1e-300, 1e-150, 1.0, 1e150, 1e300])
 def test_the_margin_is_the_smallest_eigenvalue_at_every_scale(scale):
     K = scale * np.array([[1.0, 2.0], [2.0, 1.0]])
-    found = margin(K, no_error(2))
-    assert found.eigenvalue == pytest.approx(-scale, rel=1e-12)
-    assert found.ratio < -1e12
-    np.testing.assert_allclose(np.abs(found.vector), [1.0, 1.0])
-    assert found.vector[0] * found.vector[1] < 0
+    result = margin(K, no_error(2))
+    assert result.eigenvalue == pytest.approx(-scale, rel=1e-12)
+    assert result.ratio < -1e12
+    np.testing.assert_allclose(np.abs(result.vector), [1.0, 1.0])
+    assert result.vector[0] * result.vector[1] < 0
 
 
 def test_scaling_shows_what_the_largest_entries_hide():
     K = np.array([[1e20, 0.0, 0.0], [0.0, 1.0, 2.0], [0.0, 2.0, 1.0]])
-    found = margin(K, no_error(3))
-    assert (found.scaling != 1).any()
-    assert found.ratio < -1
-    assert found.vector @ K @ found.vector < 0
+    result = margin(K, no_error(3))
+    assert (result.scaling != 1).any()
+    assert result.ratio < -1
+    assert result.vector @ K @ result.vector < 0
 
 
 def test_an_error_of_the_entries_widens_the_bound():

@@ -143,12 +143,12 @@ def fraction_rule(scree: Scree, fraction: float) -> ComponentChoice:
     shares = 1 - left / left[0] if left[0] > 0 else np.ones(left.size)
     what = f"{100 * fraction:g} % of the " + ("variance" if scree.centered else "second moments")
 
-    number, found = _first(shares >= fraction - SLACK)
+    number, result = _first(shares >= fraction - SLACK)
     share = f"{100 * shares[number]:.4g} %"
     said = f"The fewest that carry {what}: {number} carry {share}."
-    if not found:
+    if not result:
         said = f"The {number} known components carry {share}, less than {what}."
-    return ComponentChoice("fraction", number, numbered(0, {"cumulative": shares}), said, not found)
+    return ComponentChoice("fraction", number, numbered(0, {"cumulative": shares}), said, not result)
 
 
 def rmse_rule(scree: Scree, max_rmse: float) -> ComponentChoice:
@@ -172,21 +172,21 @@ def rmse_rule(scree: Scree, max_rmse: float) -> ComponentChoice:
     entries = max(scree.n_samples * scree.n_features, 1)
     errors = np.sqrt(scree.left * scree.degrees / entries)
     # Relative to the error asked for, and to the largest one where that is at rounding level.
-    number, found = _first(errors <= max_rmse * (1 + 1e-9) + SLACK * errors[0])
+    number, result = _first(errors <= max_rmse * (1 + 1e-9) + SLACK * errors[0])
     error = f"a root-mean-square error of {errors[number]:.4g} per entry"
-    if not found:
+    if not result:
         said = f"The {number} known components leave {error}, more than {max_rmse:g}."
     elif number == 0:
         said = f"The mean alone has {error}, at most {max_rmse:g}."
     else:
         said = f"The fewest with an error of at most {max_rmse:g}: {number} leave {error}."
-    return ComponentChoice("max_rmse", number, numbered(0, {"rmse": errors}), said, not found)
+    return ComponentChoice("max_rmse", number, numbered(0, {"rmse": errors}), said, not result)
 
 
 def _first(reached: npt.NDArray[np.bool_]) -> tuple[int, bool]:
     """Return the first number that reaches what is asked for, or the last one where none does."""
-    found = bool(reached.any())
-    return (int(np.argmax(reached)) if found else reached.size - 1), found
+    result = bool(reached.any())
+    return (int(np.argmax(reached)) if result else reached.size - 1), result
 
 
 # ------------------------------------------------------ Minka's evidence

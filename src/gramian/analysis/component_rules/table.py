@@ -19,7 +19,7 @@ class Rule:
     ----------
     trust : str
         When to trust it.
-    ask : callable or None
+    request : callable or None
         The rule itself, where it reads the spectrum and nothing else.
     draws : bool
         Whether it needs the data, to draw others like them.
@@ -28,7 +28,7 @@ class Rule:
     """
 
     trust: str
-    ask: Callable[[Scree], ComponentChoice] | None = None
+    request: Callable[[Scree], ComponentChoice] | None = None
     draws: bool = False
     of_covariances: bool = False
 

@@ -34,11 +34,11 @@ def add_pictures(connection: sqlite3.Connection, rows: Sequence[Row]) -> Enrolle
     numbers = {name: person_number(connection, name) for name in counts}
     repeated, time = [], now()
     for name, vector, digest, source, original in rows:
-        found = connection.execute(
+        result = connection.execute(
             "SELECT pictures.id, name, source FROM pictures JOIN people ON people.id = person WHERE hash = ?",
             (digest,),
         ).fetchall()
-        if not found:
+        if not result:
             added = connection.execute(
                 "INSERT INTO pictures (person, hash, source, enrolled, vector, crc) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
@@ -47,7 +47,7 @@ def add_pictures(connection: sqlite3.Connection, rows: Sequence[Row]) -> Enrolle
             picture = added.lastrowid
             counts[name] += 1
         else:
-            picture, owner, known_as = found[0]
+            picture, owner, known_as = result[0]
             if owner != name:
                 known_as = f" ({known_as})" if known_as and known_as != source else ""
                 raise DataError(
@@ -83,9 +83,9 @@ def person_number(connection: sqlite3.Connection, name: str) -> int:
         When nobody of that name is enrolled; says who has a name like it.
     """
     name = person_name(name)
-    found = connection.execute("SELECT id FROM people WHERE name = ?", (name,)).fetchall()
-    if found:
-        return int(found[0][0])
+    result = connection.execute("SELECT id FROM people WHERE name = ?", (name,)).fetchall()
+    if result:
+        return int(result[0][0])
     people = {other.casefold(): other for (other,) in connection.execute("SELECT name FROM people")}
     near = [people[key] for key in difflib.get_close_matches(name.casefold(), people, n=3)]
     hint = f"Did you mean {' or '.join(near)}?" if near else "See who is: gramian faces list GALLERY"

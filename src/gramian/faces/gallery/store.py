@@ -177,12 +177,12 @@ def _check_place(path: Path, read_only: bool) -> None:
 def _check_gallery(path: Path, connection: sqlite3.Connection) -> None:
     """Refuse what is no gallery, of a newer gramian, or damaged."""
 
-    def ask(question: str) -> list[Any]:
+    def request(question: str) -> list[Any]:
         return [row[0] for row in connection.execute(question).fetchall()]
 
-    if ask("PRAGMA application_id") != [APPLICATION]:
+    if request("PRAGMA application_id") != [APPLICATION]:
         raise FileError(f"{path} {NOT_A_GALLERY}")
-    (version,) = ask("PRAGMA user_version")
+    (version,) = request("PRAGMA user_version")
     if version > SCHEMA_VERSION:
         raise FileError(
             f"{path} was made by a newer gramian (schema {version}). gramian {__version__} reads schemas up "
@@ -193,9 +193,9 @@ def _check_gallery(path: Path, connection: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError("its end is missing")
     # Pictures that are kept may be large. They are checked when they are asked for.
     for table in ("meta", "people", "pictures"):
-        for found in ask(f"PRAGMA integrity_check({table})"):
-            if found != "ok":
-                raise sqlite3.DatabaseError(found)
+        for result in request(f"PRAGMA integrity_check({table})"):
+            if result != "ok":
+                raise sqlite3.DatabaseError(result)
 
 
 @contextmanager

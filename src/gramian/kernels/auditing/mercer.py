@@ -238,9 +238,9 @@ def audit(
         rng = np.random.default_rng(rng.randint(0, 2**31 - 1, size=4).tolist())
     if isinstance(kernel, str) and kernel == PRECOMPUTED:
         return _audit_matrix(X, value_tol)
-    found = kernel_from_name(kernel)
-    found.check()
-    examiner = Examiner(found, value_tol, deadline=time.monotonic() + limit)
+    result = kernel_from_name(kernel)
+    result.check()
+    examiner = Examiner(result, value_tol, deadline=time.monotonic() + limit)
     # Small eigenproblems are slower on several threads than on one.
     with blas_threads():
         if X is not None:
@@ -263,10 +263,10 @@ def _audit_by_search(examiner: Examiner, n_features: int | None, rng: np.random.
     lowest: list[Trial] = []
     searched: list[int] = []
     for d in wanted:
-        found = search(examiner, d, rng)
+        result = search(examiner, d, rng)
         searched.append(d)
-        lowest += [] if found is None else [found]
-        if examiner.out_of_time or (found is not None and found.ratio < -1):
+        lowest += [] if result is None else [result]
+        if examiner.out_of_time or (result is not None and result.ratio < -1):
             break
     if not lowest:
         assert examiner.problem is not None

@@ -28,9 +28,9 @@ def acceptable_features(examiner: Examiner) -> tuple[int, ...]:
         When the function has no value for points of 1 to 16 features.
     """
     problem: GramianError | None = None
-    found: list[int] = []
+    results: list[int] = []
     for d in TRIED_FEATURES + OTHER_FEATURES:
-        if found and d > TRIED_FEATURES[-1]:
+        if results and d > TRIED_FEATURES[-1]:
             break
         for points in (_positive(d), np.vstack([_positive(d), -_positive(d)])):
             try:
@@ -39,15 +39,15 @@ def acceptable_features(examiner: Examiner) -> tuple[int, ...]:
             except GramianError as error:
                 problem = problem or error
                 continue
-            found.append(d)
+            results.append(d)
             break
-    if not found:
+    if not results:
         assert problem is not None
         hint = (
             f"{problem} Points of 1 to {OTHER_FEATURES[-1]} features were tried; for more, give n_features."
         )
         raise ParameterError(hint) if isinstance(problem, ParameterError) else DataError(hint)
-    return tuple(found)
+    return tuple(results)
 
 
 def _positive(d: int) -> FloatArray:

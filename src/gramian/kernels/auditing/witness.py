@@ -176,10 +176,10 @@ def shrunk(trial: Trial) -> Trial:
         else:
             share = (1 + share) / 2
     while len(trial.points) > 1:
-        found = min(_without_one(trial), key=lambda t: t.ratio)
-        if not _enough(found, start):
+        result = min(_without_one(trial), key=lambda t: t.ratio)
+        if not _enough(result, start):
             break
-        trial = found
+        trial = result
     return trial
 
 
@@ -199,9 +199,9 @@ def rounded(examiner: Examiner, trial: Trial) -> Trial:
     for digits in range(1, DIGITS + 1):
         for relative in (False, True):
             points = _round(trial.points, digits, relative)
-            found = examiner.attempt(points)
-            if found is not None and found.ratio <= min(-1.0, 0.3 * trial.ratio):
-                return found
+            result = examiner.attempt(points)
+            if result is not None and result.ratio <= min(-1.0, 0.3 * trial.ratio):
+                return result
     return trial
 
 
@@ -258,8 +258,8 @@ def witness_of(examiner: Examiner, trial: Trial, rng: np.random.Generator | None
 
 def certified(trial: Trial) -> Witness:
     """Give a refuting trial its weights in few digits and the sum that they make."""
-    gram, found = trial.gram, trial.margin
-    vector = _simple_vector(gram, found)
+    gram, result = trial.gram, trial.margin
+    vector = _simple_vector(gram, result)
     sizes = np.abs(vector)
     if len(vector) <= EXACT:
         form = exact_form(gram, vector)
@@ -271,22 +271,22 @@ def certified(trial: Trial) -> Witness:
     return Witness(
         trial.points,
         gram,
-        found.eigenvalue,
-        found.bound,
+        result.eigenvalue,
+        result.bound,
         vector,
         form,
         uncertainty,
-        found.scaling,
+        result.scaling,
         trial.rows,
     )
 
 
-def _simple_vector(gram: FloatArray, found: Margin) -> FloatArray:
+def _simple_vector(gram: FloatArray, result: Margin) -> FloatArray:
     """Return the eigenvector as small whole numbers, or with few decimals, if that keeps half of the sum."""
-    goal = 0.5 * float(found.vector @ gram @ found.vector)
-    whole = ((float(k), np.round(k * found.vector)) for k in range(1, 21))
-    decimal = ((1.0, np.round(found.vector, digits)) for digits in range(2, 17))
+    goal = 0.5 * float(result.vector @ gram @ result.vector)
+    whole = ((float(k), np.round(k * result.vector)) for k in range(1, 21))
+    decimal = ((1.0, np.round(result.vector, digits)) for digits in range(2, 17))
     for scale, vector in (*whole, *decimal):
         if float(vector @ gram @ vector) <= goal * scale**2 < 0:
             return vector + 0.0
-    return found.vector
+    return result.vector

@@ -168,8 +168,8 @@ def _without_marks(values: Any, na_values: Sequence[str]) -> Any:
     """Take out numbers that stand for missing values, however they are written: -999 and -999.0."""
     for mark in na_values if pa.types.is_integer(values.type) or pa.types.is_floating(values.type) else ():
         if re.fullmatch(_PLAIN, mark):
-            found = pc.equal(values.cast(pa.float64(), safe=False), float(mark))
-            values = pc.if_else(found, pa.scalar(None, values.type), values)
+            result = pc.equal(values.cast(pa.float64(), safe=False), float(mark))
+            values = pc.if_else(result, pa.scalar(None, values.type), values)
     return values
 
 

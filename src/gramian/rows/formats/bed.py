@@ -57,9 +57,9 @@ class Genotypes(LazyArray):
         out = np.empty((bottom - top, right - left), dtype=np.int8)
         for first in range(left - left % self.width, right, self.width):
             width = min(self.width, d - first)
-            band = self.counts[first * n + top * width : first * n + bottom * width].reshape(-1, width)
+            batch = self.counts[first * n + top * width : first * n + bottom * width].reshape(-1, width)
             some = slice(max(left, first), min(right, first + width))
-            out[:, some.start - left : some.stop - left] = band[:, some.start - first : some.stop - first]
+            out[:, some.start - left : some.stop - left] = batch[:, some.start - first : some.stop - first]
         return np.where(out < 0, self.means[columns], out.astype(np.float32))
 
 

@@ -133,15 +133,15 @@ def _shape(X: Any) -> tuple[int, ...]:
 
 def _sparse(X: Any) -> Any:
     kind = sparse.csc_matrix if X.attrs["encoding-type"] == "csc_matrix" else sparse.csr_matrix
-    found = kind(tuple(_read(member(X, name)) for name in ("data", "indices", "indptr")), shape=_shape(X))
-    found.check_format(full_check=True)  # what points outside of the matrix would be written there
-    return found
+    result = kind(tuple(_read(member(X, name)) for name in ("data", "indices", "indptr")), shape=_shape(X))
+    result.check_format(full_check=True)  # what points outside of the matrix would be written there
+    return result
 
 
 def _read(dataset: Any) -> npt.NDArray[Any]:
-    found = header_of(dataset)
-    require_room(found, dataset.name)
-    return found.read()
+    result = header_of(dataset)
+    require_room(result, dataset.name)
+    return result.read()
 
 
 def _index(frame: Any) -> tuple[str, ...]:

@@ -82,8 +82,8 @@ def datasets_in(group: Any) -> list[str]:
     """List the paths of all datasets in a group and below."""
     names: list[str] = []
 
-    def note(name: str, found: Any) -> None:
-        if hasattr(found, "dtype"):
+    def note(name: str, result: Any) -> None:
+        if hasattr(result, "dtype"):
             names.append(name)
 
     group.visititems(note)
@@ -154,12 +154,12 @@ def _taken(dataset: Any, rows: range) -> npt.NDArray[Any]:
     refuse_elsewhere(dataset)
     if rows.step > NEAR:
         return np.asarray(dataset[rows.start : rows.stop : rows.step])
-    found = np.empty((len(rows), *dataset.shape[1:]), dataset.dtype)
-    each = max(1, BAND_BYTES // max(1, found.itemsize * found[0].size * rows.step))
+    values = np.empty((len(rows), *dataset.shape[1:]), dataset.dtype)
+    each = max(1, BAND_BYTES // max(1, values.itemsize * values[0].size * rows.step))
     for some in slices(len(rows), each):
         part = rows[some]
-        found[some] = dataset[part.start : part.stop][:: part.step]
-    return found
+        values[some] = dataset[part.start : part.stop][:: part.step]
+    return values
 
 
 def stored_dataset(path: Path, dataset: Any, limit: int, *, source: str) -> StoredArray | StoredDataset:

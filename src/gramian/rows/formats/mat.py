@@ -48,15 +48,15 @@ def open(opened: Opened, key: str | None) -> ArraySource:
 
     def read(name: str) -> npt.NDArray[Any]:
         file.seek(0)
-        found = loadmat(file, variable_names=[name])[name]
-        if np.iscomplexobj(found):
+        result = loadmat(file, variable_names=[name])[name]
+        if np.iscomplexobj(result):
             raise DataError(f"{source}::{name} holds complex numbers. Save its real or its imaginary part.")
-        if not hasattr(found, "indptr"):
-            return np.asarray(found)
-        found.check_format(full_check=True)
-        if (np.diff(found.indptr) < 0).any():
+        if not hasattr(result, "indptr"):
+            return np.asarray(result)
+        result.check_format(full_check=True)
+        if (np.diff(result.indptr) < 0).any():
             raise ValueError("the columns of its sparse matrix overlap")
-        return np.asarray(found.toarray())
+        return np.asarray(result.toarray())
 
     with damage(source):
         _check_elements(file)

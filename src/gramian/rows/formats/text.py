@@ -342,8 +342,8 @@ def is_utf8(text: bytes) -> bool:
 
 def _uneven_rows(data: bytes, row: Any, source: str, lines: int) -> DataError:
     text = row.text.strip("\r\n")
-    found = re.search(rb"(?m)^" + re.escape(text.encode()) + rb"\r?$", data)
-    line = "a line" if found is None else f"line {lines + 1 + data[: found.start()].count(10)}"
+    match = re.search(rb"(?m)^" + re.escape(text.encode()) + rb"\r?$", data)
+    line = "a line" if match is None else f"line {lines + 1 + data[: match.start()].count(10)}"
     shown = text if len(text) <= 60 else f"{text[:57]}..."
     return DataError(
         f"{source}, {line}: {row.actual_columns} fields where {row.expected_columns} are expected "

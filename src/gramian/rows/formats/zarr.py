@@ -43,10 +43,10 @@ class StoredZarr(StoredDataset):
 
     def read(self) -> npt.NDArray[Any]:
         """Return all rows, (n, d) or pictures."""
-        found = np.empty(self.shape, self.dtype)
-        for first in range(0, len(self), self._band):
-            found[first : first + self._band] = self._made(first, min(first + self._band, len(self)))
-        return found.reshape(len(self), *self.picture_shape) if self.picture_shape else found
+        values = np.empty(self.shape, self.dtype)
+        for first in range(0, len(self), self._batch):
+            values[first : first + self._batch] = self._made(first, min(first + self._batch, len(self)))
+        return values.reshape(len(self), *self.picture_shape) if self.picture_shape else values
 
     def rows(self, first: int, last: int) -> npt.NDArray[Any]:
         """Return some rows for a reader of its own, who keeps what is read again."""

@@ -200,8 +200,8 @@ def _refuse_other_columns(X: Any) -> None:
         )
     if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
         return
-    found = {str(name): _other(X, name, dtype) for name, dtype in zip(X.columns, X.dtypes, strict=True)}
-    held = [f"{name!r} ({what})" for name, what in found.items() if what]
+    entries = {str(name): _other(X, name, dtype) for name, dtype in zip(X.columns, X.dtypes, strict=True)}
+    held = [f"{name!r} ({what})" for name, what in entries.items() if what]
     if held:
         shown = ", ".join(held[:NAMES_SHOWN]) + (", ..." if len(held) > NAMES_SHOWN else "")
         raise DataError(

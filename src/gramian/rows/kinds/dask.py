@@ -21,7 +21,7 @@ from gramian.rows.kinds.array import ArrayRows
 from gramian.rows.kinds.stored import StoredRows
 from gramian.rows.lazy.array import LazyArray
 from gramian.rows.lazy.chunked import UNPACKED
-from gramian.rows.rows import Block, Kept, Rows
+from gramian.rows.rows import Block, PartState, Rows
 
 R = TypeVar("R")
 MERGED = 8  # results that one task combines
@@ -131,7 +131,7 @@ class DaskRows(StoredRows):
 
     # ---------------------------------------------------------------- where the chunks are
 
-    def over_parts(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
+    def map_reduce(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
         return self._combined(f, combine, self.values.values, self.values.places, aligned)
 
     def over_columns(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
@@ -151,16 +151,16 @@ class DaskRows(StoredRows):
 
         work = delayed(_Work(f, combine, self.dtype), traverse=False)
         on_part, merged = delayed(_on_part, pure=False), delayed(_merged, pure=False)
-        found = [
+        results = [
             on_part(work, part, *(None if array is None else array[place] for array in aligned))
             for part, place in zip(chunked.to_delayed().ravel(), places, strict=True)
             if place.stop > place.start
         ]
-        if not found:
+        if not results:
             raise DataError("The Dask collection holds no rows, and at least one is needed. Give more.")
-        while len(found) > 1:
-            found = [merged(work, found[some]) for some in slices(len(found), MERGED)]
-        return compute(found[0])[0].value  # type: ignore[no-any-return]
+        while len(results) > 1:
+            results = [merged(work, results[some]) for some in slices(len(results), MERGED)]
+        return compute(results[0])[0].value  # type: ignore[no-any-return]
 
     def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
         given, own = self.values.lazy, self.dtype  # all of what is sent along
@@ -193,14 +193,14 @@ class DaskRows(StoredRows):
 
             return part.reduce(shifted, combine, rows_per_block)
 
-        return self.over_parts(of_part, combine, _Counting())
+        return self.map_reduce(of_part, combine, _Counting())
 
     def some(self, places: Iterable[int]) -> Any:
         wanted, where = np.unique(list(places), return_inverse=True)
         return self.values[wanted.tolist()].astype(self.dtype, copy=False)[where]
 
-    def kept(self, f: Callable[[Rows], Any]) -> Kept:
-        return DaskKept(self, f)
+    def map_parts(self, f: Callable[[Rows], Any]) -> PartState:
+        return DaskPartState(self, f)
 
     def tiles(self, f: Callable[..., Any], side: int) -> DaskTiles:
         """Compute ``f`` of one part and None, or of two, for tiles of so many rows, and keep them there."""
@@ -233,7 +233,7 @@ class DaskRows(StoredRows):
         from dask.base import get_scheduler
         from dask.system import CPU_COUNT
 
-        parts = len(self.portions)
+        parts = len(self.batches)
         made = len(optimize(self.values.values)[0].__dask_graph__())
         tasks, left = made + parts, parts
         while left > 1:
@@ -246,14 +246,14 @@ class DaskRows(StoredRows):
         return Spread(parts, tasks, 0, config.get("num_workers", None) or CPU_COUNT)
 
     @property
-    def portions(self) -> list[slice]:
+    def batches(self) -> list[slice]:
         return [place for place in self.values.places if place.stop > place.start]
 
     def _parts(self, rows_per_block: int | None) -> list[slice]:
-        return self.portions
+        return self.batches
 
 
-class DaskKept(Kept):
+class DaskPartState(PartState):
     """What is kept of every chunk, where the chunk is; each version is made of the one before."""
 
     def __init__(self, rows: DaskRows, f: Callable[[Rows], Any]) -> None:
@@ -272,7 +272,7 @@ class DaskKept(Kept):
 
         work, of_part = delayed(f, traverse=False), delayed(_on_rows, pure=False)
         given = zip(self.parts, self.found, *own, strict=True)
-        return [of_part(work, self.dtype, part, found, *some) for part, found, *some in given]
+        return [of_part(work, self.dtype, part, result, *some) for part, result, *some in given]
 
     def ask(self, f: Callable[..., R], *own: Sequence[Any]) -> list[R]:
         from dask import compute
@@ -319,11 +319,11 @@ class DaskTiles:
         work = delayed(f, traverse=False)
         of_tile, added = delayed(_alone, pure=False), delayed(_added, pure=False)
         for (i, j), tile in zip(self.pairs, self.tiles, strict=True):
-            found = of_tile(work, tile, i == j, *given[j], *given[i])
-            sums[i].append((found, 0))
+            result = of_tile(work, tile, i == j, *given[j], *given[i])
+            sums[i].append((result, 0))
             if i > j:
-                sums[j].append((found, 1))
-        return np.concatenate(compute(*(added(*zip(*found, strict=True)) for found in sums)))
+                sums[j].append((result, 1))
+        return np.concatenate(compute(*(added(*zip(*result, strict=True)) for result in sums)))
 
     def dense(self) -> npt.NDArray[Any]:
         """Return the matrix in memory."""
@@ -346,8 +346,8 @@ def _on_rows(f: Callable[..., Any], dtype: np.dtype[Any], chunk: Any, *own: Any)
     return _alone(f, _rows_of(chunk, dtype), *own)
 
 
-def _added(found: tuple[Any, ...], which: tuple[int, ...]) -> Any:
-    first, *others = (both[k] for both, k in zip(found, which, strict=True))
+def _added(result: tuple[Any, ...], which: tuple[int, ...]) -> Any:
+    first, *others = (both[k] for both, k in zip(result, which, strict=True))
     return sum(others, first)
 
 
@@ -422,8 +422,8 @@ def _on_part(work: _Work, chunk: Any, *aligned: Any) -> _Result:
         return _Result(work.f(_rows_of(chunk, work.dtype), *aligned))
 
 
-def _merged(work: _Work, found: list[_Result]) -> _Result:
-    return _Result(reduce(work.combine, [one.value for one in found]))
+def _merged(work: _Work, result: list[_Result]) -> _Result:
+    return _Result(reduce(work.combine, [one.value for one in result]))
 
 
 def _numbers_of(frame: Any) -> Any:

@@ -82,7 +82,7 @@ class DeviceRows(Rows):
         return self.host.least_columns
 
     @property
-    def held(self) -> int:
+    def resident_bytes(self) -> int:
         return 0  # on the device
 
     @property
@@ -137,7 +137,7 @@ class DeviceRows(Rows):
             out[rows] = to_numpy(f(ArrayRows(values, dtype=self.dtype)))
 
         try:
-            for _ in in_turn(self, work):
+            for _ in device_blocks(self, work):
                 pass
         except DataError:
             # Who looks at one block does not know where in the table it is.
@@ -212,7 +212,9 @@ class _Mover:
 # ------------------------------------------------------------------ passes over a device
 
 
-def in_turn(rows: Rows, work: Callable[[slice, Any], R], axis: int = 0, *, width: int = 0) -> Iterator[R]:
+def device_blocks(
+    rows: Rows, work: Callable[[slice, Any], R], axis: int = 0, *, width: int = 0
+) -> Iterator[R]:
     """Yield what ``work`` makes of blocks of rows (0) or of columns (1) on a device, one after the other.
 
     Where the device has no memory left for a block, it and all that follow are made half as large.
@@ -238,9 +240,9 @@ def in_turn(rows: Rows, work: Callable[[slice, Any], R], axis: int = 0, *, width
         try:
             for part, values in _blocks(rows, axis, start, size):
                 with full_precision():
-                    found = work(part, values)
+                    result = work(part, values)
                 values = None
-                yield found
+                yield result
                 start = part.stop
         except out_of_memory() as error:
             # What is held here, and by the traceback, is not free before it is gone.
@@ -257,7 +259,7 @@ def _blocks(rows: Rows, axis: int, start: int, size: int) -> Iterator[tuple[slic
 
 
 @contextmanager
-def memory_told(rows: Any) -> Iterator[None]:
+def explained_memory_errors(rows: Any) -> Iterator[None]:
     """Say in words what would fit, where a device is out of memory in a step that cannot be smaller."""
     try:
         yield

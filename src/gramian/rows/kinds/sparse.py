@@ -15,7 +15,7 @@ from gramian.rows.kinds.stored import StoredRows
 from gramian.rows.lazy.sparse import ENTRY, require_lengths
 from gramian.rows.rows import Block, Rows
 
-PORTION = 1 << 19  # entries that products take at a time
+BATCH = 1 << 19  # entries that products take at a time
 
 
 class Sparse(Rows):
@@ -108,10 +108,10 @@ class StoredSparseRows(Sparse, StoredRows):
     """Sparse rows that are read when their turn comes."""
 
     @property
-    def portions(self) -> list[slice]:
-        """Slices of rows with about ``PORTION`` entries."""
+    def batches(self) -> list[slice]:
+        """Slices of rows with about ``BATCH`` entries."""
         starts = self._starts
-        marks = np.searchsorted(starts, np.arange(starts[0] + PORTION, starts[-1], PORTION), side="right") - 1
+        marks = np.searchsorted(starts, np.arange(starts[0] + BATCH, starts[-1], BATCH), side="right") - 1
         ends = np.unique(np.r_[0, marks, self.shape[0]]).tolist()
         return [slice(left, right) for left, right in pairwise(ends)]
 
@@ -138,5 +138,5 @@ class StoredSparseRows(Sparse, StoredRows):
         return as_csr(super().whole(most))
 
     def require_finite(self) -> None:
-        if not all(np.isfinite(self.values[part].data).all() for part in self.portions):
+        if not all(np.isfinite(self.values[part].data).all() for part in self.batches):
             super().require_finite()

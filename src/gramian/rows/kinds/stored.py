@@ -62,8 +62,8 @@ class StoredRows(Rows):
     def identity(self) -> dict[str, str]:
         """Return by what the data is known again: its file's size and time, and some of its rows."""
         n, d = self.shape
-        found = hashlib.blake2b(self.some(evenly(n, ROWS_COMPARED)).tobytes(), digest_size=16)
-        facts = {"the data": f"{n} x {d} {self.values.dtype}, sampled rows {found.hexdigest()}"}
+        digest = hashlib.blake2b(self.some(evenly(n, ROWS_COMPARED)).tobytes(), digest_size=16)
+        facts = {"the data": f"{n} x {d} {self.values.dtype}, sampled rows {digest.hexdigest()}"}
         parts: list[Any] = [self.values, *(getattr(self.values, name, None) for name in ("base", "data"))]
         path = next((part.path for part in parts if getattr(part, "path", None) is not None), None)
         if path is not None:
@@ -78,8 +78,8 @@ class StoredRows(Rows):
         return self.values.reads_columns
 
     @property
-    def held(self) -> int:
-        return self.values.held
+    def resident_bytes(self) -> int:
+        return self.values.resident_bytes
 
     @property
     def speed(self) -> float:  # type: ignore[override]

@@ -44,7 +44,7 @@ class LazyArray:
 
     Attributes
     ----------
-    held : int
+    resident_bytes : int
         Bytes of it that are kept in memory.
     reads_columns : bool
         Whether some columns are read without the others.
@@ -60,7 +60,7 @@ class LazyArray:
     path: Path | None = None
     source: str = ""
     ndim = 2
-    held: int = 0
+    resident_bytes: int = 0
     finite: bool | None = None
     reads_columns: bool = False
     speed: float = 1.5e9
@@ -112,7 +112,12 @@ class Picked(LazyArray):
         self.base, self.rows, self.fill = base, rows, fill
         self.columns = None if columns is None else np.asarray(columns)
         self.shape = (len(rows), base.shape[1] if columns is None else len(columns))
-        self.dtype, self.held, self.path, self.source = base.dtype, base.held, base.path, base.source
+        self.dtype, self.resident_bytes, self.path, self.source = (
+            base.dtype,
+            base.resident_bytes,
+            base.path,
+            base.source,
+        )
         self.picture_shape = base.picture_shape if columns is None else None
         self.finite = True if fill is not None else base.finite
         self.reads_columns = base.reads_columns and columns is None
@@ -122,11 +127,11 @@ class Picked(LazyArray):
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         some: Any = self.rows[rows]
         first, last = (some[0], some[-1] + 1) if len(some) else (0, 0)
-        found = self.base[first:last, columns] if self.reads_columns else self.base[first:last]
-        found = found if last - first == len(some) else found[np.asarray(some) - first]
+        result = self.base[first:last, columns] if self.reads_columns else self.base[first:last]
+        result = result if last - first == len(some) else result[np.asarray(some) - first]
         if not self.reads_columns:
-            found = (found if self.columns is None else found[:, self.columns])[:, columns]
-        return found if self.fill is None else np.where(np.isnan(found), self.fill[columns], found)
+            result = (result if self.columns is None else result[:, self.columns])[:, columns]
+        return result if self.fill is None else np.where(np.isnan(result), self.fill[columns], result)
 
     @property
     def indptr(self) -> npt.NDArray[np.int64]:

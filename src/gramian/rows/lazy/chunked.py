@@ -17,7 +17,7 @@ from gramian.rows.lazy.array import LazyArray, whole_within
 BAND_BYTES = 8 << 20
 GUNZIPPED = 2e8  # bytes a second
 UNPACKED = 8e8  # bytes a second, of noise and of what packs well, by the codec that Zarr takes unasked
-BANDS = 2  # that are kept: workers that go along the rows are in one or the next
+BATCHES = 2  # that are kept: workers that go along the rows are in one or the next
 
 
 class StoredDataset(LazyArray):
@@ -48,16 +48,17 @@ class StoredDataset(LazyArray):
         kind = np.dtype(np.uint8) if dataset.dtype.kind == "b" else dataset.dtype
         self.dtype = kind.newbyteorder("=")
         self.step, row = (dataset.chunks or (1,))[0], max(1, self.shape[1] * self.dtype.itemsize)
-        target = min(BAND_BYTES, whole_within(limit) // (2 * BANDS + 2))
-        self._band = min(n, self.step * max(1, target // (self.step * row)))
+        target = min(BAND_BYTES, whole_within(limit) // (2 * BATCHES + 2))
+        self._batch = min(n, self.step * max(1, target // (self.step * row)))
         if getattr(dataset, "compression", None) == "gzip":
             self.speed = GUNZIPPED
-        self.held = (BANDS + 1) * self._band * row
-        if self.held > whole_within(limit):
+        self.resident_bytes = (BATCHES + 1) * self._batch * row
+        if self.resident_bytes > whole_within(limit):
             raise MemoryLimitError(
-                f"{source} is kept in chunks of {' x '.join(map(str, dataset.chunks))}: reading a row takes "
-                f"{amount(self._band * row)}, and {amount(target)} fit into memory_limit. Raise it, or write "
-                f"the file again in chunks of few rows: {self._rechunked((max(1, target // row), *others))}"
+                f"{source} is stored in chunks of {' x '.join(map(str, dataset.chunks))}: reading a row "
+                f"takes {amount(self._batch * row)}, and memory_limit leaves {amount(target)}. Raise it, or "
+                f"write the file again in chunks of few rows: "
+                f"{self._rechunked((max(1, target // row), *others))}"
             )
         self._before = self._state()
         self._kept: dict[int, npt.NDArray[Any]] = {}
@@ -74,24 +75,24 @@ class StoredDataset(LazyArray):
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         start, stop, _ = rows.indices(self.shape[0])
         parts = []
-        for first in range(start - start % self._band, stop, self._band):
-            band = self._read(first)
-            parts.append(band[max(start - first, 0) : stop - first, columns])
+        for first in range(start - start % self._batch, stop, self._batch):
+            batch = self._read(first)
+            parts.append(batch[max(start - first, 0) : stop - first, columns])
         return parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty((0, self.shape[1]))])
 
     def _read(self, first: int) -> npt.NDArray[Any]:
         """Return the band that begins with a row."""
         with self._lock:
             if first not in self._kept:
-                while len(self._kept) >= BANDS:
+                while len(self._kept) >= BATCHES:
                     del self._kept[next(iter(self._kept))]
-                self._kept[first] = self._made(first, min(first + self._band, self.shape[0]))
+                self._kept[first] = self._made(first, min(first + self._batch, self.shape[0]))
             return self._kept[first]
 
     def _made(self, first: int, last: int) -> npt.NDArray[Any]:
         where = f"{self.source}, rows {first:,} to {last - 1:,}"
         try:
-            found = self._dataset()[first:last]
+            result = self._dataset()[first:last]
         except (GramianError, MemoryError):
             raise
         except Exception as error:  # h5py meets damaged bytes with whatever its filters raise
@@ -99,7 +100,7 @@ class StoredDataset(LazyArray):
             raise FileError(f"{where} cannot be read: the file is damaged or cut off ({detail}).") from error
         if self._state() != self._before:
             raise FileError(f"{where}: the file was changed while it was read. Start again.")
-        return np.asarray(found.reshape(last - first, self.shape[1]).astype(self.dtype, copy=False))
+        return np.asarray(result.reshape(last - first, self.shape[1]).astype(self.dtype, copy=False))
 
     def _dataset(self) -> Any:
         import h5py
@@ -113,7 +114,7 @@ class StoredDataset(LazyArray):
 
     def _state(self) -> tuple[int, int, int]:
         try:
-            found = os.stat(self._path)
+            status = os.stat(self._path)
         except OSError as error:
             raise FileError(f"{self.source} cannot be read any more: it was moved or deleted.") from error
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        return status.st_ino, status.st_size, status.st_mtime_ns

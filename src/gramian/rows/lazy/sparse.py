@@ -77,8 +77,8 @@ class StoredSparse(LazyArray):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", np.dtype(self.data.dtype))
-        held = sum(getattr(part, "held", 0) for part in (self.data, self.indices))
-        object.__setattr__(self, "held", held + self.indptr.nbytes)
+        resident_bytes = sum(getattr(part, "resident_bytes", 0) for part in (self.data, self.indices))
+        object.__setattr__(self, "resident_bytes", resident_bytes + self.indptr.nbytes)
         ends, lengths = self.indptr[[0, -1]].tolist() if self.indptr.size else [], np.diff(self.indptr)
         if (
             self.indptr.shape != (self.shape[0] + 1,)

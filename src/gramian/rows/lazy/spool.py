@@ -165,8 +165,8 @@ def columns_taken(values: Any, places: Sequence[int]) -> tuple[Any, tuple[str, .
         return values.picked(columns=places) if isinstance(values, LazyArray) else take_columns(
             values, places
         ), ()
-    found, note = copied(values, lambda _, block: block[:, places], _bytes(values, len(places)))
-    return found, (note,)
+    result, note = copied(values, lambda _, block: block[:, places], _bytes(values, len(places)))
+    return result, (note,)
 
 
 def rows_taken(values: Any, rows: Sequence[int] | npt.NDArray[Any]) -> tuple[Any, tuple[str, ...]]:
@@ -182,8 +182,8 @@ def rows_taken(values: Any, rows: Sequence[int] | npt.NDArray[Any]) -> tuple[Any
         picked: npt.NDArray[Any] = block[places[first:last] - part.start]
         return picked.reshape(-1, *(values.picture_shape or block.shape[1:]))
 
-    found, note = copied(values, change, len(places) * _bytes(values, values.shape[1]) // values.shape[0])
-    return found, (note,)
+    result, note = copied(values, change, len(places) * _bytes(values, values.shape[1]) // values.shape[0])
+    return result, (note,)
 
 
 def parts(values: Any) -> list[slice]:

@@ -178,8 +178,8 @@ class StoredArray(LazyArray):
 
 
 def _state(file: int) -> tuple[int, int]:
-    found = os.fstat(file)
-    return found.st_size, found.st_mtime_ns
+    status = os.fstat(file)
+    return status.st_size, status.st_mtime_ns
 
 
 def stored_map(mapped: np.memmap[Any, Any], most: int) -> Any:

@@ -29,7 +29,7 @@ HEAD, AROUND, TAIL = 20, 5, 5
 
 
 @dataclass(frozen=True, eq=False)
-class Tried:
+class Candidate:
     """One candidate with its score.
 
     Attributes
@@ -58,8 +58,8 @@ class Tried:
 
         Examples
         --------
-        >>> Tried.in_folds("all", 3, np.array([1.0, 3.0]))
-        Tried(candidate='all', size=3, mean=2.0, standard_error=1.0)
+        >>> Candidate.in_folds("all", 3, np.array([1.0, 3.0]))
+        Candidate(candidate='all', size=3, mean=2.0, standard_error=1.0)
         """
         mean = float(fold_scores.mean())
         return cls(candidate, size, mean, standard_error(fold_scores), fold_scores, **more)
@@ -73,7 +73,7 @@ class Choice:
     why: str
 
 
-T_co = TypeVar("T_co", bound=Tried, covariant=True)
+T_co = TypeVar("T_co", bound=Candidate, covariant=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +82,7 @@ class Selection(Sequence[T_co]):
 
     Attributes
     ----------
-    tried : tuple of Tried
+    tried : tuple of Candidate
     about : str
         What was selected, from what, by what.
     choice : Choice or None
@@ -208,19 +208,19 @@ def tolerance(score: float) -> float:
     return TIED * max(1.0, abs(score))
 
 
-def best(tried: Sequence[Tried]) -> int:
+def best(tried: Sequence[Candidate]) -> int:
     """Return the place of the best mean; of tied ones the first of the smallest.
 
     Examples
     --------
-    >>> best([Tried("a", 3, 0.9), Tried("b", 2, 0.9 + 1e-15), Tried("c", 1, 0.8)])
+    >>> best([Candidate("a", 3, 0.9), Candidate("b", 2, 0.9 + 1e-15), Candidate("c", 1, 0.8)])
     1
     """
     means, sizes = np.array([t.mean for t in tried]), np.array([t.size for t in tried])
     return int(np.argmin(np.where(means >= means.max() - tolerance(means.max()), sizes, np.inf)))
 
 
-def within_one_standard_error(tried: Sequence[Tried]) -> int:
+def within_one_standard_error(tried: Sequence[Candidate]) -> int:
     """Return the place of the smallest candidate within one standard error, of the best one's, of the best.
 
     Of several of that size the best.
@@ -232,7 +232,7 @@ def within_one_standard_error(tried: Sequence[Tried]) -> int:
     Examples
     --------
     >>> scores = np.array([[0.5, 0.6], [0.8, 1.0], [0.9, 1.0]])
-    >>> tried = [Tried.in_folds(k, k, scores[k - 1]) for k in (1, 2, 3)]
+    >>> tried = [Candidate.in_folds(k, k, scores[k - 1]) for k in (1, 2, 3)]
     >>> best(tried), within_one_standard_error(tried)
     (2, 1)
     """

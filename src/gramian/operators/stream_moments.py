@@ -39,7 +39,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class StreamMoments:
     """All that is remembered of a stream of rows.
 
     A batch has weight 1; that of everything before it is multiplied by the forgetting factor with each batch.
@@ -116,9 +116,9 @@ class Seen:
 
     def column_moments(self) -> tuple[FloatArray, FloatArray]:
         """Return means and variances of the columns, shape (d,); divided by the sum of the weights."""
-        found = self.moments
-        variances = np.ldexp(self.column_squares / found.count, 2 * self.exponent)
-        return np.ldexp(found.mean, self.exponent), variances
+        result = self.moments
+        variances = np.ldexp(self.column_squares / result.count, 2 * self.exponent)
+        return np.ldexp(result.mean, self.exponent), variances
 
     @property
     def column_squares(self) -> FloatArray:
@@ -160,11 +160,11 @@ def empty_like(array: Any) -> Any:
     return from_numpy(np.empty((0, 0), dtype=numpy_dtype(array)), array)
 
 
-def blur_of(found: Moments) -> float:
-    """Bound ``Seen.blur`` for moments of rows that nothing was to be merged with."""
-    squares = _diagonal(found.squares)
+def blur_of(result: Moments) -> float:
+    """Bound ``StreamMoments.blur`` for moments of rows that nothing was to be merged with."""
+    squares = _diagonal(result.squares)
     varies = squares > 0
-    off = found.count * EPS * np.abs(found.mean[varies]) / np.sqrt(squares[varies] / found.count)
+    off = result.count * EPS * np.abs(result.mean[varies]) / np.sqrt(squares[varies] / result.count)
     # A larger error of a mean was measured and taken off.
     return 2.0 * min(float(off.max(initial=0.0)), ALONE)
 
@@ -180,7 +180,7 @@ def seen_of_components(
     centered: bool,
     like: Any,
     size: int | None,
-) -> Seen:
+) -> StreamMoments:
     """Return what a fit says of its rows, as if they had been the first batch of a stream.
 
     Parameters
@@ -229,20 +229,20 @@ def seen_of_components(
         np.fill_diagonal(squares, norms**2)
     else:
         sketch, squares = Sketch(size, np.empty((0, A.shape[1]))).with_rows([A]), norms**2
-    found = Moments(rows, center[0], squares, center[1])
-    seen = Seen(rows, 1, centered, found, float(rows), exponent, empty_like(like), sketch)
-    return replace(seen, blur=blur_of(found), loss=loss**2, loss_kind=remainder.kind)
+    result = Moments(rows, center[0], squares, center[1])
+    seen = StreamMoments(rows, 1, centered, result, float(rows), exponent, empty_like(like), sketch)
+    return replace(seen, blur=blur_of(result), loss=loss**2, loss_kind=remainder.kind)
 
 
-def seen_of(rows: Rows, *, center: bool, among: int = 1) -> Seen:
+def seen_of(rows: Rows, *, center: bool, among: int = 1) -> StreamMoments:
     """Return mean and scatter matrix of one batch, in one pass; it may be merged with so many rows."""
-    exponent, found = scatter(rows, center=center, double=True, among=among)
+    exponent, result = scatter(rows, center=center, double=True, among=among)
     n = rows.shape[0]
-    seen = Seen(n, 1, center, found, float(n), exponent, empty_like(rows.home))
+    seen = StreamMoments(n, 1, center, result, float(n), exponent, empty_like(rows.home))
     return replace(seen, hidden=lost_columns(rows, seen.column_squares, center))
 
 
-def merged(before: Seen, batch: Seen, forgetting: float) -> Seen:
+def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> StreamMoments:
     """Return what is known of all rows, from what was known and a batch.
 
     Means and scatter matrices are merged by Chan, Golub and LeVeque (1979), see
@@ -269,24 +269,26 @@ def merged(before: Seen, batch: Seen, forgetting: float) -> Seen:
     )
 
 
-def _hidden(before: Seen, batch: Seen, exponent: int) -> Any:
+def _hidden(before: StreamMoments, batch: StreamMoments, exponent: int) -> Any:
     """Columns whose squares are lost in one of the parts, or by bringing both to one power of two."""
-    found = [before.hidden, batch.hidden]
+    results = [before.hidden, batch.hidden]
     for seen in (before, batch):
         squares = seen.column_squares
         small = _rescaled(squares, seen.exponent - exponent) < LEAST_SQUARES
-        found.append(np.flatnonzero((squares > 0) & small))
+        results.append(np.flatnonzero((squares > 0) & small))
     if before.centered:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             finer = min(before.exponent, batch.exponent)
             first, second = (np.ldexp(seen.moments.mean, seen.exponent - finer) for seen in (before, batch))
             gap = np.abs(first - second)
             apart = (gap > 1e-10 * np.abs(first)) & (np.ldexp(gap, finer - exponent) ** 2 < LEAST_SQUARES)
-        found.append(np.flatnonzero(apart))
-    return np.unique(np.concatenate(found))
+        results.append(np.flatnonzero(apart))
+    return np.unique(np.concatenate(results))
 
 
-def sketched(before: Seen | None, rows: Rows, *, center: bool, size: int, forgetting: float) -> Seen:
+def sketched(
+    before: StreamMoments | None, rows: Rows, *, center: bool, size: int, forgetting: float
+) -> StreamMoments:
     """Return moments of the columns and the sketch of all rows, from what was known and a batch.
 
     The scatter matrix of the whole is that of the parts, and of one row more for the distance of their means:
@@ -296,8 +298,8 @@ def sketched(before: Seen | None, rows: Rows, *, center: bool, size: int, forget
     view = center_rows(rows, center=center, scale=None, ddof=0, among=among)
     n, d = rows.shape
     rest = np.zeros(d) if view.rest is None else view.rest
-    found = Moments(n, view.mean, view.column_squares, rest)
-    batch = Seen(n, 1, center, found, float(n), view.exponent, empty_like(rows.home))
+    result = Moments(n, view.mean, view.column_squares, rest)
+    batch = StreamMoments(n, 1, center, result, float(n), view.exponent, empty_like(rows.home))
     if before is None:
         whole, sketch, correction = batch, Sketch(size, np.empty((0, d))), []
     else:
@@ -313,7 +315,7 @@ def sketched(before: Seen | None, rows: Rows, *, center: bool, size: int, forget
     if rows.in_one_place:
         return replace(whole, sketch=sketch.with_rows(chain(correction, _blocks(view, shift))))
     empty = Sketch(size, np.empty((0, d)))
-    of_parts = view.over_parts(lambda part: empty.with_rows(_blocks(part, shift)), Sketch.joined)
+    of_parts = view.map_reduce(lambda part: empty.with_rows(_blocks(part, shift)), Sketch.joined)
     return replace(whole, sketch=sketch.with_rows(correction).joined(of_parts))
 
 
@@ -324,7 +326,9 @@ def _blocks(view: CenteredRows, shift: int) -> Iterator[FloatArray]:
         yield np.ldexp(block, shift) if shift else block
 
 
-def _correction(before: Seen, batch: Seen, whole: Seen, forgetting: float) -> FloatArray:
+def _correction(
+    before: StreamMoments, batch: StreamMoments, whole: StreamMoments, forgetting: float
+) -> FloatArray:
     """The row whose square is the scatter between two means, times the root of their common weight."""
     first, second = (_moments_at(seen, whole.exponent) for seen in (before, batch))
     gap = (second.mean - first.mean) + (second.rest - first.rest)
@@ -332,13 +336,13 @@ def _correction(before: Seen, batch: Seen, whole: Seen, forgetting: float) -> Fl
     return np.asarray(math.sqrt(weight * second.count / (weight + second.count)) * gap)[None, :]
 
 
-def _moments_at(seen: Seen, exponent: int) -> Moments:
-    shift, found = seen.exponent - exponent, seen.moments
+def _moments_at(seen: StreamMoments, exponent: int) -> Moments:
+    shift, result = seen.exponent - exponent, seen.moments
     if shift == 0:
-        return found
+        return result
     with np.errstate(under="ignore"):
-        mean, rest = np.ldexp(found.mean, shift), np.ldexp(found.rest, shift)
-        return Moments(found.count, mean, _rescaled(found.squares, shift), rest)
+        mean, rest = np.ldexp(result.mean, shift), np.ldexp(result.rest, shift)
+        return Moments(result.count, mean, _rescaled(result.squares, shift), rest)
 
 
 def _rescaled(squares: FloatArray, shift: int) -> FloatArray:
@@ -347,7 +351,7 @@ def _rescaled(squares: FloatArray, shift: int) -> FloatArray:
         return np.ldexp(squares, 2 * shift) if shift else squares
 
 
-def _common_exponent(*parts: Seen) -> int:
+def _common_exponent(*parts: StreamMoments) -> int:
     """Power of two by which data are divided for their squares to stay in range; 0 where that will do."""
     coarse = max(seen.exponent for seen in parts)
     means = [np.ldexp(seen.moments.mean, seen.exponent - coarse) for seen in parts]

@@ -9,13 +9,13 @@ import numpy as np
 
 from gramian.arrays import numpy_dtype, to_dtype
 from gramian.engine.linear import Directions, LinearProblem, require_range
-from gramian.engine.solving import Solved
+from gramian.engine.solving import Solution
 from gramian.errors import ParameterError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import BANDWIDTH, LARGE, SCRATCH, Form, Substitute, SymmetricCosts, TableCosts
 from gramian.operators.operator import SymmetricMatrix
-from gramian.operators.seen import Seen
-from gramian.records import Ask, Certificate, Completeness, Cost, Step
+from gramian.operators.stream_moments import StreamMoments
+from gramian.records import Certificate, Completeness, Cost, SolveRequest, Step
 from gramian.rows import as_rows
 from gramian.solvers.product import EIGH_ALL
 from gramian.solvers.route import Route
@@ -40,16 +40,16 @@ def scatter_costs(rows: int, d: int, batches: int = 1) -> SymmetricCosts:
 
 
 @dataclass(eq=False)
-class OfSeen(LinearProblem):
+class MomentsProblem(LinearProblem):
     """Directions of largest variance of rows that came and went.
 
     Attributes
     ----------
-    seen : Seen
+    seen : StreamMoments
         What is kept of them.
     """
 
-    seen: Seen = field(kw_only=True)
+    seen: StreamMoments = field(kw_only=True)
 
     @property
     def weight(self) -> float:
@@ -58,7 +58,7 @@ class OfSeen(LinearProblem):
 
 
 @dataclass(eq=False)
-class SeenProblem(OfSeen):
+class StreamProblem(MomentsProblem):
     """Of rows whose mean and scatter matrix are all that is left; their table is ``rows``."""
 
     @property
@@ -83,7 +83,7 @@ class SeenProblem(OfSeen):
         built.error_kind = self.seen.loss_kind
         return built
 
-    def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
+    def certified(self, certificate: Certificate, request: SolveRequest) -> Certificate:
         """Return the certificate, which says where the accuracy was lost before the stream."""
         view, exact = self.measured(), replace(self.seen, loss=None)
         lossy = self.seen.error(view, self.degrees) > 2 * exact.error(view, self.degrees)
@@ -97,7 +97,7 @@ class SeenProblem(OfSeen):
 
 
 @dataclass(eq=False)
-class SketchProblem(OfSeen):
+class SketchProblem(MomentsProblem):
     """Of rows of which a sketch is left: the directions are those of the sketch, a table itself: ``rows``."""
 
     unit: str = "approximate eigenvalues (variances, none too large)"
@@ -143,8 +143,8 @@ class SketchProblem(OfSeen):
         built.error_kind = self.seen.loss_kind
         return built
 
-    def certified(self, certificate: Certificate, ask: Ask) -> Certificate:
-        """Return what is known of the data; an infinite ``ask.tol`` is answered by what was reached."""
+    def certified(self, certificate: Certificate, request: SolveRequest) -> Certificate:
+        """Return what is known of the data; an infinite ``request.tol`` is answered by what was reached."""
         if not certificate.values.size or not certificate.values[0] > 0:
             return certificate
         top, last = float(certificate.values[0]), float(certificate.values[-1])
@@ -153,36 +153,38 @@ class SketchProblem(OfSeen):
         complete = certificate.completeness
         if complete is not None and complete.method == "full decomposition":  # of the sketch, not of the data
             complete = Completeness("Frequent Directions sketch", certificate.widening_kind, bound, gap)
-        tol = ask.tol if np.isfinite(ask.tol) else float(certificate.radii.max()) / top
+        tol = request.tol if np.isfinite(request.tol) else float(certificate.radii.max()) / top
         return replace(certificate, completeness=complete, tol=tol)
 
-    def directions(self, solved: Solved, count: int | None) -> Directions:
+    def directions(self, solution: Solution, count: int | None) -> Directions:
         """Lift the eigenpairs to directions, beside the total variance, which is known exactly."""
-        found = super().directions(solved, count)
+        result = super().directions(solution, count)
         view, table = self.data_view(), self.seen.table()
         total = view.total * (view.square_unit / self.degrees)
         components = replace(
-            found.components, total=total, size=min(table.shape), rest=found.components.rest[:0]
+            result.components, total=total, size=min(table.shape), rest=result.components.rest[:0]
         )
-        vectors = to_dtype(found.vectors, numpy_dtype(table.like))
-        return replace(found, components=components, vectors=vectors, scores=None)
+        vectors = to_dtype(result.vectors, numpy_dtype(table.like))
+        return replace(result, components=components, vectors=vectors, scores=None)
 
 
-def problem_of(seen: Seen, scale: Any, ddof: int) -> SeenProblem | SketchProblem:
+def problem_of(seen: StreamMoments, scale: Any, ddof: int) -> StreamProblem | SketchProblem:
     """Return the problem that is left of a stream."""
     lost = seen.degrees_lost(ddof)
     if seen.sketch is None:
         kind = np.empty((0, 0), dtype=numpy_dtype(seen.kind))
         rows = replace(seen.table(), kind=kind)
-        return SeenProblem(rows, seen.centered, scale, lost, seen=seen)
+        return StreamProblem(rows, seen.centered, scale, lost, seen=seen)
     return SketchProblem(as_rows(seen.sketch.rows), False, None, lost, seen=seen)
 
 
-def with_pass(solved: Solved, seconds: float) -> Solved:
+def with_pass(solution: Solution, seconds: float) -> Solution:
     """Return an answer whose plan took the seconds of the pass over the data too."""
-    plans = [replace(ran, took=(ran.took or 0.0) + seconds) for ran in (solved.plan, solved.attempts[0].plan)]
-    attempts = replace(solved.attempts[0], plan=plans[1]), *solved.attempts[1:]
-    return replace(solved, plan=plans[0], attempts=attempts)
+    plans = [
+        replace(ran, took=(ran.took or 0.0) + seconds) for ran in (solution.plan, solution.attempts[0].plan)
+    ]
+    attempts = replace(solution.attempts[0], plan=plans[1]), *solution.attempts[1:]
+    return replace(solution, plan=plans[0], attempts=attempts)
 
 
 def sketch_costs(shape: tuple[int, int], size: int, rows: int | None = None) -> SymmetricCosts:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from gramian import MissingExtraError
-from gramian.analysis import tried as module
-from gramian.analysis.tried import (
+from gramian.analysis import candidates as module
+from gramian.analysis.candidates import (
+    Candidate,
     Choice,
     Selection,
-    Tried,
     bar,
     best,
     standard_error,
@@ -22,7 +22,7 @@ from gramian.analysis.tried import (
 
 def in_folds(*rows, sizes=None):
     sizes = sizes or range(1, len(rows) + 1)
-    return [Tried.in_folds(f"c{k}", k, np.array(row)) for k, row in zip(sizes, rows, strict=True)]
+    return [Candidate.in_folds(f"c{k}", k, np.array(row)) for k, row in zip(sizes, rows, strict=True)]
 
 
 def selection(**more):
@@ -44,18 +44,18 @@ def test_standard_error_is_the_formula():
 
 def test_one_standard_error_by_hand():
     rows = [0.5, 0.5, 0.5], [0.8, 0.9, 0.7], [0.9, 0.9, 0.8], [0.9, 1.0, 0.8], [0.7, 0.7, 0.7]
-    found = in_folds(*rows, sizes=[1, 2, 3, 5, 9])
-    assert found[3].standard_error == pytest.approx(0.0577, abs=1e-4)
-    assert (best(found), within_one_standard_error(found)) == (3, 2)
+    result = in_folds(*rows, sizes=[1, 2, 3, 5, 9])
+    assert result[3].standard_error == pytest.approx(0.0577, abs=1e-4)
+    assert (best(result), within_one_standard_error(result)) == (3, 2)
     # The standard error is that of the best, and of several of the smallest size the best is taken.
-    found = in_folds([0.69, 0.69], [0.71, 0.71], [0.75, 0.75], [0.7, 0.9], sizes=[1, 2, 2, 4])
-    assert within_one_standard_error(found) == 2
+    result = in_folds([0.69, 0.69], [0.71, 0.71], [0.75, 0.75], [0.7, 0.9], sizes=[1, 2, 2, 4])
+    assert within_one_standard_error(result) == 2
 
 
 def test_ties_go_to_the_smallest_and_then_to_the_first():
-    found = in_folds([0.1, 0.1], [0.7, 0.9], [0.9, 0.7], sizes=[2, 4, 8])
-    assert best(found) == 1
-    assert best(found[::-1]) == 1
+    result = in_folds([0.1, 0.1], [0.7, 0.9], [0.9, 0.7], sizes=[2, 4, 8])
+    assert best(result) == 1
+    assert best(result[::-1]) == 1
     # The same folds in another order have means that differ by rounding.
     assert best(in_folds([0.2, 0.3, 0.4], [0.4, 0.2, 0.3], [0.3, 0.4, 0.2])) == 0
     assert best(in_folds([0.8], [0.8], sizes=[3, 3])) == 0
@@ -87,11 +87,11 @@ def test_it_prints_as_a_table():
 
 
 def test_it_is_a_sequence_and_a_frame():
-    found = selection()
-    assert (len(found), found[-1], found[:2]) == (3, found.tried[2], found.tried[:2])
-    assert list(found) == list(found.tried)
-    assert found.chosen is found[1]
-    frame = found.to_frame()
+    result = selection()
+    assert (len(result), result[-1], result[:2]) == (3, result.tried[2], result.tried[:2])
+    assert list(result) == list(result.tried)
+    assert result.chosen is result[1]
+    frame = result.to_frame()
     assert frame.index.tolist() == ["c1", "c2", "c3"]
     assert frame["chosen"].tolist() == [False, True, False]
     assert frame.loc["c3", "score"] == pytest.approx(0.95)
