@@ -23,7 +23,7 @@ LEFT_OUT = (
     "cli/test_selecting.py",
     "cli/test_serving.py",
     "estimators/test_fitted_state.py",
-    "estimators/test_habits.py",
+    "estimators/test_sklearn_hints.py",
     "examples",
     "served.py",
     "test_attack_server.py",

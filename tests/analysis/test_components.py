@@ -12,12 +12,10 @@ from gramian.analysis.components import (
     Summary,
     complete_basis,
     component_names,
-    decomposition_of,
     fixed_signs,
     kind_of,
 )
 from gramian.arrays import as_float64
-from gramian.faces import FaceSpace
 from gramian.records import ModelKind
 
 
@@ -127,10 +125,3 @@ def test_a_model_of_another_library_is_told_by_what_it_has():
     X = np.random.default_rng(0).standard_normal((9, 3))
     assert kind_of(sklearn.decomposition.PCA(2).fit(X)) is ModelKind.PCA
     assert kind_of(sklearn.decomposition.KernelPCA(2, kernel="rbf").fit(X)) is ModelKind.KERNEL_PCA
-
-
-def test_a_space_of_faces_is_made_of_a_decomposition():
-    faces = np.random.default_rng(0).uniform(0, 255, (12, 16, 12))
-    space = FaceSpace(3).fit(faces)
-    assert decomposition_of(space) is space.decomposition_
-    assert decomposition_of(space.decomposition_) is space.decomposition_

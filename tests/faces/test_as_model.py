@@ -6,6 +6,7 @@ import pytest
 import gramian
 from damaged import refusals_of_damaged
 from gramian import DataError, plots
+from gramian.analysis.components import decomposition_of
 from gramian.faces import FaceSpace, drawn_faces
 from gramian.report.page import report_page
 from gramian.report.summary import Fitted
@@ -46,3 +47,10 @@ def test_the_report_says_how_to_repeat_it():
     page = report_page(Fitted(FaceSpace(4).fit(drawn_faces(5, 3, size=(24, 28))), None))
     assert "Turk" in page
     assert "gramian.faces.FaceSpace(n_components=4).fit(X)" in page
+
+
+def test_a_space_of_faces_is_made_of_a_decomposition():
+    faces = np.random.default_rng(0).uniform(0, 255, (12, 16, 12))
+    space = FaceSpace(3).fit(faces)
+    assert decomposition_of(space) is space.decomposition_
+    assert decomposition_of(space.decomposition_) is space.decomposition_

@@ -17,9 +17,7 @@ from scipy.io import savemat
 from gramian import scan
 from gramian.cli.options import Data
 from gramian.errors import FileError
-from gramian.reading import ReadingOptions
 from gramian.rows.formats import FORMATS, READABLE, by_content, by_name
-from gramian.service.schemas import Reading
 
 DOCS = Path(__file__).parents[2] / "docs"
 # Kinds that no stream can be: folders, and .bed, which is three files. Text is what nothing else tells.
@@ -132,8 +130,3 @@ def test_text_in_any_encoding_stays_text():
         b"x,\xe9\n1,2\n",
     ):
         assert scan(io.BytesIO(text)).read().values.tolist() == [[1, 2]]
-
-
-def test_options_of_reading_are_the_same_everywhere():
-    declared = set(ReadingOptions.__dataclass_fields__)
-    assert set(Reading.model_fields) == declared - {"labels_from"}  # a client names no files of the server
