@@ -91,7 +91,7 @@ def test_what_needs_the_rows_themselves_says_so():
         for request in (KernelPCA(2, kernel=kernel).fit, KernelPCA(2, kernel=kernel).plan):
             with pytest.raises(DataError, match=r"Those that do: linear, poly, .* Or pass X.toarray\(\)"):
                 request(X)
-    with pytest.raises(DataError, match="takes a matrix with all of its entries, and X is sparse"):
+    with pytest.raises(DataError, match="needs a dense matrix, but X is sparse"):
         KernelPCA(2, kernel="precomputed").fit(X @ X.T)
     # New rows are made dense block by block for a model of dense ones.
     model = KernelPCA(2, kernel="laplacian").fit(X.toarray())

@@ -330,8 +330,8 @@ class FeatureProblem(Problem):
         has, total, by = float(np.trace(self.matrix)), self.total, self.bounds.by
         if not target.fraction * total < has:
             raise ParameterError(
-                f"n_components={target.fraction} asks for more of the variance than these {by} explain: "
-                f"{has / total if total else 0.0:.4g} for certain. Take more of them, or ask for a number of "
+                f"n_components={target.fraction} is more of the variance than these {by} explain "
+                f"(at least {has / total if total else 0.0:.4g}). Use more of them, or set a number of "
                 "components."
             )
         return Target(fraction=target.fraction * total / has, name=str(target))
@@ -375,9 +375,9 @@ def feature_costs(
         drawn = f"{m} rows by randomly pivoted Cholesky, whose factor takes up to {amount(factor)}"
         details = {
             "rpcholesky": (drawn, cholesky),
-            "uniform": (f"{m} rows, each as likely as any other", 0.0),
+            "uniform": (f"{m} rows drawn uniformly", 0.0),
             "kmeans": (f"{m} centres by k-means", centres),
-            "given": (f"{m} rows that were given", 0.0),
+            "given": (f"{m} rows from the parameter landmarks", 0.0),
         }
         size += 0 if elsewhere else factor
         steps = [
@@ -394,12 +394,12 @@ def feature_costs(
         solver,
         f"covariance of {m} {what}",
         Cost(tuple(steps), size),
-        "time grows with the rows, not their square.",
+        "time grows linearly with the number of rows, not quadratically.",
         kind,
     )
     too_large = (
         f"solver={solver!r} with n_landmarks={m} for {n:,} rows",
-        f"Take a smaller n_landmarks,{other} or raise memory_limit.",
+        f"Use a smaller n_landmarks,{other} or raise memory_limit.",
     )
     return SymmetricCosts(rank or m, substitute=made, too_large=too_large)
 

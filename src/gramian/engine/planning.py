@@ -29,8 +29,8 @@ SHOWN = 3
 
 STORAGES = {
     "whole": "in memory",
-    "kept": "its parts kept",
-    "again": "its parts made anew in every pass",
+    "kept": "its parts in memory",
+    "again": "its parts recomputed in every pass",
     "copied": "a copy in memory",
 }
 
@@ -131,7 +131,7 @@ def _too_much(least: Ranked, request: SolveRequest, tried: list[Ranked]) -> str:
         else "few components, which solver='krylov' finds in less memory"
     )
     beside = (
-        f" beside the {amount(request.resident_bytes)} that were read from the file"
+        f" in addition to the {amount(request.resident_bytes)} read from the file"
         if request.resident_bytes
         else ""
     )
@@ -187,7 +187,7 @@ class Schedule:
         reason = route.reason(self.costs, request.target)
         reason = reason[:1].upper() + reason[1:]
         if request.solver == route.solver:
-            reason = f"solver={request.solver!r} was asked for."
+            reason = f"You set solver={request.solver!r}."
         elif request.solver == "krylov":
             size = self.costs.order(route.form)
             reason = f"An iteration for {request.target} of {size} would fill the whole space."
@@ -208,7 +208,7 @@ class Schedule:
             solver=substitute.solver,
             steps=(*substitute.cost.steps, *cost.steps),
             bytes=substitute.cost.bytes + cost.bytes,
-            reason=f"solver={substitute.solver!r} was asked for; {substitute.reason}",
+            reason=f"You set solver={substitute.solver!r}; {substitute.reason}",
             arithmetic=substitute.arithmetic,
         )
 
@@ -228,7 +228,7 @@ def _alternative(item: Ranked) -> Alternative:
     return Alternative(
         item.route.solver,
         MATRICES.get(form.matrix, form.matrix),
-        f"{form.share:.0%} of its parts kept" if form.share else STORAGES[form.storage],
+        f"{form.share:.0%} of its parts in memory" if form.share else STORAGES[form.storage],
         form.arithmetic,
         item.cost.seconds,
         item.cost.bytes,

@@ -144,7 +144,7 @@ def run(problem: Problem, planned: Schedule) -> Solution:
             solution, status, why = _run(problem, item, request, start, [other.route for other in waiting])
         ran = replace(planned.in_words(item, waiting), took=time.perf_counter() - began)
         if attempts:
-            ran = replace(ran, reason=f"The route before was not enough: {attempts[-1].why}.")
+            ran = replace(ran, reason=f"The previous route was not accepted: {attempts[-1].why}.")
         solution = replace(solution, plan=ran)
         spectrum = solution.spectrum
         attempts.append(Attempt(ran, spectrum.passes, _error(solution.certificate), spectrum.rank, why))
@@ -182,7 +182,7 @@ def _run(
         if result.spectrum.complete or not any(route.direct for route in others):
             raise
         spectrum = result.spectrum
-        result = replace(result, status=Status.INCOMPLETE, why="signs of eigenvalues are left open")
+        result = replace(result, status=Status.INCOMPLETE, why="signs of eigenvalues are undetermined")
     certificate = None
     if request.certify:
         certificate = certify(
@@ -209,7 +209,7 @@ def _judged(
         return result.status, result.why
     wanted = request.target.count or 0
     if not item.route.form.double and (spectrum.rank < wanted or not spectrum.rank):
-        why = f"float32 products tell only {spectrum.rank} components from rounding"
+        why = f"float32 products separate only {spectrum.rank} components from rounding"
         return Status.INACCURATE, why
     if certificate is None or not spectrum.values.size or certificate.ok:
         return Status.COMPLETE, ""

@@ -32,8 +32,8 @@ def scatter_costs(rows: int, d: int, batches: int = 1) -> SymmetricCosts:
     made = "" if batches == 1 else f"; {batches:,} batches merged in one pass"
     seconds += batches * (BATCH_SECONDS + BESIDE * 8 * d * d / BANDWIDTH)
     too_large = (
-        f"A stream of {d:,} columns keeps several matrices of {d:,} x {d:,} numbers: it",
-        "Raise memory_limit, or keep a sketch of few rows instead: PCA(10, "
+        f"A stream of {d:,} columns stores several matrices of {d:,} x {d:,} numbers and",
+        "Raise memory_limit, or use a sketch of few rows instead: PCA(10, "
         "solver='frequent-directions').partial_fit(X).",
     )
     return SymmetricCosts(d, "covariance", BESIDE, seconds, made, too_large=too_large)
@@ -91,7 +91,7 @@ class StreamProblem(MomentsProblem):
             return certificate
         why = (
             "fit discarded components, or set them to 0 as rounding, before partial_fit continued; "
-            "call partial_fit in place of fit to keep all of them."
+            "call partial_fit instead of fit to retain all components."
         )
         return replace(certificate, reasons=(*certificate.reasons, why))
 
@@ -120,8 +120,8 @@ class SketchProblem(MomentsProblem):
             self.view = replace(view, unit_exponent=view.unit_exponent + self.seen.exponent)
             if not view.total > 0 and self.data_view().total > 0:
                 raise ParameterError(
-                    f"sketch_size={self.size} is too small: that many directions hold no more "
-                    "variance than others, so that nothing is left of them. Give a larger one."
+                    f"sketch_size={self.size} is too small: shrinking left no variance, because at least "
+                    "that many directions have equal variance. Use a larger sketch_size."
                 )
         return self.view
 
@@ -208,10 +208,10 @@ def sketch_costs(shape: tuple[int, int], size: int, rows: int | None = None) -> 
         FREQUENT_DIRECTIONS,
         "covariance",
         Cost((step,), held + 8 * 6 * size * d + SCRATCH),
-        "it is approximate, and the certificate says how far.",
+        "it is approximate, and the certificate bounds the error.",
     )
     too_large = (
         f"A sketch of {size} rows of {d} columns",
-        "Raise memory_limit, or give a smaller sketch_size.",
+        "Raise memory_limit, or use a smaller sketch_size.",
     )
     return SymmetricCosts(order, "gram", seconds=seconds, substitute=sketch, too_large=too_large)

@@ -72,7 +72,7 @@ class KernelMapper(Transformer):
             rows.dtype,
             radius=rows.reduce(lambda block: mapping.radius(block.values), max),
             pairs=n * (n - 1) // 2,
-            about=f"Measured on {sample.shape[0]:,} of the {n:,} fitted rows, bounded for all. ",
+            about=f"Measured on {sample.shape[0]:,} of the {n:,} fitted rows; the bound is for all rows. ",
         )
         return self
 
@@ -117,7 +117,7 @@ class KernelMapper(Transformer):
         name = type(self).__name__
         rows = as_rows(X, estimator=name, limit=memory_limit_bytes(None), **options)
         rows.require_dense(
-            f"{name} takes dense data; X is sparse. Pass X.toarray(), of a frame "
+            f"{name} does not support sparse data. Pass X.toarray(), of a frame "
             "X.sparse.to_dense(), or PCA(...).fit_transform(X) first: PCA keeps sparse data sparse."
         )
         return rows
@@ -360,5 +360,5 @@ def column_means(rows: Rows) -> FloatArray:
     with np.errstate(over="ignore"):
         means = rows.reduce(total, np.add) / rows.shape[0]
     if not np.isfinite(means).all():
-        raise DataError("The sum of a column is beyond what float64 can hold. Scale the data first.")
+        raise DataError("The sum of a column overflows float64. Scale the data first.")
     return np.asarray(means)

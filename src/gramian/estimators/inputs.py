@@ -81,8 +81,8 @@ def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray
     if isinstance(scale, str):
         if scale == "genotype" and not center:
             raise ParameterError(
-                "scale='genotype' divides by what the means of the columns say, and center=False leaves them "
-                "in. Use center=True."
+                "scale='genotype' computes allele frequencies from column means, but center=False does not "
+                "subtract them. Use center=True."
             )
         return check_choice("scale", scale, SCALES)
     d, most = rows.shape[1], float(np.finfo(rows.dtype).max)
@@ -116,7 +116,7 @@ def drawn_seeds(random_state: Any) -> list[int]:
         except ValueError as error:
             raise ParameterError(
                 f"random_state={random_state!r} cannot start a random number generator. "
-                "Give an integer from 0 to 2**32 - 1, a numpy Generator or RandomState, or None."
+                "Use an integer from 0 to 2**32 - 1, a numpy Generator or RandomState, or None."
             ) from error
         seeds = state.randint(0, 2**31 - 1, size=4)
     return [int(seed) for seed in seeds]
@@ -146,12 +146,12 @@ def checkpointed(
         return
     if not rows.in_one_place:
         raise ParameterError(
-            f"checkpoint={os.fspath(checkpoint)!r} is for data in one place: Dask computes again what a "
-            "worker has lost. Leave it out."
+            f"checkpoint={os.fspath(checkpoint)!r} does not support Dask, which recomputes what a lost "
+            "worker had. Leave it out."
         )
     if not is_numpy(rows.like):
         raise ParameterError(
-            "checkpoint is for files and NumPy arrays that the host works on. Leave it, or device, out."
+            "checkpoint supports only files and NumPy arrays on the host. Leave out checkpoint or device."
         )
     # What a fit may use of memory does not change what it finds.
     given = {n: v for n, v in estimator.get_params(deep=False).items() if n != "memory_limit"}
@@ -218,7 +218,7 @@ def _check_kind(estimator: Any, rows: Rows) -> None:
     raise DataError(
         f"Inputs passed to {type(estimator).__name__}.transform() must use the same namespace and the same "
         "device as those passed to fit() while scikit-learn's array_api_dispatch is on. Move them there, or "
-        "turn it off: then whatever comes in decides where it is mapped."
+        "turn it off, so that each input is mapped on its own device."
     )
 
 
@@ -231,7 +231,7 @@ def _check_picture_shape(estimator: Any, rows: Rows) -> None:
     files = rows.table is not None and rows.table.row_names is not None
     advice = f'while reading, with size="{size}" (--size {size})' if files else "first"
     raise DataError(
-        f"The pictures are {given[1]}x{given[0]} (width x height), and those the model was fitted on {size}. "
+        f"The pictures are {given[1]}x{given[0]} (width x height), but the model was fitted on {size}. "
         f"Resize them {advice}."
     )
 

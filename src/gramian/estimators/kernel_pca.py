@@ -225,13 +225,13 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
     }
 
     model_kind: ClassVar = ModelKind.KERNEL_PCA
-    # Options of how results are handed back are no metadata to route.
+    # Options that select the returned values are no metadata to route.
     __metadata_request__inverse_transform: ClassVar = {"return_error": UNUSED}
     _habits: ClassVar = {
-        "eigen_solver": 'solver="dense" or "krylov" is what it is here',
+        "eigen_solver": 'use solver="dense" or solver="krylov"',
         "fit_inverse_transform": "leave it out: inverse_transform works after every fit",
-        "alpha": 'preimage="ridge" chooses it by itself',
-        "remove_zero_eig": "leave it out: model.rank_ says how many components have an eigenvalue",
+        "alpha": 'leave it out: preimage="ridge" chooses it',
+        "remove_zero_eig": "leave it out: model.rank_ is the number of components with a non-zero eigenvalue",
         "max_iter": UNTIL_CERTIFIED,
         "iterated_power": UNTIL_CERTIFIED,
         "copy_X": NEVER_OVERWRITTEN,
@@ -328,8 +328,8 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         """
         if not self._approximate:
             raise UnavailableError(
-                f"partial_fit needs features that do not grow with the rows, and solver={self.solver!r} has "
-                "none. Write KernelPCA(solver='nystroem', n_landmarks=1000) or "
+                f"partial_fit needs a fixed number of features, but with solver={self.solver!r} they grow "
+                "with the rows. Use KernelPCA(solver='nystroem', n_landmarks=1000) or "
                 "KernelPCA(solver='random-features')."
             )
         return self._fit_more
@@ -356,8 +356,8 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         rows = as_rows(X, estimator="KernelPCA", **options)
         if is_precomputed(self):
             rows.require_dense(
-                "kernel='precomputed' takes a matrix with all of its entries, and X is sparse. Pass "
-                "X.toarray(), or the rows themselves with the kernel's name."
+                "kernel='precomputed' needs a dense matrix, but X is sparse. Pass X.toarray(), or the rows "
+                "themselves with the kernel's name."
             )
         return sent_to(rows, self.device)
 
@@ -372,8 +372,8 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         try:
             return ExactFit(self, rows.here(), rows)
         except MemoryLimitError as error:
-            way_out = "KernelPCA(solver='nystroem') keeps landmarks in their place."
-            raise MemoryLimitError(f"{error} An exact model keeps all rows. {way_out}") from error
+            way_out = "KernelPCA(solver='nystroem') stores only landmarks."
+            raise MemoryLimitError(f"{error} An exact model stores all rows. {way_out}") from error
 
     def _adopt(self, model: KernelModel, X: Any, rows: Rows) -> None:
         """Remember what a fit found; without X, of more rows than those before."""

@@ -64,9 +64,9 @@ from gramian.rows.kinds.device import sent_to
 from gramian.rows.scan import Scan
 from gramian.store import Array, Nested, Optional
 
-CHECKPOINT_INSTEAD = "save the data with numpy.save and give its pathlib.Path"
+CHECKPOINT_INSTEAD = "save the data with numpy.save and pass its pathlib.Path"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
-# What is known of a stream before anything is decomposed.
+# Attributes of a stream that need no decomposition.
 AT_ONCE = DATA.keys() | {"_seen?"}
 
 register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
@@ -208,7 +208,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
 
     model_kind: ClassVar = ModelKind.PCA
     _habits: ClassVar = {
-        "svd_solver": 'solver="full", "covariance", "gram" or "krylov" is what it is here',
+        "svd_solver": 'use solver="full", "covariance", "gram" or "krylov"',
         "copy": NEVER_OVERWRITTEN,
         "iterated_power": UNTIL_CERTIFIED,
         "n_oversamples": UNTIL_CERTIFIED,
@@ -360,9 +360,9 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         sketch = isinstance(fit, SketchFit)
         if checkpoint is not None and (sketch or rows.free_to_revisit):
             raise ParameterError(
-                f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
+                f"checkpoint={os.fspath(checkpoint)!r} stores the results of passes over a file, but this "
                 f"{'sketch makes one pass' if sketch else 'data is in memory'}. Leave it out, or "
-                f"{'take another solver' if sketch else CHECKPOINT_INSTEAD}."
+                f"{'use another solver' if sketch else CHECKPOINT_INSTEAD}."
             )
         with checkpointed(self, rows, checkpoint) as (passes, seeds):
             if passes is not None:
@@ -459,8 +459,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             raise ParameterError(FIXED)
         if "_remainder" not in vars(self):
             raise ParameterError(
-                "This model was saved by an older gramian, and lacks what partial_fit continues from. Call "
-                "partial_fit(X) in place of fit(X), on a fresh model (sklearn.base.clone)."
+                "This model was saved by an older gramian without the state that partial_fit needs. Call "
+                "partial_fit(X) instead of fit(X) on a fresh model (sklearn.base.clone)."
             )
         rest = as_float64(vars(self).get("_center_rest", np.zeros(len(center))))
         return seen_of_components(

@@ -202,13 +202,13 @@ class Whitener(Saved, InNotebooks, Transformer):
             return
         if self.n_components is not None:
             raise ParameterError(
-                f"n_components={self.n_components!r} does not go with method='cholesky', which gives a value "
-                "for every column. Leave it out, or take method='zca' or 'pca'."
+                f"n_components={self.n_components!r} is not supported with method='cholesky', which gives a "
+                "value for every column. Leave it out, or use method='zca' or 'pca'."
             )
         if rows.shape[1] ** 2 > MOST_ENTRIES:
             raise DataError(
-                f"method='cholesky' needs a matrix of {rows.shape[1]:,} x {rows.shape[1]:,} numbers, and at "
-                f"most {MOST_ENTRIES:,} are allowed. Take method='zca' or 'pca', which need none."
+                f"method='cholesky' needs a matrix of {rows.shape[1]:,} x {rows.shape[1]:,} numbers, but at "
+                f"most {MOST_ENTRIES:,} are allowed. Use method='zca' or 'pca', which need no such matrix."
             )
         if check_regularization(self.regularization) is None:
             _require_full_rank(min(rows.shape[0] - 1, rows.shape[1]), rows.shape)
@@ -359,8 +359,8 @@ class Whitener(Saved, InNotebooks, Transformer):
     def _rows(self, X: Any, **options: Any) -> Rows:
         rows = as_rows(X, estimator="Whitener", limit=memory_limit_bytes(None), **options)
         rows.require_dense(
-            "Whitener takes dense data; X is sparse, and subtracting the mean would fill it. "
-            "Pass X.toarray(), of a frame X.sparse.to_dense(), or use PCA(whiten=True), which takes "
+            "Whitener does not support sparse data, because subtracting the mean would make it dense. "
+            "Pass X.toarray(), for a frame X.sparse.to_dense(), or use PCA(whiten=True), which supports "
             "sparse data."
         )
         return sent_to(rows, self.device)
@@ -416,8 +416,8 @@ class Whitener(Saved, InNotebooks, Transformer):
         entries = (self.n_components_ if self._reduces else d) * d
         if entries > MOST_ENTRIES:
             raise AttributeError(
-                f"{name} would hold {entries:,} numbers; at most {MOST_ENTRIES:,} are written out. "
-                "transform applies the map without it; components_ and regularized_eigenvalues_ hold it."
+                f"{name} would have {entries:,} entries; the limit is {MOST_ENTRIES:,}. transform does not "
+                "need this matrix; components_ and regularized_eigenvalues_ determine it."
             )
 
 
@@ -426,6 +426,6 @@ def _require_full_rank(rank: int, shape: tuple[int, int]) -> None:
     if rank < d:
         raise DataError(
             f"method='cholesky' needs a covariance of full rank, but {n:,} rows x {d:,} columns have rank "
-            f"{rank:,} at most. Give regularization='ledoit-wolf' or a (larger) number, leave out columns "
-            "that others determine, or take method='zca', which gives 0 where nothing varies."
+            f"{rank:,} at most. Set regularization='ledoit-wolf' or a (larger) number, drop columns that "
+            "depend on others, or use method='zca', which gives 0 in directions without variance."
         )
