@@ -29,7 +29,7 @@ from gramian.estimators.linear_fit import TableFit
 from gramian.estimators.pca import PCA
 from gramian.rows import as_rows
 
-SolveRequest = Callable[[str], ComponentChoice]
+RuleFunction = Callable[[str], ComponentChoice]
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ def choose_components(
     return ComponentChoices(tuple(_or_why_not(request, rule) for rule in asked), about)
 
 
-def _or_why_not(request: SolveRequest, rule: str) -> ComponentChoice:
+def _or_why_not(request: RuleFunction, rule: str) -> ComponentChoice:
     """Return a rule's answer, or its error message, so that one failing rule does not hide the others."""
     try:
         return request(rule)
@@ -207,7 +207,7 @@ def _or_why_not(request: SolveRequest, rule: str) -> ComponentChoice:
 
 def _of_pca(
     model: PCA, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
-) -> tuple[SolveRequest, str]:
+) -> tuple[RuleFunction, str]:
     """Return a function from a rule's name to its answer, and a description of the data or model."""
     rows, material = None, None
     if X is not None:
@@ -254,7 +254,7 @@ def _of_pca(
 
 def _of_kernel(
     model: KernelPCA, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
-) -> tuple[SolveRequest, str]:
+) -> tuple[RuleFunction, str]:
     if X is None:
         X = getattr(model, "X_fit_", None)
         if X is None:

@@ -28,12 +28,12 @@ SCALES = ("unit", "pareto", "genotype")
 
 
 def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: str = "components") -> Target:
-    """Turn ``n_components`` into a target, or refuse it.
+    """Turn ``n_components`` into a target, or raise a ParameterError.
 
     Parameters
     ----------
     n_components : int, float in (0, 1) or None
-        What the user asked for.
+        The parameter of the estimator.
     limit : int
         Largest integer that makes sense.
     shape : tuple of int
@@ -131,7 +131,7 @@ def streams(seeds: list[int], count: int) -> tuple[np.random.Generator, ...]:
 def checkpointed(
     estimator: Any, rows: Rows, checkpoint: str | os.PathLike[str] | None
 ) -> Iterator[tuple[Passes | None, list[int]]]:
-    """Give where passes are kept, if a folder is named for that, and the seeds that the fit began with.
+    """Yield the stored passes, if there is a checkpoint folder, and the seeds of the fit.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def expected_columns(estimator: Any) -> Expected:
 
 
 def check_features(estimator: Any, X: Any, rows: Rows) -> None:
-    """Refuse new data whose features are not those of the fitted data.
+    """Raise an error for new data whose features are not those of the fitted data.
 
     Files and tables were put in order by ``as_rows`` already, as :func:`expected_columns` says.
     """
@@ -210,7 +210,7 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
 
 
 def _check_kind(estimator: Any, rows: Rows) -> None:
-    """Refuse another kind of array than the fitted one, where scikit-learn is set to want the same."""
+    """Raise an error for another kind of array than the fitted one under ``array_api_dispatch``."""
     fitted = [vars(estimator).get(name) for name in ("components_", "projection_coef_")]
     given = next((array for array in fitted if array is not None), rows.home)
     if not get_config()["array_api_dispatch"] or moved(given, rows.home) is given:

@@ -100,7 +100,7 @@ class FeatureFit(KernelFit):
 
     @cached_property
     def count(self) -> int:
-        """How many landmarks or random features there will be; refuses what they cannot do."""
+        """Number of landmarks or random features; raises an error for parameters they do not support."""
         rows, kernel, asked = self.rows, self.kernel, self.parameters
         landmarks, solver = asked.landmarks, asked.solver
         if kernel is None:
@@ -232,7 +232,7 @@ class FeatureFit(KernelFit):
     def _features(
         self, kernel: Kernel, nodes: Nodes, n: int, dtype: Any, every: Evaluator | None = None
     ) -> Features:
-        """Return what is made of rows by what was chosen."""
+        """Return the features of rows by landmarks or by random features."""
         if nodes.mapping is not None:
             mapping, error = nodes.mapping.feature_map_, nodes.mapping.kernel_error_.bound
             assert isinstance(mapping, FourierFeatureMap)
@@ -278,7 +278,7 @@ class FeatureFit(KernelFit):
 def _reaching_as_far(rows: Rows) -> Any:
     """All rows; of a file, some of them and corners of the box that all lie in, no nearer than any row.
 
-    What a kernel's values are off by depends on how far rows are from zero and from their mean.
+    The error of kernel values depends on the distance of rows from zero and from their mean.
     """
     if rows.free_to_revisit or rows.skips_zeros:
         return rows.in_memory()

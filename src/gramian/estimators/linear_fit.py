@@ -90,7 +90,7 @@ class TableFit:
 
     @cached_property
     def wanted(self) -> ComponentRequest:
-        """How many components are asked for."""
+        """The requested number of components."""
         return check_wanted(self.parameters, self.rows)
 
     @cached_property
@@ -196,7 +196,7 @@ def fit_of(parameters: PCAParameters, rows: Rows) -> TableFit:
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """What batches are merged with, and what a stream may be asked for.
+    """The moments of earlier batches, and the checks of a stream's parameters.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ class Stream:
     seen: StreamMoments | None = None
 
     def check(self, rows: Rows, before: int = 0) -> None:
-        """Refuse early what a stream cannot be asked for, after so many rows before these."""
+        """Raise an error for parameters that a stream does not support; ``before`` rows came earlier."""
         asked, d, seen = self.parameters, rows.shape[1], self.seen
         check_number("forgetting", asked.forgetting, above=0.0, most=1.0, advice="1 forgets nothing.")
         size = self.sketch_size(d)

@@ -1,4 +1,4 @@
-"""The way back from kernel PCA's scores: which method a kernel allows, and what is handed to the user."""
+"""Pre-images of kernel PCA's scores: the method that a kernel allows, and the resulting rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gramian.kernels import Kernel, Linear
 from gramian.store import Array
 
 PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
-# Why there is no way back, and what to do.
+# Why a model has no pre-images, with advice.
 PRECOMPUTED = (
     "a precomputed kernel has no rows",
     "A precomputed kernel has no rows, so there are no pre-images. Fit on the rows with the kernel itself, "
@@ -49,14 +49,14 @@ register_record(
 
 @dataclass(frozen=True)
 class PreimageMethod:
-    """How a model goes back from scores to rows.
+    """The method that maps scores back to rows.
 
     Attributes
     ----------
     method : {"exact", "fixed-point", "gradient", "ridge", "none"}
     reason : str
     advice : str
-        What to do where there is no way back.
+        Advice if there are no pre-images.
     """
 
     method: str
@@ -65,7 +65,7 @@ class PreimageMethod:
 
     @property
     def goes_back(self) -> bool:
-        """Whether there is a way back to rows."""
+        """Whether the model has pre-images."""
         return self.method != "none"
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class PreimageMethod:
 def preimage_method(
     asked: Any, kernel: Kernel | None, *, sparse: bool = False, nodes: bool = True
 ) -> PreimageMethod:
-    """Return the method that a kernel allows and a user asked for.
+    """Return the requested method if the kernel allows it, or the best one for "auto".
 
     Parameters
     ----------
