@@ -212,7 +212,7 @@ def test_tiles_are_kept_where_they_fit():
         part = kernel(n, limit=limit)
         assert part.bytes in (limit, limit - 1)
         assert part.seconds > before
-        assert f"do not fit into memory_limit, so only {share}% of them are kept" in part.reason
+        assert f"do not fit into memory_limit, so only {share}% of them stay in memory" in part.reason
         assert f"{share}% in memory, the others recomputed in every pass" in part.steps[0].detail
         quick = plan(KernelCosts((n, 50), quick=True), SolveRequest(FIVE, 1e-6, limit))
         assert quick.seconds < part.seconds

@@ -97,7 +97,7 @@ def test_a_model_with_the_whole_spectrum_answers_as_its_data():
         for rule in result:
             if rule in ("parallel", "sign-flip", "cv"):
                 assert result[rule].number is None
-                assert "It needs the data: give choose_components(model, X)" in result[rule].sentence
+                assert "The rule needs the data: call choose_components(model, X)" in result[rule].sentence
             else:
                 assert result[rule].number == by_data[rule].number
         assert choose_components(model, X, random_state=0)["cv"].number == 3
@@ -122,10 +122,10 @@ def test_models_that_cannot_be_asked():
     with pytest.raises(ParameterError, match=r"The PCA is not fitted. Fit it, or pass the data too"):
         choose_components(PCA())
     with pytest.raises(
-        ParameterError, match=r"center, scale and ddof are those of the model. Set them there"
+        ParameterError, match=r"A model has its own center, scale and ddof. Set them on the model"
     ):
         choose_components(PCA(), planted(), scale="unit")
-    with pytest.raises(InputTypeError, match="Two data sets were given"):
+    with pytest.raises(InputTypeError, match="Two data sets were passed"):
         choose_components(planted(), planted())
     from sklearn.decomposition import PCA as PeerPCA
 

@@ -84,7 +84,7 @@ def test_the_error_reported_is_the_error_there_is(name):
         assert error.scale == pytest.approx(exact[::2, ::2].max(), rel=1e-12)
         assert gap.max() <= error.bound
         assert error.ok
-        assert error.about.startswith("Measured on 150 of the 300 fitted rows, bounded for all. ")
+        assert error.about.startswith("Measured on 150 of the 300 fitted rows; the bound is for all rows. ")
         assert error.kind == ("probabilistic" if "fourier" in name else "deterministic")
         if "fourier" in name:
             # All pairs of different fitted rows at once, the measured ones and the others.

@@ -294,7 +294,7 @@ def test_a_batch_that_raises_changes_no_attribute():
         assert streams[-1].rank_ == 2  # it has been looked at
         for model, (batch, said) in product(
             streams,
-            ((nan, "contains NaN"), (X[:, :3], "3 features"), (huge, "exceeds what float64 can hold")),
+            ((nan, "contains NaN"), (X[:, :3], "3 features"), (huge, "overflows float64")),
         ):
             if batch.shape[1] == 3 and "n_features_in_" not in vars(model):
                 continue
@@ -505,7 +505,7 @@ def test_where_a_sketch_makes_no_sense():
         ({"n_components": 2, "scale": "unit"}, "Divide the columns first"),
         ({"n_components": 30}, "A sketch of 60 rows is no smaller than the 60 x 60 covariance"),
         ({"n_components": 5, "sketch_size": 4}, "sketch_size=4 must be a whole number of at least 5"),
-        ({"n_components": 2, "sketch_size": 60}, "Take solver='auto', which is exact"),
+        ({"n_components": 2, "sketch_size": 60}, "Use solver='auto', which is exact"),
     ):
         model = PCA(solver="frequent-directions", **settings)
         for call in (model.fit, model.partial_fit, model.plan):

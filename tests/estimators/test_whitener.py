@@ -230,7 +230,7 @@ def test_cholesky_of_less_than_full_rank_is_refused():
     for name in ["rank 3", "wide"]:
         X = DEFICIENT[name]
         n, d = X.shape
-        text = rf"of full rank, but {n} rows x {d} columns have rank \d+ at most. Give regularization="
+        text = rf"of full rank, but {n} rows x {d} columns have rank \d+ at most. Set regularization="
         for rule in (None, 1e-300):
             model = Whitener("cholesky", regularization=rule)
             with pytest.raises(DataError, match=text):
@@ -472,11 +472,11 @@ def test_a_matrix_too_large_to_write_out_is_refused():
     model = Whitener().fit(X)
     for name in ("whitening_matrix_", "cross_covariance_", "cross_correlation_"):
         with pytest.raises(
-            AttributeError, match=rf"{name} would hold 100,020,001 numbers; at most 100,000,000"
+            AttributeError, match=rf"{name} would have 100,020,001 entries; the limit is 100,000,000"
         ):
             getattr(model, name)
     assert Whitener("pca").fit(X).whitening_matrix_.shape == (3, 10_001)
-    with pytest.raises(DataError, match=r"needs a matrix of 10,001 x 10,001 numbers.*Take method='zca'"):
+    with pytest.raises(DataError, match=r"needs a matrix of 10,001 x 10,001 numbers.*Use method='zca'"):
         Whitener("cholesky", regularization="oas").fit(X)
 
 
