@@ -214,7 +214,7 @@ def test_completeness_in_words():
 
 def test_a_certificate_of_nothing():
     empty = certificate(values=np.empty(0), residuals=np.empty(0), radii=np.empty(0))
-    assert "nothing to certify" in str(empty)
+    assert "no components to certify" in str(empty)
 
 
 def test_a_certificate_of_zeros_divides_by_nothing():

@@ -612,7 +612,7 @@ class Certificate:
     def __str__(self) -> str:
         k = len(self.values)
         if k == 0:
-            return "Certificate: no components were computed, so there is nothing to certify."
+            return "Certificate: there are no components to certify."
         top = float(self.values[0]) or 1.0
         of, matrix = "", "exact matrix"
         if self.approximation is not None:

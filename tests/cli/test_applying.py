@@ -103,7 +103,7 @@ def test_pictures_of_another_size_are_refused_with_the_size(folder, gramian):
     assert gramian("fit", "faces.npz::X", "-o", "m.gramian").code == 0
     ran = gramian("transform", "m.gramian", "new")
     assert ran.code == 1
-    assert "are 6x5 (width x height), and those the model was fitted on 5x6" in ran.err
+    assert "are 6x5 (width x height), but the model was fitted on 5x6" in ran.err
     assert "(--size 5x6)" in ran.err
     assert gramian("transform", "m.gramian", "new", "--size", "5x6").code == 0
     np.save("turned.npy", np.zeros((2, 5, 6), np.uint8))
@@ -153,7 +153,7 @@ def test_a_precomputed_kernel_has_no_way_back(folder, gramian):
     assert gramian("fit", "K.npy", "--kernel", "precomputed", "-o", "k.gramian").code == 0
     ran = gramian("reconstruct", "k.gramian", "K.npy", "-o", "b.npy")
     assert ran.code == 2
-    assert "no rows to go back to: a precomputed kernel has no rows" in ran.err
+    assert "The model has no pre-images: a precomputed kernel has no rows" in ran.err
     assert not Path("b.npy").exists()
 
 

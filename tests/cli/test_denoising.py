@@ -85,5 +85,5 @@ def test_models_that_have_nothing_to_denoise_with(folder, gramian):
         denoise("p.gramian", "new.csv", FLOWERS, "c.npy", False)
     np.save("K.npy", np.eye(4))
     assert gramian("fit", "K.npy", "--kernel", "precomputed", "-o", "k.gramian").code == 0
-    with pytest.raises(ParameterError, match="no rows to go back to"):
+    with pytest.raises(ParameterError, match="no pre-images"):
         denoise("k.gramian", "K.npy", Reading(), "c.npy", False)

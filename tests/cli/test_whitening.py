@@ -144,7 +144,11 @@ def test_refusals_come_before_anything_is_written(folder):
             "--method pca gives scores, which are no pictures",
         ),
         ({"out": "none/z.csv"}, FileError, "there is no folder none"),
-        ({"method": "cholesky", "components": "2"}, ParameterError, "does not go with method='cholesky'"),
+        (
+            {"method": "cholesky", "components": "2"},
+            ParameterError,
+            "is not supported with method='cholesky'",
+        ),
         ({"data": "faces.npz::X", "reading": Reading(), "method": "cholesky"}, DataError, "of full rank"),
     ]:
         before = sorted(Path().iterdir())

@@ -248,8 +248,8 @@ def test_tiles_made_again_give_what_the_definition_gives(name):
         model.fit(values)
         # What plan says is what fit does; distances of far clusters are nothing for float32.
         assert (model.plan_.steps, model.plan_.bytes) == (foreseen.steps, foreseen.bytes)
-        assert ("kept in memory, the others" in foreseen.steps[0].detail) == (limit > least)
-        assert "anew in every pass" in foreseen.steps[0].detail
+        assert ("in memory, the others" in foreseen.steps[0].detail) == (limit > least)
+        assert "recomputed in every pass" in foreseen.steps[0].detail
         assert [attempt.plan.arithmetic for attempt in model.attempts_] == ["float32"]
         assert model.certificate_.ok
         V = model.eigenvectors_.astype("f8")
@@ -429,7 +429,7 @@ def test_an_error_says_how_many_are_positive():
     assert decompose(None, K, Target(count=3), psd=False)[1].components.rank == 3
     with pytest.raises(IndefiniteKernelError, match="eigenvalue -3, negative"):
         decompose(None, K, Target(fraction=0.5), psd=False)
-    with pytest.raises(ParameterError, match="solver='krylov' finds the largest eigenvalues only, and"):
+    with pytest.raises(ParameterError, match="solver='krylov' finds only the largest eigenvalues, but"):
         KernelPCA(2, kernel="precomputed", solver="krylov", repair="clip").fit(K)
 
 

@@ -405,8 +405,8 @@ def test_what_takes_over_says_why():
     X = spectrum_matrix(900, 600, np.linspace(1.0, 0.9999, 500), seed=15)
     model = PCA(12, solver="krylov", tol=1e-9, random_state=0).fit(X)
     first, second = model.attempts_
-    assert first.plan.reason == "solver='krylov' was asked for."
-    assert second.plan.reason == f"The route before was not enough: {first.why}."
+    assert first.plan.reason == "You set solver='krylov'."
+    assert second.plan.reason == f"The previous route was not accepted: {first.why}."
 
 
 def test_a_plan_draws_nothing_from_the_users_generator():

@@ -113,7 +113,7 @@ def test_products_with_a_kernel_matrix(n, limit, tmp_path, monkeypatch):
     with pytest.raises(ParameterError, match=f"of another fit: the data was {n} x 5 float64, hash"):
         model(X + 1e-9, checkpoint=tmp_path / "c")
     torch = pytest.importorskip("torch")
-    with pytest.raises(ParameterError, match="for files and NumPy arrays"):
+    with pytest.raises(ParameterError, match="only files and NumPy arrays"):
         model(torch.asarray(X), checkpoint=tmp_path / "d")
 
 
@@ -184,9 +184,9 @@ def test_a_checkpoint_of_another_fit_is_refused(path, tmp_path):
 def test_what_cannot_be_kept_is_refused(path, tmp_path):
     with pytest.raises(ParameterError, match=r"this data is in memory. Leave it out, or save"):
         PCA(4).fit(np.load(path), checkpoint=tmp_path / "c")
-    with pytest.raises(ParameterError, match=r"this sketch makes one pass. Leave it out, or take another"):
+    with pytest.raises(ParameterError, match=r"this sketch makes one pass. Leave it out, or use another"):
         PCA(4, solver="frequent-directions").fit(path, checkpoint=tmp_path / "c")
-    with pytest.raises(ParameterError, match=r"solver='nystroem' makes none: .* Leave checkpoint out"):
+    with pytest.raises(ParameterError, match=r"solver='nystroem' computes none: .* Leave checkpoint out"):
         KernelPCA(4, kernel="rbf", solver="nystroem").fit(np.load(path), checkpoint=tmp_path / "c")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/letter.txt").write_text("dear")

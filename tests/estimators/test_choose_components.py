@@ -97,7 +97,7 @@ def test_a_model_with_the_whole_spectrum_answers_as_its_data():
         for rule in result:
             if rule in ("parallel", "sign-flip", "cv"):
                 assert result[rule].number is None
-                assert "It needs the data: give choose_components(model, X)" in result[rule].sentence
+                assert "The rule needs the data: call choose_components(model, X)" in result[rule].sentence
             else:
                 assert result[rule].number == by_data[rule].number
         assert choose_components(model, X, random_state=0)["cv"].number == 3
@@ -108,7 +108,7 @@ def test_a_model_with_a_part_of_the_spectrum_says_what_it_can():
     model = PCA(6, solver="covariance", tol=1e-3).fit(X)
     assert model.spectrum_.rest.size == 0
     result = choose_components(model, max_rmse=0.01)
-    assert "of which 6 of 700 eigenvalues are known" in str(result)
+    assert "6 of 700 eigenvalues known" in str(result)
     assert result["elbow"].number is None
     assert "6 of 700 eigenvalues are known" in result["elbow"].sentence
     for rule in ("gavish-donoho", "mle"):
@@ -119,13 +119,13 @@ def test_a_model_with_a_part_of_the_spectrum_says_what_it_can():
 
 
 def test_models_that_cannot_be_asked():
-    with pytest.raises(ParameterError, match=r"The PCA is not fitted. Fit it, or give the data too"):
+    with pytest.raises(ParameterError, match=r"The PCA is not fitted. Fit it, or pass the data too"):
         choose_components(PCA())
     with pytest.raises(
-        ParameterError, match=r"center, scale and ddof are those of the model. Set them there"
+        ParameterError, match=r"A model has its own center, scale and ddof. Set them on the model"
     ):
         choose_components(PCA(), planted(), scale="unit")
-    with pytest.raises(InputTypeError, match="Two data sets were given"):
+    with pytest.raises(InputTypeError, match="Two data sets were passed"):
         choose_components(planted(), planted())
     from sklearn.decomposition import PCA as PeerPCA
 
@@ -136,7 +136,7 @@ def test_models_that_cannot_be_asked():
 def test_other_parameters_are_refused():
     for parameters, message in [
         ({"rules": ["paralel"]}, "rules='paralel' is not known. Allowed: 'parallel'"),
-        ({"rules": ["max_rmse"]}, "The rule 'max_rmse' needs an error: give max_rmse="),
+        ({"rules": ["max_rmse"]}, "The rule 'max_rmse' needs an error: set max_rmse"),
         ({"fraction": 1.5}, "n_components=1.5 is not a positive number of components, and not a fraction"),
         ({"max_rmse": -1}, "max_rmse=-1 must be a positive number"),
         ({"random_state": "x"}, "random_state='x' cannot start"),
@@ -199,7 +199,7 @@ def test_kernels_that_cannot_be_asked():
     K = circle() @ circle().T
     with pytest.raises(
         ParameterError,
-        match="The KernelPCA holds no rows: it is not fitted, its kernel is precomputed, or it",
+        match="The KernelPCA has no rows: it is not fitted, its kernel is precomputed, or it",
     ):
         choose_components(KernelPCA(kernel="precomputed").fit(K))
     result = choose_components(KernelPCA(kernel="precomputed"), K)

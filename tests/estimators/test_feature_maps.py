@@ -84,7 +84,7 @@ def test_the_error_reported_is_the_error_there_is(name):
         assert error.scale == pytest.approx(exact[::2, ::2].max(), rel=1e-12)
         assert gap.max() <= error.bound
         assert error.ok
-        assert error.about.startswith("Measured on 150 of the 300 fitted rows, bounded for all. ")
+        assert error.about.startswith("Measured on 150 of the 300 fitted rows; the bound is for all rows. ")
         assert error.kind == ("probabilistic" if "fourier" in name else "deterministic")
         if "fourier" in name:
             # All pairs of different fitted rows at once, the measured ones and the others.
@@ -281,7 +281,7 @@ def test_array_kinds_refuse_nan(array_kind):
 def test_what_is_no_dense_table_of_numbers_is_refused():
     for name in MODELS:
         for X, error, message in [
-            (sp.csr_matrix(np.ones((4, 3))), DataError, "takes dense data; X is sparse. Pass X.toarray()"),
+            (sp.csr_matrix(np.ones((4, 3))), DataError, "does not support sparse data. Pass X.toarray()"),
             (np.full((4, 3), np.inf), DataError, "inf (infinity)"),
             (np.ones((5, 0)), DataError, "a minimum of 1 is required"),
             (np.ones(5), DataError, "Expected 2D array, got 1D array instead"),
@@ -329,7 +329,7 @@ def test_features_beyond_the_dtype_are_refused():
         PolynomialMap(3, gamma=1).fit(np.array([[1e20, 1.0], [2.0, 3.0]], dtype=np.float32))
     with pytest.raises(DataError, match=r"round w . x by"):
         RandomFourierMap(sigma=1.0).fit([[1e150, 1.0], [2.0, 3.0]])
-    with pytest.raises(DataError, match=r"sum of a column is beyond what float64 can hold"):
+    with pytest.raises(DataError, match=r"sum of a column overflows float64"):
         TaylorMap().fit([[1.7e308, 1.0], [1.7e308, 3.0]])
     # A Gaussian far from the origin of its expansion is zero there, and the report says so.
     error = TaylorMap(sigma=1.0).fit([[1e150, 1.0], [2.0, 3.0]]).kernel_error_

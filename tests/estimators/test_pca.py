@@ -699,7 +699,7 @@ def test_a_route_that_does_not_fit_is_refused_before_work():
 
 def test_a_refusal_says_what_the_data_of_a_file_takes_of_the_limit(tmp_path):
     np.savez(tmp_path / "x.npz", np.zeros((300, 4000), dtype="u1"))
-    beside = r"allows 15\.2 MB beside the 4\.8 MB that were read from the file\. Raise"
+    beside = r"allows 15\.2 MB in addition to the 4\.8 MB read from the file\. Raise"
     with pytest.raises(MemoryLimitError, match=beside):
         PCA(2, memory_limit="20MB").fit(tmp_path / "x.npz")
 
@@ -1180,7 +1180,7 @@ def test_genotypes_are_scaled_by_the_frequency_of_their_allele(tmp_path):
         stream.partial_fit(X[50:60])
     with pytest.raises(DataError, match=r"counts of an allele, 0, 1 or 2, and row 50, column 20 holds -9"):
         PCA(2, scale="genotype").fit(X)
-    with pytest.raises(ParameterError, match="center=False leaves them in"):
+    with pytest.raises(ParameterError, match="center=False does not subtract them"):
         PCA(2, scale="genotype", center=False).fit(X)
 
 

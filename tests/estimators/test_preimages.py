@@ -239,13 +239,13 @@ def test_the_method_can_be_changed_without_a_fit():
 def test_methods_that_a_kernel_does_not_allow_are_refused_by_fit():
     for asked, kernel, reason in [
         ("newton", "rbf", "preimage='newton' is not known. Allowed: 'auto', 'fixed-point'"),
-        ("fixed-point", "poly", "needs a kernel of x - y alone.*poly.* is none. Use preimage='gradient'"),
+        ("fixed-point", "poly", "needs a kernel of x - y alone.*not poly.* Use preimage='gradient'"),
         ("fixed-point", "linear", "needs a kernel of x - y alone"),
         ("fixed-point", "laplacian", "has a kink wherever two rows have an entry in common"),
-        ("gradient", "laplacian", "follows derivatives. Use preimage='ridge'"),
+        ("gradient", "laplacian", "needs derivatives. Use preimage='ridge'"),
         ("gradient", "matern(nu=0.5)", "has a kink wherever two rows are equal"),
         ("gradient", "sigmoid", "is no valid kernel, so there is no distance"),
-        ("ridge", "precomputed", "needs rows. A precomputed kernel has no rows to go back to"),
+        ("ridge", "precomputed", "needs rows. A precomputed kernel has no rows, so there are no pre-images"),
     ]:
         model = KernelPCA(2, kernel=kernel, preimage=asked)
         with pytest.raises(ParameterError, match=reason):
@@ -267,7 +267,7 @@ def test_a_precomputed_kernel_has_no_way_back():
     assert model.preimage_.method == "none"
     for call in (model.inverse_transform, model.denoise):
         with pytest.raises(
-            DataError, match=r"no rows to go back to\. Fit on the rows with the kernel itself"
+            DataError, match=r"there are no pre-images\. Fit on the rows with the kernel itself"
         ):
             call(model.transform(K))
 

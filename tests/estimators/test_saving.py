@@ -277,7 +277,7 @@ def test_a_kernel_class_of_ones_own_cannot_be_saved(tmp_path):
         pass
 
     model = KernelPCA(2, kernel=Mine(sigma=1.0)).fit(X)
-    with pytest.raises(ParameterError, match=r"class Mine cannot be saved. Those that can: .*RBF"):
+    with pytest.raises(ParameterError, match=r"class Mine cannot be saved. Kernels that can be saved: .*RBF"):
         model.save(tmp_path / "m.gramian")
     assert list(tmp_path.iterdir()) == []
 

@@ -91,7 +91,7 @@ def test_what_needs_the_rows_themselves_says_so():
         for request in (KernelPCA(2, kernel=kernel).fit, KernelPCA(2, kernel=kernel).plan):
             with pytest.raises(DataError, match=r"Those that do: linear, poly, .* Or pass X.toarray\(\)"):
                 request(X)
-    with pytest.raises(DataError, match="takes a matrix with all of its entries, and X is sparse"):
+    with pytest.raises(DataError, match="needs a dense matrix, but X is sparse"):
         KernelPCA(2, kernel="precomputed").fit(X @ X.T)
     # New rows are made dense block by block for a model of dense ones.
     model = KernelPCA(2, kernel="laplacian").fit(X.toarray())
@@ -102,7 +102,7 @@ def test_there_is_no_way_back_to_sparse_rows():
     model = KernelPCA(2, kernel="rbf").fit(X)
     assert str(model.preimage_) == "none: the fitted rows are sparse."
     for back in (model.inverse_transform, model.denoise):
-        with pytest.raises(DataError, match=r"Fit on X\.toarray\(\) for inverse_transform"):
+        with pytest.raises(DataError, match=r"For inverse_transform and denoise, fit on X\.toarray\(\)"):
             back(model.transform(X))
     with pytest.raises(ParameterError, match=r"needs rows\. A model fitted on sparse rows"):
         KernelPCA(2, preimage="ridge").fit(X)
@@ -194,6 +194,6 @@ def test_what_products_cannot_tell_apart_is_warned_of():
             model.fit(sp.csr_array(X))
         said = [str(w.message) for w in caught if w.category is CertificateWarning]
         assert left in said[0]
-        assert "Pass X.toarray(), for which differences are summed" in said[0]
+        assert "Pass X.toarray(), so that gramian sums differences" in said[0]
         assert caught[0].filename == __file__
         assert model.fit(X).certificate_.ok

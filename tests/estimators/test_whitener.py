@@ -230,7 +230,7 @@ def test_cholesky_of_less_than_full_rank_is_refused():
     for name in ["rank 3", "wide"]:
         X = DEFICIENT[name]
         n, d = X.shape
-        text = rf"of full rank, but {n} rows x {d} columns have rank \d+ at most. Give regularization="
+        text = rf"of full rank, but {n} rows x {d} columns have rank \d+ at most. Set regularization="
         for rule in (None, 1e-300):
             model = Whitener("cholesky", regularization=rule)
             with pytest.raises(DataError, match=text):
@@ -419,7 +419,7 @@ def test_n_components_is_that_of_pca():
     assert Whitener(n_components=0.9).fit(X).n_components_ == PCA(0.9).fit(X).n_components_
     with pytest.raises(ParameterError, match="n_components=7 but 60 rows x 6 columns have at most 6"):
         Whitener(n_components=7).fit(X)
-    with pytest.raises(ParameterError, match="n_components=2 does not go with method='cholesky'"):
+    with pytest.raises(ParameterError, match="n_components=2 is not supported with method='cholesky'"):
         Whitener("cholesky", n_components=2).fit(X)
     model = Whitener("pca", n_components=3).fit(X)
     np.testing.assert_allclose(
@@ -472,11 +472,11 @@ def test_a_matrix_too_large_to_write_out_is_refused():
     model = Whitener().fit(X)
     for name in ("whitening_matrix_", "cross_covariance_", "cross_correlation_"):
         with pytest.raises(
-            AttributeError, match=rf"{name} would hold 100,020,001 numbers; at most 100,000,000"
+            AttributeError, match=rf"{name} would have 100,020,001 entries; the limit is 100,000,000"
         ):
             getattr(model, name)
     assert Whitener("pca").fit(X).whitening_matrix_.shape == (3, 10_001)
-    with pytest.raises(DataError, match=r"needs a matrix of 10,001 x 10,001 numbers.*Take method='zca'"):
+    with pytest.raises(DataError, match=r"needs a matrix of 10,001 x 10,001 numbers.*Use method='zca'"):
         Whitener("cholesky", regularization="oas").fit(X)
 
 
@@ -603,7 +603,7 @@ def test_nan_and_infinity_are_named():
 def test_what_is_no_dense_table_is_refused():
     for X, error, message in [
         (np.ones((1, 3)), DataError, "minimum of 2 is required by Whitener"),
-        (sp.csr_matrix(np.eye(5)), DataError, "Whitener takes dense data; X is sparse"),
+        (sp.csr_matrix(np.eye(5)), DataError, "Whitener does not support sparse data"),
         (np.ones((4, 3)) * 1j, DataError, "Complex data not supported"),
         ("faces.npz", InputTypeError, "gramian.scan('faces.npz')"),
         ([["a", "b"], ["c", "d"]], DataError, "could not convert string to float"),

@@ -58,7 +58,7 @@ def test_diagonal_tiles_of_other_array_kinds(kind):
 def test_a_function_that_depends_on_the_order_of_rows_is_refused():
     source = KernelSource(Callable(lambda x, y: float(x[0] - y[1])).bind(X), X)
     with pytest.raises(
-        DataError, match=r"not symmetric: for rows \d+ and \d+ it gives .* the other way round"
+        DataError, match=r"not symmetric: for rows \d+ and \d+ it gives .* in the other order"
     ):
         source(slice(10, 30), slice(10, 30))
 

@@ -235,7 +235,7 @@ def test_files_of_arrays_are_told_from_their_content(client):
     until(lambda: client.get(f"/api/v1/jobs/{job}").json()["state"] == "done")
     model = client.get(f"/api/v1/jobs/{job}/result").json()["id"]
     got = client.post(f"/api/v1/models/{model}/reconstruct?data={kept['csc']}")
-    assert (got.status_code, "does not go back to rows" in got.json()["error"]) == (422, True)
+    assert (got.status_code, "has no pre-images" in got.json()["error"]) == (422, True)
 
 
 def test_a_fit_that_cannot_be_is_refused_at_once(client):

@@ -155,8 +155,7 @@ def denoise(
 def _require_rows(fitted: Any) -> None:
     if fitted.model_kind.kernel and not fitted.preimage_.goes_back:
         raise ParameterError(
-            f"The model has no rows to go back to: {fitted.preimage_.reason} Fit on dense rows, with "
-            "--kernel."
+            f"The model has no pre-images: {fitted.preimage_.reason} Fit on dense rows, with --kernel."
         )
 
 

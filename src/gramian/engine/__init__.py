@@ -1,4 +1,4 @@
-"""Asks, plans, solves, certifies: the one place where a route is chosen, retried and accepted."""
+"""Plans, solves and certifies: the one place where a route is chosen, retried and accepted."""
 
 from gramian.engine.linear import LinearProblem
 from gramian.engine.planning import Schedule, plan, require_memory, warn_of_cost

@@ -174,7 +174,7 @@ def landmark_features(
     dtype : dtype
         Of the rows.
     every : Evaluator, optional
-        The kernel, bound to all rows: a value may be off by what it says.
+        The kernel, bound to all rows; it states the error bound of a value.
     """
     evaluator = bind(landmarks)
     relative, absolute = (
@@ -276,7 +276,7 @@ class FeatureProblem(Problem):
         return self.features.noise(self.sums)
 
     def build(self, route: Route) -> SymmetricMatrix:
-        """Return the matrix as an operator; what is rounding in the sums is none of its rank."""
+        """Return the matrix as an operator; eigenvalues at the rounding of the sums do not count as rank."""
         made = SymmetricMatrix(self.matrix, psd=True, noise=self.noise)
         unit = float(np.finfo(np.float32 if self.sums.single else np.float64).eps) / 2
         shape = (self.sums.count, len(self.features.basis))
@@ -285,7 +285,7 @@ class FeatureProblem(Problem):
         return made
 
     def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
-        """Cut down to what was asked for."""
+        """Truncate the spectrum to the request."""
         everything = request.target.count is request.target.fraction is None
         k = max(result.rank, 1) if everything else count_of(request.target, result.values, operator.trace())
         return result.first(k)
@@ -322,7 +322,7 @@ class FeatureProblem(Problem):
         return Coefficients(components, coefficients, row_means, float(row_means @ weights), weights=weights)
 
     def reachable(self, target: Target) -> Target:
-        """Return a number, or a share of the total, as one of what they have; refuse what they have not."""
+        """Return the target relative to the features' own trace; raise an error if it is out of reach."""
         if target.count is not None:
             return Target(count=min(target.count, self.features.basis.shape[1]))
         if target.fraction is None:
@@ -330,8 +330,8 @@ class FeatureProblem(Problem):
         has, total, by = float(np.trace(self.matrix)), self.total, self.bounds.by
         if not target.fraction * total < has:
             raise ParameterError(
-                f"n_components={target.fraction} asks for more of the variance than these {by} explain: "
-                f"{has / total if total else 0.0:.4g} for certain. Take more of them, or ask for a number of "
+                f"n_components={target.fraction} is more of the variance than these {by} explain "
+                f"(at least {has / total if total else 0.0:.4g}). Use more of them, or set a number of "
                 "components."
             )
         return Target(fraction=target.fraction * total / has, name=str(target))
@@ -346,7 +346,7 @@ def feature_costs(
     rank: int | None = None,
     elsewhere: bool = False,
 ) -> SymmetricCosts:
-    """Return what m features of so many rows take to be made, multiplied and decomposed.
+    """Return the costs of computing, multiplying and decomposing m features of n rows.
 
     Parameters
     ----------
@@ -375,9 +375,9 @@ def feature_costs(
         drawn = f"{m} rows by randomly pivoted Cholesky, whose factor takes up to {amount(factor)}"
         details = {
             "rpcholesky": (drawn, cholesky),
-            "uniform": (f"{m} rows, each as likely as any other", 0.0),
+            "uniform": (f"{m} rows drawn uniformly", 0.0),
             "kmeans": (f"{m} centres by k-means", centres),
-            "given": (f"{m} rows that were given", 0.0),
+            "given": (f"{m} rows from the parameter landmarks", 0.0),
         }
         size += 0 if elsewhere else factor
         steps = [
@@ -394,12 +394,12 @@ def feature_costs(
         solver,
         f"covariance of {m} {what}",
         Cost(tuple(steps), size),
-        "time grows with the rows, not their square.",
+        "time grows linearly with the number of rows, not quadratically.",
         kind,
     )
     too_large = (
         f"solver={solver!r} with n_landmarks={m} for {n:,} rows",
-        f"Take a smaller n_landmarks,{other} or raise memory_limit.",
+        f"Use a smaller n_landmarks,{other} or raise memory_limit.",
     )
     return SymmetricCosts(rank or m, substitute=made, too_large=too_large)
 

@@ -40,7 +40,7 @@ class Coefficients:
     weights : ndarray of shape (n,) or None
         The mean in feature space as a combination of nodes, where these are not all rows.
     repair : Repair or None
-        What clipping changed, where it was asked for.
+        The change by clipping, if it was requested.
     """
 
     components: Components
@@ -143,7 +143,7 @@ class KernelProblem(Problem):
         return operator
 
     def start(self, route: Route, request: SolveRequest) -> Any:
-        """Return what a few rows say of the leading vectors, where tiles are made again in every pass."""
+        """Return estimates of the leading vectors from a few rows, if tiles are recomputed in every pass."""
         if not isinstance(route, KrylovRoute) or not isinstance(self.source, KernelSource):
             return None
         if route.form.storage != "again" or not self.single or not is_numpy(self.rows.like):
@@ -157,7 +157,7 @@ class KernelProblem(Problem):
         return 2.0**self.source.exponent
 
     def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
-        """Refuse an indefinite matrix, and cut a whole spectrum down to what was asked for."""
+        """Raise an error for an indefinite matrix, and truncate a whole spectrum to the request."""
         self._require_definite(result, operator, request)
         target, total = request.target, self._total(result, operator)
         if target.count is not None:
@@ -211,7 +211,7 @@ class KernelProblem(Problem):
         return None
 
     def _clipped(self, spectrum: Spectrum, operator: Operator) -> Repair:
-        """Say what setting the negative eigenvalues to zero changes."""
+        """Return the change by setting the negative eigenvalues to zero."""
         factor = self.factor()
         if operator.psd:
             return Repair(0, operator.size, 0.0, 0.0, (operator.trace() or 0.0) * factor, 0.0)
@@ -227,7 +227,7 @@ class KernelProblem(Problem):
         )
 
     def _require_definite(self, spectrum: Spectrum, operator: Operator, request: SolveRequest) -> None:
-        """Refuse a negative eigenvalue beyond rounding, unless it lies outside of what was asked for."""
+        """Raise an error for a negative eigenvalue beyond rounding, unless it is outside the request."""
         smallest, bound = spectrum.smallest, _noise(spectrum, operator)
         if self.psd or self.clip or smallest is None or smallest >= -bound:
             return

@@ -1,6 +1,6 @@
-"""Ranks the routes that can meet what is asked and fit into memory, by their predicted cost.
+"""Ranks the routes that meet a request and fit into memory, by their predicted cost.
 
-The order depends on shape, dtype, number of components and ``memory_limit``, never on what happens to be
+The order depends on shape, dtype, number of components and ``memory_limit``, never on the memory that is
 free, so that the same call takes the same route everywhere.
 """
 
@@ -29,8 +29,8 @@ SHOWN = 3
 
 STORAGES = {
     "whole": "in memory",
-    "kept": "its parts kept",
-    "again": "its parts made anew in every pass",
+    "kept": "its parts in memory",
+    "again": "its parts recomputed in every pass",
     "copied": "a copy in memory",
 }
 
@@ -44,12 +44,12 @@ class Ranked:
 
 
 def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> list[Ranked]:
-    """Return the routes for a problem, the one to take first.
+    """Return the routes for a problem, the preferred one first.
 
     Parameters
     ----------
     costs : Costs
-        What products with the problem's matrix take.
+        Costs of products with the problem's matrix.
     request : SolveRequest
     everything : bool
         Whether every eigenvalue is needed, so that an iteration will not do.
@@ -57,7 +57,7 @@ def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> 
     Raises
     ------
     MemoryLimitError
-        When no route fits into the limit, or not the one that was asked for.
+        If no route fits into the limit, or the requested one does not.
     """
     replacement, beside = costs.substitute, 0
     if replacement is not None:
@@ -98,7 +98,7 @@ def _spared(route: Any, costs: Costs, request: SolveRequest) -> Any:
 
 
 def _below_float32(costs: Costs, target: Target) -> bool:
-    """Whether components may be wanted that float32 products cannot tell from rounding."""
+    """Whether the request may need components that float32 products cannot separate from rounding."""
     if target.count is None:
         return target.fraction is None
     # Eigenvalues of kernels fall faster than those of tables.
@@ -117,7 +117,7 @@ def _order(costs: Costs) -> Callable[[Ranked], tuple[bool, bool, float]]:
 
 
 def _patient(items: list[Ranked], costs: Costs, target: Target) -> list[Ranked]:
-    """Let each route know what the cheapest direct one takes, after which it had better stop."""
+    """Limit the passes of each route by the predicted time of the cheapest direct one."""
     direct = [item.cost.seconds for item in items if item.route.direct]
     if not direct:
         return items
@@ -131,7 +131,7 @@ def _too_much(least: Ranked, request: SolveRequest, tried: list[Ranked]) -> str:
         else "few components, which solver='krylov' finds in less memory"
     )
     beside = (
-        f" beside the {amount(request.resident_bytes)} that were read from the file"
+        f" in addition to the {amount(request.resident_bytes)} read from the file"
         if request.resident_bytes
         else ""
     )
@@ -143,7 +143,7 @@ def _too_much(least: Ranked, request: SolveRequest, tried: list[Ranked]) -> str:
 
 
 def require_memory(what: str, need: int, memory_limit: int, way_out: str) -> None:
-    """Refuse what takes more working memory than may be used.
+    """Raise an error if a computation needs more working memory than allowed.
 
     Raises
     ------
@@ -187,7 +187,7 @@ class Schedule:
         reason = route.reason(self.costs, request.target)
         reason = reason[:1].upper() + reason[1:]
         if request.solver == route.solver:
-            reason = f"solver={request.solver!r} was asked for."
+            reason = f"You set solver={request.solver!r}."
         elif request.solver == "krylov":
             size = self.costs.order(route.form)
             reason = f"An iteration for {request.target} of {size} would fill the whole space."
@@ -208,7 +208,7 @@ class Schedule:
             solver=substitute.solver,
             steps=(*substitute.cost.steps, *cost.steps),
             bytes=substitute.cost.bytes + cost.bytes,
-            reason=f"solver={substitute.solver!r} was asked for; {substitute.reason}",
+            reason=f"You set solver={substitute.solver!r}; {substitute.reason}",
             arithmetic=substitute.arithmetic,
         )
 
@@ -219,7 +219,7 @@ def schedule(costs: Costs, request: SolveRequest, *, everything: bool = False) -
 
 
 def plan(costs: Costs, request: SolveRequest, *, everything: bool = False) -> Plan:
-    """Return what would be done, without doing it."""
+    """Return the plan for a request without running it."""
     return schedule(costs, request, everything=everything).plan
 
 
@@ -228,7 +228,7 @@ def _alternative(item: Ranked) -> Alternative:
     return Alternative(
         item.route.solver,
         MATRICES.get(form.matrix, form.matrix),
-        f"{form.share:.0%} of its parts kept" if form.share else STORAGES[form.storage],
+        f"{form.share:.0%} of its parts in memory" if form.share else STORAGES[form.storage],
         form.arithmetic,
         item.cost.seconds,
         item.cost.bytes,
@@ -236,9 +236,9 @@ def _alternative(item: Ranked) -> Alternative:
 
 
 def warn_of_cost(result: Plan, advice: Callable[[], str], like: Any) -> None:
-    """Warn where a plan is predicted to take more than ten minutes, with advice on what takes less.
+    """Warn if a plan is predicted to take more than ten minutes, with advice on a faster one.
 
-    Seconds are those of two cores, which say little of arrays on a device: for these there is no warning.
+    Predictions are for two cores, so there is no warning for arrays on a device.
     """
     if result.seconds > LONG and not on_accelerator(like):
         warnings.warn(

@@ -28,7 +28,7 @@ BRIEF = 0.01  # seconds of a route below which BLAS has one thread
 
 
 class Problem(ABC):
-    """What is asked about: data, and the matrices whose eigenpairs say what is wanted.
+    """A problem for the engine: data, and the matrices whose eigenpairs solve it.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Problem(ABC):
     @property
     @abstractmethod
     def costs(self) -> Costs:
-        """What products with its matrices take."""
+        """Costs of products with its matrices."""
 
     @property
     def everything(self) -> bool:
@@ -65,15 +65,15 @@ class Problem(ABC):
         """Build the matrix that a route works on."""
 
     def start(self, route: Route, request: SolveRequest) -> Any:
-        """Return vectors near the leading ones, where finding them costs little beside a pass; else None."""
+        """Return vectors near the leading ones if they cost little compared with a pass; else None."""
         return None
 
     @abstractmethod
     def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
-        """Cut what a solver found down to what was asked for; refuse what is no answer."""
+        """Truncate a solver's result to the request; raise an error for an invalid one."""
 
     def factor(self) -> float:
-        """Return what turns eigenvalues of the operator into ``unit``."""
+        """Return the factor from eigenvalues of the operator to ``unit``."""
         return 1.0
 
     def scaled(self, spectrum: Spectrum) -> Spectrum:
@@ -81,13 +81,13 @@ class Problem(ABC):
         return spectrum.scaled(self.factor())
 
     def certified(self, certificate: Certificate, request: SolveRequest) -> Certificate:
-        """Return what is known of an answer, where it is of a matrix that stands for another one."""
+        """Return the certificate for the exact matrix if the operator approximates it."""
         return certificate
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The best certified answer, and how it came about.
+    """The best certified result, and the routes that led to it.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Solution:
 
 
 def solve(problem: Problem, request: SolveRequest) -> Solution:
-    """Plan what is asked for, and run the plan.
+    """Plan a request, and run the plan.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def run(problem: Problem, planned: Schedule) -> Solution:
             solution, status, why = _run(problem, item, request, start, [other.route for other in waiting])
         ran = replace(planned.in_words(item, waiting), took=time.perf_counter() - began)
         if attempts:
-            ran = replace(ran, reason=f"The route before was not enough: {attempts[-1].why}.")
+            ran = replace(ran, reason=f"The previous route was not accepted: {attempts[-1].why}.")
         solution = replace(solution, plan=ran)
         spectrum = solution.spectrum
         attempts.append(Attempt(ran, spectrum.passes, _error(solution.certificate), spectrum.rank, why))
@@ -172,7 +172,7 @@ def run(problem: Problem, planned: Schedule) -> Solution:
 def _run(
     problem: Problem, item: Ranked, request: SolveRequest, start: Any, others: list[Route]
 ) -> tuple[Solution, Status, str]:
-    """Run one route and certify what it found; what it lacks, and why."""
+    """Run one route and certify its result; return its status and the reason."""
     operator = problem.operator(item.route)
     start = problem.start(item.route, request) if start is None else start
     result: SolverResult = item.route.solve(operator, request, start)
@@ -182,7 +182,7 @@ def _run(
         if result.spectrum.complete or not any(route.direct for route in others):
             raise
         spectrum = result.spectrum
-        result = replace(result, status=Status.INCOMPLETE, why="signs of eigenvalues are left open")
+        result = replace(result, status=Status.INCOMPLETE, why="signs of eigenvalues are undetermined")
     certificate = None
     if request.certify:
         certificate = certify(
@@ -204,12 +204,12 @@ def _judged(
     item: Ranked,
     request: SolveRequest,
 ) -> tuple[Status, str]:
-    """Return what an answer lacks, and why it is not accepted: the one policy."""
+    """Return a result's status, and why it is not accepted: the one policy."""
     if result.status is not Status.COMPLETE:
         return result.status, result.why
     wanted = request.target.count or 0
     if not item.route.form.double and (spectrum.rank < wanted or not spectrum.rank):
-        why = f"float32 products tell only {spectrum.rank} components from rounding"
+        why = f"float32 products separate only {spectrum.rank} components from rounding"
         return Status.INACCURATE, why
     if certificate is None or not spectrum.values.size or certificate.ok:
         return Status.COMPLETE, ""
@@ -236,7 +236,7 @@ def _next(waiting: list[Ranked], last: Ranked, lacks: Status) -> Ranked | None:
 
 
 def _quality(solution: Solution, request: SolveRequest) -> tuple[Any, ...]:
-    """Return what makes one answer better than another: enough pairs, certified, of higher rank, accurate."""
+    """Return a sort key for results: enough pairs, certified, of higher rank, accurate."""
     certificate, spectrum = solution.certificate, solution.spectrum
     enough = spectrum.values.size >= (request.target.count or 0)
     if certificate is None:

@@ -1,4 +1,4 @@
-"""PCA of rows that came and went, as problems for the engine: of their moments, and of their sketch."""
+"""PCA of streams as problems for the engine: from their moments, or from their sketch."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def scatter_costs(rows: int, d: int, batches: int = 1) -> SymmetricCosts:
     made = "" if batches == 1 else f"; {batches:,} batches merged in one pass"
     seconds += batches * (BATCH_SECONDS + BESIDE * 8 * d * d / BANDWIDTH)
     too_large = (
-        f"A stream of {d:,} columns keeps several matrices of {d:,} x {d:,} numbers: it",
-        "Raise memory_limit, or keep a sketch of few rows instead: PCA(10, "
+        f"A stream of {d:,} columns stores several matrices of {d:,} x {d:,} numbers and",
+        "Raise memory_limit, or use a sketch of few rows instead: PCA(10, "
         "solver='frequent-directions').partial_fit(X).",
     )
     return SymmetricCosts(d, "covariance", BESIDE, seconds, made, too_large=too_large)
@@ -41,7 +41,7 @@ def scatter_costs(rows: int, d: int, batches: int = 1) -> SymmetricCosts:
 
 @dataclass(eq=False)
 class MomentsProblem(LinearProblem):
-    """Directions of largest variance of rows that came and went.
+    """Directions of largest variance of a stream of rows.
 
     Attributes
     ----------
@@ -84,21 +84,21 @@ class StreamProblem(MomentsProblem):
         return built
 
     def certified(self, certificate: Certificate, request: SolveRequest) -> Certificate:
-        """Return the certificate, which says where the accuracy was lost before the stream."""
+        """Return the certificate with the loss of accuracy before the stream."""
         view, exact = self.measured(), replace(self.seen, loss=None)
         lossy = self.seen.error(view, self.degrees) > 2 * exact.error(view, self.degrees)
         if certificate.ok or not lossy:
             return certificate
         why = (
             "fit discarded components, or set them to 0 as rounding, before partial_fit continued; "
-            "call partial_fit in place of fit to keep all of them."
+            "call partial_fit instead of fit to retain all components."
         )
         return replace(certificate, reasons=(*certificate.reasons, why))
 
 
 @dataclass(eq=False)
 class SketchProblem(MomentsProblem):
-    """Of rows of which a sketch is left: the directions are those of the sketch, a table itself: ``rows``."""
+    """PCA of a stream's sketch, which is a table itself; ``rows`` stands for the rows of the stream."""
 
     unit: str = "approximate eigenvalues (variances, none too large)"
 
@@ -120,8 +120,8 @@ class SketchProblem(MomentsProblem):
             self.view = replace(view, unit_exponent=view.unit_exponent + self.seen.exponent)
             if not view.total > 0 and self.data_view().total > 0:
                 raise ParameterError(
-                    f"sketch_size={self.size} is too small: that many directions hold no more "
-                    "variance than others, so that nothing is left of them. Give a larger one."
+                    f"sketch_size={self.size} is too small: shrinking left no variance, because at least "
+                    "that many directions have equal variance. Use a larger sketch_size."
                 )
         return self.view
 
@@ -132,7 +132,7 @@ class SketchProblem(MomentsProblem):
         return view
 
     def build(self, route: Route) -> Any:
-        """Build the matrix of the sketch, whose error is what the sketch has lost."""
+        """Build the matrix of the sketch, whose error is the loss by shrinking."""
         built, sketch, view = super().build(route), self.seen.sketch, self.data_view()
         assert sketch is not None
         lost = sketch.shrunk + sketch.rounding * view.total + self.seen.error(view, self.degrees)
@@ -144,7 +144,7 @@ class SketchProblem(MomentsProblem):
         return built
 
     def certified(self, certificate: Certificate, request: SolveRequest) -> Certificate:
-        """Return what is known of the data; an infinite ``request.tol`` is answered by what was reached."""
+        """Return the certificate for the data; for an infinite ``request.tol`` with the accuracy reached."""
         if not certificate.values.size or not certificate.values[0] > 0:
             return certificate
         top, last = float(certificate.values[0]), float(certificate.values[-1])
@@ -157,7 +157,7 @@ class SketchProblem(MomentsProblem):
         return replace(certificate, completeness=complete, tol=tol)
 
     def directions(self, solution: Solution, count: int | None) -> Directions:
-        """Lift the eigenpairs to directions, beside the total variance, which is known exactly."""
+        """Lift the eigenpairs to directions, with the total variance, which is known exactly."""
         result = super().directions(solution, count)
         view, table = self.data_view(), self.seen.table()
         total = view.total * (view.square_unit / self.degrees)
@@ -169,7 +169,7 @@ class SketchProblem(MomentsProblem):
 
 
 def problem_of(seen: StreamMoments, scale: Any, ddof: int) -> StreamProblem | SketchProblem:
-    """Return the problem that is left of a stream."""
+    """Return the problem for the moments or the sketch of a stream."""
     lost = seen.degrees_lost(ddof)
     if seen.sketch is None:
         kind = np.empty((0, 0), dtype=numpy_dtype(seen.kind))
@@ -188,7 +188,7 @@ def with_pass(solution: Solution, seconds: float) -> Solution:
 
 
 def sketch_costs(shape: tuple[int, int], size: int, rows: int | None = None) -> SymmetricCosts:
-    """Return what a sketch of a table takes to be made and decomposed, by its Gram matrix.
+    """Return the costs of a table's sketch and of decomposing it by its Gram matrix.
 
     Parameters
     ----------
@@ -208,10 +208,10 @@ def sketch_costs(shape: tuple[int, int], size: int, rows: int | None = None) -> 
         FREQUENT_DIRECTIONS,
         "covariance",
         Cost((step,), held + 8 * 6 * size * d + SCRATCH),
-        "it is approximate, and the certificate says how far.",
+        "it is approximate, and the certificate bounds the error.",
     )
     too_large = (
         f"A sketch of {size} rows of {d} columns",
-        "Raise memory_limit, or give a smaller sketch_size.",
+        "Raise memory_limit, or use a smaller sketch_size.",
     )
     return SymmetricCosts(order, "gram", seconds=seconds, substitute=sketch, too_large=too_large)

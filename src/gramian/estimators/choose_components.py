@@ -1,4 +1,4 @@
-"""All rules for the number of components side by side: what each says, why, and when to trust it."""
+"""Compare all rules for the number of components: their answers, evidence and limits."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from gramian.estimators.linear_fit import TableFit
 from gramian.estimators.pca import PCA
 from gramian.rows import as_rows
 
-SolveRequest = Callable[[str], ComponentChoice]
+RuleFunction = Callable[[str], ComponentChoice]
 
 
 @dataclass(frozen=True, eq=False)
 class ComponentChoices(Mapping[str, ComponentChoice]):
-    """What every rule says about the number of components; prints as a table.
+    """The answers of all rules for the number of components; prints as a table.
 
     Attributes
     ----------
     choices : tuple of ComponentChoice
         One for each rule, also by its name: ``choices["parallel"].number``.
     about : str
-        What the data were.
+        Description of the data.
     """
 
     choices: tuple[ComponentChoice, ...]
@@ -57,7 +57,7 @@ class ComponentChoices(Mapping[str, ComponentChoice]):
         return len(self.choices)
 
     def rows(self) -> list[tuple[str, int | None, bool, str, str]]:
-        """Return rule, number, whether there may be more, evidence and when to trust it, for each rule."""
+        """Return, for each rule, its name, number, whether there may be more, evidence and limits."""
         return [(c.rule, c.number, c.at_least, c.sentence, RULES[c.rule].trust) for c in self.choices]
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -79,7 +79,7 @@ class ComponentChoices(Mapping[str, ComponentChoice]):
         Raises
         ------
         MissingExtraError
-            Where pandas is not installed; :meth:`rows` and :meth:`to_dict` need nothing.
+            If pandas is not installed; :meth:`rows` and :meth:`to_dict` do not need it.
         """
         names = ["rule", "components", "at_least", "evidence", "trust"]
         frame = data_frame(self.rows(), names).set_index("rule")
@@ -116,27 +116,27 @@ def choose_components(
     random_state: Any = None,
     memory_limit: int | str | None = None,
 ) -> ComponentChoices:
-    """Ask all rules for the number of components, side by side.
+    """Compare all rules for the number of components.
 
     Parameters
     ----------
     X_or_model : array-like of shape (n_samples, n_features), file, PCA or KernelPCA
-        Data as PCA takes them; or a fitted PCA, whose spectrum is read: rules that draw from the data then
-        have no answer, and where it knows a part of the spectrum only, the trace stands for the rest as far
-        as a rule can use it. A KernelPCA, fitted or with ``X``, has the rules "parallel", "fraction"
-        and "cv".
+        Data as PCA accepts them, or a fitted PCA. A fitted PCA without ``X`` supplies its spectrum; rules
+        that resample the data then have no answer. If it stores only part of the spectrum, the rules use the
+        trace for the rest where they can. A KernelPCA, fitted or with ``X``, supports the rules "parallel",
+        "fraction" and "cv".
     X : array-like of shape (n_samples, n_features), optional
-        The data, where the first argument is a model: treated as the model treats data.
+        The data, if the first argument is a model; centred and scaled as by that model.
     rules : sequence of str, optional
-        Which ones; all by default.
+        Names of the rules; all by default.
     fraction : float, default=0.95
         For the rule "fraction".
     max_rmse : float, optional
-        For the rule "max_rmse", which is left out without it: see :class:`gramian.PCA`.
+        For the rule "max_rmse", which is omitted if this is None: see :class:`gramian.PCA`.
     center, scale, ddof
         As in :class:`gramian.PCA`; a model has its own.
     random_state : int, RandomState, Generator or None
-        For the rules that draw from the data; None takes the model's. One number gives the same answers as
+        For the rules that resample the data; None uses the model's. An integer gives the same answers as
         PCA with the rule as ``n_components``.
     memory_limit : int, str or None
         As in :class:`gramian.PCA`.
@@ -148,7 +148,7 @@ def choose_components(
     Raises
     ------
     ParameterError
-        For a rule that is not known, and a model that is not fitted where there are no data.
+        For an unknown rule, or a model that is not fitted if ``X`` is None.
 
     References
     ----------
@@ -163,21 +163,21 @@ def choose_components(
     >>> from gramian import choose_components
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 3)) @ rng.standard_normal((3, 20)) + rng.standard_normal((100, 20))
-    >>> found = choose_components(X, random_state=0)
-    >>> found["parallel"].number, found["gavish-donoho"].number
+    >>> choices = choose_components(X, random_state=0)
+    >>> choices["parallel"].number, choices["gavish-donoho"].number
     (3, 3)
     """
     model = X_or_model if isinstance(X_or_model, PCA | KernelPCA) else None
     if model is None and hasattr(X_or_model, "fit"):
         raise InputTypeError(
-            f"A {type(X_or_model).__name__} is neither data nor a gramian.PCA or KernelPCA. Give the data."
+            f"A {type(X_or_model).__name__} is neither data nor a gramian.PCA or KernelPCA. Pass the data."
         )
     known = KERNEL_RULES if isinstance(model, KernelPCA) else tuple(RULES)
     asked = [check_choice("rules", rule, known) for rule in (known if rules is None else rules)]
     if max_rmse is None:
         if rules is not None and "max_rmse" in asked:
             raise ParameterError(
-                "The rule 'max_rmse' needs an error: give max_rmse=, a number in fitted units."
+                "The rule 'max_rmse' needs an error: set max_rmse, a number in fitted units."
             )
         asked = [rule for rule in asked if rule != "max_rmse"]
     else:
@@ -185,10 +185,10 @@ def choose_components(
     check_target(float(fraction), 1, (1, 1))
     if model is None:
         if X is not None:
-            raise InputTypeError("Two data sets were given. Give one, or a model and its data.")
+            raise InputTypeError("Two data sets were passed. Pass one, or a model and its data.")
         model, X = PCA(center=center, scale=scale, ddof=ddof, memory_limit=memory_limit), X_or_model
     elif not (center is True and scale is None and ddof == 1):
-        raise ParameterError("center, scale and ddof are those of the model. Set them there.")
+        raise ParameterError("A model has its own center, scale and ddof. Set them on the model.")
     state = model.random_state if random_state is None else random_state
     rng = generators(state, 3)[2]
     request, about = (_of_kernel if isinstance(model, KernelPCA) else _of_pca)(
@@ -197,8 +197,8 @@ def choose_components(
     return ComponentChoices(tuple(_or_why_not(request, rule) for rule in asked), about)
 
 
-def _or_why_not(request: SolveRequest, rule: str) -> ComponentChoice:
-    """Return a rule's answer, or why it has none: one rule that cannot work must not hide the others."""
+def _or_why_not(request: RuleFunction, rule: str) -> ComponentChoice:
+    """Return a rule's answer, or its error message, so that one failing rule does not hide the others."""
     try:
         return request(rule)
     except GramianError as error:
@@ -207,8 +207,8 @@ def _or_why_not(request: SolveRequest, rule: str) -> ComponentChoice:
 
 def _of_pca(
     model: PCA, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
-) -> tuple[SolveRequest, str]:
-    """Return what asks a rule about data, or without them about a fitted model; and what is asked about."""
+) -> tuple[RuleFunction, str]:
+    """Return a function from a rule's name to its answer, and a description of the data or model."""
     rows, material = None, None
     if X is not None:
         limit = memory_limit_bytes(model.memory_limit)
@@ -222,10 +222,10 @@ def _of_pca(
             check_is_fitted(model)
         except NotFittedError as error:
             raise ParameterError(
-                "The PCA is not fitted. Fit it, or give the data too: choose_components(model, X)."
+                "The PCA is not fitted. Fit it, or pass the data too: choose_components(model, X)."
             ) from error
         scree = scree_of(model)
-        part = "" if scree.whole else f", of which {scree.known.size} of {scree.size} eigenvalues are known"
+        part = "" if scree.whole else f", {scree.known.size} of {scree.size} eigenvalues known"
         shape = (scree.n_samples, scree.varying)
         about = f"a model of {scree.n_samples:,} rows x {scree.n_features:,} columns{part}"
 
@@ -237,7 +237,7 @@ def _of_pca(
                 room_for(rule, material.rows, material.memory_limit)
                 # Each rule starts from the same state, so that its answer does not depend on the others.
                 return material.choose(rule, copy.deepcopy(rng))
-            refused = "It needs the data: give choose_components(model, X)."
+            refused = "The rule needs the data: call choose_components(model, X)."
         if refused:
             return ComponentChoice(rule, None, {}, refused)
         spectrum = scree if material is None else material.scree
@@ -254,13 +254,13 @@ def _of_pca(
 
 def _of_kernel(
     model: KernelPCA, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
-) -> tuple[SolveRequest, str]:
+) -> tuple[RuleFunction, str]:
     if X is None:
         X = getattr(model, "X_fit_", None)
         if X is None:
             raise ParameterError(
-                "The KernelPCA holds no rows: it is not fitted, its kernel is precomputed, or it keeps "
-                "landmarks or random features only. Give the data too: choose_components(model, X)."
+                "The KernelPCA has no rows: it is not fitted, its kernel is precomputed, or it stores only "
+                "landmarks or random features. Pass the data too: choose_components(model, X)."
             )
     rows = as_rows(X, estimator="choose_components", minimum=2)
     about = f"{rows.shape[0]:,} rows x {rows.shape[1]:,} columns in feature space"

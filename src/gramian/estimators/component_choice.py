@@ -46,26 +46,26 @@ SMALL_REST = 1e-4
 
 @dataclass(frozen=True)
 class ComponentRequest:
-    """What ``n_components`` and ``max_rmse`` ask for: a rule that is still to be asked, or a target."""
+    """The request in ``n_components`` and ``max_rmse``: a target, or a rule that has still to run."""
 
     target: Target
     rule: str | None = None
 
 
 def check_wanted(model: Any, rows: Rows) -> ComponentRequest:
-    """Turn ``n_components`` and ``max_rmse`` of a PCA into a target to plan for, or refuse them.
+    """Turn ``n_components`` and ``max_rmse`` of a PCA into a target to plan for.
 
     Raises
     ------
     ParameterError
-        For a value that is not allowed, or a rule that has no meaning for such data.
+        For a value that is not allowed, or a rule that does not apply to such data.
     """
     asked, shape, least = model.n_components, rows.shape, min(rows.shape)
     if model.max_rmse is not None:
         if asked is not None:
             raise ParameterError(
-                f"n_components={asked!r} and max_rmse={model.max_rmse!r} both say how many components to "
-                "keep. Give one of them, and leave the other at None."
+                f"n_components={asked!r} and max_rmse={model.max_rmse!r} both set the number of "
+                "components. Set one of them, and leave the other at None."
             )
         check_rmse(model.max_rmse)
         target = Target(fraction=0.5, name=f"an error of at most {model.max_rmse:g}")
@@ -73,9 +73,9 @@ def check_wanted(model: Any, rows: Rows) -> ComponentRequest:
     if not isinstance(asked, str):
         return ComponentRequest(check_target(asked, least, shape))
     rule = check_choice("n_components", asked, NAMED)
-    refused = refusal(rule, shape, center=bool(model.center), sparse=rows.skips_zeros)
-    if refused:
-        raise ParameterError(f"n_components={asked!r}: {refused}")
+    problem = refusal(rule, shape, center=bool(model.center), sparse=rows.skips_zeros)
+    if problem:
+        raise ParameterError(f"n_components={asked!r}: {problem}")
     return ComponentRequest(Target(count=min(PLANNED, least)), rule)
 
 
@@ -85,26 +85,26 @@ def check_rmse(max_rmse: Any) -> float:
     if not real or not 0 < float(max_rmse) < math.inf:
         raise ParameterError(
             f"max_rmse={max_rmse!r} must be a positive number: the root-mean-square error of one entry of "
-            "the reconstruction, in the units that are fitted (those of the data where scale is None)."
+            "the reconstruction, in fitted units (those of the data if scale is None)."
         )
     return float(max_rmse)
 
 
 def refusal(rule: str, shape: tuple[int, int], *, center: bool, sparse: bool) -> str:
-    """Return why a rule has no meaning for such data, and what to do; "" where it has."""
+    """Return why a rule does not apply to such data, with advice; "" if it applies."""
     if sparse and RULES[rule].draws:
         return (
-            f"'{rule}' draws new data of the same size, which are dense, and X is sparse. "
+            f"'{rule}' draws new dense data of the same size, but X is sparse. "
             "Pass X.toarray() if it fits into memory, or use 'gavish-donoho'."
         )
     if not center and RULES[rule].of_covariances:
-        why = "it is about variances, and without centring the mean is the first component"
+        why = "the rule is for variances, and without centring the mean is the first component"
         if rule == "parallel":
-            why = "permuting columns keeps their means, so nothing tells the mean from noise"
+            why = "permuted columns keep their means, so the rule cannot tell the mean from noise"
         return f"'{rule}' needs center=True: {why}. Use 'gavish-donoho', 'sign-flip' or 'cv'."
     if rule == "mle" and shape[0] <= shape[1]:
         return (
-            f"Minka's evidence needs more rows than columns, and X has {shape[0]} rows x {shape[1]} columns. "
+            f"Minka's evidence needs more rows than columns, but X has {shape[0]} rows x {shape[1]} columns. "
             "Use 'gavish-donoho', 'parallel' or 'sign-flip'."
         )
     return ""
@@ -242,7 +242,7 @@ class Material:
 
     @property
     def view(self) -> CenteredRows:
-        """The centred, scaled data; refused where its variance leaves float64."""
+        """The centred, scaled data; raises a DataError if their variance overflows float64."""
         return self.problem.measured()
 
     @property
@@ -289,7 +289,7 @@ class Material:
     def choose(self, rule: str, rng: np.random.Generator) -> ComponentChoice:
         """Ask one of :data:`NAMED`."""
         if not self.view.total > 0:
-            return ComponentChoice(rule, 0, {}, "No column varies: there is nothing to find.")
+            return ComponentChoice(rule, 0, {}, "All columns are constant, so there are no components.")
         of_spectrum = RULES[rule].request
         if of_spectrum is not None:
             return of_spectrum(self.scree)

@@ -17,7 +17,7 @@ def _tell_kernel(kernel: Kernel) -> dict[str, Any]:
     if type(kernel).__name__ not in CLASSES:
         raise ParameterError(
             f"A kernel of the class {type(kernel).__name__} cannot be saved. "
-            f"Those that can: {', '.join(CLASSES)}."
+            f"Kernels that can be saved: {', '.join(CLASSES)}."
         )
     return {"kernel": type(kernel).__name__, "parameters": kernel.get_params(deep=False)}
 

@@ -44,7 +44,7 @@ class ExactFit(KernelFit):
 
     @property
     def plan(self) -> Plan:
-        """What solving does; of a rule, whose number many fits find, for ten components."""
+        """The plan of the fit; for a rule, the plan for ten components."""
         count = self.parameters.n_components
         if isinstance(count, str):
             check_choice("n_components", count, RULES)
@@ -120,21 +120,21 @@ class ExactFit(KernelFit):
             said = str(error)
             if problem.spread is not None:
                 tiles, room = amount(4 * rows.shape[0] ** 2), amount(problem.spread.room)
-                said += f" Tiles of the matrix take {tiles}, and {room} may be kept where the rows are."
+                said += f" Tiles of the matrix take {tiles}, but the workers have room for {room}."
             raise MemoryLimitError(f"{said} {self._cheaper()}") from error
 
     def _request(self, problem: KernelProblem, target: Target) -> SolveRequest:
         asked, rows = self.parameters, self.rows
         solver = check_choice("solver", asked.solver, SOLVERS)
         if asked.n_landmarks is not None or not self.plain_landmarks:
-            given = "landmarks" if asked.n_landmarks is None else "n_landmarks"
+            parameter = "landmarks" if asked.n_landmarks is None else "n_landmarks"
             raise ParameterError(
-                f"{given} belongs to solver='nystroem' or 'random-features', and solver={solver!r} "
-                "takes every row. Leave it out, or set the solver."
+                f"{parameter} applies only to solver='nystroem' or 'random-features', but "
+                f"solver={solver!r} uses every row. Leave it out, or set the solver."
             )
         if solver == "krylov" and problem.everything and problem.clip:
             raise ParameterError(
-                "solver='krylov' finds the largest eigenvalues only, and repair='clip' needs the negative "
+                "solver='krylov' finds only the largest eigenvalues, but repair='clip' needs the negative "
                 "ones. Leave solver at 'auto'."
             )
         tol, limit = check_tol(asked.tol, rows.dtype), memory_limit_bytes(asked.memory_limit, rows.like)
@@ -156,8 +156,8 @@ class ExactFit(KernelFit):
         with suppress(GramianError):
             seconds = fit.plan.seconds
             advice = (
-                "KernelPCA(solver='nystroem') takes landmarks in place of all rows, here about "
-                f"{duration(seconds)}; its certificate_ bounds the exact eigenvalues."
+                "KernelPCA(solver='nystroem') uses landmarks instead of all rows and would take about "
+                f"{duration(seconds)} here; its certificate_ bounds the exact eigenvalues."
             )
         return advice
 
@@ -169,9 +169,9 @@ class ExactFit(KernelFit):
         )
         if sparse.issparse(fitted) and not certified and error > precision_of(fitted, self.parameters.tol):
             warnings.warn(
-                f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values: rows lie "
-                "many widths of the kernel from 0. Pass X.toarray(), for which differences are summed, or "
-                "take a wider kernel.",
+                f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values, because "
+                "rows lie many kernel widths from 0. Pass X.toarray(), so that gramian sums differences "
+                "instead, or use a wider kernel.",
                 CertificateWarning,
                 stacklevel=4,
             )

@@ -1,4 +1,4 @@
-"""Transformers that write a kernel's features out and report how far they are from the kernel."""
+"""Transformers that compute a kernel's features explicitly and report their error."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ MAPPED = COLUMNS | {"n_features_out_": Sizes("p"), "kernel_error_": KernelError}
 
 
 class KernelMapper(Transformer):
-    """What the three have in common: fit learns the map's numbers, transform applies the map."""
+    """Base class of the three maps: ``fit`` computes the map's numbers, ``transform`` applies it."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Set up the map for the columns of X, and measure it against the kernel.
+        """Set up the map for the columns of X, and measure its error against the kernel.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class KernelMapper(Transformer):
         Raises
         ------
         ParameterError
-            A parameter outside its range, or more features than are allowed.
+            A parameter outside its range, or more than ``max_features`` features.
         DataError
             Sparse data, NaN, infinity, or features that the data's dtype cannot hold.
         """
@@ -72,7 +72,7 @@ class KernelMapper(Transformer):
             rows.dtype,
             radius=rows.reduce(lambda block: mapping.radius(block.values), max),
             pairs=n * (n - 1) // 2,
-            about=f"Measured on {sample.shape[0]:,} of the {n:,} fitted rows, bounded for all. ",
+            about=f"Measured on {sample.shape[0]:,} of the {n:,} fitted rows; the bound is for all rows. ",
         )
         return self
 
@@ -97,7 +97,7 @@ class KernelMapper(Transformer):
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of the columns; those seen in ``fit``, or f1, f2, ..., when left out.
+            Names of the columns; None means those of ``fit``, or f1, f2, ....
         """
         check_is_fitted(self)
         return np.array(self._map(self._labels(input_features)).names, dtype=object)
@@ -117,7 +117,7 @@ class KernelMapper(Transformer):
         name = type(self).__name__
         rows = as_rows(X, estimator=name, limit=memory_limit_bytes(None), **options)
         rows.require_dense(
-            f"{name} takes dense data; X is sparse. Pass X.toarray(), of a frame "
+            f"{name} does not support sparse data. Pass X.toarray(), of a frame "
             "X.sparse.to_dense(), or PCA(...).fit_transform(X) first: PCA keeps sparse data sparse."
         )
         return rows
@@ -133,10 +133,10 @@ class KernelMapper(Transformer):
 
 @dataclass(eq=False, repr=False)
 class PolynomialMap(Saved, KernelMapper):
-    """The features of the polynomial kernel (gamma x . y + coef0)^degree, exactly.
+    """The exact features of the polynomial kernel (gamma x . y + coef0)^degree.
 
-    PCA of them is kernel PCA with that kernel, and every feature has a name. Their number is
-    C(d + degree, degree), so this is for few columns or low degrees.
+    PCA of them is kernel PCA with that kernel, and every feature has a name. There are
+    C(d + degree, degree) features, so use this map for few columns or low degrees.
 
     Parameters
     ----------
@@ -147,19 +147,19 @@ class PolynomialMap(Saved, KernelMapper):
     coef0 : float, default=1
         At least 0; with 0 only monomials of the full degree remain.
     max_features : int, default=1_000_000
-        More features than this are refused before anything is computed.
+        Limit on the number of features; above it ``fit`` raises an error before any computation.
 
     Attributes
     ----------
     kernel_error_ : KernelError
         Largest and root-mean-square difference from the kernel on up to 256 fitted rows (every m-th), and a
-        rounding bound for all of them; print it.
+        rounding bound for all fitted rows; print it.
     n_features_out_ : int
         Number of features.
     feature_map_ : FeatureMap
         The map: ``names``, ``powers``, ``coefficients``, ``kernel_error(X, Y)``.
     gamma_ : float
-        gamma, filled in.
+        The value of gamma, also if the parameter is None.
 
     References
     ----------
@@ -201,8 +201,8 @@ class PolynomialMap(Saved, KernelMapper):
 class TaylorMap(Saved, KernelMapper):
     """The Gaussian kernel's features up to an order of its Taylor series, with a guaranteed error.
 
-    For few columns and rows within about two widths of each other: there a handful of orders reaches any
-    accuracy, and the bound always holds. For many columns use :class:`RandomFourierMap`.
+    Use it for few columns and rows within about two widths of each other, where low orders are accurate. The
+    bound always holds. For many columns use :class:`RandomFourierMap`.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class TaylorMap(Saved, KernelMapper):
     center : bool, default=True
         Expand about the mean of the fitted rows instead of zero: the same kernel, a smaller error.
     max_features : int, default=1_000_000
-        More features than this are refused before anything is computed.
+        Limit on the number of features; above it ``fit`` raises an error before any computation.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ class TaylorMap(Saved, KernelMapper):
     gamma_ : ndarray of shape (n_features,)
         gamma of every column.
     origin_ : ndarray of shape (n_features,)
-        Where the series is expanded.
+        Point about which the series is expanded.
 
     References
     ----------
@@ -270,12 +270,13 @@ class TaylorMap(Saved, KernelMapper):
 
 @dataclass(eq=False, repr=False)
 class RandomFourierMap(Saved, KernelMapper):
-    """Random Fourier features of the Gaussian kernel: any number of columns, right on average.
+    """Random Fourier features of the Gaussian kernel: unbiased, for any number of columns.
 
     Parameters
     ----------
     n_components : int, default=100
-        Number of features, best even: pairs of cosine and sine. The error falls with its square root.
+        Number of features, preferably even: pairs of cosine and sine. The error is proportional to
+        ``1 / sqrt(n_components)``.
     sigma : float, array-like of shape (n_features,) or None, default=None
         Width of the kernel in units of the data, or one width a column.
     gamma : float, array-like of shape (n_features,) or None, default=None
@@ -283,14 +284,14 @@ class RandomFourierMap(Saved, KernelMapper):
     orthogonal : bool, default=True
         Frequencies orthogonal in groups of n_features, which lowers the error; otherwise independent.
     random_state : int, RandomState, Generator or None, default=None
-        Draws the frequencies.
+        Seed of the frequencies.
 
     Attributes
     ----------
     kernel_error_ : KernelError
-        Largest and root-mean-square difference from the kernel on up to 256 fitted rows (every m-th):
-        measured; and a bound for all pairs of fitted rows that holds with probability 0.99 (Hoeffding; for
-        orthogonal frequencies it counts whole groups only and is far too pessimistic). Print it.
+        Largest and root-mean-square difference from the kernel, measured on up to 256 fitted rows (every
+        m-th), and a bound for all pairs of fitted rows that holds with probability 0.99 (Hoeffding). For
+        orthogonal frequencies the bound counts whole groups only and is very pessimistic. Print it.
     n_features_out_ : int
         Number of features.
     feature_map_ : FeatureMap
@@ -360,5 +361,5 @@ def column_means(rows: Rows) -> FloatArray:
     with np.errstate(over="ignore"):
         means = rows.reduce(total, np.add) / rows.shape[0]
     if not np.isfinite(means).all():
-        raise DataError("The sum of a column is beyond what float64 can hold. Scale the data first.")
+        raise DataError("The sum of a column overflows float64. Scale the data first.")
     return np.asarray(means)

@@ -1,4 +1,4 @@
-"""What every fitted decomposition says of itself: its attributes, warnings, and its view in a notebook."""
+"""Attributes, warnings and the notebook view that all fitted decompositions share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MEASURED = 4e9  # multiply-adds up to which the vectors that the user holds are 
 
 
 class Transformer(TransformerMixin, BaseEstimator):
-    """From rows to scores, in the kind and dtype of the rows: what scikit-learn asks of it."""
+    """Base class of transformers from rows to scores, in the kind and dtype of the rows."""
 
     n_components_: int
 
@@ -39,7 +39,7 @@ class Transformer(TransformerMixin, BaseEstimator):
 
     @abstractmethod
     def _rows(self, X: Any, **options: Any) -> Rows:
-        """Return what comes in as rows."""
+        """Return the input as rows."""
 
     def _new_rows(self, X: Any, **options: Any) -> Rows:
         """Return rows that have the features of the fitted ones."""
@@ -67,7 +67,7 @@ class Transformer(TransformerMixin, BaseEstimator):
 
 
 def warn_of_none(choice: ComponentChoice, *, stacklevel: int) -> None:
-    """Say that a rule for the number of components finds none."""
+    """Warn that a rule for the number of components finds none."""
     if choice.number == 0:
         said = f"n_components={choice.rule!r} finds no component; one is kept. {choice.sentence}"
         warnings.warn(said, RankWarning, stacklevel=stacklevel + 1)
@@ -84,12 +84,12 @@ def remember(
     hidden: str = "",
     stacklevel: int = 5,
 ) -> None:
-    """Set the attributes that tell how a model was computed and what is guaranteed, and warn of what is not.
+    """Set the attributes for plan, spectrum and certificate, and warn if an error bound does not hold.
 
     Parameters
     ----------
     model : estimator
-    found : Components
+    result : Components
     solution : Solution
         Its spectrum in the units of the data.
     asked : bool
@@ -97,7 +97,7 @@ def remember(
     of : str
         Whose rank it is, for the warning.
     told : bool
-        Whether the user has been told already that there is nothing to find.
+        Whether an earlier warning said that there are no components.
     hidden : str
         Warning of components that rounding hides, in place of one of the rank.
     stacklevel : int
@@ -142,7 +142,7 @@ def parameter_at_fit(model: Any, name: str) -> Any:
 
 
 def on_device(model: Any, like: Any) -> None:
-    """Move the arrays that a fit has found to the kind and device of the fitted rows."""
+    """Move the arrays of a fit to the kind and device of the fitted rows."""
     if is_numpy(like):
         return
     for name in vars(model).keys() - model.get_params(deep=False).keys():
@@ -179,29 +179,29 @@ BLUE = "#0072B2"
 
 
 class InNotebooks:
-    """Sets kept variance, a small scree, plan and certificate beside what scikit-learn shows."""
+    """Adds retained variance, a small scree plot, plan and certificate to scikit-learn's HTML view."""
 
     def _repr_html_inner(self) -> str:
-        return _beside(super()._repr_html_inner(), self)  # type: ignore[misc]
+        return _with_summary(super()._repr_html_inner(), self)  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
         if "text/html" in bundle:
-            bundle["text/html"] = _beside(bundle["text/html"], self)
+            bundle["text/html"] = _with_summary(bundle["text/html"], self)
         return bundle
 
 
-def _beside(parameters: str, model: Any) -> str:
-    # Of a stream nothing is decomposed before somebody asks for it, which this is not.
-    told = summary(model) if "certificate_" in vars(decomposition_of(model)) else ""
-    if not told:
+def _with_summary(parameters: str, model: Any) -> str:
+    # Displaying a stream must not start its decomposition.
+    facts = summary(model) if "certificate_" in vars(decomposition_of(model)) else ""
+    if not facts:
         return parameters
     columns = "display:flex;flex-wrap:wrap;gap:2em;align-items:flex-start"
-    return f'<div style="{columns}"><div>{parameters}</div><div style="max-width:48em">{told}</div></div>'
+    return f'<div style="{columns}"><div>{parameters}</div><div style="max-width:48em">{facts}</div></div>'
 
 
 def summary(model: Any) -> str:
-    """Return what is known of a fitted model as HTML.
+    """Return plan, certificate and a small scree plot of a fitted model as HTML.
 
     Parameters
     ----------
@@ -209,16 +209,16 @@ def summary(model: Any) -> str:
     """
     model = decomposition_of(model)
     ratios, k = shares_of(model), int(model.n_components_)
-    kept = "" if ratios is None else f", {100 * float(np.sum(ratios)):.4g} % of the variance"
-    lines = [f"<b>{counted(k, 'component')}{kept}</b>"]
+    variance = "" if ratios is None else f", {100 * float(np.sum(ratios)):.4g} % of the variance"
+    lines = [f"<b>{counted(k, 'component')}{variance}</b>"]
     variances = as_float64(model.explained_variance_)[:BARS]
     if variances.size and variances[0] > 0:
         heights = np.maximum(1, TALLEST * variances / variances[0]).round().astype(int).tolist()
         bar = f"display:inline-block;width:7px;margin-right:1px;background:{BLUE};height"
         bars = "".join(f'<span style="{bar}:{h}px" title="PC{j}"></span>' for j, h in enumerate(heights, 1))
         lines.append(f'<div role="img" aria-label="variances of the components">{bars}</div>')
-    for told in (model.plan_, model.certificate_):
-        first, *more = str(told).splitlines()
+    for record in (model.plan_, model.certificate_):
+        first, *more = str(record).splitlines()
         rest = "<br>".join(map(html.escape, more))
         lines.append(f"<details><summary>{html.escape(first)}</summary>{rest}</details>")
     return "".join(f'<div style="margin:0.3em 0">{line}</div>' for line in lines)

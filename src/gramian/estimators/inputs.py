@@ -28,12 +28,12 @@ SCALES = ("unit", "pareto", "genotype")
 
 
 def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: str = "components") -> Target:
-    """Turn ``n_components`` into a target, or refuse it.
+    """Turn ``n_components`` into a target, or raise a ParameterError.
 
     Parameters
     ----------
     n_components : int, float in (0, 1) or None
-        What the user asked for.
+        The parameter of the estimator.
     limit : int
         Largest integer that makes sense.
     shape : tuple of int
@@ -81,8 +81,8 @@ def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray
     if isinstance(scale, str):
         if scale == "genotype" and not center:
             raise ParameterError(
-                "scale='genotype' divides by what the means of the columns say, and center=False leaves them "
-                "in. Use center=True."
+                "scale='genotype' computes allele frequencies from column means, but center=False does not "
+                "subtract them. Use center=True."
             )
         return check_choice("scale", scale, SCALES)
     d, most = rows.shape[1], float(np.finfo(rows.dtype).max)
@@ -116,7 +116,7 @@ def drawn_seeds(random_state: Any) -> list[int]:
         except ValueError as error:
             raise ParameterError(
                 f"random_state={random_state!r} cannot start a random number generator. "
-                "Give an integer from 0 to 2**32 - 1, a numpy Generator or RandomState, or None."
+                "Use an integer from 0 to 2**32 - 1, a numpy Generator or RandomState, or None."
             ) from error
         seeds = state.randint(0, 2**31 - 1, size=4)
     return [int(seed) for seed in seeds]
@@ -131,7 +131,7 @@ def streams(seeds: list[int], count: int) -> tuple[np.random.Generator, ...]:
 def checkpointed(
     estimator: Any, rows: Rows, checkpoint: str | os.PathLike[str] | None
 ) -> Iterator[tuple[Passes | None, list[int]]]:
-    """Give where passes are kept, if a folder is named for that, and the seeds that the fit began with.
+    """Yield the stored passes, if there is a checkpoint folder, and the seeds of the fit.
 
     Raises
     ------
@@ -146,12 +146,12 @@ def checkpointed(
         return
     if not rows.in_one_place:
         raise ParameterError(
-            f"checkpoint={os.fspath(checkpoint)!r} is for data in one place: Dask computes again what a "
-            "worker has lost. Leave it out."
+            f"checkpoint={os.fspath(checkpoint)!r} does not support Dask, which recomputes what a lost "
+            "worker had. Leave it out."
         )
     if not is_numpy(rows.like):
         raise ParameterError(
-            "checkpoint is for files and NumPy arrays that the host works on. Leave it, or device, out."
+            "checkpoint supports only files and NumPy arrays on the host. Leave out checkpoint or device."
         )
     # What a fit may use of memory does not change what it finds.
     given = {n: v for n, v in estimator.get_params(deep=False).items() if n != "memory_limit"}
@@ -197,7 +197,7 @@ def expected_columns(estimator: Any) -> Expected:
 
 
 def check_features(estimator: Any, X: Any, rows: Rows) -> None:
-    """Refuse new data whose features are not those of the fitted data.
+    """Raise an error for new data whose features are not those of the fitted data.
 
     Files and tables were put in order by ``as_rows`` already, as :func:`expected_columns` says.
     """
@@ -210,7 +210,7 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
 
 
 def _check_kind(estimator: Any, rows: Rows) -> None:
-    """Refuse another kind of array than the fitted one, where scikit-learn is set to want the same."""
+    """Raise an error for another kind of array than the fitted one under ``array_api_dispatch``."""
     fitted = [vars(estimator).get(name) for name in ("components_", "projection_coef_")]
     given = next((array for array in fitted if array is not None), rows.home)
     if not get_config()["array_api_dispatch"] or moved(given, rows.home) is given:
@@ -218,7 +218,7 @@ def _check_kind(estimator: Any, rows: Rows) -> None:
     raise DataError(
         f"Inputs passed to {type(estimator).__name__}.transform() must use the same namespace and the same "
         "device as those passed to fit() while scikit-learn's array_api_dispatch is on. Move them there, or "
-        "turn it off: then whatever comes in decides where it is mapped."
+        "turn it off, so that each input is mapped on its own device."
     )
 
 
@@ -231,7 +231,7 @@ def _check_picture_shape(estimator: Any, rows: Rows) -> None:
     files = rows.table is not None and rows.table.row_names is not None
     advice = f'while reading, with size="{size}" (--size {size})' if files else "first"
     raise DataError(
-        f"The pictures are {given[1]}x{given[0]} (width x height), and those the model was fitted on {size}. "
+        f"The pictures are {given[1]}x{given[0]} (width x height), but the model was fitted on {size}. "
         f"Resize them {advice}."
     )
 

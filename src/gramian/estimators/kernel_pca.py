@@ -88,15 +88,15 @@ class Defaults:
 
 @dataclass(eq=False, repr=False)
 class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Transformer):
-    """Kernel PCA, exact and certified, without ever holding the full centred kernel matrix; or approximate.
+    """Kernel PCA, exact and certified without storing the full centred kernel matrix, or approximate.
 
     Parameters
     ----------
     n_components : int, float, {"parallel", "cv"} or None, default=None
-        Number of components, up to ``n_samples``: it may exceed the number of features; a fraction in (0, 1)
-        of the variance in feature space (kernels proven valid, or those whose whole spectrum shows no
-        negative eigenvalue); a rule of :func:`gramian.choose_components`, which fits many times; None keeps
-        every non-zero eigenvalue.
+        Number of components, up to ``n_samples``; it may exceed the number of features. A fraction in (0, 1)
+        of the variance in feature space, for kernels that are proven valid or have no negative eigenvalue on
+        the data. A rule of :func:`gramian.choose_components`, which fits many times. None keeps every
+        non-zero eigenvalue.
     kernel : str, callable or Kernel, default="linear"
         A name ("linear", "poly", "rbf", "laplacian", "matern", "rq", "cosine", "chi2", "sigmoid",
         "precomputed"), an expression such as ``"rbf(sigma=2) + 0.5 * poly(degree=3)"``, a function k(x, y)
@@ -105,8 +105,8 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
     gamma : float, "scale", "median" or None, default=None
         Factor of rbf, poly, sigmoid, laplacian and chi2; None means ``1 / n_features`` (1 for chi2).
         "scale" is ``1 / (n_features * X.var())``, as in scikit-learn's SVC, with the variance of all entries.
-        "median", for rbf and laplacian, takes the median distance between at most 5000 evenly spaced rows as
-        width. Of a file that is read block by block, both look at 5000 rows.
+        "median", for rbf and laplacian, sets the width to the median distance between at most 5000 evenly
+        spaced rows. For a file that is read block by block, both use 5000 rows.
     degree : int, default=3
         Power of poly.
     coef0 : float, default=1
@@ -116,54 +116,58 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
     center : bool, default=True
         Centre in feature space.
     solver : {"auto", "dense", "krylov", "nystroem", "random-features"}, default="auto"
-        Full decomposition, or block Krylov on tiles of the kernel matrix; "auto" takes one of these two. For
-        many rows, approximately, in time and memory linear in them: "nystroem" projects rows, in feature
-        space, onto the span of some of them, the landmarks (any kernel proven valid); "random-features" is
-        PCA of :class:`RandomFourierMap` (rbf).
+        "dense" is a full decomposition, "krylov" a block Krylov iteration on tiles of the kernel matrix;
+        "auto" chooses one of these two. The others are approximate, with time and memory linear in the number
+        of rows. "nystroem" projects rows, in feature space, onto the span of some of them, the landmarks, for
+        any kernel that is proven valid. "random-features" is PCA of :class:`RandomFourierMap`, for rbf.
     tol : float or None, default=None
         Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
     random_state : int, RandomState, Generator or None, default=None
-        Start of the iteration and of the probe that certifies it. Rounding depends on threads, as of
-        :class:`PCA`, unless GRAMIAN_DETERMINISTIC=1 is set.
+        Seed of the iteration and of the probe that certifies it. As in :class:`PCA`, rounding depends on the
+        number of threads unless you set GRAMIAN_DETERMINISTIC=1.
     memory_limit : int, str or None, default=None
-        Working memory beside the data and the results; where tiles do not fit they are computed in each pass.
+        Working memory excluding the data and the results. Tiles that do not fit are recomputed in each pass.
     repair : {"clip"} or None, default=None
-        What to do about negative eigenvalues beyond rounding, which no valid kernel has: None refuses them,
-        "clip" sets them to 0, finding all eigenvalues to say in ``repair_`` what that changed.
+        Treatment of negative eigenvalues beyond rounding, which no valid kernel has. None raises an
+        IndefiniteKernelError; "clip" computes all eigenvalues, sets the negative ones to 0, and reports the
+        change in ``repair_``.
     n_landmarks : int or None, default=None
         Number of landmarks, or of random features; None means 1000, or the number of rows if that is less.
-        Fewer are chosen once what they leave unexplained is within ``tol`` of the sum of k(x, x).
+        The choice stops earlier if the unexplained part of the sum of k(x, x) is within ``tol`` of it.
     landmarks : {"rpcholesky", "uniform", "kmeans"} or array-like of shape (m, n_features)
-        How "nystroem" chooses landmarks: rows drawn by what those before leave unexplained (randomly pivoted
-        Cholesky, which finds small clusters), rows drawn uniformly, centres of k-means, or these rows.
+        How "nystroem" chooses landmarks. "rpcholesky" is randomly pivoted Cholesky, which draws rows by
+        their unexplained part and so finds small clusters; "uniform" draws rows uniformly; "kmeans" uses the
+        centres of k-means. An array contains your own landmarks.
     preimage : {"auto", "fixed-point", "gradient", "ridge"}, default="auto"
-        How ``inverse_transform`` and ``denoise`` find rows: the iteration of Mika et al., for smooth kernels
-        of x - y; descent, for every smooth kernel; or a map learned by ridge regression, for any kernel.
-        "auto" takes the first that applies; the linear kernel needs none of them and is exact.
+        How ``inverse_transform`` and ``denoise`` find rows: "fixed-point" is the iteration of Mika et al.,
+        for smooth kernels of x - y; "gradient" is descent, for every smooth kernel; "ridge" is a map learned
+        by ridge regression, for any kernel. "auto" uses the first that applies; the linear kernel needs none
+        of them and is exact.
     device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
-        As of :class:`PCA`. All rows, encoded, have to fit on the device; tiles are computed there.
+        As in :class:`PCA`. All encoded rows must fit on the device; tiles are computed there.
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components_,), float64
         Eigenvalues of the centred kernel matrix Kc, descending.
     eigenvectors_ : array of shape (n_samples, n_components_)
-        Unit eigenvectors of Kc; in each, the first largest entry is positive. Only of exact solvers.
+        Unit eigenvectors of Kc, for exact solvers only. In each, the first entry of largest magnitude is
+        positive.
     explained_variance_ : ndarray of shape (n_components_,), float64
         Eigenvalues divided by ``n_samples - 1``, so that the linear kernel gives those of PCA.
     explained_variance_ratio_ : ndarray of shape (n_components_,), float64, or None
-        Ratios of these variances to the total in feature space; None where the kernel is not proven valid.
-        With landmarks the total is an upper bound, what they leave unexplained included.
+        Ratios of these variances to the total in feature space; None if the kernel is not proven valid.
+        With landmarks the total is an upper bound that includes the unexplained part.
     projection_coef_ : array of shape (n_samples, n_components_)
-        Coefficients alpha: scores are ``kc(x, X_fit_) @ projection_coef_``; of landmarks or features, where
-        there are some, in place of fitted rows.
+        Coefficients alpha: scores are ``kc(x, X_fit_) @ projection_coef_``. An approximate solver has one row
+        for each landmark or feature instead of each fitted row.
     X_fit_ : array of shape (n_samples, n_features)
-        The fitted rows, in CSR where they were sparse. None for a precomputed kernel, and with landmarks or
-        random features, which are all that such a model keeps.
+        The fitted rows, in CSR if they were sparse. None for a precomputed kernel and for approximate
+        solvers, which store only landmarks or random features.
     landmarks_ : array of shape (m, n_features) or None
         The landmarks of "nystroem".
     landmark_indices_ : ndarray of shape (m,) or None
-        Which rows they are; None for centres and for rows that were given.
+        Indices of the landmarks among the rows; None for k-means centres and for your own landmarks.
     feature_map_ : RandomFourierMap or None
         The features of "random-features".
     n_components_, rank_ : int
@@ -171,18 +175,18 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
     kernel_ : Kernel or None
         The kernel with every parameter a number.
     gamma_ : float or None
-        The gamma that was used; None where the kernel has none of its own, as a sum.
+        The gamma of the kernel; None if the kernel has no single gamma, such as a sum.
     component_choice_ : ComponentChoice or None
-        What the rule said, where one was asked.
+        The answer of the rule in ``n_components``, if it is one.
     repair_ : Repair or None
-        What clipping changed, where it was asked for.
+        The change by ``repair="clip"``.
     preimage_ : PreimageMethod
-        Which method finds pre-images, and why.
+        The method that finds pre-images, and its reason.
     plan_, spectrum_, certificate_
-        How it was computed, the solver's record, and what is guaranteed. Of an approximation
+        The method of the fit, the solver's record, and the error bounds. For an approximate solver
         ``certificate_.lower`` and ``certificate_.upper`` bound the exact eigenvalues.
     column_means_
-        As of :class:`PCA`.
+        As in :class:`PCA`.
 
     References
     ----------
@@ -198,7 +202,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
     >>> KernelPCA(2, kernel="rbf", gamma=0.5).fit(X).eigenvalues_.round(4)
     array([0.632..., 0.632...])
 
-    Of many rows, by landmarks:
+    For many rows, use landmarks:
 
     >>> X = np.random.default_rng(0).standard_normal((20_000, 3))
     >>> model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=200, random_state=0).fit(X)
@@ -225,13 +229,13 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
     }
 
     model_kind: ClassVar = ModelKind.KERNEL_PCA
-    # Options of how results are handed back are no metadata to route.
+    # Options that select the returned values are no metadata to route.
     __metadata_request__inverse_transform: ClassVar = {"return_error": UNUSED}
     _habits: ClassVar = {
-        "eigen_solver": 'solver="dense" or "krylov" is what it is here',
+        "eigen_solver": 'use solver="dense" or solver="krylov"',
         "fit_inverse_transform": "leave it out: inverse_transform works after every fit",
-        "alpha": 'preimage="ridge" chooses it by itself',
-        "remove_zero_eig": "leave it out: model.rank_ says how many components have an eigenvalue",
+        "alpha": 'leave it out: preimage="ridge" chooses it',
+        "remove_zero_eig": "leave it out: model.rank_ is the number of components with a non-zero eigenvalue",
         "max_iter": UNTIL_CERTIFIED,
         "iterated_power": UNTIL_CERTIFIED,
         "copy_X": NEVER_OVERWRITTEN,
@@ -254,7 +258,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
     # ------------------------------------------------------------------ fit
 
     def plan(self, X: Any) -> Plan:
-        """Return the plan that ``fit(X)`` would follow, without doing it."""
+        """Return the plan that ``fit(X)`` would follow, without fitting."""
         return self._fit_of(X).plan
 
     def fit(
@@ -266,21 +270,21 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Sparse rows stay sparse, with kernels of inner products and of expanded distances. For a
-            precomputed kernel the matrix, (n_samples, n_samples). Of a Dask array or frame the kernel matrix
-            stays in tiles where its chunks are; the rows come here once.
+            precomputed kernel, X is the matrix, (n_samples, n_samples). For a Dask array or frame, the tiles
+            of the kernel matrix stay on the workers, and the rows are sent to this process once.
         y : ignored
         checkpoint : path, optional
-            A folder in which products with the kernel matrix are kept, as by :meth:`gramian.PCA.fit`: the
-            same call goes on there. Values of the kernel that fit into memory are computed anew.
+            A folder that stores products with the kernel matrix, as in :meth:`gramian.PCA.fit`: the same
+            call continues from there. Kernel values that fit into memory are recomputed.
         **metadata
-            None: ``sample_weight`` and whatever is routed are refused with what to do instead.
+            Not supported: ``sample_weight`` and other metadata raise an InputTypeError with advice.
 
         Raises
         ------
         DataError
-            For sparse rows and a kernel that needs every entry of them.
+            For sparse rows and a kernel that does not support them.
         IndefiniteKernelError
-            When an eigenvalue among those asked for is negative beyond rounding.
+            If one of the requested eigenvalues is negative beyond rounding.
         """
         refuse_metadata(self, metadata)
         fit = self._fit_of(X)
@@ -305,15 +309,15 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
 
     @property
     def partial_fit(self) -> Callable[..., Self]:
-        """Fit on more rows: as if all rows so far had been fitted at once with the landmarks of the first.
+        """Update the model with more rows; the result is a fit to all rows so far.
 
-        It takes ``X`` of shape (n_samples, n_features), array-like or sparse, and returns the model. The
-        landmarks (or random features) and the kernel's parameters are those of the first call.
+        It accepts ``X`` of shape (n_samples, n_features), array-like or sparse, and returns the model. The
+        first call chooses the landmarks (or random features) and the kernel's parameters.
 
         Raises
         ------
         UnavailableError
-            For a solver that needs all rows at once: it has no such method.
+            For a solver that needs all rows at once and therefore has no ``partial_fit``.
 
         Examples
         --------
@@ -328,8 +332,8 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         """
         if not self._approximate:
             raise UnavailableError(
-                f"partial_fit needs features that do not grow with the rows, and solver={self.solver!r} has "
-                "none. Write KernelPCA(solver='nystroem', n_landmarks=1000) or "
+                f"partial_fit needs a fixed number of features, but with solver={self.solver!r} they grow "
+                "with the rows. Use KernelPCA(solver='nystroem', n_landmarks=1000) or "
                 "KernelPCA(solver='random-features')."
             )
         return self._fit_more
@@ -356,13 +360,13 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         rows = as_rows(X, estimator="KernelPCA", **options)
         if is_precomputed(self):
             rows.require_dense(
-                "kernel='precomputed' takes a matrix with all of its entries, and X is sparse. Pass "
-                "X.toarray(), or the rows themselves with the kernel's name."
+                "kernel='precomputed' needs a dense matrix, but X is sparse. Pass X.toarray(), or the rows "
+                "themselves with the kernel's name."
             )
         return sent_to(rows, self.device)
 
     def _fit_of(self, X: Any) -> KernelFit:
-        """Return the fit to X that the solver's name asks for; an exact one keeps all rows, here."""
+        """Return the fit to X of the chosen solver; an exact one stores all rows in this process."""
         if self._approximate:
             return FeatureFit(self, self._rows(X, minimum=2))
         limit = memory_limit_bytes(self.memory_limit)
@@ -372,11 +376,11 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         try:
             return ExactFit(self, rows.here(), rows)
         except MemoryLimitError as error:
-            way_out = "KernelPCA(solver='nystroem') keeps landmarks in their place."
-            raise MemoryLimitError(f"{error} An exact model keeps all rows. {way_out}") from error
+            way_out = "KernelPCA(solver='nystroem') stores only landmarks."
+            raise MemoryLimitError(f"{error} An exact model stores all rows. {way_out}") from error
 
     def _adopt(self, model: KernelModel, X: Any, rows: Rows) -> None:
-        """Remember what a fit found; without X, of more rows than those before."""
+        """Set the attributes from the result of a fit; X is None if ``partial_fit`` added rows."""
         result, nodes, components = model.found, model.nodes, model.found.components
         if X is not None:
             remember_features(self, X, rows)
@@ -403,7 +407,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
 
     @property
     def gamma_(self) -> float | None:
-        """The gamma that was used; None where the kernel has none of its own, as a sum."""
+        """The gamma of the kernel; None if the kernel has no single gamma, such as a sum."""
         return getattr(self.kernel_, "gamma", None)
 
     # ------------------------------------------------------------ transform
@@ -414,12 +418,12 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Sparse or dense, whatever the model was fitted on. For a precomputed kernel the matrix
-            k(new, fitted), (n_samples, n_fitted).
+            Sparse or dense, for every model. For a precomputed kernel, X is the matrix k(new, fitted),
+            (n_samples, n_fitted).
 
         Notes
         -----
-        The kernel matrix between new and fitted rows is filled tile by tile and never held as a whole.
+        The kernel matrix between new and fitted rows is computed tile by tile and never stored as a whole.
         """
         check_is_fitted(self)
         limit = memory_limit_bytes(self.memory_limit)
@@ -428,7 +432,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
 
     @property
     def _projection(self) -> KernelProjection:
-        """How new rows are mapped: the same for fitted rows, landmarks and random features."""
+        """The map of new rows, the same for fitted rows, landmarks and random features."""
         alpha, weights = as_float64(self.projection_coef_), self._mean_weights
         n, k = alpha.shape
         if not parameter_at_fit(self, "center"):
@@ -456,7 +460,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
 
     @property
     def preimage_(self) -> PreimageMethod:
-        """Which method finds pre-images, and why; it follows ``set_params(preimage=...)`` without a fit."""
+        """The method that finds pre-images, and its reason; ``set_params(preimage=...)`` needs no new fit."""
         check_is_fitted(self)
         nodes = self.X_fit_ if self.landmarks_ is None else self.landmarks_
         drawn = self.feature_map_ is not None
@@ -475,23 +479,23 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         Returns
         -------
         rows : array of shape (n_samples, n_features)
-            Pictures (n_samples, height, width) where the model was fitted on pictures.
+            Pictures (n_samples, height, width) if the model was fitted on pictures.
         residuals : array of shape (n_samples,), float64, only with ``return_error``
-            Distances ``||phi(x) - P||`` in feature space, in units in which a row has the length
-            ``sqrt(k(x, x))``. Above 0 unless P is the image of a row, which it seldom is.
+            Distances ``||phi(x) - P||`` in feature space, where a row x has the length ``sqrt(k(x, x))``.
+            They are 0 only if the point P is the image of a row, which is rare.
 
         Raises
         ------
         DataError
-            For another number of columns than components, for scores so large that rows leave the range of
+            If the number of columns is not that of the components, if scores are so large that rows overflow
             float64, and for a precomputed kernel.
         IndefiniteKernelError
-            Where residuals are asked for and the kernel has no distances.
+            If ``return_error`` is True and the kernel has no distances.
 
         Warns
         -----
         PreimageWarning
-            With the number of rows whose search did not converge; they have the best row that was found.
+            If the search does not converge for some rows; the result has the best row of each search.
 
         References
         ----------
@@ -506,7 +510,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         return self._back(method, to_float64(rows.dense_block(slice(None))), None, rows, return_error)
 
     def denoise(self, X: Any, return_error: bool = False) -> Any:
-        """Return pre-images of the projections of rows: what of them lies along the components.
+        """Return pre-images of the rows' projections onto the components.
 
         Parameters
         ----------
@@ -517,8 +521,8 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         Returns
         -------
         rows, residuals
-            As :meth:`inverse_transform` of :meth:`transform`; where rows are searched for, X itself is tried
-            as a start beside the nearest fitted rows.
+            As :meth:`inverse_transform` of :meth:`transform`. An iterative search also starts from X itself,
+            in addition to the nearest fitted rows.
 
         Examples
         --------
@@ -566,7 +570,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         return back, from_numpy(residuals(space, to_float64(returned), Z), rows.home)
 
     def _ridge(self, space: FeatureSpace) -> RidgeMap:
-        """Return the learned map, which the model keeps."""
+        """Return the learned map, which the model caches."""
         if self._ridge_map is None:
             self._ridge_map = learned(space)
         return self._ridge_map

@@ -92,8 +92,8 @@ def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
     shares = np.cumsum(as_float64(fitted.explained_variance_ratio_))
     number = int(fitted.n_components_)
     said = (
-        f"The fewest that carry {100 * fraction:g} % of the variance in feature space: {number} carry "
-        f"{100 * shares[-1]:.4g} %."
+        f"The fewest that carry {100 * fraction:g} % of the variance in feature space: {number} "
+        f"carry {100 * shares[-1]:.4g} %."
     )
     return ComponentChoice("fraction", number, numbered(1, {"cumulative": shares}), said)
 
@@ -109,7 +109,7 @@ def _parallel(model: Any, rows: Rows, rng: np.random.Generator) -> ComponentChoi
         warnings.simplefilter("ignore", RankWarning)
         kernel = clone(model).set_params(n_components=1).fit(values).kernel_
         if kernel is None:
-            said = "It permutes columns of the data, and a precomputed kernel has none."
+            said = "The rule permutes columns of the data, and a precomputed kernel has none."
             return ComponentChoice("parallel", None, {}, said)
 
         def spectrum_of(A: Any, count: int) -> FloatArray:
@@ -149,14 +149,16 @@ def held_out_preimages(model: Any, rows: Rows, rng: np.random.Generator) -> Comp
     Owen, Perry (2009), Bi-cross-validation of the SVD and the nonnegative matrix factorization.
     """
     if isinstance(model.kernel, str) and model.kernel == "precomputed":
-        return ComponentChoice("cv", None, {}, "A precomputed kernel has no rows to go back to.")
+        return ComponentChoice(
+            "cv", None, {}, "A precomputed kernel has no rows, so there are no pre-images."
+        )
     if rows.skips_zeros:
-        said = "It goes back to rows, which would be dense, and X is sparse. Pass X.toarray()."
+        said = "Pre-images are dense, but X is sparse. Pass X.toarray()."
         return ComponentChoice("cv", None, {}, said)
     X = as_float64(rows.in_memory())
     X = X[evenly(len(X), ROWS)]
     if len(X) < 2 * FOLDS or X.shape[1] < 2:
-        said = f"{len(X)} rows x {X.shape[1]} columns are too few to hide some of both."
+        said = f"{len(X)} rows x {X.shape[1]} columns are too few to hold out some of both."
         return ComponentChoice("cv", None, {}, said)
     part = rng.permutation(np.arange(len(X)) % FOLDS)
     group = rng.permutation(np.arange(X.shape[1]) % min(GROUPS, X.shape[1]))

@@ -65,8 +65,8 @@ class FeatureFit(KernelFit):
         began, rows, kernel, asked = time.perf_counter(), self.rows, self.kernel, self.parameters
         if checkpoint is not None:
             raise ParameterError(
-                f"checkpoint keeps products with the kernel matrix, and solver={asked.solver!r} makes none: "
-                "it passes over the rows once or twice. Leave checkpoint out."
+                f"checkpoint stores products with the kernel matrix, but solver={asked.solver!r} computes "
+                "none: it passes over the rows once or twice. Leave checkpoint out."
             )
         _ = self.plan  # which refuses what cannot be
         assert kernel is not None
@@ -88,7 +88,7 @@ class FeatureFit(KernelFit):
     def more(self, kernel: Kernel, nodes: Nodes, before: FeatureSums) -> KernelModel:
         """Merge the rows with those before, with their landmarks or features and their kernel."""
         began, rows = time.perf_counter(), self.rows
-        if not rows.in_one_place:  # of which new ones are searched when they are mapped
+        if not rows.in_one_place:  # rows in one place are checked when they are mapped
             rows.require_finite()
         dtype = np.dtype(np.float32 if before.single else np.float64)
         features = replace(self._features(kernel, nodes, before.count, dtype), single=before.single)
@@ -100,28 +100,29 @@ class FeatureFit(KernelFit):
 
     @cached_property
     def count(self) -> int:
-        """How many landmarks or random features there will be; refuses what they cannot do."""
+        """Number of landmarks or random features; raises an error for parameters they do not support."""
         rows, kernel, asked = self.rows, self.kernel, self.parameters
         landmarks, solver = asked.landmarks, asked.solver
         if kernel is None:
             raise ParameterError(
-                f"solver={solver!r} evaluates the kernel on some rows, and kernel='precomputed' is a matrix "
-                "of all. Give the rows and the kernel itself, or leave solver at 'auto'."
+                f"solver={solver!r} evaluates the kernel on some rows, so it does not support "
+                "kernel='precomputed'. Pass the rows and the kernel itself, or leave solver at 'auto'."
             )
         if not kernel.psd:
             raise ParameterError(
-                f"solver={solver!r} needs a kernel that is proven positive semi-definite, and of {kernel!r} "
-                f"it is not: {kernel.validity.reason} Leave solver at 'auto', which looks at all eigenvalues."
+                f"solver={solver!r} needs a kernel that is proven positive semi-definite, but {kernel!r} is "
+                f"not: {kernel.validity.reason} Leave solver at 'auto', which checks all eigenvalues."
             )
         if asked.repair is not None:
             raise ParameterError(
-                f"repair={asked.repair!r} is about kernels with negative eigenvalues, which "
-                f"solver={solver!r} does not take. Leave it out."
+                f"repair={asked.repair!r} is for kernels with negative eigenvalues, which "
+                f"solver={solver!r} does not support. Leave it out."
             )
         if isinstance(asked.n_components, str):
             raise ParameterError(
                 f"n_components={asked.n_components!r} is a rule that fits all rows many times. With "
-                f"solver={solver!r} give a number or a fraction; choose_components(model, sample) asks rules."
+                f"solver={solver!r} use a number or a fraction, or run the rule on a sample of the rows: "
+                "choose_components(model, sample)."
             )
         if solver == "random-features":
             return self._count_of_random(rows, kernel)
@@ -129,28 +130,28 @@ class FeatureFit(KernelFit):
             check_choice("landmarks", landmarks, LANDMARK_RULES)
         elif asked.n_landmarks is not None:
             raise ParameterError(
-                f"n_landmarks={asked.n_landmarks!r} and landmarks are both given, and the rows in landmarks "
-                "are as many as they are. Leave n_landmarks out."
+                f"n_landmarks={asked.n_landmarks!r} is not allowed with an array of landmarks, which sets "
+                "their number. Leave n_landmarks out."
             )
         else:
             return int(self._given.shape[0])
         if asked.n_landmarks is None:
             return int(min(N_LANDMARKS, rows.shape[0]))
-        advice = "Landmarks are rows, of which there are no more."
+        advice = "Landmarks are chosen among the rows."
         return check_integer("n_landmarks", asked.n_landmarks, 1, rows.shape[0], advice)
 
     def _count_of_random(self, rows: Rows, kernel: Kernel) -> int:
         if not self.plain_landmarks:
             raise ParameterError(
-                "landmarks belongs to solver='nystroem': random features have none. Leave it out."
+                "landmarks applies only to solver='nystroem': random features have none. Leave it out."
             )
         if not isinstance(kernel, RBF):
             raise ParameterError(
-                f"solver='random-features' is for the kernel rbf, and this is {kernel!r}. Write "
-                "solver='nystroem', which takes every valid kernel."
+                f"solver='random-features' supports only the kernel rbf, not {kernel!r}. Use "
+                "solver='nystroem', which supports every valid kernel."
             )
         rows.require_dense(
-            "solver='random-features' takes dense rows, and X is sparse. Write solver='nystroem', or "
+            "solver='random-features' needs dense rows, but X is sparse. Use solver='nystroem', or "
             "pass X.toarray()."
         )
         asked = self.parameters.n_landmarks
@@ -160,13 +161,13 @@ class FeatureFit(KernelFit):
     def _given(self) -> Any:
         """Landmarks that the user gave, as rows of the same kind as the data."""
         rows = self.rows
-        given = as_rows(self.parameters.landmarks, estimator="KernelPCA(landmarks=...)")
-        if given.shape[1] != rows.shape[1]:
+        landmarks = as_rows(self.parameters.landmarks, estimator="KernelPCA(landmarks=...)")
+        if landmarks.shape[1] != rows.shape[1]:
             raise ParameterError(
-                f"landmarks has {given.shape[1]} columns and X has {rows.shape[1]}. Landmarks are rows like "
-                "those of X."
+                f"landmarks has {landmarks.shape[1]} columns, but X has {rows.shape[1]}. Pass landmarks with "
+                "the columns of X."
             )
-        return alike(numpy_rows(given.owned()), numpy_rows(rows.block(slice(0, 1)).values))
+        return alike(numpy_rows(landmarks.owned()), numpy_rows(rows.block(slice(0, 1)).values))
 
     def _target(self, m: int) -> Target:
         of, shape = "random features" if self._rule is None else "landmarks", self.rows.shape
@@ -174,7 +175,7 @@ class FeatureFit(KernelFit):
         if target.count is not None and target.count > m:
             raise ParameterError(
                 f"n_components={target.count} but {m} {of} have at most {m} components. Ask for fewer, or "
-                f"for n_landmarks={target.count} or more."
+                f"set n_landmarks={target.count} or more."
             )
         return target
 
@@ -231,7 +232,7 @@ class FeatureFit(KernelFit):
     def _features(
         self, kernel: Kernel, nodes: Nodes, n: int, dtype: Any, every: Evaluator | None = None
     ) -> Features:
-        """Return what is made of rows by what was chosen."""
+        """Return the features of rows by landmarks or by random features."""
         if nodes.mapping is not None:
             mapping, error = nodes.mapping.feature_map_, nodes.mapping.kernel_error_.bound
             assert isinstance(mapping, FourierFeatureMap)
@@ -277,7 +278,7 @@ class FeatureFit(KernelFit):
 def _reaching_as_far(rows: Rows) -> Any:
     """All rows; of a file, some of them and corners of the box that all lie in, no nearer than any row.
 
-    What a kernel's values are off by depends on how far rows are from zero and from their mean.
+    The error of kernel values depends on the distance of rows from zero and from their mean.
     """
     if rows.free_to_revisit or rows.skips_zeros:
         return rows.in_memory()

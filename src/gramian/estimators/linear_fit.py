@@ -90,7 +90,7 @@ class TableFit:
 
     @cached_property
     def wanted(self) -> ComponentRequest:
-        """How many components are asked for."""
+        """The requested number of components."""
         return check_wanted(self.parameters, self.rows)
 
     @cached_property
@@ -196,7 +196,7 @@ def fit_of(parameters: PCAParameters, rows: Rows) -> TableFit:
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """What batches are merged with, and what a stream may be asked for.
+    """The moments of earlier batches, and the checks of a stream's parameters.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ class Stream:
     seen: StreamMoments | None = None
 
     def check(self, rows: Rows, before: int = 0) -> None:
-        """Refuse early what a stream cannot be asked for, after so many rows before these."""
+        """Raise an error for parameters that a stream does not support; ``before`` rows came earlier."""
         asked, d, seen = self.parameters, rows.shape[1], self.seen
         check_number("forgetting", asked.forgetting, above=0.0, most=1.0, advice="1 forgets nothing.")
         size = self.sketch_size(d)
@@ -217,8 +217,8 @@ class Stream:
             raise ParameterError(FIXED)
         if asked.solver in ("full", "gram"):
             raise ParameterError(
-                f"solver={asked.solver!r} needs all rows at once, and partial_fit lets them go. Take "
-                "solver='auto', 'covariance' or 'krylov'."
+                f"solver={asked.solver!r} needs all rows at once, but partial_fit does not store them. "
+                "Use solver='auto', 'covariance' or 'krylov'."
             )
         count = asked.n_components
         if isinstance(count, Integral) and not isinstance(count, bool) and int(count) > d:
@@ -232,13 +232,13 @@ class Stream:
         rule = None if fit.wanted.rule is None else RULES[fit.wanted.rule]
         if rule is not None and (rule.draws or (asked.forgetting != 1.0 and count is not None)):
             why = (
-                "draws from the rows, which partial_fit lets go"
+                "resamples the rows, which partial_fit does not store"
                 if rule.draws
-                else "counts rows of equal weight"
+                else "needs rows of equal weight"
             )
             raise ParameterError(
-                f"n_components={count!r} {why}. Take a number or a fraction; or ask "
-                "gramian.choose_components about a sample of the rows."
+                f"n_components={count!r} {why}. Use a number or a fraction, or call "
+                "gramian.choose_components on a sample of the rows."
             )
         check_scale(asked.scale, rows, bool(asked.center))
         check_ddof(asked.ddof, n)
@@ -253,32 +253,32 @@ class Stream:
         if asked.solver != FREQUENT_DIRECTIONS:
             if asked.sketch_size is not None:
                 raise ParameterError(
-                    f"sketch_size={asked.sketch_size!r} goes with solver='frequent-directions' only. "
+                    f"sketch_size={asked.sketch_size!r} applies only to solver='frequent-directions'. "
                     "Leave it out."
                 )
             return None
         if asked.max_rmse is not None or not (count is None or isinstance(count, Integral)):
             raise ParameterError(
                 "solver='frequent-directions' does not know the whole spectrum, which "
-                f"n_components={count!r} and max_rmse={asked.max_rmse!r} need. Give the number of "
-                "components, n_components=10."
+                f"n_components={count!r} and max_rmse={asked.max_rmse!r} need. Set a number of "
+                "components, such as n_components=10."
             )
         if asked.scale is not None:
             raise ParameterError(
-                "solver='frequent-directions' takes no scale: the spread of a column is known only when the "
-                "sketch has been made. Divide the columns first."
+                "solver='frequent-directions' does not support scale: the standard deviation of a column is "
+                "known only after the pass over the data. Divide the columns first."
             )
         least = max(1, int(count or 0))
         if asked.sketch_size is None:
             before = self.seen.sketch.size if self.seen and self.seen.sketch else 0
             size = before if before >= least else max(LEAST_SKETCH, 2 * int(count or 0))
         else:
-            advice = "It bounds the number of components, and the larger, the more accurate they are."
+            advice = "It limits the number of components; a larger sketch is more accurate."
             size = check_integer("sketch_size", asked.sketch_size, least, advice=advice)
         if size >= d:
             raise ParameterError(
                 f"A sketch of {size} rows is no smaller than the {d} x {d} covariance of "
-                f"{counted(d, 'column')}. Take solver='auto', which is exact, or a smaller sketch_size."
+                f"{counted(d, 'column')}. Use solver='auto', which is exact, or a smaller sketch_size."
             )
         return size
 
@@ -320,7 +320,7 @@ class Stream:
             deviation = float(np.ldexp(np.sqrt(squares[column] / count), seen.exponent))
             raise DataError(
                 f"With this batch the standard deviation of column {column} is {deviation:.3g}, and "
-                "its square exceeds what float64 can hold. The model is as it was. Remove such values, "
+                "its square overflows float64. The model is unchanged. Remove such values, "
                 "or start again with a fresh model and multiply all rows by a small number first."
             )
 
@@ -346,11 +346,12 @@ class Stream:
         if seen.rows < least:
             why = f" for n_components={count}" if least > 2 else ""
             raise TooFewRowsError(
-                f"{name} {counted(seen.rows, 'row was', 'rows were')} seen, and at least {least} are needed"
-                f"{why}. Call partial_fit with more."
+                f"{name} {counted(seen.rows, 'row was', 'rows were')} read, but at least {least} are needed"
+                f"{why}. Call partial_fit with more rows."
             )
         if not seen.effective > asked.ddof * (1 + 1e-9):
             raise TooFewRowsError(
-                f"{name} with forgetting={asked.forgetting!r} the rows weigh as much as {seen.effective:.3g} "
-                f"equal ones, and more than ddof={asked.ddof} are needed. Give larger batches or forget less."
+                f"{name} with forgetting={asked.forgetting!r} the effective number of rows is "
+                f"{seen.effective:.3g}, but it must exceed ddof={asked.ddof}. Use larger batches or a larger "
+                "forgetting."
             )

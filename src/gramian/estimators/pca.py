@@ -64,9 +64,9 @@ from gramian.rows.kinds.device import sent_to
 from gramian.rows.scan import Scan
 from gramian.store import Array, Nested, Optional
 
-CHECKPOINT_INSTEAD = "save the data with numpy.save and give its pathlib.Path"
+CHECKPOINT_INSTEAD = "save the data with numpy.save and pass its pathlib.Path"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
-# What is known of a stream before anything is decomposed.
+# Attributes of a stream that need no decomposition.
 AT_ONCE = DATA.keys() | {"_seen?"}
 
 register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
@@ -87,52 +87,54 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     ----------
     n_components : int, float, {"mle", "parallel", "sign-flip", "gavish-donoho", "cv"} or None, default=None
         Number of components, up to ``min(n_samples, n_features)``; a fraction in (0, 1) of the variance to
-        keep; a rule that finds the number (see :func:`gramian.choose_components`), at least 1; None keeps all
-        ``min(n_samples, n_features)``.
+        keep; or a rule that chooses the number, at least 1 (see :func:`gramian.choose_components`). None
+        keeps all ``min(n_samples, n_features)``.
     center : bool, default=True
-        Subtract column means. Without it everything is about second moments: ratios of energy.
+        Subtract column means. If False, the variances are second moments about zero.
     scale : None, "unit", "pareto", "genotype" or array-like of shape (n_features,), default=None
-        Divide centred columns by their standard deviation, by its square root, or by given numbers; or, for
-        counts 0, 1, 2 of an allele, by ``sqrt(2 p (1 - p))`` with its frequency ``p = mean / 2``.
-        Constant columns are left as they are and listed in ``constant_features_``.
+        Divide centred columns by their standard deviation ("unit"), its square root ("pareto"), or your own
+        divisors. "genotype" is for allele counts 0, 1, 2: it divides by ``sqrt(2 p (1 - p))`` with the
+        frequency ``p = mean / 2``. Constant columns are not scaled; ``constant_features_`` lists them.
     whiten : bool, default=False
-        Scale scores to unit variance. Components beyond the rank give 0, never amplified noise.
+        Scale scores to unit variance. Scores of components beyond the rank are 0, not amplified noise.
     ddof : int, default=1
         Variances divide by ``n_samples - ddof``.
     solver : {"auto", "full", "covariance", "gram", "krylov", "frequent-directions"}, default="auto"
-        Route to the eigenpairs; ``plan(X)`` says which one "auto" takes, and why. Every route is exact to
-        ``tol``; an iteration that stalls hands over to a product route. "frequent-directions" alone, which
-        "auto" never takes, is approximate: a sketch made in one pass, for tables or streams of more columns
-        than their covariance leaves memory for. Its variances are none too large, and too small by no more
-        than the certificate states. It takes a number of components, and no ``scale``.
+        Method for the eigenpairs; ``plan(X)`` shows the choice of "auto" and its reason. All methods but
+        "frequent-directions" are exact to ``tol``; if an iteration stalls, a direct method finishes the
+        fit. "frequent-directions" computes an approximate sketch in one pass, for tables or streams whose
+        covariance matrix does not fit into memory; "auto" never chooses it. It underestimates variances by
+        at most the bound in the certificate. It needs an integer ``n_components`` and does not support
+        ``scale``.
     tol : float or None, default=None
-        Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32),
-        and for "frequent-directions" whatever the sketch reaches.
+        Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
+        For "frequent-directions" None sets no bound.
     random_state : int, RandomState, Generator or None, default=None
-        Start of the iteration, of the probe that certifies it, and of rules that draw from the data. The same
-        integer gives the same results up to rounding; with the environment variable GRAMIAN_DETERMINISTIC=1
-        the same bits, whatever the number of threads.
+        Seed of the iteration, of the probe that certifies it, and of rules that resample the data. The same
+        integer reproduces the results up to rounding. With the environment variable GRAMIAN_DETERMINISTIC=1
+        it reproduces them bit for bit, for any number of threads.
     memory_limit : int, str or None, default=None
-        Working memory beside the data and the results, in bytes or as text such as "4GB"; None takes
+        Working memory excluding the data and the results, in bytes or as text such as "4GB". None uses
         GRAMIAN_MEMORY_LIMIT or 80 % of the machine's memory.
     max_rmse : float or None, default=None
-        In place of ``n_components``: keep the fewest components with a root-mean-square reconstruction error
-        of at most this per entry, ``sqrt(sum |x - x~|^2 / (n d))``, in fitted (scaled) units.
+        Alternative to ``n_components``: keep the fewest components with a root-mean-square reconstruction
+        error per entry, ``sqrt(sum |x - x~|^2 / (n d))``, of at most ``max_rmse`` in fitted (scaled) units.
     forgetting : float, default=1.0
-        In (0, 1]: with each call of :meth:`partial_fit` the weight of all rows before is multiplied by it.
-        Means and variances are then weighted ones, as of ``numpy.cov(..., aweights=w, ddof=ddof)``: sums of
-        squares are divided by ``sum(w) - ddof * sum(w^2) / sum(w)``. :meth:`fit` is one batch: nothing comes
-        before it that could be forgotten.
+        Forgetting factor in (0, 1]: each call of :meth:`partial_fit` multiplies the weight of all earlier
+        rows by it. Means and variances are then weighted, as in ``numpy.cov(..., aweights=w, ddof=ddof)``:
+        sums of squares are divided by ``sum(w) - ddof * sum(w^2) / sum(w)``. It has no effect on
+        :meth:`fit`, which processes a single batch.
     sketch_size : int or None, default=None
-        Rows of the sketch of "frequent-directions"; None takes twice the number of components, at least 20.
+        Rows of the sketch of "frequent-directions"; None means twice the number of components, at least 20.
     device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
-        Where PyTorch works on NumPy arrays and files: they are moved there, block by block where they are
-        large, and results come back as NumPy arrays; "cpu" is the host. None works where the data is.
+        PyTorch device for NumPy arrays and files. Data are moved there, large data block by block, and the
+        results are NumPy arrays; "cpu" is the host. None computes on the device of the data.
 
     Attributes
     ----------
     components_ : array of shape (n_components_, n_features)
-        Orthonormal directions, by falling variance; in each, the first largest entry is positive.
+        Orthonormal directions, sorted by decreasing variance. In each, the first entry of largest magnitude
+        is positive.
     explained_variance_ : ndarray of shape (n_components_,), float64
         Variance of the scores, in squared units of the (scaled) data.
     explained_variance_ratio_ : ndarray of shape (n_components_,), float64
@@ -142,31 +144,32 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     mean_ : array of shape (n_features,)
         Column means; zeros without centring.
     scale_ : array of shape (n_features,) or None
-        What centred columns are divided by.
+        Divisors of the centred columns.
     noise_variance_ : float
-        Mean of the variances left out.
+        Mean of the discarded variances.
     n_components_ : int
         Number of components.
     component_choice_ : ComponentChoice or None
-        What the rule found, and why; None where a number or None was asked for.
+        The rule's answer and its evidence; None if ``n_components`` is no rule.
     rank_ : int
-        Number of components above the rank tolerance among those computed.
+        Number of computed components above the rank tolerance.
     plan_ : Plan
-        How it was computed and why: the route that gave the answer, with predicted and measured seconds.
+        The method of the fit and its reason, with predicted and measured seconds.
     attempts_ : tuple of Attempt
-        Every route that was run, in order, and why it was not enough.
+        Every route that was run, in order, with the reason if it was not accepted.
     spectrum_ : Spectrum
-        Eigenvalues, residuals and rank tolerance as the solver left them, without the vectors.
+        Eigenvalues, residuals and rank tolerance of the solver, without the vectors.
     certificate_ : Certificate
-        What is guaranteed; print it.
+        Error bounds of the results; print it.
     reconstruction_error_ : float
         Mean square ``||x - x~||^2`` over the fitted rows, in fitted (scaled) units.
     n_samples_, n_features_in_, feature_names_in_, picture_shape_
-        What the data was.
+        Size and names of the fitted data.
     column_means_ : ndarray of shape (n_features,) or None
-        What fills missing values of new files, where the data was a file read with ``missing="mean"``.
+        Values that replace missing values of new files, if the data were a file read with
+        ``missing="mean"``.
     counted_alleles_ : ndarray of shape (n_features,)
-        Of genotypes in a .bed file only: the allele that each column counts; "" where the file does not say.
+        Only for genotypes in a .bed file: the allele that each column counts; "" if the file does not say.
 
     References
     ----------
@@ -208,7 +211,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
 
     model_kind: ClassVar = ModelKind.PCA
     _habits: ClassVar = {
-        "svd_solver": 'solver="full", "covariance", "gram" or "krylov" is what it is here',
+        "svd_solver": 'use solver="full", "covariance", "gram" or "krylov"',
         "copy": NEVER_OVERWRITTEN,
         "iterated_power": UNTIL_CERTIFIED,
         "n_oversamples": UNTIL_CERTIFIED,
@@ -218,9 +221,9 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     # ------------------------------------------------------------------ fit
 
     def plan(self, X: Any) -> Plan:
-        """Return the plan that ``fit(X)`` would follow, without doing it.
+        """Return the plan that ``fit(X)`` would follow, without fitting.
 
-        The number that a rule finds is not known before: the plan is then for 10 components.
+        If ``n_components`` is a rule, its answer is not known yet, and the plan is for 10 components.
 
         Parameters
         ----------
@@ -240,28 +243,28 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         Parameters
         ----------
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
-            Samples as rows; a 3-D array (n_samples, height, width) holds pictures. Also an iterator of blocks
-            of rows, such as a generator. Files, memory maps and blocks may be larger than memory. Chunks of a
-            Dask array or frame are worked on where they are.
+            Samples as rows; a 3-D array (n_samples, height, width) holds pictures. An iterator of blocks of
+            rows, such as a generator, is allowed too. Files, memory maps and blocks may be larger than
+            memory. Dask arrays and frames are processed chunk by chunk on their workers.
         y : ignored
         checkpoint : path, optional
-            A folder in which what passes over a file have found is kept: at the end of each, and once a
-            minute. After a crash the same call goes on from there, and gives what it would have given. The
-            folder stays when the fit is done, and the same call then gives the same again without reading;
-            remove it when the model is saved.
+            A folder that stores the results of passes over a file, at the end of each pass and once a
+            minute. After a crash the same call continues from there and gives the same result. The folder
+            remains after the fit, so that the same call repeats the result without reading the file. Remove
+            it when you have saved the model.
         **metadata
-            None: ``sample_weight`` and whatever is routed are refused with what to do instead.
+            Not supported: ``sample_weight`` and other metadata raise an InputTypeError with advice.
 
         Raises
         ------
         DataError
             NaN, infinity, text or complex entries, fewer than two rows.
         ParameterError
-            A parameter outside of what it may be, a checkpoint of another fit, or one of data in memory.
+            A parameter outside its range, a checkpoint of another fit, or a checkpoint for data in memory.
         FileError
-            A file or checkpoint that cannot be read or written; what the checkpoint has stays.
+            A file or checkpoint that cannot be read or written; the checkpoint remains valid.
         MemoryLimitError
-            When no route fits into ``memory_limit``.
+            If no route fits into ``memory_limit``.
         """
         refuse_metadata(self, metadata)
         self._fit(X, checkpoint)
@@ -279,33 +282,33 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         return self._projection().whitened(require_range(scores, "Scores"))
 
     def partial_fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
-        """Take in a batch of rows; afterwards the model is that of all rows since the first call.
+        """Update the model with a batch of rows, so that it describes all rows since the first call.
 
-        Mean and covariance are merged exactly, in float64, and the rows are let go. Any batch size will do,
-        one row included, and the order of the batches does not matter beyond rounding. What :meth:`fit` sets
-        is there after two rows (or as many as ``n_components`` asks for), and is computed when it is first
-        asked for, so that a batch costs one pass over it and no decomposition.
+        The method merges mean and covariance exactly, in float64, and does not store the rows. A batch may
+        have any size, and the order of batches matters only up to rounding. The attributes of :meth:`fit`
+        exist after two rows, or after ``n_components`` rows if that is more. They are computed on first
+        access, so that a batch costs one pass over it and no decomposition.
 
-        After :meth:`fit` the batch is merged with the components that fit kept. What it discarded is an error
-        of the covariance, at most the largest discarded eigenvalue, and ``certificate_`` includes it.
+        After :meth:`fit` the batch is merged with the retained components. The discarded part is an error of
+        the covariance of at most the largest discarded eigenvalue, and ``certificate_`` includes it.
 
         Parameters
         ----------
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
-            At least one row, of the columns of the first batch.
+            At least one row, with the columns of the first batch.
         y : ignored
         **metadata
-            None, as in :meth:`fit`.
+            Not supported, as in :meth:`fit`.
 
         Raises
         ------
         DataError
-            NaN or infinity, other columns than before, or a variance beyond float64; nothing of the batch is
-            taken in then.
+            NaN or infinity, other columns than before, or a variance that overflows float64. The model is
+            then unchanged.
         MemoryLimitError
-            When the matrix of ``n_features x n_features`` numbers does not fit into ``memory_limit``.
+            If the matrix of ``n_features x n_features`` numbers does not fit into ``memory_limit``.
         ParameterError
-            For a solver that needs the rows again ("full", "gram"), for a rule that draws from the data, and
+            For a solver that needs the rows again ("full", "gram"), for a rule that resamples the data, and
             after :meth:`fit` by an older gramian.
 
         Examples
@@ -341,7 +344,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         return sent_to(rows, self.device)
 
     def _planned(self, X: Any, **options: Any) -> TableFit:
-        """Return the fit to X with its plan; of a file in blocks if its table leaves no route."""
+        """Return the planned fit to X; a file is read in blocks if no route fits with its whole table."""
         X = Scan(X) if isinstance(X, Path) else X
         fit = fit_of(self, self._rows(X, minimum=2, **options))
         rows = fit.rows
@@ -360,9 +363,9 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         sketch = isinstance(fit, SketchFit)
         if checkpoint is not None and (sketch or rows.free_to_revisit):
             raise ParameterError(
-                f"checkpoint={os.fspath(checkpoint)!r} keeps what passes over a file have found, and this "
+                f"checkpoint={os.fspath(checkpoint)!r} stores the results of passes over a file, but this "
                 f"{'sketch makes one pass' if sketch else 'data is in memory'}. Leave it out, or "
-                f"{'take another solver' if sketch else CHECKPOINT_INSTEAD}."
+                f"{'use another solver' if sketch else CHECKPOINT_INSTEAD}."
             )
         with checkpointed(self, rows, checkpoint) as (passes, seeds):
             if passes is not None:
@@ -379,7 +382,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         return result
 
     def _adopt(self, result: Decomposition) -> None:
-        """Remember what a fit found."""
+        """Set the attributes from the result of a fit."""
         solution, components = result.solution, result.directions.components
         self._remember(result.rows, result.problem, result.directions)
         asked = not isinstance(self.n_components, (str, type(None)))
@@ -422,17 +425,17 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
 
     @classmethod
     def _following(cls) -> set[str]:
-        """Return the names of what a stream's decomposition sets."""
+        """Return the names of the attributes that a stream's decomposition sets."""
         return {name.removesuffix("?") for name in cls.contents.keys() - AT_ONCE}
 
     def _look(self) -> None:
-        """Decompose what a stream has seen, where that has not been done since the last batch."""
+        """Decompose the stream's moments unless this was done since the last batch."""
         if "_seen" in vars(self) and "components_" not in vars(self):
             fit = Stream(self, self._seen).fit()
             self._adopt(fit.solve(drawn_seeds(self.random_state)))
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Return whether there is a model; too few rows of a stream are refused in words of their own."""
+        """Return whether there is a model; a stream with too few rows raises an error of its own."""
         self._look()
         return "components_" in vars(self)
 
@@ -451,7 +454,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         return {name: hint for name, hint in cls.contents.items() if name in AT_ONCE}
 
     def _seen_by_fit(self) -> StreamMoments:
-        """Return what fit kept of its rows, with a bound on what it discarded."""
+        """Return the moments of the rows of ``fit``, with a bound on the discarded part."""
         center = as_float64(self._center)
         # Without centring nothing is left out of the mean; older files always lack this.
         centered = "_center_rest" in vars(self) or bool(center.any())
@@ -459,8 +462,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             raise ParameterError(FIXED)
         if "_remainder" not in vars(self):
             raise ParameterError(
-                "This model was saved by an older gramian, and lacks what partial_fit continues from. Call "
-                "partial_fit(X) in place of fit(X), on a fresh model (sklearn.base.clone)."
+                "This model was saved by an older gramian without the state that partial_fit needs. Call "
+                "partial_fit(X) instead of fit(X) on a fresh model (sklearn.base.clone)."
             )
         rest = as_float64(vars(self).get("_center_rest", np.zeros(len(center))))
         return seen_of_components(
@@ -509,7 +512,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         Returns
         -------
         array of shape (n_samples, n_features)
-            Pictures (n_samples, height, width) where the model was fitted on pictures.
+            Pictures (n_samples, height, width) if the model was fitted on pictures.
         """
         check_is_fitted(self)
         rows = as_rows(X, estimator="PCA", expected=Expected())
@@ -518,7 +521,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         back = rows.mapped(lambda part: projection.back(dense(part.in_memory())), self.n_features_in_)
         return self._as_fitted(back)
 
-    # ------------------------------------------------ what the model says
+    # ------------------------------------------------ summaries of the model
 
     def summary(self) -> Summary:
         """Return standard deviations, explained variance ratios and their cumulative sums as a table."""
@@ -559,14 +562,14 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         Raises
         ------
         DataError
-            When the covariance is singular: directions without variance have no precision.
+            If the covariance is singular: directions without variance have no precision.
         """
         return self._gaussian().precision()
 
     def score_samples(self, X: Any) -> Any:
         """Return the log-likelihood of each row under the probabilistic PCA model, shape (n_samples,).
 
-        It is lazy for Dask's collections.
+        The result is lazy for Dask's collections.
 
         References
         ----------

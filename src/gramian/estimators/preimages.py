@@ -1,4 +1,4 @@
-"""The way back from kernel PCA's scores: which method a kernel allows, and what is handed to the user."""
+"""Pre-images of kernel PCA's scores: the method that a kernel allows, and the resulting rows."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from gramian.kernels import Kernel, Linear
 from gramian.store import Array
 
 PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
-# Why there is no way back, and what to do.
+# Why a model has no pre-images, with advice.
 PRECOMPUTED = (
     "a precomputed kernel has no rows",
-    "A precomputed kernel has no rows to go back to. Fit on the rows with the kernel itself, by name "
-    "(kernel='rbf'), expression, object or function.",
+    "A precomputed kernel has no rows, so there are no pre-images. Fit on the rows with the kernel itself, "
+    "as a name (kernel='rbf'), expression, object or function.",
 )
 FEATURES = (
-    "a model of random features keeps no rows",
-    "A model of random features keeps no rows to go back to. Fit with solver='nystroem', whose landmarks are "
-    "rows, for inverse_transform and denoise.",
+    "a model of random features stores no rows",
+    "A model of random features stores no rows, so there are no pre-images. For inverse_transform and "
+    "denoise, fit with solver='nystroem', whose landmarks are rows.",
 )
 SPARSE = (
     "the fitted rows are sparse",
-    "A model fitted on sparse rows does not go back to rows, which would be dense. Fit on X.toarray() for "
-    "inverse_transform and denoise.",
+    "A model fitted on sparse rows has no pre-images, because they would be dense. For inverse_transform and "
+    "denoise, fit on X.toarray().",
 )
 
 
@@ -49,14 +49,14 @@ register_record(
 
 @dataclass(frozen=True)
 class PreimageMethod:
-    """How a model goes back from scores to rows.
+    """The method that maps scores back to rows.
 
     Attributes
     ----------
     method : {"exact", "fixed-point", "gradient", "ridge", "none"}
     reason : str
     advice : str
-        What to do where there is no way back.
+        Advice if there are no pre-images.
     """
 
     method: str
@@ -65,7 +65,7 @@ class PreimageMethod:
 
     @property
     def goes_back(self) -> bool:
-        """Whether there is a way back to rows."""
+        """Whether the model has pre-images."""
         return self.method != "none"
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class PreimageMethod:
 def preimage_method(
     asked: Any, kernel: Kernel | None, *, sparse: bool = False, nodes: bool = True
 ) -> PreimageMethod:
-    """Return the method that a kernel allows and a user asked for.
+    """Return the requested method if the kernel allows it, or the best one for "auto".
 
     Parameters
     ----------
@@ -107,27 +107,29 @@ def preimage_method(
     assert kernel is not None
     if asked == "fixed-point" and not kernel.stationary:
         raise ParameterError(
-            "preimage='fixed-point' needs a kernel of x - y alone, such as rbf, matern or rq, and "
-            f"{kernel!r} is none. Use preimage='gradient', or 'auto'."
+            "preimage='fixed-point' needs a kernel of x - y alone, such as rbf, matern or rq, "
+            f"not {kernel!r}. Use preimage='gradient' or 'auto'."
         )
     if asked in ("fixed-point", "gradient") and kernel.not_differentiable:
         raise ParameterError(
-            f"{kernel.not_differentiable} preimage={asked!r} follows derivatives. "
+            f"{kernel.not_differentiable} preimage={asked!r} needs derivatives. "
             "Use preimage='ridge' or 'auto'."
         )
     if isinstance(kernel, Linear):
-        return PreimageMethod("exact", "the feature space of the linear kernel is that of the rows.")
+        return PreimageMethod("exact", "the feature space of the linear kernel is the space of the rows.")
     if asked == "gradient" and kernel.validity.refuted:
         raise ParameterError(
-            f"{kernel!r} is no valid kernel, so there is no distance in feature space that "
-            "preimage='gradient' could make small. Use preimage='ridge', or 'auto'."
+            f"{kernel!r} is no valid kernel, so there is no distance in feature space for "
+            "preimage='gradient' to minimise. Use preimage='ridge' or 'auto'."
         )
     if asked != "auto":
-        return PreimageMethod(asked, "it was asked for.")
+        return PreimageMethod(asked, "you chose this method.")
     if kernel.not_differentiable:
         return PreimageMethod("ridge", kernel.not_differentiable)
     if not kernel.psd:
-        return PreimageMethod("ridge", "the kernel is not proven valid, so there may be no distances.")
+        return PreimageMethod(
+            "ridge", "the kernel is not proven valid, so distances in feature space may not exist."
+        )
     if kernel.stationary:
         return PreimageMethod("fixed-point", "the kernel depends on x - y alone and is smooth.")
     return PreimageMethod("gradient", "the kernel is smooth.")

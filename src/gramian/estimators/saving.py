@@ -1,6 +1,6 @@
-"""What a model file holds: fitted estimators as JSON with references to arrays, and back; nothing is pickled.
+"""Fitted estimators as JSON with references to arrays, and back; nothing is pickled.
 
-An estimator declares what it is made of when it is fitted, and is checked against that when it is read.
+An estimator declares its fitted attributes, and a model that is read is checked against the declaration.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ DECOMPOSED: dict[str, Any] = DATA | {
 
 @dataclass(frozen=True)
 class Form:
-    """How values of some kind are told in JSON: by a name, and by named values that have forms themselves.
+    """How values of one kind are encoded in JSON: a name, and named values that have forms themselves.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Saved:
         """Raise a ValueError unless the parts of a model from a file belong together."""
 
     def _require_savable(self) -> None:
-        # Here, so that what a file says of a model can be read without scikit-learn.
+        # Here, so that a model's description can be read without scikit-learn.
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)

@@ -1,4 +1,4 @@
-"""What scikit-learn's classes and functions take and gramian's do not, and what to write instead."""
+"""Parameters of scikit-learn that gramian does not have, with advice on what to write instead."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from gramian.errors import InputTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-NEVER_OVERWRITTEN = "leave it out: data are never overwritten"
-UNTIL_CERTIFIED = "leave it out, or give tol: the iteration goes on until its residuals are below that"
-ALWAYS_ALL = "leave it out: every core is used"
-# Of what can be handed to ``fit`` beside X and y.
+NEVER_OVERWRITTEN = "leave it out: gramian never overwrites the data"
+UNTIL_CERTIFIED = "leave it out, or set tol: the iteration runs until its residuals are below tol"
+ALWAYS_ALL = "leave it out: gramian uses every core"
+# Metadata that users pass to ``fit`` in addition to X and y.
 METADATA = {
-    "sample_weight": "rows count the same; for whole weights repeat rows: X[np.repeat(range(n), weights)]",
-    "groups": "where there is a cv, give it the splits: cv=list(GroupKFold(5).split(X, y, groups))",
+    "sample_weight": "leave it out; for integer weights repeat rows: X[np.repeat(range(n), weights)]",
+    "groups": "pass the splits to cv instead: cv=list(GroupKFold(5).split(X, y, groups))",
 }
-ELSEWHERE = "leave it out, or set it where it belongs: in the constructor of the estimator that takes it"
+ELSEWHERE = "leave it out, or set it in the constructor of the estimator that has this parameter"
 
 
 class KnowsHabits:
-    """Refuses a parameter of scikit-learn's class with what to write here.
+    """Raises an error with advice for a parameter that only scikit-learn's class has.
 
     Attributes
     ----------
     _habits : mapping
-        From the name of such a parameter to what to do.
+        From the name of such a parameter to the advice.
     """
 
     _habits: ClassVar[dict[str, str]] = {}
@@ -39,7 +39,7 @@ class KnowsHabits:
 
 
 def knowing(habits: Mapping[str, str], theirs: str) -> Callable[[F], F]:
-    """Let a function refuse parameters of scikit-learn's, whose name is given, with what to write here."""
+    """Make a function raise an error with advice for parameters that only scikit-learn's function has."""
 
     def decorated(function: F) -> F:
         @wraps(function)
@@ -53,7 +53,7 @@ def knowing(habits: Mapping[str, str], theirs: str) -> Callable[[F], F]:
 
 
 def refuse_habits(name: str, habits: Mapping[str, str], given: Iterable[str], theirs: str) -> None:
-    """Refuse parameters that are scikit-learn's only.
+    """Raise an error with advice for parameters that only scikit-learn has.
 
     Raises
     ------
@@ -62,13 +62,13 @@ def refuse_habits(name: str, habits: Mapping[str, str], given: Iterable[str], th
     known = {parameter: habits[parameter] for parameter in given if parameter in habits}
     if known:
         raise InputTypeError(
-            f"gramian.{name} has not all parameters of scikit-learn's. {_advice(known)}. Or import {theirs} "
-            "from gramian.compat.sklearn, which takes them all."
+            f"gramian.{name} does not support {', '.join(known)}. {_advice(known)}. Or import {theirs} from "
+            "gramian.compat.sklearn, which takes every parameter of scikit-learn's."
         )
 
 
 def refuse_metadata(estimator: Any, given: Iterable[str]) -> None:
-    """Refuse what is handed to ``fit`` beside X and y: weights of rows, parameters that are routed.
+    """Raise an error for metadata that ``fit`` does not support, such as weights of rows.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def refuse_metadata(estimator: Any, given: Iterable[str]) -> None:
     known = {name: METADATA.get(name, ELSEWHERE) for name in given}
     if known:
         raise InputTypeError(
-            f"{type(estimator).__name__} is fitted on X and y alone, and routes nothing. {_advice(known)}."
+            f"{type(estimator).__name__} does not support {', '.join(known)}. {_advice(known)}."
         )
 
 

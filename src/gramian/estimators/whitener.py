@@ -47,7 +47,7 @@ MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 
 @dataclass(eq=False, repr=False)
 class Whitener(Saved, InNotebooks, Transformer):
-    """Map rows to coordinates that are uncorrelated and of variance 1.
+    """Map rows to uncorrelated coordinates of variance 1.
 
     With the covariance ``S = U L U.T`` (columns of U the directions) and c = x - mean, z = W c where W is
 
@@ -66,17 +66,18 @@ class Whitener(Saved, InNotebooks, Transformer):
     Parameters
     ----------
     method : {"zca", "pca", "zca-cor", "pca-cor", "cholesky"}, default="zca"
-        Which of the white coordinates.
+        The whitening transform, as defined above.
     n_components : int, float, str or None, default=None
-        How many directions are whitened, largest variance first, as in :class:`PCA`; None takes all
-        ``min(n_samples - 1, n_features)``. What lies in other directions is left out: z is 0 there, so
-        that it mixes nothing white with anything that is not. Not for ``"cholesky"``.
+        Number of directions to whiten, largest variance first, as in :class:`PCA`; None means all
+        ``min(n_samples - 1, n_features)``. z is 0 in all other directions, so that every direction of z is
+        either white or 0. Not supported for ``"cholesky"``.
     regularization : float, "ledoit-wolf", "oas" or None, default=None
-        None inverts the variances as they are; directions at rounding level give 0, never noise. A number
-        is added to every variance (squared units of the data; none for the -cor methods). The two names
-        shrink, ``(1 - s) L + s mu`` with mu the mean variance, by the intensity s that they estimate. With
-        all directions, "zca" and "cholesky" then divide what no fitted row has by the square root of what
-        was added. What is itself at rounding level regularises nothing.
+        None inverts the variances without regularization; directions at rounding level give 0, not noise. A
+        number is added to every variance (squared units of the data; dimensionless for the -cor methods).
+        "ledoit-wolf" and "oas" shrink, ``(1 - s) L + s mu`` with mu the mean variance, and estimate the
+        intensity s. With all directions, "zca" and "cholesky" then divide the part of a row outside the
+        fitted directions by the square root of the added variance. A regularization at rounding level has
+        no effect.
     ddof : int, default=1
         Variances divide by ``n_samples - ddof``.
     random_state : int, RandomState, Generator or None, default=None
@@ -89,25 +90,26 @@ class Whitener(Saved, InNotebooks, Transformer):
     mean_ : array of shape (n_features,)
         Column means.
     scale_ : array of shape (n_features,) or None
-        Standard deviations that the -cor methods divide by; constant columns are left out.
+        Standard deviations that the -cor methods divide by; constant columns are not used.
     components_ : array of shape (n_components_, n_features)
-        Orthonormal directions, by falling variance; in each, the first largest entry is positive.
+        Orthonormal directions, sorted by decreasing variance. In each, the first entry of largest magnitude
+        is positive.
     eigenvalues_ : ndarray of shape (n_components_,), float64
         Variances along them: eigenvalues of the covariance (of the correlation matrix for -cor).
     explained_variance_ratio_ : ndarray of shape (n_components_,), float64
         Their ratios to the total variance.
     regularized_eigenvalues_ : ndarray of shape (n_components_,), float64
-        What scores are divided by the root of; 0 where a direction is left out.
+        Scores are divided by the square root of these; 0 for a direction that is not used.
     regularization_ : float or None
-        What was added, or the intensity of the shrinkage.
+        The added variance, or the intensity of the shrinkage.
     variances_ : ndarray of shape (n_features,), float64
         Variances of the columns.
     n_components_, rank_ : int
-        Number of directions, and how many of them have variance above the rank tolerance.
+        Number of directions, and the number of those with variance above the rank tolerance.
     plan_, spectrum_, certificate_, constant_features_, column_means_
-        As of :class:`PCA`: how the directions were found and what is guaranteed about them, what fills holes.
+        As in :class:`PCA`, for the directions.
     n_samples_, n_features_in_, feature_names_in_, picture_shape_
-        What the data was.
+        Size and names of the fitted data.
 
     References
     ----------
@@ -157,13 +159,13 @@ class Whitener(Saved, InNotebooks, Transformer):
     # ------------------------------------------------------------------ fit
 
     def plan(self, X: Any) -> Plan:
-        """Return the plan by which ``fit(X)`` would find the directions, without doing it."""
+        """Return the plan that ``fit(X)`` would follow, without fitting."""
         rows = self._rows(X, minimum=2, check_finite=False)
         self._check(rows)
         return self._pca().plan(rows)
 
     def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
-        """Find the whitening of X.
+        """Find the whitening transform of X.
 
         Parameters
         ----------
@@ -171,7 +173,7 @@ class Whitener(Saved, InNotebooks, Transformer):
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures.
         y : ignored
         **metadata
-            None: ``sample_weight`` and whatever is routed are refused with what to do instead.
+            Not supported: ``sample_weight`` and other metadata raise an InputTypeError with advice.
 
         Raises
         ------
@@ -179,14 +181,14 @@ class Whitener(Saved, InNotebooks, Transformer):
             NaN, infinity, sparse data, fewer than two rows; for ``"cholesky"`` without regularization, data
             of less than full rank.
         ParameterError
-            A parameter outside of what it may be.
+            A parameter outside its range.
         """
         refuse_metadata(self, metadata)
         self._fit(X, keep=False)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **metadata: Any) -> Any:
-        """Find the whitening of X and return X whitened, as :meth:`transform` does."""
+        """Find the whitening transform of X and return X whitened, as :meth:`transform` does."""
         refuse_metadata(self, metadata)
         rows, scores = self._fit(X, keep=self.method != "cholesky")
         return self._mapped(rows, scores)
@@ -202,13 +204,13 @@ class Whitener(Saved, InNotebooks, Transformer):
             return
         if self.n_components is not None:
             raise ParameterError(
-                f"n_components={self.n_components!r} does not go with method='cholesky', which gives a value "
-                "for every column. Leave it out, or take method='zca' or 'pca'."
+                f"n_components={self.n_components!r} is not supported with method='cholesky', which gives a "
+                "value for every column. Leave it out, or use method='zca' or 'pca'."
             )
         if rows.shape[1] ** 2 > MOST_ENTRIES:
             raise DataError(
-                f"method='cholesky' needs a matrix of {rows.shape[1]:,} x {rows.shape[1]:,} numbers, and at "
-                f"most {MOST_ENTRIES:,} are allowed. Take method='zca' or 'pca', which need none."
+                f"method='cholesky' needs a matrix of {rows.shape[1]:,} x {rows.shape[1]:,} numbers, but at "
+                f"most {MOST_ENTRIES:,} are allowed. Use method='zca' or 'pca', which need no such matrix."
             )
         if check_regularization(self.regularization) is None:
             _require_full_rank(min(rows.shape[0] - 1, rows.shape[1]), rows.shape)
@@ -249,7 +251,7 @@ class Whitener(Saved, InNotebooks, Transformer):
         return rows, result.scores
 
     def _remember(self, pca: PCA, n: int) -> None:
-        """Keep what the decomposition found, as the map that it makes without regularization."""
+        """Store the decomposition as the map without regularization."""
         k = pca.n_components_ if self.n_components is not None else min(pca.n_components_, n - 1)
         remember_parameters(self, "method")
         self.components_ = orthonormal_rows(pca.components_[:k, :])
@@ -273,7 +275,7 @@ class Whitener(Saved, InNotebooks, Transformer):
         self._triangle: FloatArray | None = None
 
     def _settle(self, settled: Regularized) -> None:
-        """Take over what scores are divided by."""
+        """Store the regularized variances."""
         self.regularization_ = settled.amount
         self.regularized_eigenvalues_ = settled.variances
         self._deviations, self._correction = settled.deviations, settled.correction
@@ -314,18 +316,18 @@ class Whitener(Saved, InNotebooks, Transformer):
         Returns
         -------
         array of shape (n_samples, n_components_) for the pca methods, else (n_samples, n_features)
-            In X's kind and dtype. Where X is a stack of pictures and z has a value for every pixel,
-            a stack of pictures (n_samples, height, width).
+            In X's kind and dtype. If X is a stack of pictures and z has a value for every pixel, the result
+            is a stack of pictures (n_samples, height, width).
         """
         check_is_fitted(self)
         rows = self._new_rows(X, check_finite=False)
         return self._mapped(rows)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Map whitened rows back: exactly, for what lies in the directions that were kept.
+        """Map whitened rows back; this is exact within the retained directions.
 
-        With n_components=None fitted rows lose nothing. New rows lose what they have outside of the kept
-        directions, unless regularized; with the -cor methods also what a constant column differs by.
+        With n_components=None fitted rows are recovered exactly. Without regularization, new rows lose their
+        part outside the retained directions; the -cor methods also lose deviations in constant columns.
 
         Parameters
         ----------
@@ -334,7 +336,7 @@ class Whitener(Saved, InNotebooks, Transformer):
         Returns
         -------
         array of shape (n_samples, n_features)
-            Pictures (n_samples, height, width) where the model was fitted on pictures.
+            Pictures (n_samples, height, width) if the model was fitted on pictures.
         """
         check_is_fitted(self)
         rows = self._rows(X, expected=Expected())
@@ -359,13 +361,13 @@ class Whitener(Saved, InNotebooks, Transformer):
     def _rows(self, X: Any, **options: Any) -> Rows:
         rows = as_rows(X, estimator="Whitener", limit=memory_limit_bytes(None), **options)
         rows.require_dense(
-            "Whitener takes dense data; X is sparse, and subtracting the mean would fill it. "
-            "Pass X.toarray(), of a frame X.sparse.to_dense(), or use PCA(whiten=True), which takes "
+            "Whitener does not support sparse data, because subtracting the mean would make it dense. "
+            "Pass X.toarray(), for a frame X.sparse.to_dense(), or use PCA(whiten=True), which supports "
             "sparse data."
         )
         return sent_to(rows, self.device)
 
-    # ------------------------------------------------ what the model says
+    # ------------------------------------------------ summaries of the model
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return PC1, PC2, ... for the pca methods, else the names of the columns."""
@@ -381,7 +383,7 @@ class Whitener(Saved, InNotebooks, Transformer):
 
     @property
     def whitening_matrix_(self) -> FloatArray:
-        """W of ``z = W (x - mean)``, float64; refused (AttributeError) above 100 million numbers."""
+        """W of ``z = W (x - mean)``, float64; above 100 million entries it raises an AttributeError."""
         self._require_few("whitening_matrix_")
         return self._whitening().matrix()
 
@@ -389,7 +391,8 @@ class Whitener(Saved, InNotebooks, Transformer):
     def cross_covariance_(self) -> FloatArray:
         """Covariance of whitened with original columns of the fitted rows, as large as ``whitening_matrix_``.
 
-        Of all whitenings "zca" has the largest trace, and "pca" the largest sum of squares in its first rows.
+        Among all whitening transforms "zca" has the largest trace, and "pca" the largest sum of squares in
+        its first rows.
         """
         self._require_few("cross_covariance_")
         return self._whitening().cross_covariance(as_float64(self.eigenvalues_))
@@ -398,7 +401,7 @@ class Whitener(Saved, InNotebooks, Transformer):
     def cross_correlation_(self) -> FloatArray:
         """Correlation of whitened with original columns of the fitted rows; "zca-cor" has the largest trace.
 
-        0 where a column, or its whitened value, has no variance.
+        Entries are 0 if a column, or its whitened value, has no variance.
         """
         self._require_few("cross_correlation_")
         covariance = self.cross_covariance_
@@ -416,8 +419,8 @@ class Whitener(Saved, InNotebooks, Transformer):
         entries = (self.n_components_ if self._reduces else d) * d
         if entries > MOST_ENTRIES:
             raise AttributeError(
-                f"{name} would hold {entries:,} numbers; at most {MOST_ENTRIES:,} are written out. "
-                "transform applies the map without it; components_ and regularized_eigenvalues_ hold it."
+                f"{name} would have {entries:,} entries; the limit is {MOST_ENTRIES:,}. transform does not "
+                "need this matrix; components_ and regularized_eigenvalues_ determine it."
             )
 
 
@@ -426,6 +429,6 @@ def _require_full_rank(rank: int, shape: tuple[int, int]) -> None:
     if rank < d:
         raise DataError(
             f"method='cholesky' needs a covariance of full rank, but {n:,} rows x {d:,} columns have rank "
-            f"{rank:,} at most. Give regularization='ledoit-wolf' or a (larger) number, leave out columns "
-            "that others determine, or take method='zca', which gives 0 where nothing varies."
+            f"{rank:,} at most. Set regularization='ledoit-wolf' or a (larger) number, drop columns that "
+            "depend on others, or use method='zca', which gives 0 in directions without variance."
         )

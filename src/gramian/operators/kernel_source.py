@@ -187,7 +187,7 @@ def _require_symmetric(tile: Any, start: int) -> None:
         i, j = (start + int(index) for index in np.unravel_index(int(gap.argmax()), gap.shape))
         raise DataError(
             f"The kernel function is not symmetric: for rows {i} and {j} it gives "
-            f"{values[i - start, j - start]:.6g}, and the other way round "
+            f"{values[i - start, j - start]:.6g}, and in the other order "
             f"{values[j - start, i - start]:.6g}. A kernel is symmetric."
         )
 
@@ -196,8 +196,8 @@ def require_eigenvalues(largest: float) -> None:
     """Refuse a kernel matrix with eigenvalues of a size that float64 cannot hold."""
     if not np.isfinite(largest):
         raise DataError(
-            "The eigenvalues of this kernel matrix are larger than float64 can hold. Divide the data, or "
-            "the kernel, by a power of ten first."
+            "The eigenvalues of this kernel matrix overflow float64. Divide the data, or the kernel, by a "
+            "power of ten first."
         )
 
 

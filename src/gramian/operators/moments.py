@@ -177,7 +177,7 @@ def require_squares(lost: Any) -> None:
     """
     if len(lost):
         raise DataError(
-            f"Column {lost[0]} varies too little, in itself or beside the other columns, for float64 to "
+            f"Column {lost[0]} varies too little, by itself or compared with other columns, for float64 to "
             "hold its squares. Multiply it by a power of ten first."
         )
 
@@ -237,8 +237,8 @@ def _require_frequencies(frequency: FloatArray, variance: FloatArray) -> None:
     wrong = np.flatnonzero(~((frequency >= 0) & (frequency <= 1) & (variance <= most)))
     if wrong.size:
         raise DataError(
-            f"scale='genotype' is for counts of an allele, 0, 1 or 2, and column {wrong[0]} of the rows seen "
-            "holds others. Set scale='unit', or start again with a fresh model."
+            f"scale='genotype' is for counts of an allele, 0, 1 or 2, and column {wrong[0]} of the earlier "
+            "batches has other values. Set scale='unit', or start again with a fresh model."
         )
 
 

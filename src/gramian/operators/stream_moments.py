@@ -209,8 +209,8 @@ def seen_of_components(
     least = float(remainder.norms[remainder.norms > 0].min(initial=math.inf))
     if least < LEAST_NORM and float(remainder.norms.max()) < LEAST_SCALE:
         raise DataError(
-            f"A column that fit has seen has a norm of {least:.1e}, too little for fit to keep its mean in "
-            "full precision. Multiply all rows by a power of ten and call fit again."
+            f"A fitted column has a norm of {least:.1e}, too small for its mean to have full precision. "
+            "Multiply all rows by a power of ten and call fit again."
         )
     norms, loss = remainder.norms, np.full(A.shape[1], remainder.root_loss)
     if divisor is not None:

@@ -399,7 +399,7 @@ class TileMatrix:
         there = [stack for stack, tile in self._kept.items() if tile is not None]
         if there:
             kept = there[: len(there) // 2]
-            log.warning("the device is out of memory: %d tiles are kept of %d", len(kept), len(there))
+            log.warning("the device is out of memory: it stores %d of %d tiles", len(kept), len(there))
             self._kept = {stack: self._kept[stack] for stack in kept}
             release_unused()
             return todo

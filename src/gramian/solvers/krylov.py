@@ -115,13 +115,15 @@ class KrylovRoute(Route):
         m = costs.order(self.form)
         if self.form.whole:
             return f"{few(target, m)}, and the {MATRICES.get(self.form.matrix, 'matrix')} fits into memory."
-        said = f"{few(target, m)}: products with blocks of vectors cost less than the whole matrix."
+        reason = f"{few(target, m)}: products with blocks of vectors cost less than the whole matrix."
         if self.form.matrix == "centered kernel" and self.form.storage == "again":
             part = (
-                f"only {self.form.share:.0%} of them are kept and the others" if self.form.share else "they"
+                f"only {self.form.share:.0%} of them stay in memory and the others"
+                if self.form.share
+                else "they"
             )
-            said += f" The tiles do not fit into memory_limit, so {part} are computed in every pass."
-        return said
+            reason += f" The tiles do not fit into memory_limit, so {part} are recomputed in every pass."
+        return reason
 
     def solve(self, operator: Operator, request: SolveRequest, start: Any = None) -> SolverResult:
         """Iterate, and improve the pairs where float32 products cannot meet the tolerance."""
@@ -172,9 +174,9 @@ def basis_size(least: int, target: Target) -> tuple[int, int]:
 
 def _first_step(form: Form, m: int, note: str) -> tuple[str, str]:
     if form.matrix == "centered kernel":
-        where = "kept in memory, half of n^2" if form.storage == "kept" else "filled anew in every pass"
-        where = f"{form.share:.0%} kept in memory, the others {where}" if form.share else where
-        where = "kept in memory as a whole" if form.whole else where
+        where = "half of n^2 in memory" if form.storage == "kept" else "recomputed in every pass"
+        where = f"{form.share:.0%} in memory, the others {where}" if form.share else where
+        where = "all in memory" if form.whole else where
         return "evaluate", f"lower-triangular tiles, {where}, {form.arithmetic}{note}"
     if form.whole:
         return "multiply", f"the {m} x {m} {form.matrix} matrix in {form.arithmetic}{note}"
@@ -182,7 +184,7 @@ def _first_step(form: Form, m: int, note: str) -> tuple[str, str]:
 
 
 def _kept(form: Form) -> str:
-    return ", the centred data kept" if form.storage == "kept" and form.matrix != "centered kernel" else ""
+    return ", centred data in memory" if form.storage == "kept" and form.matrix != "centered kernel" else ""
 
 
 def improved(operator: Operator, result: SolverResult, request: SolveRequest) -> SolverResult:

@@ -64,11 +64,11 @@ class ProductRoute(Route):
         if self.form.matrix == "given":
             return "the matrix is given."
         if len(costs.forms()) == 1:
-            return f"the {self.form.matrix} matrix is all that is kept of the rows."
+            return f"only the {self.form.matrix} matrix of the rows is stored."
         if self.form.matrix == "centered kernel":
             return f"{m} rows are few." if m <= 1000 else f"{target} of {m} need the whole spectrum."
         smaller = costs.forms()[0].matrix == self.form.matrix
-        return f"the {self.form.matrix} matrix is {'the smaller one' if smaller else 'not the smaller one'}."
+        return f"the {self.form.matrix} matrix is the {'smaller' if smaller else 'larger'} of the two."
 
     def solve(self, operator: Operator, request: SolveRequest, start: Any = None) -> SolverResult:
         """Decompose the matrix, and improve the pairs where float32 products cannot meet the tolerance."""
