@@ -29,8 +29,8 @@ SHOWN = 3
 
 STORAGES = {
     "whole": "in memory",
-    "kept": "its parts kept",
-    "again": "its parts made anew in every pass",
+    "kept": "cached in blocks",
+    "again": "recomputed in every pass",
     "copied": "a copy in memory",
 }
 
@@ -228,7 +228,7 @@ def _alternative(item: Ranked) -> Alternative:
     return Alternative(
         item.route.solver,
         MATRICES.get(form.matrix, form.matrix),
-        f"{form.share:.0%} of its parts kept" if form.share else STORAGES[form.storage],
+        f"{form.share:.0%} of its blocks cached" if form.share else STORAGES[form.storage],
         form.arithmetic,
         item.cost.seconds,
         item.cost.bytes,
