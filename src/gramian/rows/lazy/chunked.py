@@ -71,7 +71,7 @@ class StoredDataset(LazyArray):
         vars(self).update(state, _lock=threading.Lock(), _kept={})
 
     def __getitem__(self, key: Any) -> npt.NDArray[Any]:
-        """Return rows, or (rows, columns), of slices with a step of 1: to be read only, perhaps of a batch."""
+        """Return rows, or (rows, columns), of slices with a step of 1: read-only, perhaps of a batch."""
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         start, stop, _ = rows.indices(self.shape[0])
         parts = []

@@ -44,8 +44,8 @@ def refuse_by_columns(form: str, entries: int, limit: int, source: str, way_out:
     if form != "csr":
         raise MemoryLimitError(
             f"{source} holds a sparse matrix in {form.upper()} format, so reading rows needs all of its "
-            f"{amount(ENTRY * entries)}, but a table may take at most {amount(whole_within(limit))}. Write it "
-            f"by rows, {way_out}, or raise memory_limit."
+            f"{amount(ENTRY * entries)}, but a table may take at most {amount(whole_within(limit))}. Write "
+            f"it by rows, {way_out}, or raise memory_limit."
         )
 
 
