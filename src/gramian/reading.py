@@ -15,7 +15,7 @@ class ReadingOptions:
 
     rows: Any = reading_option("A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP")
     columns: Any = reading_option(
-        "A,B,..", "Columns to use, by name or position", "; @FILE lists them, one a line"
+        "A,B,..", "Columns to use, by name or position", "; @FILE lists them, one per line"
     )
     drop: Any = reading_option("A,B,..", "Columns to leave out", "; also @FILE")
     id: Any = reading_option("COLUMN", "Column that names the rows")

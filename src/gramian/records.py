@@ -623,9 +623,10 @@ class Certificate:
             f"(tolerance {self.tol:.1e} of the largest eigenvalue).",
             f"Each of the {k} {self.unit} is within {float(self.radii.max()) / top:.1e} (relative to the "
             f"largest, {top:.6g}) of an eigenvalue of the {matrix} [{self.widening_kind}].",
-            f"Taken together, {k} distinct eigenvalues lie within {self.set_radius / top:.1e} of them; "
-            f"the vectors are orthonormal to {self.orthogonality:.1e} [{self.widening_kind}].",
-            f"Forming the matrix contributes {self.widening / top:.1e} of that; the largest residual is "
+            f"Together they match {k} distinct eigenvalues of that matrix within "
+            f"{self.set_radius / top:.1e}; the vectors are orthonormal to "
+            f"{self.orthogonality:.1e} [{self.widening_kind}].",
+            f"Forming the matrix adds {self.widening / top:.1e} to these bounds; the largest residual is "
             f"{float(self.residuals.max()) / top:.1e}.",
             _completeness_sentence(self.completeness),
             *([] if self.approximation is None else [str(self.approximation)]),

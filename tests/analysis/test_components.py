@@ -112,7 +112,6 @@ def test_every_model_says_what_it_is():
         (PCA(), ModelKind.PCA),
         (KernelPCA(), ModelKind.KERNEL_PCA),
         (Whitener(), ModelKind.WHITENER),
-        (FaceSpace(), ModelKind.FACES),
         (PolynomialMap(), ModelKind.OTHER),
         (Ridge(), ModelKind.OTHER),
     ):

@@ -47,7 +47,7 @@ def test_a_results_folder_is_a_model_too(folder, gramian):
 
 def test_transform_as_json(folder, gramian, flower_model):
     ran = gramian("transform", flower_model, "new.csv", "--label", "species", "-o", "s.csv", "--json")
-    note = "column 'flower' holds unique text: used as row names"
+    note = "row names were taken from column 'flower', which holds unique text"
     assert ran.json == {"rows": 5, "components": 3, "files": ["s.csv"], "notes": [note]}
 
 

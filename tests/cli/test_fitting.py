@@ -119,7 +119,7 @@ def test_json_tells_the_same(folder, gramian):
 
 def test_notes_of_the_reader_go_to_standard_error(folder, gramian):
     ran = gramian("fit", "flowers.csv", "--drop", "species", "-o", "m.gramian", "--json")
-    assert "'flower' holds unique text: used as row names" in ran.err
+    assert "row names were taken from column 'flower', which holds unique text" in ran.err
     json.loads(ran.out)
 
 

@@ -359,7 +359,7 @@ def test_a_fraction_is_a_choice_and_a_number_is_none():
     X = planted()
     choice = PCA(0.5).fit(X).component_choice_
     assert (choice.rule, choice.number) == ("fraction", PCA(0.5).fit(X).n_components_)
-    assert "The fewest that carry 50 % of the variance" in choice.sentence
+    assert "The fewest components that explain 50 % of the variance" in choice.sentence
     assert PCA(4).fit(X).component_choice_ is None
     assert PCA(np.int64(4)).fit(X).component_choice_ is None
     assert PCA().fit(X).component_choice_ is None

@@ -6,8 +6,9 @@ import pytest
 import gramian
 from damaged import refusals_of_damaged
 from gramian import DataError, plots
-from gramian.analysis.components import decomposition_of
+from gramian.analysis.components import decomposition_of, kind_of
 from gramian.faces import FaceSpace, drawn_faces
+from gramian.records import ModelKind
 from gramian.report.page import report_page
 from gramian.report.summary import Fitted
 
@@ -52,5 +53,6 @@ def test_the_report_says_how_to_repeat_it():
 def test_a_space_of_faces_is_made_of_a_decomposition():
     faces = np.random.default_rng(0).uniform(0, 255, (12, 16, 12))
     space = FaceSpace(3).fit(faces)
+    assert kind_of(space) is ModelKind.FACES
     assert decomposition_of(space) is space.decomposition_
     assert decomposition_of(space.decomposition_) is space.decomposition_

@@ -114,9 +114,13 @@ def note_makers(folder):
     yield text("last.csv", "x,y,\n1,2,\n3,5,\n"), {}, "an empty last column without a name was left out"
     yield text("twice.csv", f"x,x\n{numbers}"), {}, "column names 'x' occur more than once: numbered"
     named = text("named.csv", ",kind,x\n1,a,2\n2,b,3\n")
-    yield named, {"drop": "kind"}, "first column, which has no name, used as row names"
+    yield named, {"drop": "kind"}, "row names were taken from the first column, which has no name"
     yield named, {"id": "kind"}, "'column 0' left out: it names rows, as does the id 'kind'"
-    yield text("unique.csv", "who,x\nAnn,1\nBob,2\n"), {}, "column 'who' holds unique text: used as row names"
+    yield (
+        text("unique.csv", "who,x\nAnn,1\nBob,2\n"),
+        {},
+        "row names were taken from column 'who', which holds unique text",
+    )
     same = text("same.csv", "gene,s1,s2\ng,1,2\ng,3,5\nh,2,2\n")
     turned = {"transpose": True, "id": "gene"}
     yield same, turned, "row names 'g' occur more than once: numbered"

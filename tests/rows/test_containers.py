@@ -215,7 +215,7 @@ def test_sparse_columns_are_taken_into_memory_or_refused(tmp_path, monkeypatch):
     assert rows.skips_zeros
     assert rows.free_to_revisit
     assert (rows.in_memory() != X).nnz == 0
-    with pytest.raises(MemoryLimitError, match=r"holds a sparse matrix by CSC.* adata.X.tocsr"):
+    with pytest.raises(MemoryLimitError, match=r"holds a sparse matrix in CSC.* adata.X.tocsr"):
         as_rows(path, limit=12_000_000)
     save_annotated(path, X)
     with pytest.raises(MemoryLimitError, match=r"needs all 9,000 rows of .* in memory"):

@@ -41,7 +41,7 @@ def test_everything_together(path):
     assert table.labels.tolist() == ["u", "v", "u"]
     assert table.label_name == "kind"
     assert table.notes == (
-        "column 'name' holds unique text: used as row names",
+        "row names were taken from column 'name', which holds unique text",
         "1 missing value in 1 column filled with column means",
     )
 

@@ -48,8 +48,8 @@ def fit(
 ) -> None:
     """Find components; write model, tables, pictures.
 
-    The folder gets a summary.md that explains what was computed, which route was taken and why, and which
-    error bounds hold. Results of an earlier fit in it are replaced; other files stay. Without -o the command
+    The folder gets a summary.md that explains the result, the solver and the reason for it, and the error
+    bounds. Results of an earlier fit in it are replaced; other files stay. Without -o the command
     prints components, plan and certificate, and writes nothing.
     """
     from gramian.arrays import memory_limit_bytes
@@ -95,7 +95,7 @@ def fit(
 def plan(
     data: Data, reading: Reading, model: Model, engine: Engine = HERE, as_json: JsonFlag = False
 ) -> None:
-    """Show which route fit would take, and why.
+    """Show the solver that fit would use, and why.
 
     Nothing is computed; data that fits into memory is read.
     """

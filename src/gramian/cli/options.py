@@ -131,7 +131,11 @@ class Model:
     degree: int | None = option("NUMBER", "Power of poly. [3]")
     coef0: float | None = option("NUMBER", "Constant of poly and sigmoid. [1]")
     no_center: bool = flag("Do not subtract the mean.")
-    scale: Text = option("HOW", "PCA: unit (variance 1), pareto or genotype. [as they are]")
+    scale: Text = option(
+        "HOW",
+        "PCA: unit (variance 1), pareto (divides by the root of the standard deviation) "
+        "or genotype (for allele counts). [as they are]",
+    )
     whiten: bool = flag("PCA: scores of variance 1.")
     ddof: int | None = option("NUMBER", "PCA: variances divide by rows - ddof. [1]")
     solver: Text = option(
@@ -149,7 +153,7 @@ class Model:
         "BYTES", "Working memory, such as 4GB, without data and results. [80 % of the machine's]"
     )
     device: Device = None
-    repair: Text = option("HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [refuse them]")
+    repair: Text = option("HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [an error]")
     preimage: Text = option(
         "HOW", "Kernel PCA, method of pre-images: fixed-point, gradient or ridge. [by the kernel]"
     )

@@ -59,7 +59,7 @@ def select(
     engine: Engine = HERE,
     out: str | None = option(
         "FILE",
-        "A text file for the names of the selected columns, one a line, for --columns @FILE; "
+        "A text file for the names of the selected columns, one per line, for --columns @FILE; "
         "- for standard output.",
     ),
     as_json: JsonFlag = False,

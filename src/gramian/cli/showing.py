@@ -11,7 +11,7 @@ from gramian.cli.progress import progress
 
 
 def info(model: ModelFile, as_json: JsonFlag = False) -> None:
-    """Show what a saved model holds.
+    """Show the contents of a saved model.
 
     Its parameters, components, plan, certificate and the versions that wrote it.
     """

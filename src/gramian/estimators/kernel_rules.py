@@ -92,8 +92,8 @@ def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
     shares = np.cumsum(as_float64(fitted.explained_variance_ratio_))
     number = int(fitted.n_components_)
     said = (
-        f"The fewest that carry {100 * fraction:g} % of the variance in feature space: {number} "
-        f"carry {100 * shares[-1]:.4g} %."
+        f"The fewest components that explain {100 * fraction:g} % of the variance in feature space: {number} "
+        f"explain {100 * shares[-1]:.4g} %."
     )
     return ComponentChoice("fraction", number, numbered(1, {"cumulative": shares}), said)
 

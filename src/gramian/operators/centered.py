@@ -384,7 +384,7 @@ def in_batches(
     of: Sequence[Any] = (),
     restore: Callable[..., Any] = np.asarray,
 ) -> R:
-    """Combine what ``work`` finds for lap after lap of the slices; rows in memory make one lap.
+    """Combine what ``work`` finds for batch after batch of the slices; rows in memory make one batch.
 
     A pass over a file is long, and what it has found so far should not grow with the file. It is what a
     checkpoint keeps: of a pass that is there already, or in part, only the rest is made.
@@ -397,7 +397,7 @@ def in_batches(
     work : callable
         Of some of the slices: an array, or a record of arrays.
     combine : callable
-        Of what earlier laps gave and the next one.
+        Of what earlier batches gave and the next one.
     doing : str
         What the pass is for.
     of : sequence of arrays

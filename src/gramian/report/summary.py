@@ -172,9 +172,9 @@ def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[s
     kind = "correlations of columns with scores" if fitted.loadings == "correlation" else "unit vectors"
     words = {
         "model": 'the fitted model: `gramian transform`, or in Python `gramian.load("model.gramian")`',
-        "scores": "the scores: one row for each row of the data",
-        "eigenvalues": "one row for each component: variance, explained share, residual, error bound",
-        "loadings": f"the loadings: one row for each column of the data ({kind})",
+        "scores": "the scores of each row of the data",
+        "eigenvalues": "each component: variance, explained variance ratio, residual, error bound",
+        "loadings": f"the loadings of each column of the data ({kind})",
         "report": "a report with figures, unusual rows and all component rules, for a browser",
         "mean": "the mean picture",
         "components": "the components as pictures, also as single files in [components/](components/)",

@@ -334,7 +334,7 @@ def read_names(path: str | os.PathLike[str]) -> tuple[ListedName, ...]:
     except OSError as error:
         raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
     except UnicodeDecodeError as error:
-        raise FileError(f"{source} is no text in UTF-8. Give a file of names, one a line.") from error
+        raise FileError(f"{source} is no text in UTF-8. Give a file of names, one per line.") from error
     entries: dict[str, ListedName] = {}
     for number, line in enumerate(text.split("\n"), 1):
         name = ListedName(line.removesuffix("\r"))

@@ -132,7 +132,7 @@ class Passes:
         restore: Callable[..., Any],
         progress: tuple[Sequence[int], int, str],
     ) -> R:
-        """Make the next pass lap after lap, or what is left of it where the checkpoint has it.
+        """Make the next pass batch after batch, or what is left of it where the checkpoint has it.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Passes:
         work : callable
             Of one of them: an array, or a record of arrays.
         combine : callable
-            Of what earlier laps gave and the next one.
+            Of what earlier batches gave and the next one.
         kind : str
             What is done, in words.
         of : sequence of arrays
@@ -149,7 +149,7 @@ class Passes:
         restore : callable
             Makes again of its arrays what ``work`` returns.
         progress : (sequence of int, int, str)
-            How much is done when each lap begins, of how many, of what.
+            How much is done when each batch begins, of how many, of what.
         """
         starts, total, what = progress
         one, began = self._begin(kind, len(batches), of), time.perf_counter()

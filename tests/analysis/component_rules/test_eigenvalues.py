@@ -145,8 +145,8 @@ def test_a_choice_prints_its_evidence():
     choice = kaiser(scree(SPECTRA["separated"]))
     lines = str(choice).splitlines()
     assert lines[0] == (
-        "kaiser: 2 components. 2 eigenvalues exceed the mean (the last: 4 > 2.214); the next: 1.5 "
-        "against 2.214."
+        "kaiser: 2 components. 2 eigenvalues exceed the mean (component 2: 4 > 2.214); component 3 does not: "
+        "1.5 <= 2.214."
     )
     assert lines[1].split() == ["components", "eigenvalue", "mean"]
     assert len(lines) == 2 + 7

@@ -125,7 +125,7 @@ def _within(values: FloatArray) -> FloatArray:
 
 
 def fraction_rule(scree: Scree, fraction: float) -> ComponentChoice:
-    """Keep the fewest components that carry a fraction of the variance.
+    """Keep the fewest components that explain a fraction of the variance.
 
     Parameters
     ----------
@@ -145,9 +145,9 @@ def fraction_rule(scree: Scree, fraction: float) -> ComponentChoice:
 
     number, result = _first(shares >= fraction - SLACK)
     share = f"{100 * shares[number]:.4g} %"
-    said = f"The fewest that carry {what}: {number} carry {share}."
+    said = f"The fewest components that explain {what}: {number} explain {share}."
     if not result:
-        said = f"The {number} known components carry {share}, less than {what}."
+        said = f"The {number} known components explain {share}, less than {what}."
     return ComponentChoice("fraction", number, numbered(0, {"cumulative": shares}), said, not result)
 
 

@@ -180,8 +180,8 @@ def compared(
     number = leading(observed > threshold * (1 + beyond))
     said = f"{counted(number, names[0].replace('_', ' '))} exceed{'s' if number == 1 else ''} {what}"
     if number:
-        said += f" (the last: {observed[number - 1]:.4g} > {threshold[number - 1]:.4g})"
+        said += f" (component {number}: {observed[number - 1]:.4g} > {threshold[number - 1]:.4g})"
     if number < observed.size:
-        said += f"; the next: {observed[number]:.4g} against {threshold[number]:.4g}"
+        said += f"; component {number + 1} does not: {observed[number]:.4g} <= {threshold[number]:.4g}"
     evidence = numbered(1, dict(zip(names, (observed, threshold), strict=True)))
     return ComponentChoice(rule, number, evidence, said + ".", part and number == observed.size)

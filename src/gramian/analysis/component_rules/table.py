@@ -35,14 +35,14 @@ class Rule:
 
 RULES = {
     "parallel": Rule(
-        "Columns of any size and distribution, noise that is alike in all rows. A strong component hides "
+        "Columns of any size and distribution, the same noise in all rows. A strong component hides "
         "weak ones; where rows have different noise it finds too many.",
         draws=True,
         of_covariances=True,
     ),
     "sign-flip": Rule(
         "Noise that is independent and symmetric about 0, of any size in any entry. Misses weak components "
-        "beside strong ones, and in small tables.",
+        "next to strong ones, and in small tables.",
         draws=True,
     ),
     "gavish-donoho": Rule(
@@ -51,22 +51,22 @@ RULES = {
         gavish_donoho,
     ),
     "mle": Rule(
-        "Normal data, many more rows than columns, noise of one size in all columns. Never says 0.",
+        "Normal data, many more rows than columns, noise of one size in all columns. Never answers 0.",
         minka,
         of_covariances=True,
     ),
     "cv": Rule(
-        "Independent noise; says what predicts best. Half of the data must show a component for it to count, "
-        "so weak ones are missed.",
+        "Independent noise; the number that predicts best. It sees half of the data at a time, so it misses "
+        "weak components.",
         draws=True,
     ),
     "elbow": Rule(
-        "A clear gap in a long spectrum. Never says 0; one dominant component hides the others.",
+        "A clear gap in a long spectrum. Never answers 0; one dominant component hides the others.",
         elbow,
         of_covariances=True,
     ),
     "broken-stick": Rule(
-        "A cautious first look: no noise model is behind it, and it keeps few.",
+        "A cautious first look: it has no model of noise, and keeps few components.",
         broken_stick,
         of_covariances=True,
     ),
@@ -75,6 +75,6 @@ RULES = {
         kaiser,
         of_covariances=True,
     ),
-    "fraction": Rule("When the explained variance ratio itself is wanted. It says nothing about noise."),
-    "max_rmse": Rule("When an error in the units of the data can be borne. It says nothing about noise."),
+    "fraction": Rule("When you need a given explained variance ratio. It ignores noise."),
+    "max_rmse": Rule("When you can accept a given error in the units of the data. It ignores noise."),
 }

@@ -85,13 +85,13 @@ def find_row_names(
         if id_column is not None:
             return id_column, rest, (f"{name!r} left out: it names rows, as does the id {choice.id!r}",)
         known = "which has no name" if name == "column 0" else repr(name)
-        return first, rest, (f"first column, {known}, used as row names",)
+        return first, rest, (f"row names were taken from the first column, {known}",)
     if id_column is not None or not is_text(column) or not all_different(column):
         return id_column, kept, ()
     # More likely a column of numbers with a slip in it.
     if 2 * (pc.sum(like_number(column)).as_py() or 0) > len(column):
         return None, kept, ()
-    return first, rest, (f"column {name!r} holds unique text: used as row names",)
+    return first, rest, (f"row names were taken from column {name!r}, which holds unique text",)
 
 
 def in_order(

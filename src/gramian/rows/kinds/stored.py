@@ -118,8 +118,8 @@ class StoredRows(Rows):
         if self.stored_bytes > most:
             raise MemoryLimitError(
                 f"This needs all {self.shape[0]:,} rows of {self.values.source} in memory, "
-                f"{amount(self.stored_bytes)}, and of {amount(self.limit)} of memory that may be used "
-                f"a table may take {amount(most)}. Raise GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA "
+                f"{amount(self.stored_bytes)}, but a table may take at most {amount(most)} of the "
+                f"{amount(self.limit)} allowed. Raise GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA "
                 "reads block by block."
             )
         return self.block(slice(None)).values

@@ -36,7 +36,7 @@ class StoredDataset(LazyArray):
     Raises
     ------
     MemoryLimitError
-        If its chunks are so long that a band does not fit.
+        If its chunks are so long that a batch does not fit.
     """
 
     def __init__(self, path: Path, dataset: Any, limit: int, source: str) -> None:
@@ -71,7 +71,7 @@ class StoredDataset(LazyArray):
         vars(self).update(state, _lock=threading.Lock(), _kept={})
 
     def __getitem__(self, key: Any) -> npt.NDArray[Any]:
-        """Return rows, or (rows, columns), of slices with a step of 1: to be read only, perhaps of a band."""
+        """Return rows, or (rows, columns), of slices with a step of 1: read-only, perhaps of a batch."""
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         start, stop, _ = rows.indices(self.shape[0])
         parts = []
@@ -81,7 +81,7 @@ class StoredDataset(LazyArray):
         return parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty((0, self.shape[1]))])
 
     def _read(self, first: int) -> npt.NDArray[Any]:
-        """Return the band that begins with a row."""
+        """Return the batch that begins with a row."""
         with self._lock:
             if first not in self._kept:
                 while len(self._kept) >= BATCHES:

@@ -43,9 +43,9 @@ def refuse_by_columns(form: str, entries: int, limit: int, source: str, way_out:
     """
     if form != "csr":
         raise MemoryLimitError(
-            f"{source} holds a sparse matrix by {form.upper()}, so that reading rows takes all of its "
-            f"{amount(ENTRY * entries)}, and a table may take {amount(whole_within(limit))}. Write it by "
-            f"rows, {way_out}, or raise memory_limit."
+            f"{source} holds a sparse matrix in {form.upper()} format, so reading rows needs all of its "
+            f"{amount(ENTRY * entries)}, but a table may take at most {amount(whole_within(limit))}. Write "
+            f"it by rows, {way_out}, or raise memory_limit."
         )
 
 
