@@ -63,7 +63,9 @@ def test_datasets_of_hdf5(tmp_path):
     with pytest.raises(DataError, match="holds 4 text, not real numbers"):
         scan(f"{path}::train/target").read()
     write_h5(tmp_path / "one.hdf5", a__b=X)
-    assert scan(tmp_path / "one.hdf5").read().notes == ("array 'a/b' used: the only table in the archive",)
+    assert scan(tmp_path / "one.hdf5").read().notes == (
+        "array 'a/b' was read, the only table in the archive",
+    )
     assert scan(io.BytesIO((tmp_path / "one.hdf5").read_bytes())).read().values.shape == (4, 3)
 
 
@@ -240,7 +242,7 @@ def test_annotated_matrices(tmp_path, kind):
     assert scan(path, label="depth", drop="gene1").read().labels.tolist() == [0, 1, 2, 3]
     assert scan(path, id="depth").read().row_names == ("0", "1", "2", "3")
     if sparse.issparse(kind(X)):
-        assert scan(path).read().notes == ("sparse X, 92% of it not zero, was made dense",)
+        assert scan(path).read().notes == ("the sparse matrix X (92% non-zero) was made dense",)
 
 
 def test_what_annotated_matrices_lack(tmp_path):
@@ -284,7 +286,7 @@ def test_numbers_in_other_files_are_not_read(tmp_path):
     (tmp_path / "secret").write_bytes(bytes(range(48)))
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("X", (3, 2), dtype="f8", external=[(str(tmp_path / "secret"), 0, 48)])
-    with pytest.raises(DataError, match="/X keeps its numbers in other files"):
+    with pytest.raises(DataError, match="/X stores its numbers in other files"):
         scan(tmp_path / "x.h5").read()
 
 

@@ -76,7 +76,7 @@ def test_what_is_no_table_of_numbers_is_refused(array, message):
 def test_the_only_table_in_an_archive_is_used_and_noted():
     array, notes = npz(archived(y=np.zeros(2), X=np.eye(2), name=np.array(["a", "b"])))
     assert array.shape == (2, 2)
-    assert notes == ("array 'X' used: the only table in the archive",)
+    assert notes == ("array 'X' was read, the only table in the archive",)
 
 
 def test_a_choice_between_arrays_is_asked_for():
@@ -157,12 +157,12 @@ def test_names_beside_a_table():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([1.5, np.nan], "y holds 2 float64, and one text or whole number for each picture is needed"),
+        ([1.5, np.nan], "y holds 2 float64, but one text or whole number for each picture is needed"),
         ([1, 2, 3], r"y has 3 entries for 2 pictures\. Give one for each, or leave it out"),
         (np.eye(2, dtype=int), "y holds 2 x 2 int64"),
         ("a", "y holds single text"),
         (["a", " "], r"entry 1 of y \(counted from 0\) is empty"),
-        (np.array(["a", None]), "y holds Python objects, and one text or whole number"),
+        (np.array(["a", None]), "y holds Python objects, but one text or whole number"),
     ],
 )
 def test_what_names_nobody(y, message):

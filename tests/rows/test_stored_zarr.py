@@ -56,7 +56,7 @@ def test_arrays_of_a_group_are_told_apart(tmp_path, consolidated):
         assert faces.picture_shape == (4, 5)
         np.testing.assert_array_equal(np.reshape(faces.values[0:1995], (1995, 20)), X[5:2000])
         np.testing.assert_array_equal(scan(f"{tmp_path}/g::a/old").open(limit).values[0:3000], X > 3)
-    with pytest.raises(DataError, match=r"names \(3000 text\).*Say which one is meant: .*g::a/faces"):
+    with pytest.raises(DataError, match=r"names \(3000 text\).*Choose one, as in .*g::a/faces"):
         scan(tmp_path / "g").read()
     with pytest.raises(DataError, match="holds 3000 text, not real numbers"):
         scan(f"{tmp_path}/g::names").read()

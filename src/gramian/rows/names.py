@@ -1,4 +1,4 @@
-"""Names of files: how they are printed and sorted, and what folders hold by them."""
+"""Names of files: printing and sorting them, and recognising pictures and stores by name."""
 
 import re
 import unicodedata
@@ -37,7 +37,7 @@ def is_picture(name: str) -> bool:
 
 
 def is_hidden(name: str) -> bool:
-    """Say whether a path of an archive or folder is hidden, or what macOS adds."""
+    """Say whether a path of an archive or folder is hidden, or added by macOS."""
     parts = PurePosixPath(name).parts
     return any(part.startswith(".") and part not in (".", "..") for part in parts) or ("__MACOSX" in parts)
 

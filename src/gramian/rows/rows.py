@@ -1,4 +1,4 @@
-"""Checked data as blocks of rows: what every kind of data is to those who compute with it."""
+"""Checked data as blocks of rows: the interface of every kind of data."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Rows(ABC):
     keeps_scores: ClassVar[bool] = True
     speed: ClassVar[float] = 0.0  # bytes of them that are read in a second; 0 where nothing is
     spread: ClassVar[Spread | None] = None  # how work is shared where it is not in one place
-    passes: ClassVar[Passes | None] = None  # what passes over a file have found
+    passes: ClassVar[Passes | None] = None  # the results of passes over a file
 
     # --------------------------------------------------------- what a kind of data says
 
@@ -224,7 +224,7 @@ class Rows(ABC):
         ----------
         f : callable
             Takes a :class:`Block`; called from several threads at once, each with one BLAS thread. At most
-            ``IN_FLIGHT`` results exist at a time, so what it returns should be small beside a block.
+            ``IN_FLIGHT`` results exist at a time, so what it returns should be small compared with a block.
         combine : callable
             Of what came of earlier rows and of the next ones. The order is that of the rows, whatever the
             number of threads.
@@ -304,7 +304,7 @@ class Rows(ABC):
         return out
 
     def identity(self) -> dict[str, str]:
-        """Return by what the data is known again: its size and a hash."""
+        """Return facts that identify the data: its size and a hash."""
         digest = hashlib.blake2b(digest_size=16)
         for block in self.blocks():
             digest.update(np.ascontiguousarray(to_numpy(block.dense)).tobytes())
@@ -325,7 +325,7 @@ class Rows(ABC):
             'Fill it (sklearn.impute.SimpleImputer), or read the file with missing="mean", "drop-rows" or '
             '"drop-columns" (--missing on the command line).'
             if np.isnan(value)
-            else "Replace it by a finite number or leave the row out."
+            else "Replace it with a finite number or leave out the row."
         )
         raise DataError(f"Input X contains {what}: {place}{total}. {way_out}")
 
@@ -358,15 +358,15 @@ class PartState:
     """
 
     def __init__(self, rows: Rows, f: Callable[[Rows], Any]) -> None:
-        self.rows, self.starts, self.found = rows, np.zeros(1, dtype=np.intp), f(rows)
+        self.rows, self.starts, self.state = rows, np.zeros(1, dtype=np.intp), f(rows)
 
     def ask(self, f: Callable[..., R], *own: Sequence[Any]) -> list[R]:
         """Return ``f`` of every part, of what is kept of it, and of its own of other lists."""
-        return [f(self.rows, self.found, *(some[0] for some in own))]
+        return [f(self.rows, self.state, *(some[0] for some in own))]
 
     def update(self, f: Callable[..., Any], *own: Sequence[Any]) -> None:
         """Keep what ``f`` returns in its place."""
-        (self.found,) = self.ask(f, *own)
+        (self.state,) = self.ask(f, *own)
 
 
 def _not_finite(block: Block) -> list[tuple[int, int, float, int]]:
@@ -387,7 +387,7 @@ def _not_finite(block: Block) -> list[tuple[int, int, float, int]]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SeenRows(Rows):
-    """A table of which only size and kind are left; whoever asks for numbers is refused by design.
+    """A table that keeps only its size and kind; asking for its numbers raises by design.
 
     Attributes
     ----------

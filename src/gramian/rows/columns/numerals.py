@@ -105,10 +105,10 @@ class Commas:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What commas were taken for, where a column needs that."""
+        """A note on the meaning of commas, if a column has any."""
         meaning = self.meaning
         used = self.is_text & ~self._match["plain"] & self.numbers(meaning)
-        return (f"comma read as the {meaning} separator",) if used.any() else ()
+        return (f"commas were read as {meaning} separators",) if used.any() else ()
 
     def converted(self, column: Any, place: int) -> Any:
         """Return a whole column, which :func:`typed` returned, as numbers if commas make numbers of it."""

@@ -1,4 +1,4 @@
-"""Where columns come from: a file that gives them in batches of rows, as often as they are asked for."""
+"""Sources of columns: a file that yields them in batches of rows, in as many passes as needed."""
 
 from __future__ import annotations
 

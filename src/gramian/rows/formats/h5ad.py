@@ -54,7 +54,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
         for part in PARTS:
             if part not in members:
                 raise DataError(
-                    f"{name} has no {part}, which an .h5ad file has. Is it another HDF5 file? Name it .h5."
+                    f"{name} has no {part}, which an .h5ad file needs. Name another HDF5 file .h5."
                 )
         obs, X = member(members, "obs"), member(members, "X")
         columns, repeated = unique_names(_index(member(members, "var")))
@@ -84,7 +84,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
         notes=repeated_note(repeated),
         notes_in_memory=()
         if hasattr(X, "dtype")
-        else (f"sparse X, {share:.0%} of it not zero, was made dense",),
+        else (f"the sparse matrix X ({share:.0%} non-zero) was made dense",),
     )
 
 

@@ -29,7 +29,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
     FileError
         If the file is truncated or of another kind.
     DataError
-        If the key is unknown or missing, or its array cannot be what is wanted.
+        If the key is unknown or missing, or its array does not fit its use.
     MissingExtraError
         If it is of version 7.3 and h5py is not installed.
     """

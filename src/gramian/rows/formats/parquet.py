@@ -83,13 +83,13 @@ class ArrowSource(ColumnSource):
         """Return the same files, of which only columns are read that have a use, or may have."""
         names = self.names or ()
         unique, _ = unique_names(names)
-        kept, *others = pick_columns(unique, choice, self.source)
+        wanted, *others = pick_columns(unique, choice, self.source)
         if choice.needed is not None:
             needed = set(choice.needed)
-            kept = [place for place in kept if unique[place] in needed]
+            wanted = [place for place in wanted if unique[place] in needed]
         others.append(first_free(unique, choice))
         source = copy(self)  # the first column may name rows, and the last one may be empty
-        source._used = {0, len(names) - 1, *kept, *(place for place in others if place is not None)}
+        source._used = {0, len(names) - 1, *wanted, *(place for place in others if place is not None)}
         return source, choice
 
     def batches(
@@ -134,7 +134,7 @@ class ArrowSource(ColumnSource):
 
 
 def require_same(expected: Sequence[str], names: Sequence[str], path: Path, first: Path) -> None:
-    """Refuse a file of a folder with other columns than the first one.
+    """Check that a file of a folder has the same columns as the first one.
 
     Raises
     ------
@@ -143,8 +143,8 @@ def require_same(expected: Sequence[str], names: Sequence[str], path: Path, firs
     if set(names) != set(expected):
         other = sorted(set(names) ^ set(expected))
         raise DataError(
-            f"{path} has other columns than {first.name}: {listed(other)} are in one of them only. Parquet "
-            "files of a folder are one table, and need the same columns."
+            f"{path} has other columns than {first.name}: only one of them has {listed(other)}. Parquet "
+            "files of a folder form one table, and need the same columns."
         )
 
 
@@ -196,7 +196,7 @@ def _record_batches(file: Any) -> Iterator[Any]:
 
 @contextmanager
 def _damage(source: str, kind: str) -> Iterator[None]:
-    """Say of everything that Arrow makes of a truncated or altered file that it is one."""
+    """Turn any exception of Arrow on a damaged file into a FileError."""
     try:
         yield
     except GramianError:

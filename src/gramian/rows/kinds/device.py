@@ -165,7 +165,7 @@ class DeviceRows(Rows):
 
 
 class _Mover:
-    """Copies blocks to a device: on CUDA from pinned memory, on a stream beside the one that computes."""
+    """Copies blocks to a device: on CUDA from pinned memory, on a stream of its own."""
 
     def __init__(self, device: Any) -> None:
         self.device = device
@@ -260,7 +260,7 @@ def _blocks(rows: Rows, axis: int, start: int, size: int) -> Iterator[tuple[slic
 
 @contextmanager
 def explained_memory_errors(rows: Any) -> Iterator[None]:
-    """Say in words what would fit, where a device is out of memory in a step that cannot be smaller."""
+    """Raise a MemoryLimitError that states what would fit if a step runs out of device memory."""
     try:
         yield
     except out_of_memory() as error:
@@ -320,7 +320,7 @@ def release_unused() -> None:
 
 def _does_not_fit(what: str, why: str, like: Any) -> str:
     free = free_memory(like)
-    # In float64: the covariance and what is made of it; half of a kernel matrix beside that.
+    # In float64: the covariance and what is made of it; and half of a kernel matrix.
     columns, rows = int((free / 32) ** 0.5), int((free / 8) ** 0.5)
     return (
         f"{what} do not fit on the device: {why}, and {amount(free)} of its memory are free. What would "
@@ -391,8 +391,8 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
     if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", device):
         metal = device == "mps"
         raise ParameterError(
-            f"device={device!r} is not one that can be computed on"
-            + (": it has no float64, in which means, sums and certificates are found" if metal else "")
+            f"device={device!r} is not supported"
+            + (": it has no float64, which means, sums and certificates need" if metal else "")
             + '. Write "cuda", "cuda:1" or "cpu" (PyTorch on the host), or leave it out.'
         )
     torch = _torch()
@@ -401,14 +401,14 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
         number = int(device.partition(":")[2] or 0)
         if number >= there:
             raise ParameterError(
-                f"device={device!r}, and PyTorch {torch.__version__} sees {there or 'no'} CUDA "
+                f"device={device!r}, but PyTorch {torch.__version__} sees {there or 'no'} CUDA "
                 f"device{'' if there == 1 else 's'} here. Leave device out to work on the host."
             )
         device = f"cuda:{number if ':' in device else torch.cuda.current_device()}"
     if rows.skips_zeros or not rows.in_one_place:
         kind, way = ("sparse", "X.toarray()") if rows.skips_zeros else ("in chunks of Dask", "a file")
         raise DataError(
-            f"device={device!r} takes dense rows of one machine, and X is {kind}. Leave device out, or pass "
+            f"device={device!r} takes dense rows of one machine, but X is {kind}. Leave device out, or pass "
             f"{way}."
         )
     if not is_numpy(rows.like):
@@ -416,11 +416,11 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
         if where == device and array_api_compat.is_torch_array(rows.like):
             return rows
         raise ParameterError(
-            f"device={device!r}, and X is an array on {where!r} already: arrays are worked on where they "
-            f"are, and results stay there. Leave device out, or move it: X.to({device!r}) in PyTorch."
+            f"device={device!r}, but X is an array on {where!r} already. Results are computed where the "
+            f"array is. Leave device out, or move it: X.to({device!r}) in PyTorch."
         )
-    kept = {f.name: getattr(rows, f.name) for f in fields(Rows)}
-    return DeviceRows(host=rows, device=torch.device(device), **kept)
+    attributes = {f.name: getattr(rows, f.name) for f in fields(Rows)}
+    return DeviceRows(host=rows, device=torch.device(device), **attributes)
 
 
 def free_memory(like: Any) -> int:

@@ -19,7 +19,7 @@ VECTORS = 8  # of a number for each row and column, that whatever is done with a
 
 
 def require_lengths(shape: tuple[int, int], source: str) -> None:
-    """Refuse a sparse matrix of which not even means fit into memory: a few bytes promise any shape.
+    """Raise if not even the means of a sparse matrix fit into memory: a short header can claim any shape.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def require_lengths(shape: tuple[int, int], source: str) -> None:
 
 
 def refuse_by_columns(form: str, entries: int, limit: int, source: str, way_out: str) -> None:
-    """Refuse a matrix that is not kept by rows, which would have to be read as a whole.
+    """Raise for a matrix that is not stored by rows, which would have to be read as a whole.
 
     Raises
     ------

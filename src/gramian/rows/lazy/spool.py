@@ -51,7 +51,7 @@ class Spool:
     needed : int
         Bytes that it will take.
     sure : bool
-        Whether that is known and no estimate: then a disk with less room is refused at once.
+        Whether that is exact and not an estimate: then a disk with less space raises at once.
     path : Path, optional
         The file that is copied.
 
@@ -127,7 +127,7 @@ class Spool:
     def _full(self, why: str) -> FileError:
         needed = f" {amount(max(self.needed, self.nbytes))} are needed." if self.needed else ""
         return FileError(
-            f"{self.source} does not fit into memory, and a temporary copy of its numbers not into "
+            f"{self.source} does not fit into memory, and its temporary copy does not fit into "
             f"{self.folder}: {why}.{needed} Free some space there, set TMPDIR to a folder on a larger disk, "
             "or raise memory_limit."
         )

@@ -1,4 +1,4 @@
-"""Arrays in one piece of a file, read by positioned reads: never mapped, whole only if that is asked for."""
+"""Contiguous arrays of files, read by positioned reads and never mapped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IN_A_ROW, AHEAD = 1 << 18, 32 << 20  # bytes of a read from which on others foll
 
 
 class StoredArray(LazyArray):
-    """The numbers of one array in a file, read where they are asked for by positioned reads.
+    """The numbers of one array in a file, read by positioned reads when they are sliced.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class StoredArray(LazyArray):
 
     def _like(self, **other: Any) -> StoredArray:
         stored = object.__new__(StoredArray)
-        stored.__setstate__(self._kept() | other)
+        stored.__setstate__(self._attributes() | other)
         stored.nbytes = stored.shape[0] * stored.shape[1] * self.dtype.itemsize
         return stored
 
@@ -108,16 +108,16 @@ class StoredArray(LazyArray):
         if "_file" in vars(self):
             os.close(self._file)
 
-    def _kept(self) -> dict[str, Any]:
+    def _attributes(self) -> dict[str, Any]:
         return {
             name: value for name, value in vars(self).items() if name not in ("_file", "_lock", "_before")
         }
 
     def __getstate__(self) -> dict[str, Any]:
         if self._copy is None:
-            return self._kept()
+            return self._attributes()
         # Other processes on the machine find a file without a name by this one's number for it.
-        return self._kept() | {"_copy": None, "_place": f"/proc/{os.getpid()}/fd/{self._copy.fileno()}"}
+        return self._attributes() | {"_copy": None, "_place": f"/proc/{os.getpid()}/fd/{self._copy.fileno()}"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock())
