@@ -58,7 +58,7 @@ def read_table(
     source: Any = sys.stdin.buffer if data == "-" else data
     with progress(f"reading {'standard input' if data == '-' else data}"):
         asked = scan(source, **asdict(reading))
-        # A quarter of what is given here may be read as a whole.
+        # A quarter of this may be read as a whole.
         working = 4 * memory_limit_bytes(None) if limit is None else limit
         if engine.engine is None:
             table = asked.open(working, expected, in_place=in_place)

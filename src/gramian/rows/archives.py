@@ -21,7 +21,7 @@ TEXT = 64  # bytes of a short text of any length
 
 @dataclass(frozen=True)
 class Header:
-    """An array in a file: what its header says, and how it is read.
+    """An array in a file: the shape and dtype in its header, and a function that reads it.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ def as_rows(
         searched for NaN and infinity when what is made of them is computed.
     limit : int, optional
         Bytes of working memory: a file, memory map or generator that takes more than a quarter of it is read
-        block by block. None is for those who need all rows: whatever it was is in memory afterwards, unless
+        block by block. None is for callers that need all rows: they are in memory afterwards, unless
         Dask's rows are expected to be mapped.
     in_place : bool
         Whether also a small file is left where it is, if its kind can be read block by block.
@@ -113,7 +113,7 @@ class _Request:
 
 
 def _table(X: Any, request: _Request) -> Table | None:
-    """Return what was read, or is to be read; None for data that has no table."""
+    """Return the table of a file, scan or generator; None for other data."""
     if isinstance(X, Path | Scan):
         scan = X if isinstance(X, Scan) else Scan(X)
         return scan.open(request.working, request.expected, in_place=request.in_place)

@@ -50,7 +50,7 @@ def choose(
     labels : LabelPlace, optional
         Where labels are, if in another file.
     limit : int, optional
-        Bytes of working memory: what takes more than a quarter of it stays on disk. None reads all.
+        Bytes of working memory: a table larger than a quarter of it stays on disk. None reads all.
     expected : Expected, optional
         What a fitted model expects of new data.
     """
@@ -75,7 +75,7 @@ def choose(
         table = expected.ordered(table)
     stored = isinstance(table.values, LazyArray)
     fitted_means = expected is not None and expected.means is not None
-    # Else whoever makes the first pass over the numbers finds what is not finite.
+    # Otherwise the first pass over the numbers finds NaN and infinity.
     if reading.missing is not None or fitted_means or not stored or table.values.finite is False:
         # Calls of genotypes become means without being asked to.
         unasked = fills and reading.missing is None and expected is None
@@ -109,7 +109,7 @@ def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
     ParameterError
         If the choice names rows or columns that are not there, or columns of pictures.
     DataError
-        If what it holds cannot be a table of numbers.
+        If its content cannot be a table of numbers.
 
     Examples
     --------

@@ -168,7 +168,7 @@ def _parquet_source(path: Path, choice: Choice, name: str) -> ArraySource:
 
 
 def _lazy(whole: Any, ends: Sequence[int]) -> Any:
-    """Return what is sliced as an array of Dask, whose chunks end where parts of the file do."""
+    """Return a sliceable array as a Dask array, whose chunks end where parts of the file do."""
     import dask.array as da
 
     chunks = _lengths(ends, whole), whole.shape[1]
@@ -177,7 +177,7 @@ def _lazy(whole: Any, ends: Sequence[int]) -> Any:
 
 @contextmanager
 def cluster(address: str | None) -> Iterator[None]:
-    """Have the workers of a scheduler compute what is computed inside, or threads of this process.
+    """Compute on the workers of a scheduler inside, or on threads of this process.
 
     Raises
     ------

@@ -31,7 +31,7 @@ class Expected:
     alleles: Mapping[str, str] = field(default_factory=dict)
 
     def places(self, available: Sequence[str], source: str) -> tuple[list[int], tuple[str, ...]]:
-        """Return where the expected columns are among the available ones, and notes on what that changes.
+        """Return where the expected columns are among the available ones, and notes on the changes.
 
         Raises
         ------
@@ -62,7 +62,7 @@ class Expected:
         return results, tuple(notes)
 
     def ordered(self, table: Table) -> Table:
-        """Return a table with the expected columns in their order, and notes on what that changed.
+        """Return a table with the expected columns in their order, and notes on the changes.
 
         A table without names stays as it is.
 

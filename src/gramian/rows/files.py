@@ -101,7 +101,7 @@ def _similar(path: Path) -> str:
 
 
 def format_of(path: Path) -> Format:
-    """Return the format of a file by its name, or of a folder by what it holds.
+    """Return the format of a file by its name, or of a folder by its content.
 
     Raises
     ------

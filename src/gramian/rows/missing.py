@@ -112,7 +112,7 @@ def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expecte
 
 @dataclass
 class _Holes:
-    """Where a table holds no finite numbers, found block by block.
+    """Positions of a table's NaN and infinity, collected block by block.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ PICTURE_SUFFIXES = (
 
 
 def readable(name: str) -> str:
-    """Return a name that can be printed, whatever bytes the file system has in it."""
+    """Return a printable form of a file name of any bytes."""
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     # A control character in a name could rewrite what a terminal shows.
     return "".join("\ufffd" if unicodedata.category(letter) == "Cc" else letter for letter in text)

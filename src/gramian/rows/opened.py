@@ -25,7 +25,7 @@ HASHED = 64 << 20  # bytes up to which every kind of file is hashed
 
 
 class Opened(ExitStack):
-    """A file, a folder or the content of a stream; whatever a format opens is closed with it.
+    """A file, a folder or the content of a stream; files that a format opens close with it.
 
     Parameters
     ----------

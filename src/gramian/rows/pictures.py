@@ -22,7 +22,7 @@ from gramian.rows.names import PICTURE_SUFFIXES, is_hidden, is_picture, natural_
 
 LARGEST_FILE = 1 << 30
 
-# Pillow would otherwise try every format it knows, some of which start other programs.
+# Pillow would otherwise try every format it knows, and some start other programs.
 _FORMATS = ("PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP")
 _ORIENTATION_TAG = 274
 
@@ -39,7 +39,7 @@ class PictureFile:
 class PictureForm:
     """What is known of a picture from its header: upright size in pixels and kind of grey values.
 
-    Forms are equal whatever is changed while reading: colours made grey, and pictures turned upright.
+    Equality ignores colour and orientation, which reading removes.
     """
 
     height: int
@@ -50,7 +50,7 @@ class PictureForm:
 
 
 def picture_form(picture: PictureFile) -> tuple[PictureForm, bool]:
-    """Return what the header says of a picture, and whether it has several frames.
+    """Return the form in a picture's header, and whether it has several frames.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def _decoding(name: str) -> Iterator[None]:
 
 
 def _pixels(error: Exception) -> str:
-    """Return what Pillow says of the number of pixels: its limit differs from the one that holds here."""
+    """Return the number of pixels from Pillow's message, whose limit differs from ours."""
     match = re.search(r"\((\d+) pixels\)", str(error))
     return f"{int(match[1]):,}, " if match else ""
 
@@ -148,7 +148,7 @@ def _form(image: Any) -> PictureForm:
 
 
 def _coloured(image: Any) -> bool:
-    """Say whether there may be colour; what a palette holds is part of the header."""
+    """Say whether there may be colour; a palette is part of the header."""
     if image.mode != "P":
         return image.mode not in ("1", "L", "LA", "I", "F") and not image.mode.startswith("I;16")
     order, data = image.palette.getdata()
@@ -234,11 +234,11 @@ def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]
         If a folder cannot be listed, or a link leads back to a folder that it is in.
     """
 
-    def refuse(error: OSError) -> None:
+    def on_error(error: OSError) -> None:
         raise FileError(f"{readable(error.filename)} cannot be listed: {error.strerror}.") from error
 
     names = []
-    for parent, folders, files in os.walk(folder, onerror=refuse, followlinks=True):
+    for parent, folders, files in os.walk(folder, onerror=on_error, followlinks=True):
         place = Path(parent).relative_to(folder)
         for name in folders:
             _refuse_loop(folder, place / name)
@@ -348,7 +348,7 @@ def pictures_in_zip(
 
 
 def _fault(info: zipfile.ZipInfo, source: str) -> GramianError | None:
-    """Return what is wrong with a member of an archive, as far as its directory says."""
+    """Return the error of an archive's member, judged by the archive's directory."""
     name, size, packed = readable(info.filename), info.file_size, max(info.compress_size, 1)
     if info.flag_bits & _ENCRYPTED:
         return FileError(f"{name} is encrypted. Unpack it first, or leave it out.")

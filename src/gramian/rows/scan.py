@@ -118,7 +118,7 @@ class Scan(ReadingOptions):
             Bytes of working memory. What takes more than a quarter of it is read block by block later on: the
             table's values are then a :class:`gramian.rows.lazy.array.LazyArray`.
         expected : Expected, optional
-            As of :meth:`read`, which also says what is raised.
+            As for :meth:`read`, which raises the same errors.
         in_place : bool
             Whether also a small .npy file is left in place.
         """

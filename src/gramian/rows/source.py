@@ -53,7 +53,7 @@ class ArraySource:
         Whether missing values become column means by default.
     alleles : dict of str to str or None
     sha256 : callable or None
-        Returns the hash of what was read, where that is not the file; ``hashed`` says what it covers.
+        Returns the hash of the data if it is not that of the file; ``hashed`` says what it covers.
     """
 
     source: str

@@ -123,7 +123,7 @@ class Choice:
             raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
 
     def refuse_columns(self, source: str) -> None:
-        """Raise a ParameterError if columns are asked for of what has none."""
+        """Raise a ParameterError if the choice names columns of data without columns."""
         if self.names_columns():
             raise ParameterError(
                 f"columns, drop, id and label name columns of a table, but {source} holds pictures, whose "

@@ -92,7 +92,7 @@ def table_of_columns(source: ColumnSource, choice: Choice, limit: int | None = N
 
 @dataclass(frozen=True)
 class _Plan:
-    """What only all rows together decide.
+    """The decisions that depend on all rows.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class _Reading:
             self._kinds[_kind(column, separator is not None)].add(place)
 
     def _fill(self, batch: Batch, plan: _Plan, start: int, rows: range) -> None:
-        """Keep the numbers of some rows; where a column holds none, wait for what all rows decide."""
+        """Keep the numbers of some rows; if a column holds none, wait until all rows are read."""
         odd = [place for place in plan.value_columns if not is_number(batch.columns[place])]
         columns = dict(
             zip(plan.value_columns, (batch.columns[place] for place in plan.value_columns), strict=True)
@@ -202,7 +202,7 @@ class _Reading:
     # -------------------------------------------------- what all rows decide
 
     def decide(self) -> _Plan:
-        """Return what the rows decide that were read; equal to the plan where that was right.
+        """Return the plan of the rows read so far; it equals ``plan`` if that was right.
 
         Raises
         ------
@@ -366,7 +366,7 @@ def _matrix(columns: Sequence[Any]) -> npt.NDArray[Any]:
         places.setdefault(column.type, []).append(place)
     parts = []
     for some in places.values():
-        # Integers beyond 2**53 are rounded like everywhere in NumPy, not refused.
+        # Integers beyond 2**53 are rounded as everywhere in NumPy.
         together = pa.chunked_array([columns[place] for place in some]).cast(kind, safe=False)
         parts.append(together.to_numpy().reshape(len(some), -1))
     order = np.argsort(np.concatenate(list(places.values())))

@@ -97,7 +97,7 @@ def find_row_names(
 def in_order(
     names: Sequence[str], choice: Choice, value_columns: list[int], source: str
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Return columns in the order in which a fitted model needs them, and notes on what that changes."""
+    """Return columns in the order in which a fitted model needs them, and notes on the changes."""
     if choice.needed is None:
         return value_columns, ()
     places, notes = Expected(choice.needed).places([names[index] for index in value_columns], source)
@@ -150,7 +150,7 @@ def refuse_text(columns: Columns, value_columns: Sequence[int], text: Sequence[i
 
 
 def _why_text(columns: Columns, text: Sequence[int]) -> str:
-    """Say of columns of text that are nearly numbers what keeps them from it, and what to do."""
+    """Explain why columns of text that are nearly numeric are not, and what to do."""
     if not columns.from_text:
         return ""
     every: dict[str, int] = {}

@@ -1,6 +1,6 @@
 """The kinds of file that are read: one record each here, and a module of its name with ``open(opened, key)``.
 
-Which kind a file is, and what messages, ``--help`` and docs list, follow from ``FORMATS``.
+Detection, messages, ``--help`` and docs follow from ``FORMATS``.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Format:
     pipes : bool
         Whether it is read also from a pipe.
     listed : str
-        How it is listed among what is readable; by default its suffixes.
+        Its entry in the list of readable formats; by default its suffixes.
     named : str
         Regular expression of names without such a suffix.
     """
@@ -142,7 +142,7 @@ _BY_SUFFIX = {
 
 
 def suffix_of(path: Path) -> str:
-    """Return how the name of a file ends, with what is before .gz."""
+    """Return how the name of a file ends, with the suffix before .gz."""
     name = Path(path.name.lower())
     return Path(name.stem).suffix + ".gz" if name.suffix == ".gz" else name.suffix
 

@@ -19,7 +19,7 @@ from gramian.rows.opened import Opened
 from gramian.rows.source import ArraySource, rows_of
 
 NEAR = 16  # of rows that are this many apart HDF5 takes longer to pick some than to read all
-READ_WHOLE = 64 << 20  # bytes up to which a dataset is read whatever is wanted of it
+READ_WHOLE = 64 << 20  # bytes up to which a dataset is read as a whole
 
 
 def opened_hdf5(opened: Opened) -> Any:

@@ -60,7 +60,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
 
 
 def read_header(file: IO[bytes]) -> tuple[Header, int, bool]:
-    """Return what the header of an array says, how many bytes it takes, and whether columns come first."""
+    """Return the header of an array, its length in bytes, and whether columns come first."""
     start = file.tell()
     try:
         shape, fortran, dtype = _HEADER_READERS[np.lib.format.read_magic(file)](file)

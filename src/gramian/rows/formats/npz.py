@@ -75,7 +75,7 @@ def _matrix(opened: Opened, archive: zipfile.ZipFile) -> ArraySource:
         require_room(replace(entries, dtype=np.dtype("V16")), name)
         opened.file.seek(0)
         matrix = sparse.load_npz(opened.file).tocsr()
-        matrix.check_format(full_check=True)  # what points outside of the matrix would be written there
+        matrix.check_format(full_check=True)  # an index outside of the matrix would write there
         if matrix.dtype.kind not in "buif":
             raise DataError(f"{name} holds a sparse matrix of {matrix.dtype}, not of real numbers.")
         return matrix

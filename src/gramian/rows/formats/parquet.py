@@ -48,7 +48,7 @@ def parquet_source(files: Sequence[Path | IO[bytes]], source: str) -> ArrowSourc
     Raises
     ------
     FileError
-        If a file is truncated or damaged, also of what is read of it later.
+        If a file is truncated or damaged, also on a later read.
     DataError
         If there are no columns, or files differ in them.
     """
@@ -80,7 +80,7 @@ class ArrowSource(ColumnSource):
         self._used = set(range(len(self.names)))
 
     def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
-        """Return the same files, of which only columns are read that have a use, or may have."""
+        """Return the same files, limited to columns that have, or may have, a role."""
         names = self.names or ()
         unique, _ = unique_names(names)
         wanted, *others = pick_columns(unique, choice, self.source)
@@ -155,7 +155,7 @@ def opened_columns(file: Path | IO[bytes], is_parquet: bool = True, source: str 
     Raises
     ------
     FileError
-        If it is truncated or damaged, also of what is read of it.
+        If it is truncated or damaged, also on a later read.
     """
     kind = "Parquet" if is_parquet else "Arrow or Feather"
     name = str(file) if isinstance(file, Path) else source

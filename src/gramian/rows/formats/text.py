@@ -77,7 +77,7 @@ class Layout:
 
 
 def open(opened: Opened, key: str | None) -> ColumnSource:
-    """Return the columns of a text, whose separator, header and encoding are found."""
+    """Return the columns of a text, whose separator, header and encoding are detected."""
     return text_source(opened.file, opened.name)
 
 
@@ -93,7 +93,7 @@ def text_source(
     source : str
         What messages call it.
     na_values : sequence of str
-        What stands for a missing value, in addition to what always does.
+        Texts that stand for a missing value, in addition to the usual ones.
     notes : tuple of str
         What was decided before.
 
@@ -259,7 +259,7 @@ class TextSource(ColumnSource):
         )
 
     def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
-        """Return the text with what a choice takes for missing values."""
+        """Return the text with the missing-value marks of a choice."""
         marks = choice.na_values or ()
         return self if marks == self.na_values else TextSource(self._file, marks, self._notes), choice
 

@@ -49,7 +49,7 @@ class StoredZarr(StoredDataset):
         return values.reshape(len(self), *self.picture_shape) if self.picture_shape else values
 
     def rows(self, first: int, last: int) -> npt.NDArray[Any]:
-        """Return some rows for a reader of its own, who keeps what is read again."""
+        """Return some rows for a caller that caches them itself."""
         return self._made(first, last)
 
     def _made(self, first: int, last: int) -> npt.NDArray[Any]:

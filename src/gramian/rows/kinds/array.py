@@ -82,7 +82,7 @@ class ArrayRows(Rows):
 def _may_share(values: npt.NDArray[Any], X: Any) -> bool:
     if isinstance(X, list | tuple):
         return False
-    # What is converted shares memory with no column of a frame, and what is not with all of them.
+    # A converted frame shares memory with none of its columns, an unconverted one with all.
     if hasattr(X, "dtypes"):
         X = np.asarray(X[X.columns[0]])
     return not isinstance(X, np.ndarray) or np.may_share_memory(values, X)
@@ -214,7 +214,7 @@ def _refuse_other_columns(X: Any) -> None:
 
 
 def _other(X: Any, name: Any, dtype: Any) -> str:
-    """Say what a column of a frame holds instead of numbers; nothing where it can be numbers."""
+    """Return the kind of a column that is not numeric, or an empty string."""
     kind = str(dtype).lower()
     if kind == "object":
         kinds = {type(value).__name__.lower() for value in X[name]} - {"nonetype", "float", "nattype"}

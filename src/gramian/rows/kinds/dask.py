@@ -39,7 +39,7 @@ def is_dask(X: Any) -> bool:
 
 
 class DaskTable(LazyArray):
-    """A Dask array whose chunks hold whole rows; what is sliced is computed.
+    """A Dask array whose chunks hold whole rows; slicing computes.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class DaskTable(LazyArray):
 
 @dataclass(frozen=True, eq=False)
 class DaskRows(StoredRows):
-    """Rows of a Dask array: a pass is a tree of tasks, and what is made of each row stays lazy."""
+    """Rows of a Dask array: a pass is a tree of tasks, and results for each row stay lazy."""
 
     values: DaskTable
     in_one_place: ClassVar[bool] = False
@@ -163,7 +163,7 @@ class DaskRows(StoredRows):
         return compute(results[0])[0].value  # type: ignore[no-any-return]
 
     def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
-        lazy, own = self.values.lazy, self.dtype  # all of what is sent along
+        lazy, own = self.values.lazy, self.dtype  # the only objects sent to workers
         dtype = dtype or own
 
         def of_chunk(chunk: Any, block_info: Any = None) -> Any:
@@ -208,7 +208,7 @@ class DaskRows(StoredRows):
 
     @property
     def room(self) -> int:
-        """Bytes that may be kept where the chunks are: half of what workers have, or this machine's limit."""
+        """Bytes that may be stored with the chunks: half of the workers' memory, or this machine's limit."""
         if "distributed" not in sys.modules:
             return self.limit
         try:
@@ -307,10 +307,10 @@ class DaskTiles:
         self.tiles = persist(*(of_pair(f, parts[i], parts[j] if i > j else None) for i, j in self.pairs))
 
     def over(self, f: Callable[..., Any], V: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """Return sums, of n rows, of what ``f`` makes of each tile for its rows and for its columns.
+        """Return the sums, of n rows, of ``f`` of each tile for its rows and for its columns.
 
         ``f`` takes a tile, whether it is on the diagonal, and the rows of V for its columns and for its rows;
-        it returns what belongs to its rows and, off the diagonal, what belongs to its columns.
+        it returns a part for its rows and, off the diagonal, one for its columns.
         """
         from dask import compute, delayed
 
@@ -371,7 +371,7 @@ def _flat(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def computed(*arrays: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows, and blocks of lazy arrays in the same chunks, of which a few are computed at a time."""
+    """Yield the rows, and blocks of lazy arrays in the same chunks, a few computed at a time."""
     from dask import compute
     from dask.system import CPU_COUNT
 
@@ -383,7 +383,7 @@ def computed(*arrays: Any) -> Iterator[tuple[Any, ...]]:
 
 
 class _Counting:
-    """The numbers of rows, of which a part gets its own."""
+    """The number of the first row of each part."""
 
     def __getitem__(self, rows: slice) -> npt.NDArray[np.int64]:
         return np.array([rows.start])

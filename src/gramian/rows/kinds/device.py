@@ -130,7 +130,7 @@ class DeviceRows(Rows):
         self.host.require_finite()
 
     def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
-        """Return ``f`` of all rows in the host's memory, found block by block on the device."""
+        """Return ``f`` of all rows in the host's memory, computed block by block on the device."""
         out = np.empty((self.shape[0], columns), dtype=dtype or self.dtype)
 
         def work(rows: slice, values: Any) -> None:
@@ -215,7 +215,7 @@ class _Mover:
 def device_blocks(
     rows: Rows, work: Callable[[slice, Any], R], axis: int = 0, *, width: int = 0
 ) -> Iterator[R]:
-    """Yield what ``work`` makes of blocks of rows (0) or of columns (1) on a device, one after the other.
+    """Yield ``work`` of blocks of rows (0) or of columns (1) on a device, in order.
 
     Where the device has no memory left for a block, it and all that follow are made half as large.
 
@@ -312,7 +312,7 @@ def smaller(size: int, each: int, like: Any, of: str) -> int:
 
 
 def release_unused() -> None:
-    """Let the device have back what PyTorch keeps for later."""
+    """Return the memory that PyTorch caches to the device."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -320,7 +320,7 @@ def release_unused() -> None:
 
 def _does_not_fit(what: str, why: str, like: Any) -> str:
     free = free_memory(like)
-    # In float64: the covariance and what is made of it; and half of a kernel matrix.
+    # In float64: the covariance and its intermediates; half of a kernel matrix.
     columns, rows = int((free / 32) ** 0.5), int((free / 8) ** 0.5)
     return (
         f"{what} do not fit on the device: {why}, and {amount(free)} of its memory are free. What would "
@@ -359,7 +359,7 @@ def block_length(rows: Rows, axis: int, width: int = 0) -> int:
 
 
 def out_of_memory() -> tuple[type[BaseException], ...]:
-    """Return what libraries that are there raise where a device has no memory left."""
+    """Return the out-of-memory exceptions of the installed libraries."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     of_torch = () if torch is None else (torch.OutOfMemoryError,)
     return of_torch if cupy is None else (*of_torch, cupy.cuda.memory.OutOfMemoryError)
@@ -424,7 +424,7 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
 
 
 def free_memory(like: Any) -> int:
-    """Return the bytes that are free where an array is: of the host's, what may be used of it."""
+    """Return the free bytes where an array is; for the host, its memory limit."""
     return device_memory(like) or memory_limit_bytes(None)
 
 

@@ -47,7 +47,7 @@ class SparseRows(Sparse):
     Attributes
     ----------
     values : scipy.sparse CSR matrix of shape (n, d)
-        float64 whatever came in: centring is implicit for sparse data, as ``X v - 1 (m.T v)``, and that
+        float64 for any input: centring is implicit for sparse data, as ``X v - 1 (m.T v)``, and that
         difference loses digits that float32 does not have to spare.
     """
 

@@ -36,7 +36,7 @@ class StoredRows(Rows):
     limit : int
         Bytes of working memory; a quarter of it may be taken by the whole table where that is needed.
     passes : Passes
-        How often they were read from first to last, and what that gave where a checkpoint keeps it.
+        Number of full passes so far, and their results if a checkpoint stores them.
     """
 
     values: LazyArray

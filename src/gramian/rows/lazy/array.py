@@ -100,7 +100,7 @@ class LazyArray:
 
 
 class Picked(LazyArray):
-    """Some rows and columns of what is in a file."""
+    """Some rows and columns of an array in a file."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from gramian.rows.lazy.array import LazyArray, whole_within
 
 BAND_BYTES = 8 << 20
 GUNZIPPED = 2e8  # bytes a second
-UNPACKED = 8e8  # bytes a second, of noise and of what packs well, by the codec that Zarr takes unasked
+UNPACKED = 8e8  # bytes a second, of noise and of what packs well, by the default codec of Zarr
 BATCHES = 2  # that are cached: workers that go along the rows are in one or the next
 
 
@@ -27,7 +27,7 @@ class StoredDataset(LazyArray):
     ----------
     path : Path
     dataset : h5py.Dataset
-        Of an open file; only what it says about itself is looked at.
+        Of an open file; only its attributes are read here.
     limit : int
         Bytes of working memory.
     source : str

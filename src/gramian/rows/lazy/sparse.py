@@ -15,7 +15,7 @@ from gramian.errors import FileError, MemoryLimitError
 from gramian.rows.lazy.array import LazyArray, whole_within
 
 ENTRY = 12  # bytes of a number and its column in memory
-VECTORS = 8  # of a number for each row and column, that whatever is done with a matrix takes
+VECTORS = 8  # of a number for each row and column, needed by any computation with a matrix
 
 
 def require_lengths(shape: tuple[int, int], source: str) -> None:
@@ -58,7 +58,7 @@ class StoredSparse(LazyArray):
     shape : (n, d)
     indptr : ndarray of int64, shape (n + 1,)
         Where each row begins.
-    indices, data : StoredArray, or what else is read when it is sliced
+    indices, data : StoredArray, or another array that is read when it is sliced
         Columns and numbers of the entries, one below the other.
     source : str
 

@@ -24,13 +24,13 @@ class StoredArray(LazyArray):
     Parameters
     ----------
     path : Path or None
-        None for a copy of what is no file.
+        None for a copy of data without a file.
     offset : int
         Where the first number is.
     shape : tuple of int
         (n, d), or (n, height, width).
     dtype : numpy.dtype
-        As stored; what is read has the machine's byte order.
+        As stored; arrays that are read have the machine's byte order.
     fortran : bool
         Whether columns lie in one piece, not rows.
     source : str
@@ -65,7 +65,7 @@ class StoredArray(LazyArray):
         self._stored, self._asked = np.dtype(dtype), 0
         self.dtype = self._stored.newbyteorder("=")
         self.nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
-        self._place, self._copy = path, None  # what is opened, or is open
+        self._place, self._copy = path, None  # the file to open, or an open one
         self._before = (0, 0)
         self._lock = threading.Lock()
 
@@ -166,7 +166,7 @@ class StoredArray(LazyArray):
             raise FileError(f"{self._block(rows)}: the file was changed while it was read. Start again.")
 
     def _ask_ahead(self, file: int, start: int, stop: int) -> None:
-        """Have the system read on while what comes before is computed with, if it can be asked for that."""
+        """Ask the system to read ahead while earlier rows are computed with, if it supports that."""
         if not self._asked - 2 * AHEAD <= start <= self._asked:
             self._asked = start
         while hasattr(os, "posix_fadvise") and self._asked < stop + AHEAD:
