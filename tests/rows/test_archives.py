@@ -79,7 +79,7 @@ def test_variables_of_matlab(tmp_path):
         np.testing.assert_array_equal(table.values, X)
         assert table.labels.tolist() == [0, 1, 2, 3]
         with pytest.raises(
-            DataError, match=r"X \(4 x 3 float(32|64)\), y \((1 x 4|4 x 1) \w+\)\. Say which .*::X"
+            DataError, match=r"X \(4 x 3 float(32|64)\), y \((1 x 4|4 x 1) \w+\)\. Choose one, .*::X"
         ):
             scan(path).read()
     savemat(tmp_path / "s.mat", {"S": sparse.csc_matrix(X)})
@@ -257,7 +257,7 @@ def test_what_annotated_matrices_lack(tmp_path):
     with pytest.raises(ParameterError, match=r"labels of .* are columns of obs"):
         scan(path, label="kind", transpose=True).read()
     write_h5(path, X=X)
-    with pytest.raises(DataError, match=r"has no obs, which an \.h5ad file has"):
+    with pytest.raises(DataError, match=r"has no obs, which an \.h5ad file needs"):
         scan(path).read()
     path.write_bytes(path.read_bytes()[:300])
     with pytest.raises(FileError, match="truncated"):
@@ -319,7 +319,7 @@ def test_no_part_of_an_annotated_matrix_is_read_from_another_file(tmp_path, how)
             for label in ("kind", "depth"):
                 if part.startswith("obs/") and label not in part and "_index" not in part:
                     continue
-                with pytest.raises(DataError, match=r"in other files, which are not|is a link, which is not"):
+                with pytest.raises(DataError, match=r"in other files, which is not|is a link, which is not"):
                     read(scan(path, label=label))
 
 

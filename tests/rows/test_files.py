@@ -126,7 +126,7 @@ def test_two_colons_may_be_part_of_a_name(tmp_path):
 def test_keys_belong_to_archives_only(tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes(CSV)
-    with pytest.raises(ParameterError, match=r"::NAME names an array or sheet .*\.npz, .*Leave out ::X"):
+    with pytest.raises(ParameterError, match=r"::NAME chooses one array or sheet .*\.npz, .*Leave out ::X"):
         locate(f"{path}::X")
 
 

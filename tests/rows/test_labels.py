@@ -114,7 +114,7 @@ def test_labels_without_names_go_by_order(write, tmp_path):
         DataError, match=r"y\.csv has 2 labels, which do not match the rows of .*\(3 used\).*by order"
     ):
         scan(data, labels_from=write("y.csv", "kind\n1\n2\n")).read()
-    with pytest.raises(DataError, match="4 labels for another number"):
+    with pytest.raises(DataError, match="4 labels, which do not match"):
         scan(data, labels_from=write("y.csv", "kind\n1\n2\n3\n4\n"), rows="1:").read()
 
 

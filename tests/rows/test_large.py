@@ -369,7 +369,7 @@ def test_a_full_disk_is_named_and_nothing_is_left(tmp_path, monkeypatch):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
     try:
-        with pytest.raises(FileError, match=rf"not into {tmp_path}: the file would be.*set TMPDIR"):
+        with pytest.raises(FileError, match=rf"does not fit into {tmp_path}: the file would be.*set TMPDIR"):
             as_rows(blocks(numbers(9000)), limit=LIMIT)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

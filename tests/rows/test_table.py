@@ -106,7 +106,7 @@ def test_columns_of_arrays_are_known_by_position():
 
 
 def test_array_with_every_column_dropped_is_refused():
-    with pytest.raises(DataError, match="no column left"):
+    with pytest.raises(DataError, match="no columns left"):
         table_from_array(np.eye(2), Choice(drop=("0", "1")), "x")
 
 

@@ -54,7 +54,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
         for part in PARTS:
             if part not in members:
                 raise DataError(
-                    f"{name} has no {part}, which an .h5ad file needs. Name another HDF5 file .h5."
+                    f"{name} has no {part}, which an .h5ad file needs. Rename other HDF5 files to .h5."
                 )
         obs, X = member(members, "obs"), member(members, "X")
         columns, repeated = unique_names(_index(member(members, "var")))
