@@ -47,7 +47,7 @@ def test_a_results_folder_is_a_model_too(folder, gramian):
 
 def test_transform_as_json(folder, gramian, flower_model):
     ran = gramian("transform", flower_model, "new.csv", "--label", "species", "-o", "s.csv", "--json")
-    note = "row names were taken from column 'flower', which holds unique text"
+    note = 'row names were taken from column "flower", which holds unique text'
     assert ran.json == {"rows": 5, "components": 3, "files": ["s.csv"], "notes": [note]}
 
 
@@ -215,7 +215,7 @@ def test_holes_are_filled_with_the_means_of_the_fitted_data(folder, gramian):
     for made in (["fit", "--scale", "unit"], ["fit", "--kernel", "rbf"], ["fit", "--no-center"], ["whiten"]):
         command, *more = made
         ran = gramian(command, "holed.csv", *options, *more, "-o", "m.gramian")
-        assert (ran.code, "1 missing value in 1 column filled with column means" in ran.err) == (0, True)
+        assert (ran.code, "1 missing value in 1 column was filled with column means" in ran.err) == (0, True)
         model = package.load("m.gramian")
         means = package.scan("flowers.csv", drop="species").read().values.mean(axis=0)
         np.testing.assert_allclose(model.column_means_[0], means[0], rtol=1e-14)
@@ -223,8 +223,8 @@ def test_holes_are_filled_with_the_means_of_the_fitted_data(folder, gramian):
         filled = Table(filled, tuple(model.feature_names_in_))
         ran = gramian("transform", "m.gramian", "new.csv", "-o", "s.npy")
         assert ran.code == 0, ran.err
-        assert "5 missing values in 3 columns filled with the means of the fitted data" in ran.err
-        assert "1 row without any value is nothing but means: row 2 (c)" in ran.err
+        assert "5 missing values in 3 columns were filled with the means of the fitted data" in ran.err
+        assert "1 row without any value was filled with means only: row 2 (c)" in ran.err
         np.testing.assert_array_equal(np.load("s.npy"), model.transform(filled))
         np.testing.assert_array_equal(model.transform(Path("new.csv")), np.load("s.npy"))
         asked = gramian("transform", "m.gramian", "new.csv", "--missing", "mean", "-o", "t.npy")

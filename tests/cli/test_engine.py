@@ -102,7 +102,10 @@ def test_what_it_cannot_do_is_refused(data, tmp_path, capsys):
         (["x.npy", "--engine", "dask"], "reads .zarr and .parquet, and x.npy is neither"),
         (["x.zarr", "--engine", "spark"], "--engine spark is not known. Allowed: 'dask'"),
         (["x.zarr", "--scheduler", "tcp://h:1"], "--scheduler applies only to --engine dask"),
-        (["x.zarr", "--engine", "dask", "--missing", "mean"], "--missing is not for --engine dask"),
+        (
+            ["x.zarr", "--engine", "dask", "--missing", "mean"],
+            "--missing is not supported with --engine dask",
+        ),
         (["text.parquet", "--engine", "dask"], "column 'n' holds string.*--drop 'n'"),
     ]:
         assert main(["fit", *arguments]) == 2

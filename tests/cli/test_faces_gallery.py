@@ -174,7 +174,7 @@ def test_bad_pictures_are_reported_and_skipped_or_refused(place, faces):
     assert not Path("g.db").exists()
     ran = faces("enroll", "m.gramian", "g.db", "people")
     assert ran.code == 0
-    for what in ("skipped: p01/text.png is no picture", "skipped: p02/cut.png", "skipped: p03/4.png"):
+    for what in ("skipped: p01/text.png is not a picture", "skipped: p02/cut.png", "skipped: p03/4.png"):
         assert what in ran.err
     assert "21 pictures of 7 people enrolled, 5 skipped: g.db" in ran.out
     assert people() == {who: count for who, count in EVERYBODY.items() if who != "p03"}
@@ -236,7 +236,7 @@ def test_names_with_blanks_and_of_every_script(place, faces):
         (["people", "nowhere"], 1, "nowhere"),
         (["m.gramian"], 1, "m.gramian is "),
         (["empty"], 1, "empty holds no pictures"),
-        (["text.png", "--person", "Anna"], 1, "text.png is no picture, whatever its name says"),
+        (["text.png", "--person", "Anna"], 1, "text.png is not a picture despite its name"),
         (["tiny.png", "--person", "Anna"], 1, "tiny.png is 1x1 pixels"),
         ([], 2, "Missing argument"),
     ],
@@ -520,8 +520,8 @@ def test_a_picture_that_cannot_be_read_is_no_answer(enrolled, faces):
     assert ran.code == 1
     assert [answer["person"] for answer in ran.json["answers"]] == ["p02"]
     assert ran.json["skipped"][0]["picture"] == "text.png"
-    assert "is no picture" in json.dumps(ran.json["skipped"])
-    assert "skipped: text.png is no picture" in ran.err
+    assert "is not a picture" in json.dumps(ran.json["skipped"])
+    assert "skipped: text.png is not a picture" in ran.err
 
 
 def test_a_zip_archive_of_pictures(enrolled, faces):

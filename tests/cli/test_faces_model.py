@@ -85,12 +85,12 @@ def test_bad_pictures_are_reported_or_refused(work, gramian):
     (work / "faces" / "p02" / "Thumbs.db").write_text("x")
     ran = gramian("faces", "fit", "faces", "-o", "m.gramian")
     assert ran.code == 0
-    assert "gramian: skipped: p01/text.png is no picture" in ran.err
+    assert "gramian: skipped: p01/text.png is not a picture" in ran.err
     assert "1 other file was skipped in folder faces: p02/Thumbs.db" in ran.err
     assert ", 1 skipped; light" in ran.out
     ran = gramian("faces", "fit", "faces", "-o", "strict.gramian", "--strict")
     assert ran.code == 1
-    assert "p01/text.png is no picture" in ran.err
+    assert "p01/text.png is not a picture" in ran.err
     assert not (work / "strict.gramian").exists()
 
 
@@ -221,7 +221,7 @@ def test_a_picture_of_another_size_is_resized_and_it_is_said(model, gramian):
         (("faces/p01/1.png", "-r", "5,x"), 2, "-r 5,x is not understood"),
         (("faces/p01/1.png", "-r", "0"), 2, "-r 0 is not understood. Give a whole number such as 10"),
         (("faces/p01",), 2, "faces/p01 contains 4 pictures. Name one."),
-        (("text.png",), 1, "text.png is no picture"),
+        (("text.png",), 1, "text.png is not a picture"),
         (("gone.png",), 1, "there is no such file"),
     ],
 )

@@ -119,7 +119,7 @@ def test_json_tells_the_same(folder, gramian):
 
 def test_notes_of_the_reader_go_to_standard_error(folder, gramian):
     ran = gramian("fit", "flowers.csv", "--drop", "species", "-o", "m.gramian", "--json")
-    assert "row names were taken from column 'flower', which holds unique text" in ran.err
+    assert 'row names were taken from column "flower", which holds unique text' in ran.err
     json.loads(ran.out)
 
 
@@ -277,17 +277,17 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
     told = {
         "rows": [((*flowers, "--rows", "2:20"), "rows 2:20 were used, counted from 0")],
         "columns": [(("flowers.csv", "--columns", "width,length"), "columns 'width', 'length' were used")],
-        "drop": [(flowers, "'species' left out")],
-        "id": [((*flowers, "--id", "flower"), "rows were named by 'flower'")],
-        "label": [(("flowers.csv", "--label", "species"), "'species' was set aside as labels")],
+        "drop": [(flowers, "'species' was left out")],
+        "id": [((*flowers, "--id", "flower"), "row names were taken from column 'flower'")],
+        "label": [(("flowers.csv", "--label", "species"), "'species' was used as labels")],
         "labels_from": [((*flowers, "--labels-from", "kinds.csv"), "labels were joined from kinds.csv")],
         "transpose": [((*flowers, "--transpose"), "rows and columns were swapped")],
         "size": [(("pictures", "--size", "4x3"), "pictures were resized to 4 x 3 pixels")],
-        "na_values": [((*holed, "--missing", "mean"), "'-' stood for missing values")],
+        "na_values": [((*holed, "--missing", "mean"), "missing values were written as '-'")],
         "missing": [
-            ((*holed, "--missing", "mean"), "1 missing value in 1 column filled with column means"),
-            ((*holed, "--missing", "drop-rows"), "1 of 4 rows with missing values dropped"),
-            ((*holed, "--missing", "drop-columns"), "1 of 3 columns with missing values dropped"),
+            ((*holed, "--missing", "mean"), "1 missing value in 1 column was filled with column means"),
+            ((*holed, "--missing", "drop-rows"), "rows with missing values were dropped: 1 of 4"),
+            ((*holed, "--missing", "drop-columns"), "columns with missing values were dropped: 1 of 3"),
         ],
     }
     assert set(told) == {field.name for field in fields(Reading)}
@@ -316,5 +316,5 @@ def test_sparse_matrices_and_genotypes_are_fitted_like_tables(folder, gramian):
     G[2, 3] = np.nan
     to_bed("study.bed", G)
     ran = gramian("fit", "study.bed", "--scale", "genotype", "--components", 2, "-o", "people/")
-    assert "1 missing value in 1 column filled with column means" in ran.err
+    assert "1 missing value in 1 column was filled with column means" in ran.err
     assert "sqrt(2 p (1 - p))" in (folder / "people" / "summary.md").read_text()

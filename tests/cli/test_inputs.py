@@ -26,7 +26,7 @@ def test_marks_of_missing_values_in_the_shell(folder, gramian):
     assert '--na-values "-"' in ran.err
     ran = gramian("fit", "marked.csv", "--na-values", "-", "--missing", "drop-rows", "-o", "m.gramian")
     assert ran.code == 0, ran.err
-    assert "2 of 5 rows with missing values dropped" in ran.err
+    assert "rows with missing values were dropped: 2 of 5" in ran.err
 
 
 def test_labels_from_another_file(folder, gramian):
@@ -69,7 +69,7 @@ def test_kinds_of_file_in_the_shell(folder, gramian):
         ran = gramian("fit", *arguments, "-o", "m.gramian")
         assert ran.code == 0, ran.err
     for arguments, code, message in (
-        (["x.h5"], 1, "Say which one is meant: x.h5::test/data"),
+        (["x.h5"], 1, "Choose one, as in x.h5::test/data"),
         (["x.xlsx::Tab"], 2, "has no sheet 'Tab'. Its sheets are 'Sheet'"),
         (["flowers.csv::X"], 2, "Leave out ::X"),
     ):
@@ -98,9 +98,9 @@ def test_names_decide_and_not_order(folder, gramian):
         ran = gramian(command, f"{model}.gramian", "turned.csv", "-o", "b.csv", "--json")
         assert (expected.code, ran.code) == (0, 0), ran.err
         assert Path("a.csv").read_text() == Path("b.csv").read_text()
-        said = "2 columns that the model was not fitted on left out: 'species', 'more'"
+        said = "2 columns that the model was not fitted on were left out: 'species', 'more'"
         assert f"gramian: {said}\n" in ran.err
-        assert "gramian: columns put in the order of the fitted ones, by name\n" in ran.err
+        assert "gramian: columns were put in the order of the fitted data, by name\n" in ran.err
         assert said in ran.json["notes"]
         again = gramian(command, f"{model}.gramian", "turned.csv", "--drop", "width", "-o", "b.csv")
         assert (again.code, "turned.csv lack 'width'" in again.err) == (1, True)
@@ -118,9 +118,7 @@ def test_models_of_every_kind_look_columns_up_by_name(tmp_path):
         expected = model.transform(tmp_path / "a.csv")
         for source in (tmp_path / "b.csv", scan(tmp_path / "b.csv", columns="c,b,a"), turned):
             np.testing.assert_array_equal(model.transform(source), expected)
-        with pytest.raises(
-            DataError, match=r"b\.csv lack 'b', compared with the data the model was fitted on"
-        ):
+        with pytest.raises(DataError, match=r"b\.csv lack 'b', which the model was fitted on"):
             model.transform(scan(tmp_path / "b.csv", drop="b"))
 
 
@@ -131,7 +129,7 @@ def test_transposed_files_are_put_in_order_too(tmp_path, gramian, monkeypatch):
     assert gramian("fit", "genes.csv", "--transpose", "-o", "m.gramian").code == 0
     ran = gramian("transform", "m.gramian", "more.csv", "--transpose", "-o", "s.npy")
     assert ran.code == 0, ran.err
-    assert "1 column that the model was not fitted on left out: 'g3'" in ran.err
+    assert "1 column that the model was not fitted on was left out: 'g3'" in ran.err
     expected = load("m.gramian").transform(Table(np.array([[7.0, 4.0], [2.0, 6.0]]), ("g1", "g2")))
     np.testing.assert_array_equal(np.load("s.npy"), expected)
 

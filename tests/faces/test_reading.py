@@ -164,7 +164,7 @@ def test_colours_of_print_animations_and_floats(tmp_path):
     faces = read_faces(tmp_path)
     np.testing.assert_array_equal(faces.pictures[0], grey(1))
     assert np.abs(faces.pictures[1].astype(int) - 155).max() <= 3
-    assert faces.notes == ("1 picture has several frames: the first was used",)
+    assert faces.notes == ("1 picture has several frames, and only the first was used",)
     values = np.full((12, 10), 0.25, dtype=np.float32)
     assert read_faces(write(tmp_path / "float", {"1.tif": encoded(values, "TIFF")})).pictures[0, 0, 0] == 0.25
 
@@ -201,11 +201,11 @@ def test_pictures_are_turned_upright(tmp_path):
 
 
 BAD = {
-    "text.png": (b"hello", "is no picture, whatever its name says"),
+    "text.png": (b"hello", "is not a picture despite its name"),
     "cut.png": (encoded(grey(5, 60, 60))[:-700], "cannot be read: it is truncated or damaged"),
     "bomb.png": (bomb(), "is too large to be decoded safely"),
     "dot.png": (encoded(grey(0, 1, 1)), "is 1x1 pixels, below the minimum of 8 pixels a side"),
-    "empty.jpg": (b"", "is no picture"),
+    "empty.jpg": (b"", "is not a picture"),
 }
 
 
@@ -268,7 +268,7 @@ def test_pipes_are_not_waited_for(tmp_path):
     if not hasattr(os, "mkfifo"):
         pytest.skip("this system has no named pipes")
     os.mkfifo(tmp_path / "pipe.png")
-    with pytest.raises(DataError, match=r"pipe\.png is no regular file"):
+    with pytest.raises(DataError, match=r"pipe\.png is not a regular file"):
         read_faces(tmp_path)
 
 
@@ -326,13 +326,13 @@ def test_a_pipe_under_the_name_of_a_file_is_not_waited_for(name, tmp_path):
         pytest.skip("this system has no named pipes")
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / name).symlink_to(tmp_path / "pipe")
-    with pytest.raises(GramianError, match=rf"^{tmp_path / name} is no regular file\."):
+    with pytest.raises(GramianError, match=rf"^{tmp_path / name} is not a regular file\."):
         read_faces(tmp_path / name)
 
 
 def test_the_only_picture_is_named_once(tmp_path):
     write(tmp_path, {"1.png": b"text"})
-    with pytest.raises(DataError, match=rf"^{tmp_path / '1.png'} is no picture"):
+    with pytest.raises(DataError, match=rf"^{tmp_path / '1.png'} is not a picture"):
         read_faces(tmp_path / "1.png")
 
 
@@ -387,7 +387,7 @@ def test_people_that_do_not_fit(tmp_path):
     for y, message in [
         (list("aab"), r"f\.npz: y has 3 entries for 6 pictures"),
         (["a", "a", "b", "", "c", "c"], r"f\.npz: entry 3 of y \(counted from 0\) is empty"),
-        ([1, 1, 2, 2, 3, np.nan], r"f\.npz: y holds 6 float64, and one text or whole number"),
+        ([1, 1, 2, 2, 3, np.nan], r"f\.npz: y holds 6 float64, but one text or whole number"),
     ]:
         np.savez(tmp_path / "f.npz", X=some(), y=y)
         with pytest.raises(DataError, match=message):

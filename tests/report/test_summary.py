@@ -11,7 +11,7 @@ from gramian.report.summary import Fitted, component_lines, headline, methods_pa
 from gramian.rows.table import Table
 
 X = np.random.default_rng(0).normal(size=(40, 12)) * np.arange(1, 13)
-NOTE = "first column used as row names"
+NOTE = "row names were taken from the first column"
 TABLE = Table(X, source="a`b.csv", sha256="ab" * 32, notes=(NOTE,), row_numbers=range(5, 45))
 
 
@@ -27,7 +27,7 @@ def test_the_page_tells_everything():
         "The certificate holds.",
         "SHA-256: `abab",
         "Rows 5 to 44 of the source",
-        "First column used as row names",
+        "Row names were taken from the first column",
         "The other 1 are in [eigenvalues.csv]",
         "gramian fit 'a b.csv' -o r",
         "scaled to unit variance. Variances were computed with divisor n - 1.",
@@ -102,43 +102,47 @@ def note_makers(folder):
         return folder / name
 
     numbers = "".join(f"{i},{i * i}\n" for i in range(1, 6))
-    yield text("latin.csv", f"é,y\n{numbers}", "cp1252"), {}, "text is not UTF-8: read as Windows-1252"
+    yield (
+        text("latin.csv", f"é,y\n{numbers}", "cp1252"),
+        {},
+        "the text is not UTF-8 and was read as Windows-1252",
+    )
     yield (
         text("comments.csv", f"# a\n# b\nx,y\n{numbers}"),
         {},
         "2 comment lines were left out at the top",
     )
-    yield text("bare.csv", numbers), {}, "no header line: columns are known by position"
-    yield text("money.csv", 'x,y\n"1,065",2\n"2,100,300",3\n'), {}, "comma read as the thousands separator"
-    yield text("comma.csv", "x;y\n1,5;2\n2,25;3\n"), {}, "comma read as the decimal separator"
+    yield text("bare.csv", numbers), {}, "the file has no header line, so columns are numbered from 0"
+    yield text("money.csv", 'x,y\n"1,065",2\n"2,100,300",3\n'), {}, "commas were read as thousands separators"
+    yield text("comma.csv", "x;y\n1,5;2\n2,25;3\n"), {}, "commas were read as decimal separators"
     yield text("last.csv", "x,y,\n1,2,\n3,5,\n"), {}, "an empty last column without a name was left out"
-    yield text("twice.csv", f"x,x\n{numbers}"), {}, "column names 'x' occur more than once: numbered"
+    yield text("twice.csv", f"x,x\n{numbers}"), {}, "repeated column names were numbered: 'x'"
     named = text("named.csv", ",kind,x\n1,a,2\n2,b,3\n")
     yield named, {"drop": "kind"}, "row names were taken from the first column, which has no name"
-    yield named, {"id": "kind"}, "'column 0' left out: it names rows, as does the id 'kind'"
+    yield named, {"id": "kind"}, '"column 0" was left out because it names rows, as "kind" does'
     yield (
         text("unique.csv", "who,x\nAnn,1\nBob,2\n"),
         {},
-        "row names were taken from column 'who', which holds unique text",
+        'row names were taken from column "who", which holds unique text',
     )
     same = text("same.csv", "gene,s1,s2\ng,1,2\ng,3,5\nh,2,2\n")
     turned = {"transpose": True, "id": "gene"}
-    yield same, turned, "row names 'g' occur more than once: numbered"
-    yield text("truth.csv", "x,y\ntrue,1\nfalse,2\n"), {}, "true and false read as 1 and 0 in 'x'"
+    yield same, turned, "repeated row names were numbered: 'g'"
+    yield text("truth.csv", "x,y\ntrue,1\nfalse,2\n"), {}, "true and false were read as 1 and 0 in 'x'"
     np.save(folder / "truth.npy", np.eye(3, dtype=bool))
-    yield folder / "truth.npy", {}, "true and false read as 1 and 0"
+    yield folder / "truth.npy", {}, "true and false were read as 1 and 0"
     np.save(folder / "small.npy", np.eye(3, dtype=np.int8))
     yield folder / "small.npy", {}, "values stored as int8 became floating-point numbers"
     np.savez(folder / "one.npz", X=np.eye(3), about=np.array("text"))
-    yield folder / "one.npz", {}, "array 'X' used: the only table in the archive"
+    yield folder / "one.npz", {}, "array 'X' was read, the only table in the archive"
     book = openpyxl.Workbook()
     book.create_sheet("other")
     for row in (["x", "y"], [1, 2], [3, 5]):
         book.active.append(row)
     book.save(folder / "two.xlsx")
-    yield folder / "two.xlsx", {}, "sheet 'Sheet' used: the first of 2"
+    yield folder / "two.xlsx", {}, "sheet 'Sheet' was read, the first of 2"
     gct = "#1.3\n2\t2\t1\t1\nid\tabout\ts1\ts2\ngroup\tna\ta\tb\ng1\tx\t1\t2\ng2\ty\t3\t5\n"
-    yield text("genes.gct", gct), {}, "left out: no numbers but descriptions"
+    yield text("genes.gct", gct), {}, "descriptions were left out: "
     with h5py.File(folder / "cells.h5ad", "w") as file:
         for part, names in (("obs", ["a", "b"]), ("var", ["g", "g"])):
             file.create_group(part).attrs.update({"_index": "_index", "column-order": []})
@@ -147,20 +151,20 @@ def note_makers(folder):
         group = file.create_group("X")
         group.attrs.update({"encoding-type": "csr_matrix", "shape": matrix.shape})
         group.update({"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr})
-    yield folder / "cells.h5ad", {}, "sparse X, 50% of it not zero, was made dense"
-    yield folder / "cells.h5ad", {}, "column names 'g' occur more than once: numbered"
+    yield folder / "cells.h5ad", {}, "the sparse matrix X (50% non-zero) was made dense"
+    yield folder / "cells.h5ad", {}, "repeated column names were numbered: 'g'"
     people = text("people.csv", "who,x\nAnn,1\nBob,2\n")
     kinds = text("kinds.csv", "who,kind\nAnn,a\nBob,b\nEve,c\n")
-    note = f"1 label of {kinds} left out: no row has that name"
+    note = f"1 label was left out because no row has that name, in {kinds}"
     yield people, {"labels_from": kinds}, note
     listing = text("list.txt", "a\nb\na\n")
-    yield text("three.csv", "x,y\n1,2\n3,4\n5,7\n"), {"labels_from": listing}, "'a', taken as a label"
+    yield text("three.csv", "x,y\n1,2\n3,4\n5,7\n"), {"labels_from": listing}, "'a', was read as a label"
     holed = text("holed.csv", "who,x,y,z\na,1,2,3\nb,2,,1\nc,4,5,2\nd,NA,NA,NA\n")
-    yield holed, {"missing": "mean"}, "4 missing values in 3 columns filled with column means"
-    yield holed, {"missing": "mean"}, "1 row without any value is nothing but means: row 3 (d)"
-    yield holed, {"missing": "drop-rows"}, "2 of 4 rows with missing values dropped"
+    yield holed, {"missing": "mean"}, "4 missing values in 3 columns were filled with column means"
+    yield holed, {"missing": "mean"}, "1 row without any value was filled with means only: row 3 (d)"
+    yield holed, {"missing": "drop-rows"}, "rows with missing values were dropped: 2 of 4"
     part = {"rows": "0:3", "missing": "drop-columns"}
-    yield holed, part, "1 of 3 columns with missing values dropped"
+    yield holed, part, "columns with missing values were dropped: 1 of 3"
     pictures = folder / "pictures"
     pictures.mkdir()
     Image.new("RGB", (3, 2), "red").save(pictures / "a.png")
@@ -171,9 +175,9 @@ def note_makers(folder):
     grey.save(pictures / "c.gif", save_all=True, append_images=[Image.new("L", (3, 2), 9)])
     text("pictures/notes.txt", "mine")
     yield pictures, {}, "1 other file was skipped in"
-    yield pictures, {}, "1 picture has several frames: the first was used"
-    yield pictures, {}, "in colour made grey (ITU-R 601-2 luma)"
-    yield pictures, {}, "1 picture turned upright, as the camera recorded"
+    yield pictures, {}, "1 picture has several frames, and only the first was used"
+    yield pictures, {}, "made grey (ITU-R 601-2 luma)"
+    yield pictures, {}, "1 picture was turned upright, as the camera recorded"
     with zipfile.ZipFile(folder / "p.zip", "w") as archive:
         archive.write(pictures / "a.png", "a.png")
         with pytest.warns(UserWarning, match="Duplicate"):

@@ -63,7 +63,9 @@ def test_datasets_of_hdf5(tmp_path):
     with pytest.raises(DataError, match="holds 4 text, not real numbers"):
         scan(f"{path}::train/target").read()
     write_h5(tmp_path / "one.hdf5", a__b=X)
-    assert scan(tmp_path / "one.hdf5").read().notes == ("array 'a/b' used: the only table in the archive",)
+    assert scan(tmp_path / "one.hdf5").read().notes == (
+        "array 'a/b' was read, the only table in the archive",
+    )
     assert scan(io.BytesIO((tmp_path / "one.hdf5").read_bytes())).read().values.shape == (4, 3)
 
 
@@ -77,7 +79,7 @@ def test_variables_of_matlab(tmp_path):
         np.testing.assert_array_equal(table.values, X)
         assert table.labels.tolist() == [0, 1, 2, 3]
         with pytest.raises(
-            DataError, match=r"X \(4 x 3 float(32|64)\), y \((1 x 4|4 x 1) \w+\)\. Say which .*::X"
+            DataError, match=r"X \(4 x 3 float(32|64)\), y \((1 x 4|4 x 1) \w+\)\. Choose one, .*::X"
         ):
             scan(path).read()
     savemat(tmp_path / "s.mat", {"S": sparse.csc_matrix(X)})
@@ -240,7 +242,7 @@ def test_annotated_matrices(tmp_path, kind):
     assert scan(path, label="depth", drop="gene1").read().labels.tolist() == [0, 1, 2, 3]
     assert scan(path, id="depth").read().row_names == ("0", "1", "2", "3")
     if sparse.issparse(kind(X)):
-        assert scan(path).read().notes == ("sparse X, 92% of it not zero, was made dense",)
+        assert scan(path).read().notes == ("the sparse matrix X (92% non-zero) was made dense",)
 
 
 def test_what_annotated_matrices_lack(tmp_path):
@@ -255,7 +257,7 @@ def test_what_annotated_matrices_lack(tmp_path):
     with pytest.raises(ParameterError, match=r"labels of .* are columns of obs"):
         scan(path, label="kind", transpose=True).read()
     write_h5(path, X=X)
-    with pytest.raises(DataError, match=r"has no obs, which an \.h5ad file has"):
+    with pytest.raises(DataError, match=r"has no obs, which an \.h5ad file needs"):
         scan(path).read()
     path.write_bytes(path.read_bytes()[:300])
     with pytest.raises(FileError, match="truncated"):
@@ -284,7 +286,7 @@ def test_numbers_in_other_files_are_not_read(tmp_path):
     (tmp_path / "secret").write_bytes(bytes(range(48)))
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("X", (3, 2), dtype="f8", external=[(str(tmp_path / "secret"), 0, 48)])
-    with pytest.raises(DataError, match="/X keeps its numbers in other files"):
+    with pytest.raises(DataError, match="/X stores its numbers in other files"):
         scan(tmp_path / "x.h5").read()
 
 
@@ -317,7 +319,7 @@ def test_no_part_of_an_annotated_matrix_is_read_from_another_file(tmp_path, how)
             for label in ("kind", "depth"):
                 if part.startswith("obs/") and label not in part and "_index" not in part:
                     continue
-                with pytest.raises(DataError, match=r"in other files, which are not|is a link, which is not"):
+                with pytest.raises(DataError, match=r"in other files, which is not|is a link, which is not"):
                     read(scan(path, label=label))
 
 

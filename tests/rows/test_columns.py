@@ -26,7 +26,7 @@ def make(data, names=..., **choice):
 def test_first_column_of_unique_text_becomes_row_names():
     table = make([["a", "b"], [1, 2]])
     assert table.row_names == ("a", "b")
-    assert table.notes == ("row names were taken from column 'c0', which holds unique text",)
+    assert table.notes == ('row names were taken from column "c0", which holds unique text',)
 
 
 def test_unique_text_that_is_mostly_numbers_does_not_become_row_names():
@@ -40,7 +40,7 @@ def test_first_column_named_like_an_index_becomes_row_names():
         table = make([[1, 2], [1.5, 2.5]], [name, "x"])
         assert table.row_names == ("1", "2")
         assert table.feature_names == ("x",)
-        assert "row names were taken" in table.notes[0]
+        assert "row names were taken from" in table.notes[0]
 
 
 def test_an_unnamed_column_of_measurements_is_kept():
@@ -152,7 +152,7 @@ def test_chunks_are_joined_and_rows_cut():
 def test_repeated_names_are_numbered_and_noted():
     table = make([[1], [2], [3]], ["a", "a", "b"])
     assert table.feature_names == ("a", "a_2", "b")
-    assert table.notes == ("column names 'a' occur more than once: numbered",)
+    assert table.notes == ("repeated column names were numbered: 'a'",)
 
 
 def test_columns_without_names_are_known_by_position():

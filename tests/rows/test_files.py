@@ -126,7 +126,7 @@ def test_two_colons_may_be_part_of_a_name(tmp_path):
 def test_keys_belong_to_archives_only(tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes(CSV)
-    with pytest.raises(ParameterError, match=r"::NAME names an array or sheet .*\.npz, .*Leave out ::X"):
+    with pytest.raises(ParameterError, match=r"::NAME chooses one array or sheet .*\.npz, .*Leave out ::X"):
         locate(f"{path}::X")
 
 
@@ -139,7 +139,7 @@ def test_missing_file_is_answered_with_the_closest(tmp_path):
     (tmp_path / "USArrests.csv").write_bytes(CSV)
     with pytest.raises(FileError, match=r"no such file or folder\. Did you mean USArrests\.csv"):
         locate(str(tmp_path / "USArests.csv"))
-    with pytest.raises(FileError, match="Neither is there a folder"):
+    with pytest.raises(FileError, match=r"The folder .* does not exist either"):
         locate(str(tmp_path / "gone" / "x.csv"))
     with pytest.raises(FileError, match="no such file"):
         locate(str(tmp_path / "USArrests.csv" / "x.csv"))
@@ -192,8 +192,8 @@ def test_truncated_files_are_refused(tmp_path, kind):
         ("npy", "of another kind .the magic string is not correct"),
         ("npz", "of another kind .File is not a zip file"),
         ("parquet", "or this is not a parquet file"),
-        ("zip", "is no zip archive, or a truncated"),
-        ("png", "is no picture, whatever its name says"),
+        ("zip", "is not a zip archive, or is a truncated"),
+        ("png", "is not a picture despite its name"),
     ],
 )
 def test_files_named_like_another_kind_are_refused(tmp_path, name, message):
@@ -253,14 +253,14 @@ def test_damaged_zip(tmp_path):
     (tmp_path / "x.zip").write_bytes(b"PK\x03\x04" + b"x" * 50)
     with pytest.raises(FileError, match="truncated or damaged zip"):
         read(tmp_path / "x.zip")
-    with pytest.raises(FileError, match="is no zip archive, or a truncated or damaged zip"):
+    with pytest.raises(FileError, match="is not a zip archive, or is a truncated or damaged zip"):
         read_stream(io.BytesIO(b"PK\x03\x04"))
 
 
 def test_streams_that_give_nothing_or_no_bytes():
     with pytest.raises(FileError, match="standard input is empty"):
         read_stream(io.BytesIO())
-    with pytest.raises(InputTypeError, match="gives str, but bytes are needed"):
+    with pytest.raises(InputTypeError, match="returns str, but bytes are needed"):
         read_stream(io.StringIO("1,2"))
     closed = io.BytesIO(CSV)
     closed.close()
@@ -293,9 +293,7 @@ def test_a_pipe_named_like_an_archive_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name in ("x.zip", "x.npz", "x.npy", "x.png", "x.parquet"):
         (tmp_path / name).symlink_to(tmp_path / "pipe")
-        with pytest.raises(
-            FileError, match=rf"{name} is no regular file\. Save what comes from it as a file"
-        ):
+        with pytest.raises(FileError, match=rf"{name} is not a regular file\. Save its output to a file"):
             read(tmp_path / name)
 
 

@@ -57,7 +57,7 @@ def test_a_row_of_numbers_labels_columns_of_numbers(tmp_path):
 def test_a_row_that_is_not_there(write, tmp_path):
     with pytest.raises(ParameterError, match=r"label='clas' with transpose .* column 'gene', .* 'class'"):
         scan(write("x.csv", GENES), transpose=True, label="clas").read()
-    with pytest.raises(DataError, match=r"has no rows beside 'class'"):
+    with pytest.raises(DataError, match=r"has no rows other than 'class'"):
         scan(write("one.csv", "gene,s1,s2\nclass,A,B\n"), transpose=True, label="class").read()
     np.save(tmp_path / "x.npy", np.eye(3))
     with pytest.raises(ParameterError, match=r"rows of .*x\.npy have no names.*labels_from"):
@@ -69,7 +69,7 @@ def test_labels_go_to_rows_of_their_name(write):
     labels = write("y.csv", "name,kind,size\nc,w,3\na,u,1\nz,q,9\nb,v,2\n")
     table = scan(data, labels_from=f"{labels}:kind", rows="1:").read()
     assert (table.labels.tolist(), table.label_name) == (["v", "w"], "kind")
-    assert table.notes[-1] == f"2 labels of {labels}:kind left out: no row has that name"
+    assert table.notes[-1] == f"2 labels were left out because no row has that name, in {labels}:kind"
     turned = write("t.csv", "gene,b,c\ng1,1,2\ng2,3,4\n")
     assert scan(turned, transpose=True, labels_from=f"{labels}:size").read().labels.tolist() == [2, 3]
     assert scan(data, labels_from=write("one.csv", "name,kind\nc,w\na,u\nb,v\n")).read().labels.tolist() == [
@@ -103,16 +103,18 @@ def test_labels_without_names_go_by_order(write, tmp_path):
         path = write(name, content)
         table = scan(data, labels_from=path).read()
         assert table.labels.tolist() == ["u", "v", "u"]
-        assert any("'u', taken as a label" in note for note in table.notes) == (name == "lines.txt")
+        assert any("'u', was read as a label" in note for note in table.notes) == (name == "lines.txt")
     assert scan(data, labels_from=path, rows="1:").read().labels.tolist() == ["v", "u"]
     twice = scan(write("n.csv", "id,x\na,1\nb,2\n"), labels_from=f"{write('y.csv', 'id,k')}:k")
     write("y.csv", "id,k\nb,u\nb,v\n")
-    assert any("y.csv:k has no unique names of rows: its labels go by order" in n for n in twice.read().notes)
+    assert any(
+        "y.csv:k has no unique row names, so labels were matched by order" in n for n in twice.read().notes
+    )
     with pytest.raises(
-        DataError, match=r"y\.csv has 2 labels for another number of rows .* 3 are used.*by order"
+        DataError, match=r"y\.csv has 2 labels, which do not match the rows of .*\(3 used\).*by order"
     ):
         scan(data, labels_from=write("y.csv", "kind\n1\n2\n")).read()
-    with pytest.raises(DataError, match="4 labels for another number"):
+    with pytest.raises(DataError, match="4 labels, which do not match"):
         scan(data, labels_from=write("y.csv", "kind\n1\n2\n3\n4\n"), rows="1:").read()
 
 
@@ -130,10 +132,10 @@ def test_labels_of_arrays_and_pictures(tmp_path):
         table = scan(f"{file}::X", labels_from=place, rows="1:3").read()
         assert (table.labels.tolist(), table.label_name) == (labels, name)
     with pytest.raises(
-        DataError, match=r"x\.npz::X holds 4 x 3 x 2 float64, and labels are one text or number"
+        DataError, match=r"x\.npz::X holds 4 x 3 x 2 float64, but labels need one text or number"
     ):
         scan(f"{file}::X", labels_from=f"{file}::X").read()
-    with pytest.raises(DataError, match=r"Say which one is meant: .*x\.npz::y"):
+    with pytest.raises(DataError, match=r"Choose one, as in .*x\.npz::y"):
         scan(f"{file}::X", labels_from=file).read()
     (tmp_path / "p").mkdir()
     for index in (1, 2, 10):
@@ -146,7 +148,7 @@ def test_labels_that_cannot_be(write, tmp_path):
     data = write("x.csv", "x\n1\n2\n")
     with pytest.raises(InputTypeError, match=r"labels_from is a list\. Give the path"):
         scan(data, labels_from=[1, 2])
-    with pytest.raises(FileError, match="is a folder, and labels are in a file"):
+    with pytest.raises(FileError, match="is a folder, but labels are read from a file"):
         scan(data, labels_from=tmp_path)
     with pytest.raises(FileError, match=r"gone\.csv: there is no such file"):
         scan(data, labels_from="gone.csv:kind")

@@ -52,7 +52,7 @@ def test_inf_is_refused_under_every_policy():
 def test_mean_fills_with_the_mean_of_the_others():
     filled = handle_missing(table([[1, NAN], [NAN, 3], [2, 5]], notes=("before",)), "mean")
     np.testing.assert_allclose(filled.values, [[1, 4], [1.5, 3], [2, 5]], rtol=1e-15)
-    assert filled.notes == ("before", "2 missing values in 2 columns filled with column means")
+    assert filled.notes == ("before", "2 missing values in 2 columns were filled with column means")
 
 
 def test_mean_holds_at_every_scale():
@@ -80,7 +80,7 @@ def test_mean_fills_pictures_pixel_by_pixel():
 
 
 def test_mean_of_an_empty_column_is_refused():
-    with pytest.raises(DataError, match="no value to take a mean of is in column 'x' of memory"):
+    with pytest.raises(DataError, match="needs a value in every column, but column 'x' of memory has none"):
         handle_missing(table([[1, NAN], [2, NAN]], feature_names=("y", "x")), "mean")
     many = np.full((2, 12), NAN)
     with pytest.raises(DataError, match="column 7 and 4 more of memory"):
@@ -101,14 +101,14 @@ def test_drop_rows_takes_names_and_labels_along():
     assert dropped.row_names == ("a", "c")
     assert dropped.labels.tolist() == ["u", "w"]
     assert dropped.row_numbers is None
-    assert dropped.notes == ("1 of 3 rows with missing values dropped",)
+    assert dropped.notes == ("rows with missing values were dropped: 1 of 3",)
 
 
 def test_drop_columns_takes_names_along():
     dropped = handle_missing(table([[1, 2, NAN], [4, 5, 6]], feature_names=("a", "b", "c")), "drop-columns")
     assert dropped.values.tolist() == [[1, 2], [4, 5]]
     assert dropped.feature_names == ("a", "b")
-    assert dropped.notes == ("1 of 3 columns with missing values dropped",)
+    assert dropped.notes == ("columns with missing values were dropped: 1 of 3",)
 
 
 def test_dropping_everything_is_refused():

@@ -51,7 +51,7 @@ def test_what_was_saved_is_read(order):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.array([[1, None]], dtype=object), r"need pickle, which can run code"),
+        (np.array([[1, None]], dtype=object), r"need pickle, .* reading it can run code"),
         (np.array([(1, None)], dtype=[("a", int), ("b", object)]), "need pickle"),
         (np.eye(2) * 1j, "holds 2 x 2 complex128, not real numbers"),
         (np.array([["a"]]), "not real numbers"),
@@ -76,11 +76,11 @@ def test_what_is_no_table_of_numbers_is_refused(array, message):
 def test_the_only_table_in_an_archive_is_used_and_noted():
     array, notes = npz(archived(y=np.zeros(2), X=np.eye(2), name=np.array(["a", "b"])))
     assert array.shape == (2, 2)
-    assert notes == ("array 'X' used: the only table in the archive",)
+    assert notes == ("array 'X' was read, the only table in the archive",)
 
 
 def test_a_choice_between_arrays_is_asked_for():
-    message = r"holds A \(2 x 2 float64\), B \(1 x 2 x 3 uint8\)\. .*: x.npz::A"
+    message = r"holds A \(2 x 2 float64\), B \(1 x 2 x 3 uint8\)\. Choose one, as in x.npz::A"
     with pytest.raises(DataError, match=message):
         npz(archived(A=np.eye(2), B=np.zeros((1, 2, 3), np.uint8)))
     with pytest.raises(DataError, match="and 3 more"):
@@ -157,12 +157,12 @@ def test_names_beside_a_table():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([1.5, np.nan], "y holds 2 float64, and one text or whole number for each picture is needed"),
+        ([1.5, np.nan], "y holds 2 float64, but one text or whole number for each picture is needed"),
         ([1, 2, 3], r"y has 3 entries for 2 pictures\. Give one for each, or leave it out"),
         (np.eye(2, dtype=int), "y holds 2 x 2 int64"),
         ("a", "y holds single text"),
         (["a", " "], r"entry 1 of y \(counted from 0\) is empty"),
-        (np.array(["a", None]), "y holds Python objects, and one text or whole number"),
+        (np.array(["a", None]), "y holds Python objects, but one text or whole number"),
     ],
 )
 def test_what_names_nobody(y, message):

@@ -89,7 +89,7 @@ def test_a_part_of_the_people_and_variants(tmp_path):
     assert not rows.free_to_revisit
     exact = np.delete(filled(X[10:300], np.nanmean(X[10:300], axis=0)), 5, axis=1)
     assert np.allclose(rows.block(slice(100, 120)).values, exact[100:120])
-    with pytest.raises(ParameterError, match=r"named in the file"):
+    with pytest.raises(ParameterError, match="already names its rows"):
         scan(path, id="rs1").read()
 
 
@@ -118,7 +118,7 @@ def test_what_is_not_there_is_named(tmp_path, monkeypatch):
         with pytest.raises(DataError, match=r"'?rs5'?.* Leave "):
             as_rows(path, limit=limit)
     (tmp_path / "y.bed").write_text("chr1 100 200 peak\n")
-    with pytest.raises(FileError, match=r"y.bed needs y.bim beside it"):
+    with pytest.raises(FileError, match=r"y.bed needs y.bim in the same folder"):
         as_rows(tmp_path / "y.bed")
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
@@ -142,7 +142,7 @@ def test_a_swapped_allele_is_refused_by_name(tmp_path):
     assert model.counted_alleles_[5] == "A"
     for limit in (None, 10_000):
         model.memory_limit = limit
-        said = r"new.bed counts allele 'G' of variant 'rs5', and .* counts of 'A'\. 2 variants in all"
+        said = r"new.bed counts allele 'G' of variant 'rs5', but .* counts of 'A'\. 2 variants differ"
         with pytest.raises(DataError, match=said):
             model.transform(tmp_path / "new.bed")
     model.memory_limit = None

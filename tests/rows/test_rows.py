@@ -210,8 +210,8 @@ def test_text_is_neither_data_nor_a_path():
 def test_the_first_bad_entry_is_named_unless_left_to_the_caller(rows_kind):
     for bad, named, way_out in [
         (np.nan, "NaN", "Fill it (sklearn.impute.SimpleImputer)"),
-        (np.inf, "inf (infinity)", "Replace it by a finite number"),
-        (-np.inf, "inf (infinity)", "Replace it by a finite number"),
+        (np.inf, "inf (infinity)", "Replace it with a finite number"),
+        (-np.inf, "inf (infinity)", "Replace it with a finite number"),
     ]:
         holed = X.copy()
         holed[7, 3] = holed[9, 1] = bad
@@ -316,7 +316,8 @@ def test_a_masked_array_without_masked_entries_is_one_like_others():
 def test_columns_that_hold_no_numbers_are_named_as_what_they_are():
     expected = (
         "2 columns hold no numbers: 'city' (text), 'sex' (text). "
-        "Drop them (X.drop(columns=[...]) in pandas, X.drop([...]) in polars), or make numbers of them first"
+        "Drop them (X.drop(columns=[...]) in pandas, X.drop([...]) in polars), or "
+        "convert them to numbers first"
     )
     for library in (pd, pl):
         frame = library.DataFrame({"x": [1.0, 2.0], "city": ["a", "b"], "y": [1, 2], "sex": ["f", "m"]})

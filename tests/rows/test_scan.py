@@ -41,8 +41,8 @@ def test_everything_together(path):
     assert table.labels.tolist() == ["u", "v", "u"]
     assert table.label_name == "kind"
     assert table.notes == (
-        "row names were taken from column 'name', which holds unique text",
-        "1 missing value in 1 column filled with column means",
+        'row names were taken from column "name", which holds unique text',
+        "1 missing value in 1 column was filled with column means",
     )
 
 
@@ -111,8 +111,8 @@ def test_names_with_commas_can_be_quoted(tmp_path):
         ({"columns": []}, ParameterError, r"columns=\[\] holds no names"),
         ({"drop": "x,,y"}, ParameterError, r"drop=\['x', '', 'y'\] holds no names"),
         ({"drop": "x,x"}, ParameterError, "columns, drop, id and label name 'x' more than once"),
-        ({"id": ["x"]}, ParameterError, r"id=\['x'\] is no name. Give that of one column"),
-        ({"label": ""}, ParameterError, "label='' is no name"),
+        ({"id": ["x"]}, ParameterError, r"id=\['x'\] is not a name. Name one column"),
+        ({"label": ""}, ParameterError, "label='' is not a name"),
         ({"columns": "x,y", "drop": "y"}, ParameterError, "name 'y' more than once. A column has one use"),
         ({"id": "x", "label": "x"}, ParameterError, "name 'x' more than once"),
         ({"missing": "zero"}, ParameterError, "missing='zero' is not known. Allowed: 'mean'"),

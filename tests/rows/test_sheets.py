@@ -38,7 +38,7 @@ def test_sheets_of_excel(tmp_path):
     assert table.values.tolist() == [[1, 2.5], [2, (2.5 + 1065) / 2], [3, 1065]]
     assert table.row_names == ("a", "b", "c")
     assert table.labels.tolist() == ["u", "v", "u"]
-    assert table.notes[0] == "sheet 'first' used: the first of 3"
+    assert table.notes[0] == "sheet 'first' was read, the first of 3"
     assert scan(f"{path}::second").read().values.tolist() == [[1, 2], [3, 4]]
     assert scan(
         io.BytesIO(path.read_bytes()), label="kind", drop="y", missing="mean"
@@ -119,13 +119,13 @@ def test_gct(tmp_path):
     table = scan(path, transpose=True, missing="mean").read()
     assert table.values.tolist() == [[1.5, 3], [2, 3]]
     assert (table.row_names, table.feature_names) == (("1001", "1002"), ("7", "8"))
-    assert "'Description' left out: no numbers but descriptions" in table.notes
+    assert "descriptions were left out: 'Description'" in table.notes
     path.write_bytes(gzip.compress(GCT3.replace("\n", "\r\n").encode()))
     path = path.rename(tmp_path / "x.gct.gz")
     table = scan(path, transpose=True, label="class").read()
     assert table.values.tolist() == [[1.5, 3], [2, 4]]
     assert table.labels.tolist() == ["A", "B"]
-    assert "'symbol', 'batch' left out: no numbers but descriptions" in table.notes
+    assert "descriptions were left out: 'symbol', 'batch'" in table.notes
     assert scan(io.BytesIO(GCT3.encode())).read().values.tolist() == [[1.5, 2], [3, 4]]
 
 
@@ -143,12 +143,12 @@ def test_files_that_are_no_gct(tmp_path):
             scan(tmp_path / "x.gct").read()
     (tmp_path / "x.gct").write_text(GCT2.rpartition("8\t")[0])
     with pytest.raises(
-        FileError, match="truncated or altered: its second line promises 2 rows, and there are 1"
+        FileError, match="truncated or altered: its second line promises 2 rows, but there are 1"
     ):
         scan(tmp_path / "x.gct").read()
     for text, result in ((GCT2, 2), (GCT3, 2)):
         (tmp_path / "x.gct").write_text(text.replace("2\t2", "2\t3", 1))
-        with pytest.raises(FileError, match=f"promises 3 columns of numbers, and there are {result}"):
+        with pytest.raises(FileError, match=f"promises 3 columns of numbers, but there are {result}"):
             scan(tmp_path / "x.gct").read()
 
 

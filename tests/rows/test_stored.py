@@ -102,7 +102,7 @@ def test_a_nan_in_a_file_is_named(saved):
 
 def test_what_needs_the_whole_table_says_so(saved):
     path = saved(table(20_000, 60))
-    with pytest.raises(MemoryLimitError, match=r"all 20,000 rows of .* in memory, 9\.6 MB"):
+    with pytest.raises(MemoryLimitError, match=r"all 20,000 rows of .* in memory \(9\.6 MB\)"):
         as_rows(path, limit=LIMIT).in_memory()
 
 

@@ -106,7 +106,7 @@ def test_columns_of_arrays_are_known_by_position():
 
 
 def test_array_with_every_column_dropped_is_refused():
-    with pytest.raises(DataError, match="no column left"):
+    with pytest.raises(DataError, match="no columns left"):
         table_from_array(np.eye(2), Choice(drop=("0", "1")), "x")
 
 
@@ -125,7 +125,7 @@ def test_transpose_swaps_names_and_makes_them_unique():
     assert turned.values.tolist() == [[0, 2, 4], [1, 3, 5]]
     assert turned.feature_names == ("g", "h", "g_2")
     assert turned.row_names == ("s1", "s2")
-    assert turned.notes == ("row names 'g' occur more than once: numbered",)
+    assert turned.notes == ("repeated row names were numbered: 'g'",)
 
 
 def test_transpose_refuses_pictures():

@@ -30,7 +30,7 @@ def test_decimal_comma():
     for separator in ";\t |":
         table = read(f"x{separator}y\n1,5{separator}2\n,25{separator}-3,75e1\n")
         assert table.values.tolist() == [[1.5, 2], [0.25, -37.5]]
-        assert "comma read as the decimal separator" in table.notes
+        assert "commas were read as decimal separators" in table.notes
 
 
 def test_commas_between_thousands():
@@ -43,11 +43,13 @@ def test_commas_between_thousands():
     ]:
         table = read(text)
         assert table.values.tolist() == expected, text
-        assert table.notes == ("comma read as the thousands separator",)
+        assert table.notes == ("commas were read as thousands separators",)
 
 
 def test_a_comma_that_may_separate_thousands_or_decimals_is_refused_with_both_readings():
-    with pytest.raises(DataError, match=r"In 'x', 12,345 may be 12345 or 12\.345, and nothing tells"):
+    with pytest.raises(
+        DataError, match=r"In 'x', 12,345 may be 12345 or 12\.345, and no other value decides"
+    ):
         read("x\ty\n12,345\t2\n1,234\t5\n")
     with pytest.raises(DataError, match=r"In 'y', 1,065 may be 1065 or 1\.065"):
         read('n,x,y\n1,"1,5","1,065"\n2,"2,5","2,065"\n')
@@ -92,7 +94,7 @@ def test_texts_that_are_to_stand_for_missing_values():
 
 def test_a_column_of_numbers_but_for_marks_says_how_to_read_them():
     message = (
-        r"'x', 'y' would be numbers but for '-' \(2 times\) and '\.' \(1 time\): if that stands for a "
+        r"'x', 'y' would be numbers without '-' \(2 times\) and '\.' \(1 time\)\. If that stands for a "
         r'missing value, read it as one with na_values=\["-", "\."\] \(--na-values "-,\."\)'
     )
     for more in ("", ",5"):
@@ -127,7 +129,7 @@ def test_encodings(encoding):
     assert table.values.tolist() == [[1], [2]]
     if encoding == "cp1252":
         assert table.row_names == ("é", "è")
-    guessed = "text is not UTF-8: read as Windows-1252 (Western European)" in table.notes
+    guessed = "the text is not UTF-8 and was read as Windows-1252 (Western European)" in table.notes
     assert guessed == encoding.startswith("cp")
 
 
@@ -136,7 +138,7 @@ def test_a_late_letter_shows_that_a_text_is_not_utf8():
     data = f"name,x\n{rows}\xe9,5\n".encode("cp1252")
     table = read(data)
     assert table.row_names[-2:] == ("e39999", "\xe9")
-    assert table.notes[0] == "text is not UTF-8: read as Windows-1252 (Western European)"
+    assert table.notes[0] == "the text is not UTF-8 and was read as Windows-1252 (Western European)"
     assert read(data, label_row="e5").row_names[-1] == "\xe9"
 
 

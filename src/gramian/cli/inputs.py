@@ -33,10 +33,10 @@ def read_table(
     expected : gramian.rows.expected.Expected, optional
         What a fitted model expects of new data.
     limit : int, optional
-        Bytes of working memory, for commands that take a table that is too large for it as it lies in its
-        file. None reads all of it, as far as the machine has memory.
+        Bytes of working memory; a larger table stays in its file. None reads all of it, as far as the
+        machine has memory.
     in_place : bool
-        Whether also a small table stays in its file, if its kind can.
+        Whether a small table stays in its file too, if its format allows that.
     engine : Engine
         Where to compute; for Dask the table stays in chunks and nothing is read.
 
@@ -58,7 +58,7 @@ def read_table(
     source: Any = sys.stdin.buffer if data == "-" else data
     with progress(f"reading {'standard input' if data == '-' else data}"):
         asked = scan(source, **asdict(reading))
-        # A quarter of what is given here may be read as a whole.
+        # A quarter of this may be read as a whole.
         working = 4 * memory_limit_bytes(None) if limit is None else limit
         if engine.engine is None:
             table = asked.open(working, expected, in_place=in_place)
@@ -67,7 +67,7 @@ def read_table(
     if limit is None and engine.engine is None and not table.in_memory:
         size = math.prod(table.values.shape) * table.values.dtype.itemsize
         raise MemoryLimitError(
-            f"This command needs all {amount(size)} of {data} in memory, and {amount(working / 4)} may be "
+            f"This command needs all {amount(size)} of {data} in memory, but {amount(working / 4)} may be "
             "used. Choose --rows or --columns, or raise GRAMIAN_MEMORY_LIMIT; fit, plan, transform, "
             "reconstruct and whiten read large files in blocks."
         )
@@ -87,7 +87,7 @@ def read_new_data(
     Raises
     ------
     ParameterError
-        For a treatment of missing values that would not be that of the model.
+        If missing values would be treated in another way than when the model was fitted.
     """
     from gramian.estimators.inputs import expected_columns
 
@@ -100,7 +100,7 @@ def read_new_data(
 
 
 def refuse_folder(table: Any, out: str) -> None:
-    """Refuse a folder of pictures for a table that is too large for memory.
+    """Raise if a table is too large for memory to be written as a folder of pictures.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def refuse_folder(table: Any, out: str) -> None:
 
 
 def model_path(model: str) -> Path:
-    """Return the model file that is meant: the one in it, for a folder written by fit."""
+    """Return the path of the model file; for a folder that fit wrote, of the one inside."""
     from gramian.store import readable_file
 
     path = Path(model)
@@ -131,7 +131,7 @@ def read_model(model: str) -> Any:
     Raises
     ------
     GramianError
-        For a stream of too few rows, which is no model yet.
+        For a stream of too few rows, which is not a fitted model yet.
     """
     from sklearn.utils.validation import check_is_fitted
 

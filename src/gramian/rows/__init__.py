@@ -1,4 +1,4 @@
-"""The only door for user data: whatever came in becomes checked :class:`Rows`."""
+"""The only entry for user data: every input becomes checked :class:`Rows`."""
 
 from gramian.rows.as_rows import as_rows
 from gramian.rows.kinds.array import ArrayRows

@@ -1,4 +1,4 @@
-"""Arrays in a file: which one is meant, and whether it can be a table, or labels."""
+"""Arrays in a file: which one to read, and whether it can be a table or labels."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ TEXT = 64  # bytes of a short text of any length
 
 @dataclass(frozen=True)
 class Header:
-    """An array in a file: what its header says, and how it is read.
+    """An array in a file: the shape and dtype in its header, and a function that reads it.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def pick_array(
     look : callable
         Takes a name and returns a :class:`Header`.
     key : str or None
-        Which is meant; None takes the only one that fits, and says so in a note.
+        The array to read; None takes the only one that fits, and adds a note.
     source : str
     use : {"table", "labels"}
 
@@ -72,25 +72,25 @@ def pick_array(
     -------
     key : str
     header : Header
-        What it reads is refused where it takes more memory than may be used.
+        Its ``read`` raises a MemoryLimitError if the array exceeds the memory limit.
     notes : tuple of str
 
     Raises
     ------
     DataError
-        If the key is unknown or missing, or its array cannot be what it is wanted for.
+        If the key is unknown or missing, or its array does not suit ``use``.
 
     Examples
     --------
     >>> stored = {"X": np.eye(2), "y": np.zeros(2)}
     >>> def look(name): return Header(stored[name].shape, stored[name].dtype, lambda: stored[name])
     >>> pick_array(["X", "y"], look, None, "memory")[2]
-    ("array 'X' used: the only table in the archive",)
+    ("array 'X' was read, the only table in the archive",)
     """
     notes: tuple[str, ...] = ()
     if key is None:
         key = _only(names, look, source, use)
-        notes = (f"array {key!r} used: the only {use} in the archive",)
+        notes = (f"array {key!r} was read, the only {use} in the archive",)
     key = key if key in names else key.strip("/")
     if key not in names:
         raise DataError(f"{source} has no array {key!r}. It holds {_described(names, look)}.")
@@ -105,7 +105,7 @@ def pick_array(
 
 
 def require(header: Header, source: str, use: Use = "table") -> None:
-    """Refuse an array that cannot be a table of real numbers, or labels, before it is read.
+    """Check from its header that an array can be a table of real numbers, or labels.
 
     Raises
     ------
@@ -113,13 +113,13 @@ def require(header: Header, source: str, use: Use = "table") -> None:
     """
     if header.dtype.hasobject:
         raise DataError(
-            f"{source} holds Python objects that need pickle, which can run code when it is read: "
-            "refused. Save it as numbers, for instance numpy.save(path, array.astype(float))."
+            f"{source} holds Python objects that need pickle, which is not supported because reading it "
+            "can run code. Save the array as numbers, for instance numpy.save(path, array.astype(float))."
         )
     if use == "labels":
         if not header.fits(use):
             raise DataError(
-                f"{source} holds {header}, and labels are one text or number for each row. Name another one."
+                f"{source} holds {header}, but labels need one text or number for each row. Choose another."
             )
         return
     if header.dtype.kind not in "buif":
@@ -137,7 +137,7 @@ def require(header: Header, source: str, use: Use = "table") -> None:
 
 
 def require_room(header: Header, source: str) -> None:
-    """Refuse an array that takes more memory than may be used: a header promises that in a few bytes.
+    """Check that an array fits into the memory limit: a header of a few bytes can claim any size.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _only(names: Sequence[str], look: Callable[[str], Header], source: str, use:
         return names[0]
     raise DataError(
         f"{source} holds {_described(names, look)}. "
-        f"Say which one is meant: {source}::{(fitting or names)[0]}, or save it alone."
+        f"Choose one, as in {source}::{(fitting or names)[0]}, or save it in its own file."
     )
 
 
@@ -174,7 +174,7 @@ def _described(names: Sequence[str], look: Callable[[str], Header]) -> str:
 
 @contextmanager
 def damage(source: str) -> Iterator[None]:
-    """Say of everything that a truncated or altered file makes its reader raise that it is one."""
+    """Turn any exception that a reader raises on a damaged file into a FileError."""
     try:
         yield
     except (GramianError, MemoryError):

@@ -1,4 +1,4 @@
-"""The one function that makes :class:`Rows` of user input."""
+"""The one function that converts user input to :class:`Rows`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def as_rows(
         searched for NaN and infinity when what is made of them is computed.
     limit : int, optional
         Bytes of working memory: a file, memory map or generator that takes more than a quarter of it is read
-        block by block. None is for those who need all rows: whatever it was is in memory afterwards, unless
+        block by block. None is for callers that need all rows: they are in memory afterwards, unless
         Dask's rows are expected to be mapped.
     in_place : bool
         Whether also a small file is left where it is, if its kind can be read block by block.
@@ -67,7 +67,7 @@ def as_rows(
     InputTypeError
         For a bare string, which could be data or a path.
     DataError
-        For anything that is not a table of finite real numbers.
+        If it is not a table of finite real numbers.
     MemoryLimitError
         If all rows are needed, and take more than the memory that may be used.
     """
@@ -113,7 +113,7 @@ class _Request:
 
 
 def _table(X: Any, request: _Request) -> Table | None:
-    """Return what was read, or is to be read; None for data that has no table."""
+    """Return the table of a file, scan or generator; None for other data."""
     if isinstance(X, Path | Scan):
         scan = X if isinstance(X, Scan) else Scan(X)
         return scan.open(request.working, request.expected, in_place=request.in_place)
@@ -171,13 +171,13 @@ def _index_names(X: Any) -> tuple[str, ...] | None:
     return tuple(str(v) for v in values) if values.dtype.kind in "OUST" else None
 
 
-# -------------------------------------------- what a generator hands out
+# -------------------------------------------- blocks of a generator
 
 _SOURCE = "the blocks of a generator"
 
 
 def table_of_blocks(blocks: Iterator[Any], estimator: str, limit: int) -> Table:
-    """Put the blocks of a generator one below the other: on disk, and in memory where they are few.
+    """Stack the blocks of a generator: on disk, or in memory if they are few.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def table_of_blocks(blocks: Iterator[Any], estimator: str, limit: int) -> Table:
     Raises
     ------
     DataError
-        If there is no block, or one is no table of numbers, or has other columns than the first.
+        If there is no block, or a block is not a table of numbers or has other columns than the first.
     FileError
         If the disk is full.
     """
@@ -211,15 +211,16 @@ def table_of_blocks(blocks: Iterator[Any], estimator: str, limit: int) -> Table:
             first, names = rows, here
         if rows.shape[1] != first.shape[1] or rows.picture_shape != first.picture_shape or here != names:
             raise DataError(
-                f"Block {number} of the generator, counted from 0, has {_said(rows, here)}, and block 0 has "
-                f"{_said(first, names)}. Every block needs the same columns, in the same order."
+                f"Block {number} of the generator, counted from 0, has {_columns_text(rows, here)}, but "
+                f"block 0 has {_columns_text(first, names)}. Every block needs the same columns, "
+                "in the same order."
             )
         values = to_numpy(rows.in_memory())
         spool.append(values if rows.picture_shape is None else values.reshape(-1, *rows.picture_shape))
     if first is None:
         raise DataError(
-            "The generator gives no block: it is empty, or was used up before, since it can be read only "
-            "once. Make a new one, or keep what it gives: fit takes files and arrays as often as you like."
+            "The generator yields no blocks: it is empty, or was already consumed, since a generator can be "
+            "read only once. Create a new one, or pass a file or an array."
         )
     stored = spool.stored()
     shape = (stored.shape[0], *first.picture_shape) if first.picture_shape else stored.shape
@@ -243,7 +244,7 @@ def column_names(block: Any) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _said(rows: ArrayRows, names: tuple[str, ...] | None) -> str:
+def _columns_text(rows: ArrayRows, names: tuple[str, ...] | None) -> str:
     if rows.picture_shape:
         return f"pictures of {rows.picture_shape[1]}x{rows.picture_shape[0]} (width x height)"
     return f"{rows.shape[1]} columns" + (f" ({listed(names)})" if names else "")

@@ -1,4 +1,4 @@
-"""From a source to a table: what of it is wanted, and whether its numbers stay on disk."""
+"""From a source to a table: the chosen rows and columns, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def choose(
     limit: int | None = None,
     expected: Expected | None = None,
 ) -> Table:
-    """Return what is wanted of a file as a table.
+    """Return the chosen part of a file as a table.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def choose(
     labels : LabelPlace, optional
         Where labels are, if in another file.
     limit : int, optional
-        Bytes of working memory: what takes more than a quarter of it stays on disk. None reads all.
+        Bytes of working memory: a table larger than a quarter of it stays on disk. None reads all.
     expected : Expected, optional
         What a fitted model expects of new data.
     """
@@ -75,7 +75,7 @@ def choose(
         table = expected.ordered(table)
     stored = isinstance(table.values, LazyArray)
     fitted_means = expected is not None and expected.means is not None
-    # Else whoever makes the first pass over the numbers finds what is not finite.
+    # Otherwise the first pass over the numbers finds NaN and infinity.
     if reading.missing is not None or fitted_means or not stored or table.values.finite is False:
         # Calls of genotypes become means without being asked to.
         unasked = fills and reading.missing is None and expected is None
@@ -84,7 +84,7 @@ def choose(
 
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
-    """Return what is wanted in the terms of the file."""
+    """Return the reading options as a choice in the terms of the file."""
     column, row = (None, reading.label) if reading.transpose else (reading.label, None)
     wanted = None if expected is None or reading.transpose or expected.names is None else expected
     return Choice(
@@ -109,7 +109,7 @@ def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
     ParameterError
         If the choice names rows or columns that are not there, or columns of pictures.
     DataError
-        If what it holds cannot be a table of numbers.
+        If its content cannot be a table of numbers.
 
     Examples
     --------
@@ -132,13 +132,13 @@ def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
 
 def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> Table:
     rows = pick_rows(source.shape[0], choice.rows, source.source)
-    kept, id_column, label, roles_notes = _roles(source, choice)
+    value_columns, id_column, label, roles_notes = _roles(source, choice)
     aside = [place for place in (id_column, label) if place is not None]
     with damage(source.source):
         if limit is not None and source.stays(rows, whole_within(limit)):
-            values, taken, notes, means = _on_disk(source, choice, rows, kept, aside, limit)
+            values, taken, notes, means = _on_disk(source, choice, rows, value_columns, aside, limit)
         else:
-            values, taken = _in_memory(source, rows, kept, aside)
+            values, taken = _in_memory(source, rows, value_columns, aside)
             notes, means = source.notes_in_memory, None
         names = None if id_column is None else tuple(map(str, taken[id_column].tolist()))
         if names is None and source.row_names is not None:
@@ -148,7 +148,7 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
             names = tuple(map(str, source.set_aside("id", choice.id)[list(rows)].tolist()))
         if source.set_aside is not None and choice.label is not None:
             labels = source.set_aside("label", choice.label)[list(rows)]
-    positions = range(values.shape[1]) if kept is None else kept
+    positions = range(values.shape[1]) if value_columns is None else value_columns
     features = None if source.columns is None else tuple(source.columns[place] for place in positions)
     known = {} if source.alleles is None else source.alleles
     return Table(
@@ -163,7 +163,7 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
         sha256="" if source.sha256 is None else source.sha256(),
         hashed="" if source.sha256 is None else source.hashed,
         row_numbers=None if choice.rows is None else rows,
-        column_numbers=None if kept is None or features is not None else tuple(kept),
+        column_numbers=None if value_columns is None or features is not None else tuple(value_columns),
         means=means,
         alleles={name: known[name] for name in features or () if name in known} if known else None,
     )
@@ -176,9 +176,9 @@ def _roles(
     name, columns, elsewhere = source.source, source.columns, source.set_aside is not None
     notes: tuple[str, ...] = ()
     if (choice.id or choice.label_row) and source.row_names is not None and not elsewhere:
-        raise ParameterError(f"rows of {name} are named in the file. Leave out id, and label too.")
+        raise ParameterError(f"{name} already names its rows. Leave out id and label.")
     if choice.label_row is not None:
-        why = f"rows of {name} have no names. Give labels of another file with labels_from (--labels-from)."
+        why = f"rows of {name} have no names. Read labels from another file with labels_from (--labels-from)."
         if elsewhere:
             why = f"labels of {name} are columns of obs. Leave out transpose: its rows are samples already."
         raise ParameterError(f"label={choice.label_row!r} with transpose names a row, but {why}")
@@ -190,41 +190,41 @@ def _roles(
             return None, None, None, notes
         columns = tuple(map(str, range(source.shape[1])))
     inside = replace(choice, id=None, label=None) if elsewhere else choice
-    kept, id_column, label = pick_columns(columns, inside, name)
+    value_columns, id_column, label = pick_columns(columns, inside, name)
     if source.by_columns and choice.needed is not None:
-        places, notes = Expected(choice.needed).places([columns[place] for place in kept], name)
-        kept = [kept[place] for place in places]
-    if not kept:
-        raise DataError(f"{name} has no column left. Drop fewer, or ask for one with columns.")
-    return None if kept == list(range(len(columns))) else kept, id_column, label, notes
+        places, notes = Expected(choice.needed).places([columns[place] for place in value_columns], name)
+        value_columns = [value_columns[place] for place in places]
+    if not value_columns:
+        raise DataError(f"{name} has no columns left. Drop fewer columns, or choose some with columns.")
+    return None if value_columns == list(range(len(columns))) else value_columns, id_column, label, notes
 
 
 def _in_memory(
-    source: ArraySource, rows: range, kept: list[int] | None, aside: Sequence[int]
+    source: ArraySource, rows: range, value_columns: list[int] | None, aside: Sequence[int]
 ) -> tuple[Any, dict[int, npt.NDArray[Any]]]:
     """Return the numbers, and the columns that are set aside by their places."""
     if source.by_columns:
-        values = source.read(rows, range(source.shape[1]) if kept is None else kept)
+        values = source.read(rows, range(source.shape[1]) if value_columns is None else value_columns)
         return values, {place: source.read(rows, [place])[:, 0] for place in aside}
     array = source.read(rows)
     if array.dtype.kind == "b":
         array = array.astype(np.uint8) if sparse.issparse(array) else array.view(np.uint8)
     taken = {place: np.array(dense(array[:, [place]])).ravel() for place in aside}
-    return contiguous(array) if kept is None else take_columns(array, kept), taken
+    return contiguous(array) if value_columns is None else take_columns(array, value_columns), taken
 
 
 def _on_disk(
     source: ArraySource,
     choice: Choice,
     rows: range,
-    kept: list[int] | None,
+    value_columns: list[int] | None,
     aside: Sequence[int],
     limit: int,
 ) -> tuple[Any, dict[int, npt.NDArray[Any]], tuple[str, ...], npt.NDArray[Any] | None]:
     """Return as :func:`_in_memory`, with notes on where the numbers are, and means that fill their holes."""
     if source.copy is not None:
         taken = {place: source.read(rows, [place])[:, 0] for place in aside}
-        columns = range(source.shape[1]) if kept is None else kept
+        columns = range(source.shape[1]) if value_columns is None else value_columns
         values, notes, means = source.copy(choice, rows, columns, limit)
         return values, taken, notes, means
     assert source.lazy is not None
@@ -232,19 +232,19 @@ def _on_disk(
     if choice.rows is not None:
         array, more = rows_taken(array, rows)
         notes += more
-    if kept is None:
+    if value_columns is None:
         return array, {}, notes, None
     if hasattr(array, "indptr"):
         taken = {place: _column(array, place) for place in aside}
-        return columns_taken(array, kept)[0], taken, notes, None
+        return columns_taken(array, value_columns)[0], taken, notes, None
     parts_aside: dict[int, list[npt.NDArray[Any]]] = {place: [] for place in aside}
 
     def change(_: slice, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         for place, column in parts_aside.items():
             column.append(block[:, place].copy())
-        return block[:, kept]
+        return block[:, value_columns]
 
-    values, note = copied(array, change, len(array) * len(kept) * array.dtype.itemsize)
+    values, note = copied(array, change, len(array) * len(value_columns) * array.dtype.itemsize)
     taken = {place: np.concatenate(column) for place, column in parts_aside.items()}
     return values, taken, (*notes, note), None
 

@@ -70,8 +70,8 @@ class _Groups:
         if wrong:
             others = ",".join(field.name for field in wrong[:8])
             raise ParameterError(
-                f"{source}: column {wrong[0].name!r} holds {wrong[0].type}, and --engine dask reads numbers. "
-                f"Leave such columns out: --drop '{others}'"
+                f"{source}: column {wrong[0].name!r} holds {wrong[0].type}, but --engine dask reads only "
+                f"numbers. Leave out such columns: --drop '{others}'"
             )
         self.dtype = np.result_type(np.float32, *(field.type.to_pandas_dtype() for field in empty.schema))
 
@@ -99,12 +99,12 @@ class _Groups:
 
 
 def in_chunks(asked: Scan, expected: Expected | None = None) -> Table:
-    """Return what a scan asks for as a table in Dask's chunks, of which nothing has been read.
+    """Return the part of a file that a scan chooses as a table in Dask's chunks, without reading it.
 
     Raises
     ------
     ParameterError
-        For another kind of file, and what cannot be asked of one in chunks.
+        For other formats, and for options that are not supported in chunks.
     MissingExtraError
         If Dask is not installed.
     FileError, DataError
@@ -117,14 +117,14 @@ def in_chunks(asked: Scan, expected: Expected | None = None) -> Table:
     kind = format_of(place.path).name if isinstance(place, Location) else ""
     if not isinstance(place, Location) or kind not in ("zarr", "parquet"):
         raise ParameterError(
-            f"--engine dask reads .zarr and .parquet, and {name} is neither. Leave out --engine, or write "
-            "it as one of them."
+            f"--engine dask reads .zarr and .parquet, but {name} is neither. Leave out --engine, or save "
+            "the data in one of these formats."
         )
     for option in REFUSED:
         if getattr(asked, option):
             raise ParameterError(
-                f"--{option.replace('_', '-')} is not for --engine dask, which takes --rows, --columns, "
-                "--drop, --label and --labels-from. Leave out one of them."
+                f"--{option.replace('_', '-')} is not supported with --engine dask, which takes --rows, "
+                "--columns, --drop, --label and --labels-from. Leave out one of them."
             )
     # Workers may have another working directory.
     path, choice = place.path.resolve(), choice_of(asked, expected)
@@ -149,8 +149,8 @@ def _parquet_source(path: Path, choice: Choice, name: str) -> ArraySource:
     columns = [column for column in every if column != choice.label]
     n = _Groups(paths, every, [], name).shape[0]
 
-    def read(rows: range, kept: Sequence[int]) -> Any:
-        groups = _Groups(paths, every, [columns[place] for place in kept], name)
+    def read(rows: range, places: Sequence[int]) -> Any:
+        groups = _Groups(paths, every, [columns[place] for place in places], name)
         return rows_of(lambda: _lazy(groups, groups.starts), rows)
 
     def label(_: str, column: str) -> npt.NDArray[Any]:
@@ -168,7 +168,7 @@ def _parquet_source(path: Path, choice: Choice, name: str) -> ArraySource:
 
 
 def _lazy(whole: Any, ends: Sequence[int]) -> Any:
-    """Return what is sliced as an array of Dask, whose chunks end where parts of the file do."""
+    """Return a sliceable array as a Dask array, whose chunks end where parts of the file do."""
     import dask.array as da
 
     chunks = _lengths(ends, whole), whole.shape[1]
@@ -177,7 +177,7 @@ def _lazy(whole: Any, ends: Sequence[int]) -> Any:
 
 @contextmanager
 def cluster(address: str | None) -> Iterator[None]:
-    """Have the workers of a scheduler compute what is computed inside, or threads of this process.
+    """Compute on the workers of a scheduler inside, or on threads of this process.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def cluster(address: str | None) -> Iterator[None]:
         client = Client(address, timeout=ANSWER)
     except (OSError, ValueError, TypeError) as error:
         raise FileError(
-            f"no scheduler of Dask answers at {address}. Start one with: dask scheduler, and give its "
+            f"no Dask scheduler answers at {address}. Start one with: dask scheduler. Then give its "
             "address, as in tcp://HOST:8786, or leave out --scheduler."
         ) from error
     with client:
@@ -206,11 +206,11 @@ def _lengths(ends: Any, whole: Any) -> tuple[int, ...]:
     """Rows of chunks that are made of whole parts of the file: of some size, and enough for many workers."""
     n, d = whole.shape
     least = min(CHUNK_BYTES // (2 * d * whole.dtype.itemsize), -(-n // LEAST_CHUNKS))
-    kept = [0]
+    borders = [0]
     for end in ends:
-        if min(end, n) - kept[-1] >= least:
-            kept.append(min(end, n))
-    return tuple(b - a for a, b in pairwise([*kept, n]) if b > a)
+        if min(end, n) - borders[-1] >= least:
+            borders.append(min(end, n))
+    return tuple(b - a for a, b in pairwise([*borders, n]) if b > a)
 
 
 def _is_number(kind: Any) -> bool:

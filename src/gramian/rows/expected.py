@@ -1,4 +1,4 @@
-"""What a fitted model expects of new data: its columns by name, and what fills their holes."""
+"""What a fitted model expects of new data: its columns by name, and means for missing values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,8 +30,8 @@ class Expected:
     means: npt.NDArray[Any] | None = None
     alleles: Mapping[str, str] = field(default_factory=dict)
 
-    def places(self, given: Sequence[str], source: str) -> tuple[list[int], tuple[str, ...]]:
-        """Return where the expected columns are among those given, and notes on what that changes.
+    def places(self, available: Sequence[str], source: str) -> tuple[list[int], tuple[str, ...]]:
+        """Return where the expected columns are among the available ones, and notes on the changes.
 
         Raises
         ------
@@ -40,25 +40,29 @@ class Expected:
         """
         names = self.names or ()
         known = set(names)
-        where = {name: place for place, name in enumerate(given)}
+        where = {name: place for place, name in enumerate(available)}
         missing = [name for name in names if name not in where]
         if missing:
             shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
             raise DataError(
-                f"The columns of {source} lack {listed(missing)}, compared with the data the model was "
-                f"fitted on. Expected: {shown}. Add what is missing, or give it that name."
+                f"The columns of {source} lack {listed(missing)}, which the model was fitted on. "
+                f"Expected: {shown}. Add the missing columns, or rename yours to match."
             )
         results = [where[name] for name in names]
         notes: list[str] = []
-        if others := [name for name in given if name not in known]:
-            extra = counted(len(others), "column")
-            notes.append(f"{extra} that the model was not fitted on left out: {listed(others)}")
+        if others := [name for name in available if name not in known]:
+            extra = counted(
+                len(others),
+                "column that the model was not fitted on was",
+                "columns that the model was not fitted on were",
+            )
+            notes.append(f"{extra} left out: {listed(others)}")
         if results != sorted(results):
-            notes.append("columns put in the order of the fitted ones, by name")
+            notes.append("columns were put in the order of the fitted data, by name")
         return results, tuple(notes)
 
     def ordered(self, table: Table) -> Table:
-        """Return a table with the expected columns in their order, and notes on what that changed.
+        """Return a table with the expected columns in their order, and notes on the changes.
 
         A table without names stays as it is.
 
@@ -73,25 +77,25 @@ class Expected:
         >>> table = Table(np.array([[1.0, 2.0, 3.0]]), ("z", "y", "x"))
         >>> ordered = Expected(("x", "y")).ordered(table)
         >>> ordered.values.tolist(), ordered.notes[0]
-        ([[3.0, 2.0]], "1 column that the model was not fitted on left out: 'z'")
+        ([[3.0, 2.0]], "1 column that the model was not fitted on was left out: 'z'")
         """
-        given = table.feature_names
+        names = table.feature_names
         self._refuse_swapped(table)
-        if self.names is None or given is None or given == self.names:
+        if self.names is None or names is None or names == self.names:
             return table
-        places, notes = self.places(given, table.source)
+        places, notes = self.places(names, table.source)
         values, more = columns_taken(table.values, places)
         return replace(table, values=values, feature_names=self.names, notes=(*table.notes, *notes, *more))
 
     def _refuse_swapped(self, table: Table) -> None:
-        """Refuse counts of another allele than the fitted one."""
+        """Raise a DataError if a variant counts another allele than in the fitted data."""
         counts = table.alleles or {}
         swapped = [name for name, fitted in self.alleles.items() if counts.get(name, fitted) != fitted]
         if swapped:
             name = swapped[0]
-            others = f" {counted(len(swapped), 'variant')} in all differ so." if len(swapped) > 1 else ""
+            others = f" {counted(len(swapped), 'variant')} differ in total." if len(swapped) > 1 else ""
             raise DataError(
-                f"{table.source} counts allele {counts[name]!r} of variant {name!r}, and the model was "
+                f"{table.source} counts allele {counts[name]!r} of variant {name!r}, but the model was "
                 f"fitted on counts of {self.alleles[name]!r}.{others} Write both files with the same A1 "
                 "(plink --a1-allele)."
             )

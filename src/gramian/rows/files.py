@@ -1,4 +1,4 @@
-"""From a path or an open stream to a source: its format, and whether there is what it needs."""
+"""Open a path or a stream as a source: find its format, and check that it can be read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from gramian.rows.pictures import pictures_in_list
 from gramian.rows.source import Source
 
 Place: TypeAlias = "Location | Sequence[Path] | IO[bytes]"
-SAMPLE = 1 << 16  # bytes by which text is told from other content
+SAMPLE = 1 << 16  # bytes by which text is distinguished from other content
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\x1a\x1b"})  # that no text holds
 
 
@@ -73,8 +73,7 @@ def locate(text: str) -> Location:
     if location.key is not None and not format.keyed:
         keyed = ", ".join(one.suffixes[0] for one in FORMATS if one.keyed)
         raise ParameterError(
-            f"{readable(text)}: ::NAME names an array or sheet of several in a file of {keyed}. Leave out "
-            f"::{key}."
+            f"{readable(text)}: ::NAME chooses one array or sheet of a file of {keyed}. Leave out ::{key}."
         )
     return location
 
@@ -96,18 +95,18 @@ def _similar(path: Path) -> str:
     try:
         names = os.listdir(path.parent)
     except OSError:
-        return f"Neither is there a folder {readable(str(path.parent))}."
+        return f"The folder {readable(str(path.parent))} does not exist either."
     close = [readable(name) for name in difflib.get_close_matches(path.name, names, n=2)]
     return f"Did you mean {' or '.join(close)}?" if close else "Check the path."
 
 
 def format_of(path: Path) -> Format:
-    """Return the format of a file by its name, or of a folder by what it holds.
+    """Return the format of a file by its name, or of a folder by its content.
 
     Raises
     ------
     FileError
-        If it is one that is not read.
+        If the format is not supported.
     """
     if path.is_dir():
         return ZARR if is_zarr(path) else PARQUET if parquet_files(path) else FOLDER
@@ -121,17 +120,17 @@ def format_of(path: Path) -> Format:
         advice = " Save the array as .npy."
     kind = f"of the kind {readable(suffix)}" if suffix else "without a suffix"
     raise FileError(
-        f"{readable(str(path))} is a file {kind}, which is not read. Readable are {READABLE}.{advice}"
+        f"{readable(str(path))} is a file {kind}, which is not supported. Readable are {READABLE}.{advice}"
     )
 
 
 def format_of_content(opened: Opened) -> Format:
-    """Return the format that the content of a stream tells.
+    """Return the format of a stream by its content.
 
     Raises
     ------
     FileError
-        If it is none that is read, nor text.
+        If it is neither text nor a supported format.
     """
     file = opened.file
     format, _ = by_content(file), file.seek(0)
@@ -139,8 +138,8 @@ def format_of_content(opened: Opened) -> Format:
     wide = sample.startswith((b"\xff\xfe", b"\xfe\xff"))  # UTF-16
     if format is None and not wide and len(sample.translate(None, _CONTROLS)) < len(sample):
         raise FileError(
-            f"{opened.name} is neither text nor of another kind that is read: it holds bytes that no text "
-            f"has, and does not begin as a file of data does. Readable are {READABLE}."
+            f"{opened.name} is neither text nor a known format: it holds bytes that do not occur in text, "
+            f"and its first bytes match no format. Readable are {READABLE}."
         )
     return format or TEXT
 
@@ -149,14 +148,14 @@ def format_of_content(opened: Opened) -> Format:
 def opened_source(
     place: Place, use: Use = "table", limit: int | None = None, name: str | None = None
 ) -> Iterator[tuple[Format, Opened, Source]]:
-    """Open a file, a folder, a list of pictures or a stream, whose format is told from its content.
+    """Open a file, a folder, a list of pictures or a stream, whose format follows from its content.
 
     Parameters
     ----------
     place : Location, sequence of Path, or binary file
     use : {"table", "labels"}
     limit : int, optional
-        Bytes of working memory: what can be read as a whole only, and is larger than all memory, is refused.
+        Bytes of working memory: a format that is read as a whole raises if it exceeds it.
     name : str, optional
         What messages call it; by default its path, for a stream its ``name`` or standard input.
 
@@ -165,7 +164,7 @@ def opened_source(
     FileError
         If it is empty, truncated, damaged, or of another kind than its name says.
     InputTypeError
-        If a stream gives text instead of bytes.
+        If a stream returns text instead of bytes.
     MemoryLimitError
         If it does not fit into memory.
     """
@@ -182,7 +181,7 @@ def opened_source(
             if limit is not None and not format.in_blocks:
                 _refuse_whole(opened, limit)
             if opened.path.is_file():
-                opened.file.seek(0)  # whatever reads it: one that is empty or no file is refused in one way
+                opened.file.seek(0)  # so that every format reports an empty file alike
         yield format, opened, format.open(opened, key)
 
 
@@ -208,7 +207,7 @@ def _content_of(stream: IO[bytes], name: str) -> bytes:
         raise FileError(f"{name} cannot be read: {error}.") from error
     if not isinstance(data, bytes):
         raise InputTypeError(
-            f"{name} gives {type(data).__name__}, but bytes are needed. "
+            f"{name} returns {type(data).__name__}, but bytes are needed. "
             'Open it with mode "rb", or pass sys.stdin.buffer.'
         )
     if not data:
@@ -221,7 +220,7 @@ def _refuse_whole(opened: Opened, limit: int) -> None:
     size, most = path.stat().st_size, max(limit, memory_limit_bytes(None))
     if size > most:
         raise MemoryLimitError(
-            f"{opened.name} has {amount(size)}, and it can only be read as a whole into the "
-            f"{amount(most)} of memory that may be used. Save it as .npy, .csv or .parquet, which are read "
+            f"{opened.name} has {amount(size)} and can only be read as a whole, but "
+            f"{amount(most)} of memory may be used. Save it as .npy, .csv or .parquet, which are read "
             "block by block (without a row of labels)."
         )

@@ -17,7 +17,7 @@ from gramian.rows.table import Choice, Table, pick_rows
 
 @dataclass(frozen=True)
 class LabelPlace:
-    """A file of labels, and the column of it that is meant."""
+    """A file of labels, and the column to take."""
 
     file: Location
     column: str | None = None
@@ -42,7 +42,7 @@ def locate_labels(text: str | os.PathLike[str]) -> LabelPlace:
     FileError, ParameterError
         As for data.
     InputTypeError
-        If it is no path.
+        If it is not a path.
     """
     if not isinstance(text, str | os.PathLike):
         raise InputTypeError(
@@ -55,7 +55,7 @@ def locate_labels(text: str | os.PathLike[str]) -> LabelPlace:
     else:
         place = LabelPlace(locate(name), column)
     if place.file.path.is_dir():
-        raise FileError(f"{place} is a folder, and labels are in a file. Give one, or FILE:COLUMN.")
+        raise FileError(f"{place} is a folder, but labels are read from a file. Give a file, or FILE:COLUMN.")
     return place
 
 
@@ -74,20 +74,20 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
     Raises
     ------
     DataError
-        If a row has no label, or there are more or fewer labels than rows and no names to go by.
+        If a row has no label, or the numbers of labels and rows differ and rows have no names.
     """
     labels = _read(place, id, table.values.shape[0] if rows is None else None)
     if table.row_names is None or labels.row_names is None:
         wanted = pick_rows(len(labels.values), rows, str(place))
         if len(wanted) != table.values.shape[0] or (table.row_numbers not in (None, wanted)):
             raise DataError(
-                f"{place} has {counted(len(labels.values), 'label')} for another number of rows in "
-                f"{table.source}, of which {table.values.shape[0]} are used. Without row names in both files "
-                "they go together by order: give one label for each row of the file."
+                f"{place} has {counted(len(labels.values), 'label')}, which do not match the rows of "
+                f"{table.source} ({table.values.shape[0]} used). Without row names in both files, labels are "
+                "matched by order: give one label for each row of the file."
             )
         notes = (*table.notes, *labels.notes)
         if table.row_names is not None:
-            notes = (*notes, f"{place} has no unique names of rows: its labels go by order")
+            notes = (*notes, f"{place} has no unique row names, so labels were matched by order")
         return replace(table, labels=labels.values[list(wanted)], label_name=labels.name, notes=notes)
     twice = [name for name, count in Counter(labels.row_names).items() if count > 1]
     if twice:
@@ -97,11 +97,12 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
     if missing:
         raise DataError(
             f"{place} has no label for {listed(missing)} of {table.source}. Its rows are named "
-            f"{listed(labels.row_names)}: add what is missing, or leave out the names, so that labels go by "
+            f"{listed(labels.row_names)}. Add the missing labels, or remove the row names to match labels by "
             "order."
         )
     extra = len(where.keys() - set(table.row_names))
-    note = f"{counted(extra, 'label')} of {place} left out: no row has that name"
+    left_out = counted(extra, "label was", "labels were")
+    note = f"{left_out} left out because no row has that name, in {place}"
     return replace(
         table,
         labels=labels.values[[where[name] for name in table.row_names]],
@@ -120,7 +121,7 @@ def _read(place: LabelPlace, id: str | None, expected: int | None) -> _Labels:
             return _Labels(source.read().reshape(-1), None, file.key or column or "label", source.notes)
         if isinstance(source, ArraySource | PictureSource):
             raise FileError(
-                f"{source.source} holds no labels of their own. Give a table of them, or FILE:COLUMN."
+                f"{source.source} cannot be read as labels. Give a table of labels, or FILE:COLUMN."
             )
         # Arrow takes longer to import than everything else here.
         from gramian.rows.columns import labels_of_columns

@@ -1,4 +1,4 @@
-"""Missing values: found, refused, or treated in a way that was asked for and is noted."""
+"""Missing values: find them, then raise an error or apply the policy and add a note."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -30,15 +30,15 @@ _NO_MEANS = (
 def handle_missing(
     table: Table, policy: MissingPolicy | None = None, expected: Expected | None = None
 ) -> Table:
-    """Refuse NaN and inf, or treat NaN as the policy says.
+    """Raise an error for NaN and inf, or treat NaN by a policy.
 
     Parameters
     ----------
     table : Table
         New data has the columns that are expected, in their order.
     policy : {"mean", "drop-rows", "drop-columns"} or None
-        ``"mean"`` puts the mean of the column's other values in the place of NaN. inf is refused
-        under every policy.
+        ``"mean"`` puts the mean of the column's other values in place of NaN. inf raises an
+        error under every policy.
     expected : Expected or None
         For new data, what its model expects: the means are then those of the fitted data, and fill NaN
         without a policy too.
@@ -94,16 +94,16 @@ def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expecte
         if policy is None:
             return table
         raise ParameterError(
-            f"missing={policy!r} is for tables, but {table.source} holds a sparse matrix that is left in its "
-            "file. Leave it out: a NaN is refused where it is met."
+            f"missing={policy!r} is not supported for {table.source}, a sparse matrix that stays in its "
+            "file. Leave it out: a NaN raises an error when it is read."
         )
     if not np.isfinite(values.data).all():
         wrong = values.tocoo()
         first = int(np.isfinite(wrong.data).argmin())
         raise DataError(
             f"{wrong.data[first]} in {_row(table, int(wrong.row[first]))}, "
-            f"{_column(table, int(wrong.col[first]))} of a sparse matrix (rows are counted from 0), where "
-            "missing values are not filled. Fill it or leave its row out before the matrix is saved."
+            f"{_column(table, int(wrong.col[first]))} of a sparse matrix (rows are counted from 0). "
+            "Missing values of sparse matrices are not filled. Fill it or leave out its row before saving."
         )
     if policy != "mean" or expected is not None:
         return table
@@ -112,7 +112,7 @@ def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expecte
 
 @dataclass
 class _Holes:
-    """Where a table holds no finite numbers, found block by block.
+    """Positions of a table's NaN and infinity, collected block by block.
 
     Attributes
     ----------
@@ -192,12 +192,12 @@ def _column(table: Table, column: int) -> str:
 
 
 def _column_means(table: Table, holes: _Holes) -> npt.NDArray[np.float64]:
-    """Return the mean of what is there in every column; empty ones are refused."""
+    """Return the mean of the values that every column has; an empty column raises a DataError."""
     n, d = len(table.values), len(holes.by_column)
     if empty := np.flatnonzero(holes.by_column == n).tolist():
         raise DataError(
-            f'missing="mean", but no value to take a mean of is in {_shown(table, empty, _column)} of '
-            f"{table.source}. Leave out what is empty (drop=[...], --drop NAME), or use "
+            f'missing="mean" needs a value in every column, but {_shown(table, empty, _column)} of '
+            f"{table.source} has none. Leave out empty columns (drop=[...], --drop NAME), or use "
             'missing="drop-columns".'
         )
     largest, sums = np.zeros(d), np.zeros(d)
@@ -230,10 +230,11 @@ def _filled(table: Table, holes: _Holes, means: npt.NDArray[np.float64], what: s
         np.copyto(filled, means, where=np.isnan(filled), casting="same_kind")
         filled = filled.reshape(values.shape)
     columns = counted(int((holes.by_column > 0).sum()), "column")
-    notes = [f"{counted(holes.n_missing, 'missing value')} in {columns} filled with {what}"]
+    were = "was" if holes.n_missing == 1 else "were"
+    notes = [f"{counted(holes.n_missing, 'missing value')} in {columns} {were} filled with {what}"]
     if holes.empty:
-        rows = counted(len(holes.empty), "row without any value is", "rows without any value are")
-        notes.append(f"{rows} nothing but means: {_shown(table, holes.empty, _row)}")
+        rows = counted(len(holes.empty), "row without any value was", "rows without any value were")
+        notes.append(f"{rows} filled with means only: {_shown(table, holes.empty, _row)}")
     return replace(table, values=filled, notes=(*table.notes, *notes))
 
 
@@ -253,7 +254,7 @@ def _drop_rows(table: Table, holes: _Holes) -> Table:
         row_names=None if names is None else tuple(names[row] for row in keep),
         labels=None if table.labels is None else table.labels[keep],
         row_numbers=None,
-        notes=(*table.notes, *notes, f"{n - len(keep)} of {n} rows with missing values dropped"),
+        notes=(*table.notes, *notes, f"rows with missing values were dropped: {n - len(keep)} of {n}"),
     )
 
 
@@ -272,7 +273,7 @@ def _drop_columns(table: Table, holes: _Holes) -> Table:
         )
     names, numbers = table.feature_names, table.column_numbers or range(n_columns)
     values, notes = columns_taken(table.values, keep.tolist())
-    note = f"{n_columns - len(keep)} of {n_columns} columns with missing values dropped"
+    note = f"columns with missing values were dropped: {n_columns - len(keep)} of {n_columns}"
     return replace(
         table,
         values=values,

@@ -1,4 +1,4 @@
-"""Names of files: how they are printed and sorted, and what folders hold by them."""
+"""Names of files: printing and sorting them, and recognising pictures and stores by name."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ PICTURE_SUFFIXES = (
 
 
 def readable(name: str) -> str:
-    """Return a name that can be printed, whatever bytes the file system has in it."""
+    """Return a printable form of a file name of any bytes."""
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     # A control character in a name could rewrite what a terminal shows.
     return "".join("\ufffd" if unicodedata.category(letter) == "Cc" else letter for letter in text)
@@ -37,7 +37,7 @@ def is_picture(name: str) -> bool:
 
 
 def is_hidden(name: str) -> bool:
-    """Say whether a path of an archive or folder is hidden, or what macOS adds."""
+    """Say whether a path of an archive or folder is hidden, or added by macOS."""
     parts = PurePosixPath(name).parts
     return any(part.startswith(".") and part not in (".", "..") for part in parts) or ("__MACOSX" in parts)
 

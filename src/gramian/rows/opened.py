@@ -1,4 +1,4 @@
-"""What is read: a file, a folder or the bytes of a stream, opened once and closed when all is read."""
+"""A file, a folder or the bytes of a stream, opened once and closed after reading."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HASHED = 64 << 20  # bytes up to which every kind of file is hashed
 
 
 class Opened(ExitStack):
-    """A file or a folder, or what came from a stream; formats read it, and what they open closes with it.
+    """A file, a folder or the content of a stream; files that a format opens close with it.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Opened(ExitStack):
     data : bytes, optional
         The content, where there is no path.
     use : {"table", "labels"}
-        What its content is wanted for.
+        How the content is used.
 
     Examples
     --------
@@ -85,12 +85,12 @@ class Opened(ExitStack):
 
 @contextmanager
 def opened_file(path: Path, source: str, regular: bool = False) -> Iterator[io.BufferedReader]:
-    """Open a file, and say what is wrong with one that cannot be read.
+    """Open a file for reading.
 
     Raises
     ------
     FileError
-        If it is empty, not there, not allowed, or a pipe where that cannot be.
+        If it is empty, missing, not readable, or a pipe where a regular file is needed.
     """
     try:
         with open_picture(path, source, SAVE_FIRST) if regular else path.open("rb") as file:
@@ -112,7 +112,7 @@ def unpacked(data: bytes, source: str) -> bytes:
     FileError
         If they are damaged.
     MemoryLimitError
-        If they take more memory than may be used.
+        If they exceed the memory limit.
     """
     if not data.startswith(b"\x1f\x8b"):
         return data

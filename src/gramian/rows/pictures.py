@@ -1,4 +1,4 @@
-"""Grey pictures: what a header says, grey values and what is wrong with them; folders, lists and archives."""
+"""Grey pictures: headers, grey values and damage; pictures of folders, lists and archives."""
 
 import io
 import os
@@ -22,7 +22,7 @@ from gramian.rows.names import PICTURE_SUFFIXES, is_hidden, is_picture, natural_
 
 LARGEST_FILE = 1 << 30
 
-# Pillow would otherwise try every format it knows, some of which start other programs.
+# Pillow would otherwise try every format it knows, and some start other programs.
 _FORMATS = ("PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP")
 _ORIENTATION_TAG = 274
 
@@ -39,7 +39,7 @@ class PictureFile:
 class PictureForm:
     """What is known of a picture from its header: upright size in pixels and kind of grey values.
 
-    Forms are equal whatever is changed while reading: colours made grey, and pictures turned upright.
+    Equality ignores colour and orientation, which reading removes.
     """
 
     height: int
@@ -50,12 +50,12 @@ class PictureForm:
 
 
 def picture_form(picture: PictureFile) -> tuple[PictureForm, bool]:
-    """Return what the header says of a picture, and whether it has several frames.
+    """Return the form in a picture's header, and whether it has several frames.
 
     Raises
     ------
     DataError, FileError, MissingExtraError
-        If it is too large, damaged or no picture, or Pillow is not installed.
+        If it is too large, damaged or not a picture, or Pillow is not installed.
     """
     with _decoding(picture.name), picture.open() as file:
         image = _pillow().open(file, formats=_FORMATS)
@@ -71,7 +71,7 @@ def grey_values(name: str, data: bytes, form: PictureForm) -> npt.NDArray[Any]:
     Raises
     ------
     DataError, FileError, MissingExtraError
-        If it is too large, damaged or no picture, or Pillow is not installed.
+        If it is too large, damaged or not a picture, or Pillow is not installed.
     """
     with _decoding(name):
         return _grey(_pillow().open(io.BytesIO(data), formats=_FORMATS), form)
@@ -105,7 +105,7 @@ def _pillow() -> Any:
 
 @contextmanager
 def _decoding(name: str) -> Iterator[None]:
-    """Turn whatever a decoder makes of damaged bytes into one error that names the picture."""
+    """Turn any exception of a decoder into one error that names the picture."""
     image = _pillow()
     try:
         with warnings.catch_warnings():
@@ -121,20 +121,20 @@ def _decoding(name: str) -> Iterator[None]:
         raise
     except image.UnidentifiedImageError as error:
         raise FileError(
-            f"{readable(name)} is no picture, whatever its name says, or its start is damaged. "
-            "Leave it out or make it again."
+            f"{readable(name)} is not a picture despite its name, or its first bytes are damaged. "
+            "Leave it out or create it again."
         ) from error
     except Exception as error:  # Pillow's decoders meet damaged bytes unprepared and raise anything
         if isinstance(error, OSError) and error.strerror:
             raise FileError(f"{readable(name)} cannot be opened: {error.strerror}.") from error
         raise FileError(
             f"{readable(name)} cannot be read: it is truncated or damaged ({error}). "
-            "Leave it out or make it again."
+            "Leave it out or create it again."
         ) from error
 
 
 def _pixels(error: Exception) -> str:
-    """Return what Pillow says of the number of pixels: its limit differs from the one that holds here."""
+    """Return the number of pixels from Pillow's message, whose limit differs from ours."""
     match = re.search(r"\((\d+) pixels\)", str(error))
     return f"{int(match[1]):,}, " if match else ""
 
@@ -148,7 +148,7 @@ def _form(image: Any) -> PictureForm:
 
 
 def _coloured(image: Any) -> bool:
-    """Say whether there may be colour; what a palette holds is part of the header."""
+    """Say whether there may be colour; a palette is part of the header."""
     if image.mode != "P":
         return image.mode not in ("1", "L", "LA", "I", "F") and not image.mode.startswith("I;16")
     order, data = image.palette.getdata()
@@ -210,7 +210,7 @@ def resized(values: npt.NDArray[Any], size: tuple[int, int]) -> npt.NDArray[Any]
 LARGEST_RATIO = 200
 RATIO_COUNTS_FROM = 16 << 20
 
-SAVE_FIRST = "Save what comes from it as a file first."
+SAVE_FIRST = "Save its output to a file first."
 _SKIPPED_SHOWN = 3
 _ENCRYPTED = 1
 # Compressed bytes that are expanded together: bzip2 and LZMA make thousands of bytes of one.
@@ -234,17 +234,17 @@ def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]
         If a folder cannot be listed, or a link leads back to a folder that it is in.
     """
 
-    def refuse(error: OSError) -> None:
+    def on_error(error: OSError) -> None:
         raise FileError(f"{readable(error.filename)} cannot be listed: {error.strerror}.") from error
 
     names = []
-    for parent, folders, files in os.walk(folder, onerror=refuse, followlinks=True):
+    for parent, folders, files in os.walk(folder, onerror=on_error, followlinks=True):
         place = Path(parent).relative_to(folder)
         for name in folders:
             _refuse_loop(folder, place / name)
         names += [(place / name).as_posix() for name in files]
-    kept, notes = _only_pictures(names, f"folder {readable(str(folder))}")
-    return [PictureFile(name, partial(open_picture, folder / name, name)) for name in kept], notes
+    picture_names, notes = _only_pictures(names, f"folder {readable(str(folder))}")
+    return [PictureFile(name, partial(open_picture, folder / name, name)) for name in picture_names], notes
 
 
 def _refuse_loop(folder: Path, link: Path) -> None:
@@ -253,8 +253,8 @@ def _refuse_loop(folder: Path, link: Path) -> None:
     target = (folder / link).resolve()
     if any((folder / above).resolve().is_relative_to(target) for above in link.parents):
         raise FileError(
-            f"{readable(str(folder / link))} is a link to {readable(str(target))}, a folder that it is in "
-            "itself: following it would never end. Remove the link, or give a folder without it."
+            f"{readable(str(folder / link))} is a link to {readable(str(target))}, a folder that contains "
+            "the link, so following it would never end. Remove the link, or give another folder."
         )
 
 
@@ -277,7 +277,7 @@ def pictures_in_list(paths: Sequence[Path]) -> list[PictureFile]:
 
 @contextmanager
 def opened_zip(file: Path | IO[bytes], source: str | None = None) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive, and say what is wrong with one that cannot be.
+    """Open a zip archive.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def opened_zip(file: Path | IO[bytes], source: str | None = None) -> Iterator[zi
     Raises
     ------
     FileError
-        If it is no zip archive, truncated, a pipe or a device, or not there.
+        If it is not a zip archive, truncated, a pipe or a device, or missing.
     """
     source = source or readable(str(file))
     with open_picture(file, source, SAVE_FIRST) if isinstance(file, Path) else nullcontext(file) as opened:
@@ -296,8 +296,8 @@ def opened_zip(file: Path | IO[bytes], source: str | None = None) -> Iterator[zi
             archive = zipfile.ZipFile(opened)
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
             raise FileError(
-                f"{source} is no zip archive, or a truncated or damaged zip archive ({error}). Give it the "
-                "suffix of what it is, or make or copy it again."
+                f"{source} is not a zip archive, or is a truncated or damaged zip archive ({error}). "
+                "Correct its suffix, or create or copy it again."
             ) from error
         with archive:
             yield archive
@@ -325,15 +325,18 @@ def pictures_in_zip(
     """
     infos = [info for info in archive.infolist() if not info.is_dir()]
     entries = {info.filename: info for info in infos}
-    kept, notes = _only_pictures(list(entries), source)
-    if all(entries[name].flag_bits & _ENCRYPTED for name in kept):
+    picture_names, notes = _only_pictures(list(entries), source)
+    if all(entries[name].flag_bits & _ENCRYPTED for name in picture_names):
         raise FileError(f"{source} is encrypted. Unpack it first, and give the folder.")
     repeated = [name for name, count in Counter(info.filename for info in infos).items() if count > 1]
     if repeated:
         names = counted(len(repeated), "name occurs", "names occur")
-        notes = (*notes, f"{names} more than once in {source}, and the last one counts: {_shown(repeated)}")
+        notes = (
+            *notes,
+            f"{names} more than once in {source}, and the last was read: {_shown(repeated)}",
+        )
     results = []
-    for name in kept:
+    for name in picture_names:
         error = _fault(entries[name], source)
         if error is None:
             results.append(PictureFile(name, partial(open_member, archive, entries[name])))
@@ -345,7 +348,7 @@ def pictures_in_zip(
 
 
 def _fault(info: zipfile.ZipInfo, source: str) -> GramianError | None:
-    """Return what is wrong with a member of an archive, as far as its directory says."""
+    """Return the error of an archive's member, judged by the archive's directory."""
     name, size, packed = readable(info.filename), info.file_size, max(info.compress_size, 1)
     if info.flag_bits & _ENCRYPTED:
         return FileError(f"{name} is encrypted. Unpack it first, or leave it out.")
@@ -356,14 +359,14 @@ def _fault(info: zipfile.ZipInfo, source: str) -> GramianError | None:
         )
     if size > RATIO_COUNTS_FROM and size > LARGEST_RATIO * packed:
         return DataError(
-            f"{name} in {source} unpacks to {size} bytes, {size // packed} times what it takes there, and "
-            f"above {RATIO_COUNTS_FROM} bytes a picture may unpack to {LARGEST_RATIO} times. Leave it out."
+            f"{name} in {source} unpacks to {size} bytes, {size // packed} times its compressed size. "
+            f"Above {RATIO_COUNTS_FROM} bytes, {LARGEST_RATIO} times is the limit. Leave it out."
         )
     return None
 
 
 def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """Open a member of an archive, of which never more is unpacked than it says to hold."""
+    """Open a member of an archive; no more is unpacked than its directory states."""
     if info.compress_type == zipfile.ZIP_STORED:
         return archive.open(info)
     with archive.open(info) as member:
@@ -376,11 +379,11 @@ def open_picture(path: Path, name: str, advice: str = "Leave it out.") -> io.Buf
     Raises
     ------
     FileError
-        For a pipe or a device, which would be waited for, perhaps for ever; and where there is no such file.
+        For a pipe or a device, which might block forever, and for a missing file.
     """
     try:
         if path.exists() and not path.is_file():
-            raise FileError(f"{readable(name)} is no regular file. {advice}")
+            raise FileError(f"{readable(name)} is not a regular file. {advice}")
         return path.open("rb")
     except OSError as error:
         if isinstance(error, FileError):
@@ -390,18 +393,18 @@ def open_picture(path: Path, name: str, advice: str = "Leave it out.") -> io.Buf
 
 def _only_pictures(names: list[str], source: str) -> tuple[list[str], tuple[str, ...]]:
     visible = [name for name in names if not is_hidden(name)]
-    kept = sorted(filter(is_picture, visible), key=natural_key)
+    picture_names = sorted(filter(is_picture, visible), key=natural_key)
     other = sorted(name for name in visible if not is_picture(name))
-    if not kept:
+    if not picture_names:
         files = f"but {counted(len(other), 'other file')} ({_shown(other)})"
         raise DataError(
             f"{source} holds no pictures {files if other else 'and no other files'}. Pictures are "
-            f"{' '.join(PICTURE_SUFFIXES)}; a table is given by the path of its own file."
+            f"{' '.join(PICTURE_SUFFIXES)}. To read a table, give the path of its file."
         )
     if not other:
-        return kept, ()
+        return picture_names, ()
     skipped = counted(len(other), "other file was", "other files were")
-    return kept, (f"{skipped} skipped in {source}: {_shown(other)}",)
+    return picture_names, (f"{skipped} skipped in {source}: {_shown(other)}",)
 
 
 def _shown(names: Sequence[str]) -> str:
@@ -410,11 +413,11 @@ def _shown(names: Sequence[str]) -> str:
 
 
 def frames_note(count: int) -> str:
-    """Say of how many pictures only the first frame was used.
+    """Return the note about pictures with several frames.
 
     Examples
     --------
     >>> frames_note(2)
-    '2 pictures have several frames: the first was used'
+    '2 pictures have several frames, and only the first was used'
     """
-    return f"{counted(count, 'picture has', 'pictures have')} several frames: the first was used"
+    return f"{counted(count, 'picture has', 'pictures have')} several frames, and only the first was used"

@@ -1,4 +1,4 @@
-"""What a table holds before anything of it is chosen: its columns, their kinds, holes and first entries."""
+"""A preview of a table before columns are chosen: their kinds, missing values and first entries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Column:
     kind : {"number", "text", "constant"}
         Constant: a number, and the same in all rows that have one.
     missing, distinct : int
-        Entries that are missing, and how many different ones there are beside.
+        Number of missing entries, and of distinct values among the others.
     low, high : float or None
         Of numbers, those that are finite.
     first : tuple of str
@@ -59,9 +59,9 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
     Parameters
     ----------
     file : binary file
-        Its kind is told from its content.
+        Its format follows from its content.
     source : str
-        What it is called in errors.
+        Its name in error messages.
 
     Returns
     -------
@@ -71,13 +71,13 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
     Raises
     ------
     FileError, DataError
-        If it is no table.
+        If it is not a table.
 
     Examples
     --------
     >>> import io
-    >>> seen = preview(io.BytesIO(b"a,b,c\\n1,x,2\\n1,y,\\n"), "table")
-    >>> [(column.name, column.kind, column.missing) for column in seen.columns]
+    >>> result = preview(io.BytesIO(b"a,b,c\\n1,x,2\\n1,y,\\n"), "table")
+    >>> [(column.name, column.kind, column.missing) for column in result.columns]
     [('a', 'constant', 0), ('b', 'text', 0), ('c', 'constant', 1)]
     """
     with opened_source(file, name=source) as (_, _, opened):

@@ -1,4 +1,4 @@
-"""Checked data as blocks of rows: what every kind of data is to those who compute with it."""
+"""Checked data as blocks of rows: the interface of every kind of data."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class Block:
 class Rows(ABC):
     """A checked table of n samples by d features, wherever its numbers are.
 
-    A kind of data says its :attr:`shape`, hands out :meth:`block` after block, and what results are like; all
-    else follows from that.
+    A kind of data implements :attr:`shape`, :meth:`block` or :meth:`cut`, and :attr:`like`; everything else
+    follows from them.
 
     Attributes
     ----------
     dtype : numpy.dtype
-        Type of what is handed back to the user: float32 for float32 input (and for 8- and 16-bit
+        Type of the results that users get: float32 for float32 input (and for 8- and 16-bit
         integers, which float32 holds exactly), otherwise float64.
     feature_names, row_names : tuple of str or None
         Names where the input had them.
@@ -84,13 +84,13 @@ class Rows(ABC):
     free_to_revisit: ClassVar[bool] = True
     # Whether this machine has all rows; parts that are elsewhere are worked on there.
     in_one_place: ClassVar[bool] = True
-    # Whether what one pass computes of every row can be kept for the next: not elsewhere, nor on a device.
+    # Whether one pass can store results of every row for the next: not elsewhere, nor on a device.
     keeps_scores: ClassVar[bool] = True
     speed: ClassVar[float] = 0.0  # bytes of them that are read in a second; 0 where nothing is
     spread: ClassVar[Spread | None] = None  # how work is shared where it is not in one place
-    passes: ClassVar[Passes | None] = None  # what passes over a file have found
+    passes: ClassVar[Passes | None] = None  # the results of passes over a file
 
-    # --------------------------------------------------------- what a kind of data says
+    # --------------------------------------------------------- implemented by a kind of data
 
     @property
     @abstractmethod
@@ -111,13 +111,13 @@ class Rows(ABC):
         return self.block(rows).dense[:, columns]
 
     def in_memory(self) -> Any:
-        """Return the whole table as one array, for those who truly need it; perhaps the caller's own."""
+        """Return the whole table as one array, perhaps the caller's own; needs memory for all of it."""
         return self.block(slice(None)).values
 
     def owned(self) -> Any:
-        """Return the whole table as one array that shares no memory with what the caller gave.
+        """Return the whole table as one array that shares no memory with the caller's input.
 
-        For those who keep it. What was converted or read is not copied once more.
+        For callers that store it. Converted or read data is not copied again.
         """
         return self.in_memory()
 
@@ -139,11 +139,11 @@ class Rows(ABC):
         """Bytes that may be kept where the rows are, if that is elsewhere."""
         return None
 
-    # -------------------------------------------------------------- what follows from it
+    # -------------------------------------------------------------- derived
 
     @property
     def home(self) -> Any:
-        """As :attr:`like`, of the kind that the user gets: not that of a device that only works for him."""
+        """As :attr:`like`, of the kind that the user gets, also if a device computes for the host."""
         return self.at_home.like
 
     @property
@@ -173,7 +173,7 @@ class Rows(ABC):
 
     @property
     def batches(self) -> list[slice]:
-        """Slices of rows for what takes all that is in memory at once."""
+        """Slices of rows for computations on as many rows as memory holds."""
         return [slice(0, self.shape[0])]
 
     @property
@@ -224,9 +224,9 @@ class Rows(ABC):
         ----------
         f : callable
             Takes a :class:`Block`; called from several threads at once, each with one BLAS thread. At most
-            ``IN_FLIGHT`` results exist at a time, so what it returns should be small beside a block.
+            ``IN_FLIGHT`` results exist at a time, so a result should be small compared with a block.
         combine : callable
-            Of what came of earlier rows and of the next ones. The order is that of the rows, whatever the
+            Takes the result of earlier rows and that of the next ones. Rows stay in order, whatever the
             number of threads.
         rows_per_block : int, optional
 
@@ -252,13 +252,13 @@ class Rows(ABC):
         f : callable
             Takes a part, as Rows of its own, and its rows of the arrays in ``aligned``.
         combine : callable
-            Of what came of earlier parts and of the next ones.
+            Takes the result of earlier parts and that of the next ones.
         *aligned : arrays of n rows, or None
         """
         return f(self, *aligned)
 
     def map_parts(self, f: Callable[[Rows], Any]) -> PartState:
-        """Keep ``f`` of every part beside it, for work that comes back to them."""
+        """Store ``f`` of every part with the part, for later steps on the same parts."""
         return PartState(self, f)
 
     def over_columns(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
@@ -304,7 +304,7 @@ class Rows(ABC):
         return out
 
     def identity(self) -> dict[str, str]:
-        """Return by what the data is known again: its size and a hash."""
+        """Return facts that identify the data: its size and a hash."""
         digest = hashlib.blake2b(digest_size=16)
         for block in self.blocks():
             digest.update(np.ascontiguousarray(to_numpy(block.dense)).tobytes())
@@ -325,7 +325,7 @@ class Rows(ABC):
             'Fill it (sklearn.impute.SimpleImputer), or read the file with missing="mean", "drop-rows" or '
             '"drop-columns" (--missing on the command line).'
             if np.isnan(value)
-            else "Replace it by a finite number or leave the row out."
+            else "Replace it with a finite number or leave out the row."
         )
         raise DataError(f"Input X contains {what}: {place}{total}. {way_out}")
 
@@ -343,13 +343,13 @@ class Rows(ABC):
 
 
 class PartState:
-    """What is kept of every part of a table, where the part is: of all of it, unless rows are spread.
+    """The state of every part of a table, stored with the part; one part unless rows are distributed.
 
     Parameters
     ----------
     rows : Rows
     f : callable
-        From a part, as Rows of its own, to what is kept of it.
+        From a part, as Rows of its own, to its state.
 
     Attributes
     ----------
@@ -358,22 +358,22 @@ class PartState:
     """
 
     def __init__(self, rows: Rows, f: Callable[[Rows], Any]) -> None:
-        self.rows, self.starts, self.found = rows, np.zeros(1, dtype=np.intp), f(rows)
+        self.rows, self.starts, self.state = rows, np.zeros(1, dtype=np.intp), f(rows)
 
     def ask(self, f: Callable[..., R], *own: Sequence[Any]) -> list[R]:
-        """Return ``f`` of every part, of what is kept of it, and of its own of other lists."""
-        return [f(self.rows, self.found, *(some[0] for some in own))]
+        """Return ``f`` of every part, of its state, and of its entries in other lists."""
+        return [f(self.rows, self.state, *(some[0] for some in own))]
 
     def update(self, f: Callable[..., Any], *own: Sequence[Any]) -> None:
-        """Keep what ``f`` returns in its place."""
-        (self.found,) = self.ask(f, *own)
+        """Replace the state of every part by what ``f`` returns."""
+        (self.state,) = self.ask(f, *own)
 
 
 def _not_finite(block: Block) -> list[tuple[int, int, float, int]]:
     """Row, column and value of the first NaN or infinity of a block, and how many there are; or nothing."""
     values = block.values.data if sparse.issparse(block.values) else block.values
     xp = namespace(values)
-    # One sum decides for nearly all data; a sum can overflow, so only the entries can refuse.
+    # One sum decides for nearly all data; a sum can overflow, so only the entries are decisive.
     with np.errstate(over="ignore", invalid="ignore"):
         if bool(xp.isfinite(xp.sum(values))):
             return []
@@ -387,7 +387,7 @@ def _not_finite(block: Block) -> list[tuple[int, int, float, int]]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SeenRows(Rows):
-    """A table of which only size and kind are left; whoever asks for numbers is refused by design.
+    """A table that keeps only its size and kind; asking for its numbers raises by design.
 
     Attributes
     ----------

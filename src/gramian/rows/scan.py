@@ -1,4 +1,4 @@
-"""A promise to read a file: which one and which part of it, checked at once, read later."""
+"""A file and the part of it to read: checked at once, read later."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ from gramian.rows.table import Table, slice_text
 
 @dataclass(frozen=True)
 class Scan(ReadingOptions):
-    """A file, folder or stream together with the part of it that is wanted, to be read when it is needed.
+    """A file, folder or stream, and the part of it to read when it is needed.
 
     The path and the arguments are checked at once; the content is read by :meth:`Scan.read`.
 
@@ -33,7 +33,7 @@ class Scan(ReadingOptions):
         A table: delimited text (.csv, .tsv, .txt, .gct, also with .gz), .xlsx, .parquet, .feather, .arrow,
         .npy, .npz, .mat, .h5, .h5ad, .zarr, .bed (PLINK) or IDX (as MNIST), with ``"FILE::NAME"`` for one
         array or sheet of several; a picture, a folder or .zip of pictures, a list of pictures, or a binary
-        stream whose kind is told from its content.
+        stream whose format follows from its content.
     rows : slice or str, optional
         Rows of the file, counted from 0: ``slice(0, 100)``, ``"0:100"``, ``"10:"``, ``":50"``,
         ``"::2"``. For pictures, those in natural order of their paths.
@@ -50,13 +50,13 @@ class Scan(ReadingOptions):
     transpose : bool, default False
         Swap rows and columns after choosing them, as for genes x samples.
     missing : {"mean", "drop-rows", "drop-columns"}, optional
-        What to do with missing values, after transposing. By default they are refused; inf always
-        is.
+        What to do with missing values, after transposing. By default they raise an error; inf
+        always does.
     size : "WIDTHxHEIGHT" or (width, height), optional
         Resize pictures.
     na_values : list of str or numbers, or comma-separated str, optional
-        What stands for a missing value in delimited text, beside an empty field, NA, NaN, null, ? and
-        their like: ``["-", "."]``. A number is found in any spelling: "-999" also as -999.0.
+        Texts that stand for a missing value in delimited text, in addition to an empty field, NA,
+        NaN, null, ? and the like: ``["-", "."]``. A number matches in any spelling: "-999" also as -999.0.
     labels_from : path, optional
         Labels from another file: ``"FILE"``, ``"FILE:COLUMN"`` or ``"FILE.npz::KEY"``. They go to rows of
         the same name where both files name their rows, otherwise by order, one for each row.
@@ -64,7 +64,7 @@ class Scan(ReadingOptions):
     Raises
     ------
     FileError
-        If the file is missing or of a kind that is not read.
+        If the file is missing or its format is not supported.
     ParameterError
         If an argument is malformed or contradicts another one.
     InputTypeError
@@ -110,7 +110,7 @@ class Scan(ReadingOptions):
         return isinstance(place, tuple)
 
     def open(self, limit: int, expected: Expected | None = None, *, in_place: bool = False) -> Table:
-        """Read what was asked for, or leave it in its file where it is large.
+        """Read the chosen part, or leave it in its file if it is large.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class Scan(ReadingOptions):
             Bytes of working memory. What takes more than a quarter of it is read block by block later on: the
             table's values are then a :class:`gramian.rows.lazy.array.LazyArray`.
         expected : Expected, optional
-            As of :meth:`read`, which also says what is raised.
+            As for :meth:`read`, which raises the same errors.
         in_place : bool
             Whether also a small .npy file is left in place.
         """
@@ -128,7 +128,7 @@ class Scan(ReadingOptions):
         return self._table(limit, expected)
 
     def read(self, expected: Expected | None = None) -> Table:
-        """Read what was asked for into memory.
+        """Read the chosen part into memory.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class Scan(ReadingOptions):
         Returns
         -------
         Table
-            Finite numbers, with the names, labels and notes that go with them.
+            Finite numbers with their names, labels and notes.
 
         Raises
         ------
@@ -147,9 +147,9 @@ class Scan(ReadingOptions):
         DataError
             If it cannot be a table of numbers, or holds NaN without ``missing``, or inf.
         ParameterError
-            If rows or columns are asked for that are not there.
+            If the chosen rows or columns do not exist.
         MissingExtraError
-            If what reads its kind is not installed: Pillow, openpyxl or h5py.
+            If the library for its format is not installed: Pillow, openpyxl or h5py.
         """
         return self._table(None, expected)
 
@@ -225,7 +225,7 @@ def _as_texts(marks: Any) -> Any:
 
 def _check_name(option: str, name: Any) -> str | None:
     if name is not None and not _is_name(name):
-        raise ParameterError(f"{option}={name!r} is no name. Give that of one column, or leave it out.")
+        raise ParameterError(f"{option}={name!r} is not a name. Name one column, or leave it out.")
     return name  # type: ignore[no-any-return]
 
 
@@ -263,18 +263,18 @@ def check_size(size: Any) -> tuple[int, int] | None:
 
 
 def _asked(scan: Scan) -> tuple[str, ...]:
-    """Say in words what was asked for; what becomes of missing values the notes say."""
+    """Return the chosen options as clauses; notes describe what was done with missing values."""
     size = scan.size or (0, 0)
     sentences = {
         "rows": f"rows {slice_text(scan.rows or slice(None))} were used, counted from 0",
         "columns": f"the columns {listed(scan.columns or ())} were used",
-        "drop": f"{listed(scan.drop or ())} left out",
-        "id": f"rows were named by {scan.id!r}",
-        "label": f"{scan.label!r} was set aside as labels",
+        "drop": f"{listed(scan.drop or ())} {'was' if len(scan.drop or ()) == 1 else 'were'} left out",
+        "id": f"row names were taken from column {scan.id!r}",
+        "label": f"{scan.label!r} was used as labels",
         "labels_from": f"labels were joined from {scan._labels}",
         "transpose": "rows and columns were swapped",
         "size": f"pictures were resized to {size[0]} x {size[1]} pixels (width x height)",
-        "na_values": f"{listed(scan.na_values or ())} stood for missing values",
+        "na_values": f"missing values were written as {listed(scan.na_values or ())}",
     }
     return tuple(text for option, text in sentences.items() if getattr(scan, option))
 
@@ -316,7 +316,7 @@ def read_names(path: str | os.PathLike[str]) -> tuple[ListedName, ...]:
     Raises
     ------
     FileError
-        If it cannot be read, or is no text in UTF-8.
+        If it cannot be read, or is not UTF-8 text.
     ParameterError
         If it holds no name, or one twice.
 
@@ -334,7 +334,7 @@ def read_names(path: str | os.PathLike[str]) -> tuple[ListedName, ...]:
     except OSError as error:
         raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
     except UnicodeDecodeError as error:
-        raise FileError(f"{source} is no text in UTF-8. Give a file of names, one per line.") from error
+        raise FileError(f"{source} is not UTF-8 text. Give a text file with one name a line.") from error
     entries: dict[str, ListedName] = {}
     for number, line in enumerate(text.split("\n"), 1):
         name = ListedName(line.removesuffix("\r"))

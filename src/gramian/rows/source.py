@@ -1,4 +1,4 @@
-"""What a format makes of a file: an array that is read where it is wanted, pictures, or columns."""
+"""The three kinds of source that a format returns: an array, pictures, or columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ArraySource:
-    """An array in a file, of which nothing but its description has been read.
+    """An array in a file that has not been read yet; its shape and dtype are known.
 
     Attributes
     ----------
@@ -44,16 +44,16 @@ class ArraySource:
         Returns labels or names of rows that are no column of the array, by the option and a name.
     notes : tuple of str
     notes_in_memory : tuple of str
-        What holds only where the numbers are read into memory.
+        Notes that apply only if the numbers are read into memory.
     notes_on_disk : tuple of str
-        What holds only where they are left on disk.
+        Notes that apply only if they stay on disk.
     by_columns : bool
         Whether some columns are read without the others.
     fills_missing : bool
-        Whether missing values become column means without being asked to.
+        Whether missing values become column means by default.
     alleles : dict of str to str or None
     sha256 : callable or None
-        Returns the hash of what was read, where that is not the file; ``hashed`` says what it covers.
+        Returns the hash of the data if it is not that of the file; ``hashed`` says what it covers.
     """
 
     source: str
@@ -96,7 +96,7 @@ def rows_of(read: Callable[[], Any], rows: range | None = None) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class PictureSource:
-    """Files of pictures, of which none has been opened.
+    """Files of pictures that have not been opened yet.
 
     Attributes
     ----------

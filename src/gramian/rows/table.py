@@ -12,12 +12,12 @@ from scipy import sparse
 from gramian.checks import listed
 from gramian.errors import ParameterError
 
-LOGICAL = "true and false read as 1 and 0"
+LOGICAL = "true and false were read as 1 and 0"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """Numeric data read from somewhere, with everything that was learned about it.
+    """Numeric data with its names, labels, source and the notes of its reader.
 
     Attributes
     ----------
@@ -36,13 +36,13 @@ class Table:
     picture_shape : (height, width) or None
         Set when each row is a picture.
     source : str
-        Where it came from, readable.
+        The name of its source, for messages.
     notes : tuple of str
-        What the reader decided by itself, for the person who asked.
+        Decisions of the reader, for the user.
     asked : tuple of str
-        What that person asked to do with the data while reading: for the report.
+        What the user chose to do with the data while reading, for the report.
     sha256 : str
-        Hash of what was read; "" where no file was read as a whole.
+        Hash of the file; "" if no file was read as a whole.
     hashed : str
         What that covers.
     row_numbers : range or None
@@ -88,10 +88,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which part of a file is wanted, and how it is understood; in the file's terms.
+    """Which part of a file to read, and how to interpret it, in the terms of the file.
 
-    A fitted model needs some columns, and what others hold does not matter to it; holes in them are filled
-    with its means, where it has any.
+    A fitted model needs some columns and ignores the others; its means, if it has any, replace missing
+    values.
     """
 
     rows: slice | None = None
@@ -109,11 +109,11 @@ class Choice:
         """Say whether any column is asked for by name."""
         return any(part is not None for part in (self.columns, self.drop, self.id, self.label))
 
-    def refuse_marks(self, source: str, held: str) -> None:
+    def refuse_marks(self, source: str, content: str) -> None:
         """Raise a ParameterError if texts are to stand for missing values where there is no text."""
         if self.na_values is not None:
             raise ParameterError(
-                f"na_values says what stands for missing values in text, but {source} holds {held}. "
+                f"na_values says what stands for missing values in text, but {source} holds {content}. "
                 "Leave it out."
             )
 
@@ -123,7 +123,7 @@ class Choice:
             raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
 
     def refuse_columns(self, source: str) -> None:
-        """Raise a ParameterError if columns are asked for of what has none."""
+        """Raise a ParameterError if the choice names columns of data without columns."""
         if self.names_columns():
             raise ParameterError(
                 f"columns, drop, id and label name columns of a table, but {source} holds pictures, whose "
@@ -147,26 +147,26 @@ def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]
     """
     filled = [name or f"column {position}" for position, name in enumerate(names)]
     taken = set(filled)
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     result: list[str] = []
     for name in filled:
-        count = seen.get(name, 0) + 1
+        count = counts.get(name, 0) + 1
         new = name
         while count > 1 and (new := f"{name}_{count}") in taken:
             count += 1
         taken.add(new)
-        seen[name] = count
+        counts[name] = count
         result.append(new)
-    return tuple(result), tuple(name for name, count in seen.items() if count > 1)
+    return tuple(result), tuple(name for name, count in counts.items() if count > 1)
 
 
 def repeated_note(repeated: Sequence[str], what: str = "column") -> tuple[str, ...]:
-    """Say which names were numbered."""
-    return (f"{what} names {listed(repeated)} occur more than once: numbered",) if repeated else ()
+    """Return the note about repeated names."""
+    return (f"repeated {what} names were numbered: {listed(repeated)}",) if repeated else ()
 
 
 def pick_rows(n_rows: int, rows: slice | None, source: str) -> range:
-    """Turn a slice into row numbers, refusing one that reaches outside the table.
+    """Turn a slice into row numbers.
 
     Raises
     ------
@@ -234,9 +234,9 @@ def pick_columns(
 
     id_column = find("id", [choice.id])[0] if choice.id is not None else None
     label_column = find("label", [choice.label])[0] if choice.label is not None else None
-    kept = list(range(len(names))) if choice.columns is None else find("columns", choice.columns)
+    places = list(range(len(names))) if choice.columns is None else find("columns", choice.columns)
     out = {*find("drop", choice.drop or ()), id_column, label_column}
-    return [index for index in kept if index not in out], id_column, label_column
+    return [index for index in places if index not in out], id_column, label_column
 
 
 def _unknown_columns(

@@ -42,11 +42,11 @@ def without_label_row(source: ColumnSource, choice: Choice) -> tuple[ColumnSourc
     else:
         close = difflib.get_close_matches(str(row), entries, n=3) or entries
         raise ParameterError(
-            f"label={row!r} with transpose names a row, and {source.source} has none of that name in its "
+            f"label={row!r} with transpose names a row, but {source.source} has no such row in its "
             f"column {id_name!r}, which holds {listed(close)}."
         )
     if len(others) == 0:
-        raise DataError(f"{source.source} has no rows beside {row!r}. Add at least one row of numbers.")
+        raise DataError(f"{source.source} has no rows other than {row!r}. Add at least one row of numbers.")
     others = others[np.array(pick_rows(len(others), choice.rows, source.source))]
     arrays = [column.take(pa.array(others)) for column in fields]
     about = source.source, source.notes, source.separator, source.na_values, source.sha256
@@ -54,9 +54,9 @@ def without_label_row(source: ColumnSource, choice: Choice) -> tuple[ColumnSourc
     return rest, labels, replace(choice, id=id_name, rows=None)
 
 
-def labels_of_row(values: Sequence[Any], kept: Sequence[int]) -> npt.NDArray[Any]:
+def labels_of_row(values: Sequence[Any], value_columns: Sequence[int]) -> npt.NDArray[Any]:
     """Make labels of the values of a row: numbers where all of them are."""
-    text = [None if values[place] is None else str(values[place]) for place in kept]
+    text = [None if values[place] is None else str(values[place]) for place in value_columns]
     fields = pa.array(text, pa.string())
     labels = as_labels(understood([fields], Commas(1, ","))[0])
     if labels.dtype.kind == "f" and np.array_equal(labels, np.rint(labels)):

@@ -28,7 +28,7 @@ _EITHER = r"[+-]?[1-9]\d{0,2},\d{3}|[+-]?\d{1,3}"
 _PATTERNS = (("plain", _PLAIN), ("thousands", _THOUSANDS), ("decimal", _DECIMAL), ("either", _EITHER))
 _FIELDS = {separator: re.compile(_THOUSANDS if separator == "," else rf"{_DECIMAL}|{_THOUSANDS}")
            for separator in "\t;|, "}  # fmt: skip
-_WRITTEN = {"decimal": ".", "thousands": ""}  # what Arrow wants in place of a comma
+_WRITTEN = {"decimal": ".", "thousands": ""}  # Arrow's form of a comma
 
 
 def is_number(field: str, separator: str) -> bool:
@@ -105,10 +105,10 @@ class Commas:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What commas were taken for, where a column needs that."""
+        """A note on the meaning of commas, if a column has any."""
         meaning = self.meaning
         used = self.is_text & ~self._match["plain"] & self.numbers(meaning)
-        return (f"comma read as the {meaning} separator",) if used.any() else ()
+        return (f"commas were read as {meaning} separators",) if used.any() else ()
 
     def converted(self, column: Any, place: int) -> Any:
         """Return a whole column, which :func:`typed` returned, as numbers if commas make numbers of it."""
@@ -225,7 +225,7 @@ def undecided_comma(column: Any) -> str | None:
 
 
 def marks(column: Any) -> dict[str, int]:
-    """Count the few texts without digits that keep a column from being numbers, most of which it is.
+    """Count the few texts without digits in a column that is otherwise mostly numeric.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From columns in batches to a table: all rows decide, and one pass does where the first decide alike."""
+"""From columns in batches to a table: one pass suffices if the first rows have the same types as all."""
 
 from __future__ import annotations
 
@@ -80,7 +80,11 @@ def table_of_columns(source: ColumnSource, choice: Choice, limit: int | None = N
             break
         plan = decided
     table = reading.table()
-    return table if row_labels is None else replace(table, labels=labels_of_row(row_labels, decided.kept))
+    return (
+        table
+        if row_labels is None
+        else replace(table, labels=labels_of_row(row_labels, decided.value_columns))
+    )
 
 
 # ---------------------------------------------------- one pass over all batches
@@ -88,7 +92,7 @@ def table_of_columns(source: ColumnSource, choice: Choice, limit: int | None = N
 
 @dataclass(frozen=True)
 class _Plan:
-    """What only all rows together decide.
+    """The decisions that depend on all rows.
 
     Attributes
     ----------
@@ -99,7 +103,7 @@ class _Plan:
     comma : str or None
         What commas separate.
     id_column : int or None
-    kept : tuple of int
+    value_columns : tuple of int
         Columns of numbers, in the order that is wanted.
     empty_last : bool
         Whether the last column has no name and holds nothing.
@@ -109,7 +113,7 @@ class _Plan:
     aside: frozenset[int]
     comma: str | None
     id_column: int | None
-    kept: tuple[int, ...]
+    value_columns: tuple[int, ...]
     empty_last: bool
 
 
@@ -146,9 +150,9 @@ class _Reading:
         assert self.plan is not None
         for place in self.plan.aside:
             self._aside.setdefault(place, []).append(batch.fields[place])
-        if not self.plan.kept and not self._small:
+        if not self.plan.value_columns and not self._small:
             raise self._refused((), (), batch, start)
-        if self.plan.kept and (self._numbers is not None or not self._small):
+        if self.plan.value_columns and (self._numbers is not None or not self._small):
             self._fill(batch, self.plan, start, _share(self._choice.rows, start, count))
 
     def _look(self, batch: Batch) -> None:
@@ -160,9 +164,11 @@ class _Reading:
             self._kinds[_kind(column, separator is not None)].add(place)
 
     def _fill(self, batch: Batch, plan: _Plan, start: int, rows: range) -> None:
-        """Keep the numbers of some rows; where a column holds none, wait for what all rows decide."""
-        odd = [place for place in plan.kept if not is_number(batch.columns[place])]
-        columns = dict(zip(plan.kept, (batch.columns[place] for place in plan.kept), strict=True))
+        """Keep the numbers of some rows; if a column holds none, wait until all rows are read."""
+        odd = [place for place in plan.value_columns if not is_number(batch.columns[place])]
+        columns = dict(
+            zip(plan.value_columns, (batch.columns[place] for place in plan.value_columns), strict=True)
+        )
         if odd and self._commas is not None and self._commas.numbers(plan.comma)[odd].all():
             values = numbers([batch.fields[place] for place in odd], self._source.na_values, plan.comma)
             count = len(batch.columns[0])
@@ -172,7 +178,7 @@ class _Reading:
             candidate = self._candidate()
             wrong = [place for place in odd if place != candidate and not self._may_be_numbers(place)]
             if wrong and (self._within is None or not self._small):
-                raise self._refused(plan.kept, wrong, batch, start)
+                raise self._refused(plan.value_columns, wrong, batch, start)
             return
         if rows and self._numbers is not None:
             matrix = _matrix(list(columns.values()))
@@ -196,7 +202,7 @@ class _Reading:
     # -------------------------------------------------- what all rows decide
 
     def decide(self) -> _Plan:
-        """Return what the rows decide that were read; equal to the plan where that was right.
+        """Return the plan of the rows read so far; it equals ``plan`` if that was right.
 
         Raises
         ------
@@ -212,7 +218,7 @@ class _Reading:
         empty_last = source.last_may_be_empty and last not in text | numeric
         names, _ = source.unique_names(last + 1 - empty_last)
         id_column: int | None
-        kept, given, label = pick_columns(names, choice, source.source)
+        value_columns, given, label = pick_columns(names, choice, source.source)
         comma = None if self._commas is None else self._commas.meaning
         stay = text if self._commas is None else text.difference(np.flatnonzero(self._commas.numbers(comma)))
         free = first_free(names, choice) if len(names) > 1 else None
@@ -228,27 +234,30 @@ class _Reading:
         candidate = self._candidate()
         if self.plan is not None and free == candidate and free in aside - self.plan.aside:
             # Numbers at first, text in a later batch: the next pass decides by all of it.
-            id_column, kept = (free if given is None else given), [place for place in kept if place != free]
+            id_column, value_columns = (
+                (free if given is None else given),
+                [place for place in value_columns if place != free],
+            )
             notes: tuple[str, ...] = ()
         else:
-            id_column, kept, notes = find_row_names(
+            id_column, value_columns, notes = find_row_names(
                 names,
                 source.first_is_index,
                 choice,
                 given,
-                kept,
+                value_columns,
                 lambda place: self._whole(place) if place in aside else pa.nulls(0),
             )
         more: tuple[str, ...] = ()
         if source.names is not None:
-            kept, more = in_order(names, choice, kept, source.source)
-        wrong = [place for place in kept if place in stay]
-        if self.plan is not None and as_text == self.plan.text and (wrong or not kept):
-            raise self._refused(kept, wrong, first, 0)
-        if self.plan is not None and text.isdisjoint(kept):
+            value_columns, more = in_order(names, choice, value_columns, source.source)
+        wrong = [place for place in value_columns if place in stay]
+        if self.plan is not None and as_text == self.plan.text and (wrong or not value_columns):
+            raise self._refused(value_columns, wrong, first, 0)
+        if self.plan is not None and text.isdisjoint(value_columns):
             comma = self.plan.comma
         self._notes = (*notes, *more)
-        return _Plan(as_text, frozenset(aside), comma, id_column, tuple(kept), empty_last)
+        return _Plan(as_text, frozenset(aside), comma, id_column, tuple(value_columns), empty_last)
 
     def _whole(self, place: int) -> Any:
         """Return a column that was set aside, in its type."""
@@ -263,17 +272,19 @@ class _Reading:
         self._typed[place] = len(parts), column
         return column
 
-    def _refused(self, kept: Sequence[int], wrong: Sequence[int], batch: Batch, start: int) -> DataError:
+    def _refused(
+        self, value_columns: Sequence[int], wrong: Sequence[int], batch: Batch, start: int
+    ) -> DataError:
         """Return the error about columns of text, by all of their rows unless these are many."""
         source = self._source
         if self._small:
             columns = as_columns(whole_fields(source), source)
-            wrong = [place for place in kept if not is_number(columns.arrays[place])] or wrong
+            wrong = [place for place in value_columns if not is_number(columns.arrays[place])] or wrong
         else:
             columns = as_columns(batch.fields, source, start)
             stop = start + len(batch.fields[0]) - 1
             columns = replace(columns, source=f"{source.source}, rows {start:,} to {stop:,},")
-        return refuse_text(columns, kept, wrong)
+        return refuse_text(columns, value_columns, wrong)
 
     def table(self) -> Table:
         """Return the table."""
@@ -285,10 +296,10 @@ class _Reading:
         label = pick_columns(self._names, choice, source.source)[2]
         _, repeated = source.unique_names(len(self._names))
         logical = self._kinds["logical"] - self._kinds["number"] - self._kinds["text"]
-        named = [self._names[place] for place in plan.kept if place in logical]
+        named = [self._names[place] for place in plan.value_columns if place in logical]
         return Table(
             values,
-            feature_names=None if source.names is None else tuple(self._names[p] for p in plan.kept),
+            feature_names=None if source.names is None else tuple(self._names[p] for p in plan.value_columns),
             row_names=None if plan.id_column is None else as_names(_cut(self._whole(plan.id_column), rows)),
             labels=None if label is None else as_labels(_cut(self._whole(label), rows)),
             label_name=choice.label or choice.label_row,
@@ -305,7 +316,7 @@ class _Reading:
             sha256=source.sha256,
             hashed="the bytes of the file" if source.sha256 else "",
             row_numbers=None if choice.rows is None else rows,
-            column_numbers=plan.kept if source.names is None else None,
+            column_numbers=plan.value_columns if source.names is None else None,
         )
 
 
@@ -355,7 +366,7 @@ def _matrix(columns: Sequence[Any]) -> npt.NDArray[Any]:
         places.setdefault(column.type, []).append(place)
     parts = []
     for some in places.values():
-        # Integers beyond 2**53 are rounded like everywhere in NumPy, not refused.
+        # Integers beyond 2**53 are rounded as everywhere in NumPy.
         together = pa.chunked_array([columns[place] for place in some]).cast(kind, safe=False)
         parts.append(together.to_numpy().reshape(len(some), -1))
     order = np.argsort(np.concatenate(list(places.values())))

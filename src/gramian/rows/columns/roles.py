@@ -1,4 +1,4 @@
-"""Which column names the rows, which are numbers, and what is said of columns of text that have no use."""
+"""The roles of columns: row names, numbers, labels, and the error about columns of text without a role."""
 
 from __future__ import annotations
 
@@ -63,45 +63,45 @@ def find_row_names(
     first_is_index: bool,
     choice: Choice,
     id_column: int | None,
-    kept: list[int],
+    value_columns: list[int],
     column_of: Callable[[int], Any],
 ) -> tuple[int | None, list[int], tuple[str, ...]]:
-    """Take the first free column for row names where it can be nothing else.
+    """Use the first free column as row names if it has no other possible role.
 
     Returns
     -------
     id_column : int or None
-    kept : list of int
+    value_columns : list of int
         Columns of numbers.
     notes : tuple of str
     """
     first = first_free(names, choice)
     if first is None or first == id_column or len(names) == 1:
-        return id_column, kept, ()
+        return id_column, value_columns, ()
     column, name = column_of(first), names[first]
-    rest = [index for index in kept if index != first]
+    rest = [index for index in value_columns if index != first]
     countable = pa.types.is_integer(column.type) or is_text(column)
     if first == 0 and first_is_index and countable and all_different(column):
         if id_column is not None:
-            return id_column, rest, (f"{name!r} left out: it names rows, as does the id {choice.id!r}",)
-        known = "which has no name" if name == "column 0" else repr(name)
+            return id_column, rest, (f'"{name}" was left out because it names rows, as "{choice.id}" does',)
+        known = "which has no name" if name == "column 0" else f'"{name}"'
         return first, rest, (f"row names were taken from the first column, {known}",)
     if id_column is not None or not is_text(column) or not all_different(column):
-        return id_column, kept, ()
+        return id_column, value_columns, ()
     # More likely a column of numbers with a slip in it.
     if 2 * (pc.sum(like_number(column)).as_py() or 0) > len(column):
-        return None, kept, ()
-    return first, rest, (f"row names were taken from column {name!r}, which holds unique text",)
+        return None, value_columns, ()
+    return first, rest, (f'row names were taken from column "{name}", which holds unique text',)
 
 
 def in_order(
-    names: Sequence[str], choice: Choice, kept: list[int], source: str
+    names: Sequence[str], choice: Choice, value_columns: list[int], source: str
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Return columns in the order in which a fitted model needs them, and notes on what that changes."""
+    """Return columns in the order in which a fitted model needs them, and notes on the changes."""
     if choice.needed is None:
-        return kept, ()
-    places, notes = Expected(choice.needed).places([names[index] for index in kept], source)
-    return [kept[place] for place in places], notes
+        return value_columns, ()
+    places, notes = Expected(choice.needed).places([names[index] for index in value_columns], source)
+    return [value_columns[place] for place in places], notes
 
 
 def all_different(column: Any) -> bool:
@@ -129,9 +129,9 @@ def as_labels(column: Any) -> npt.NDArray[Any]:
 # ------------------------------------------------ columns of text that have no use
 
 
-def refuse_text(columns: Columns, kept: Sequence[int], text: Sequence[int]) -> DataError:
+def refuse_text(columns: Columns, value_columns: Sequence[int], text: Sequence[int]) -> DataError:
     """Return the error that names the columns of text, and what to do with them."""
-    if len(text) == len(kept):
+    if len(text) == len(value_columns):
         shown = f": {_describe(columns, text)}" if text else ""
         return DataError(
             f"{columns.source} has no numeric columns{shown}. {_why_text(columns, text)}"
@@ -150,7 +150,7 @@ def refuse_text(columns: Columns, kept: Sequence[int], text: Sequence[int]) -> D
 
 
 def _why_text(columns: Columns, text: Sequence[int]) -> str:
-    """Say of columns of text that are nearly numbers what keeps them from it, and what to do."""
+    """Explain why columns of text that are nearly numeric are not, and what to do."""
     if not columns.from_text:
         return ""
     every: dict[str, int] = {}
@@ -162,15 +162,15 @@ def _why_text(columns: Columns, text: Sequence[int]) -> str:
         elif not advice and (value := undecided_comma(columns.arrays[index])) is not None:
             advice = (
                 f"In {columns.names[index]!r}, {value} may be {value.replace(',', '')} or "
-                f"{value.replace(',', '.')}, and nothing tells whether the comma separates thousands or "
-                "decimals: write one or the other. "
+                f"{value.replace(',', '.')}, and no other value decides whether the comma separates "
+                "thousands or decimals: write one or the other. "
             )
     if not nearly:
         return advice
     counts = " and ".join(f"{mark!r} ({counted(count, 'time')})" for mark, count in every.items())
     python = ", ".join(f'"{mark}"' for mark in every)
     return advice + (
-        f"{listed(nearly)} would be numbers but for {counts}: if that stands for a missing value, read it as "
+        f"{listed(nearly)} would be numbers without {counts}. If that stands for a missing value, read it as "
         f'one with na_values=[{python}] (--na-values "{",".join(every)}"). '
     )
 

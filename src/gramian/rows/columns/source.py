@@ -1,4 +1,4 @@
-"""Where columns come from: a file that gives them in batches of rows, as often as they are asked for."""
+"""Sources of columns: a file that yields them in batches of rows, in as many passes as needed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ColumnSource:
     separator : str or None
         What separates the fields of a text, in which numbers may be written in several ways; else None.
     na_values : tuple of str
-        What stands for a missing value in a text, in addition to what always does.
+        Texts that stand for a missing value, in addition to the usual ones.
     notes : tuple of str
         What was decided about the file; complete after a pass over it.
     sha256 : str
@@ -98,7 +98,7 @@ class ColumnSource:
         Raises
         ------
         Reread
-            If what was read before was misunderstood.
+            If earlier rows were decoded wrongly.
         """
         raise NotImplementedError
 

@@ -32,8 +32,8 @@ def labels_of_columns(
     ----------
     source : ColumnSource
     choice : Choice
-        Its label is the column, None where there is only one besides the names; its id, if there is such a
-        column, names the rows; by default row names are found as in a table.
+        Its label is the column, None if there is only one apart from the names; its id, if there is such a
+        column, names the rows; by default row names are chosen as in a table.
     expected : int, optional
         Number of rows that need a label: one column of text may have a label in its first line.
 
@@ -54,20 +54,20 @@ def labels_of_columns(
     if source.names is not None and len(columns.names) == 1 and is_text(columns.arrays[0]):
         header, entries = columns.names[0], as_names(columns.arrays[0])
         if len(entries) + 1 == expected:
-            note = f"first line of {source.source}, {header!r}, taken as a label"
+            note = f"the first line of {source.source}, {header!r}, was read as a label"
             return np.array([header, *entries]), None, "label", (note,)
     if choice.id is not None and (choice.id not in columns.names or choice.id == choice.label):
         choice = replace(choice, id=None)
-    kept, id_column, label = pick_columns(columns.names, choice, columns.source)
-    id_column, kept, _ = find_row_names(
-        columns.names, source.first_is_index, choice, id_column, kept, columns.arrays.__getitem__
+    value_columns, id_column, label = pick_columns(columns.names, choice, columns.source)
+    id_column, value_columns, _ = find_row_names(
+        columns.names, source.first_is_index, choice, id_column, value_columns, columns.arrays.__getitem__
     )
-    if label is None and len(kept) != 1:
+    if label is None and len(value_columns) != 1:
         raise ParameterError(
             f"{columns.source} has the columns {listed(columns.names)}. Say which one holds the labels: "
-            f"{columns.source}:{columns.names[kept[-1] if kept else 0]}"
+            f"{columns.source}:{columns.names[value_columns[-1] if value_columns else 0]}"
         )
-    place = kept[0] if label is None else label
+    place = value_columns[0] if label is None else label
     row_names = None if id_column is None else as_names(columns.arrays[id_column])
     return as_labels(columns.arrays[place]), row_names, columns.names[place], ()
 

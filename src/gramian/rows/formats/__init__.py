@@ -1,6 +1,6 @@
 """The kinds of file that are read: one record each here, and a module of its name with ``open(opened, key)``.
 
-Which kind a file is, and what messages, ``--help`` and docs list, follow from ``FORMATS``.
+Detection, messages, ``--help`` and docs follow from ``FORMATS``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Format:
         How such files begin. Where several formats share that, the module of all but the last of them has
         ``recognizes(file)``.
     sniff : callable or None
-        Tells such files from their first bytes, where no fixed bytes do.
+        Recognises such files by their first bytes, if they have no fixed signature.
     keyed : bool
         Whether ``FILE::NAME`` is one of several in it.
     marks : bool
@@ -70,7 +70,7 @@ class Format:
     pipes : bool
         Whether it is read also from a pipe.
     listed : str
-        How it is listed among what is readable; by default its suffixes.
+        Its entry in the list of readable formats; by default its suffixes.
     named : str
         Regular expression of names without such a suffix.
     """
@@ -88,12 +88,12 @@ class Format:
 
     @property
     def open(self) -> Callable[[Any, str | None], Any]:
-        """What opens such a file; its module is imported when that is needed first."""
+        """The function that opens such a file; its module is imported on first use."""
         return self._module.open  # type: ignore[no-any-return]
 
     @property
     def recognizes(self) -> Callable[[Any], bool]:
-        """What tells such a file from others that begin alike."""
+        """The function that distinguishes such files from others with the same first bytes."""
         return self._module.recognizes  # type: ignore[no-any-return]
 
     @property
@@ -142,19 +142,19 @@ _BY_SUFFIX = {
 
 
 def suffix_of(path: Path) -> str:
-    """Return how the name of a file ends, with what is before .gz."""
+    """Return how the name of a file ends, with the suffix before .gz."""
     name = Path(path.name.lower())
     return Path(name.stem).suffix + ".gz" if name.suffix == ".gz" else name.suffix
 
 
 def by_name(path: Path) -> Format | None:
-    """Return the format that the name of a file tells."""
+    """Return the format of a file by its name."""
     named = (format for format in FORMATS if format.named and re.search(format.named, path.name.lower()))
     return _BY_SUFFIX.get(suffix_of(path)) or next(named, None)
 
 
 def by_content(file: Any) -> Format | None:
-    """Return the format that the first bytes of a file tell; None for what may be text."""
+    """Return the format of a file by its first bytes; None if it may be text."""
     head = file.read(64)
     candidates = [
         format

@@ -1,4 +1,4 @@
-"""Genotypes of PLINK 1: a .bed file with .bim and .fam beside it; individuals are rows, variants columns."""
+"""Genotypes of PLINK 1: a .bed file with its .bim and .fam; individuals are rows, variants columns."""
 
 from __future__ import annotations
 
@@ -145,11 +145,14 @@ def _copy(
         what = "the means of the fitted data"
     if empty := [name for name, mean in zip(names, means.tolist(), strict=True) if math.isnan(mean)]:
         shown = listed(empty[:NAMES_SHOWN])
-        raise DataError(f"{opened.name} has no call of {shown}. Leave that out (drop=[...], --drop NAME).")
+        raise DataError(
+            f"{opened.name} has no genotype call for {shown}. Leave that out (drop=[...], --drop NAME)."
+        )
     notes = [spool.note]
     if missing.any():
         filled = counted(int((missing > 0).sum()), "column")
-        notes.append(f"{counted(int(missing.sum()), 'missing value')} in {filled} filled with {what}")
+        were = "was" if missing.sum() == 1 else "were"
+        notes.append(f"{counted(int(missing.sum()), 'missing value')} in {filled} {were} filled with {what}")
     left = Genotypes(spool.stored(), (n, d), width, means)
     return left, tuple(notes), None if choice.needed else means
 
@@ -161,8 +164,8 @@ def _opened_bed(opened: Opened) -> Any:
     for suffix in (".bim", ".fam"):
         if not path.with_suffix(suffix).is_file():
             raise FileError(
-                f"{source} needs {path.with_suffix(suffix).name} beside it, which is not there. Copy it too: "
-                "it names the " + ("variants." if suffix == ".bim" else "individuals.")
+                f"{source} needs {path.with_suffix(suffix).name} in the same folder, which is missing. "
+                "Copy it there: it names the " + ("variants." if suffix == ".bim" else "individuals.")
             )
     # bed-reader takes tabs between the columns of a .bim file only, and PLINK writes and reads spaces too.
     variants = path.with_suffix(".bim")

@@ -40,7 +40,7 @@ def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[byte
     ----------
     file : binary file
     sheet : str or None
-        Its name; None takes the first, and says so in a note where there are more.
+        Its name; None takes the first, and adds a note if there are more.
     source : str
 
     Returns
@@ -57,7 +57,7 @@ def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[byte
     ParameterError
         If there is no such sheet.
     MemoryLimitError
-        If it takes more memory than may be used.
+        If it exceeds the memory limit.
     MissingExtraError
         If openpyxl is not installed.
     """
@@ -89,7 +89,9 @@ def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[byte
     for row in rows:
         cells = [*row[:width], *[None] * (width - len(row))]
         lines.writerow("" if cell is None else cell for cell in cells)
-    notes = (f"sheet {chosen!r} used: the first of {len(names)}",) if sheet is None and len(names) > 1 else ()
+    notes = (
+        (f"sheet {chosen!r} was read, the first of {len(names)}",) if sheet is None and len(names) > 1 else ()
+    )
     return text.getvalue().encode(), notes
 
 

@@ -26,7 +26,7 @@ def open(opened: Opened, key: str | None) -> ColumnSource:
 def gct_source(file: IO[bytes], source: str) -> GctSource:
     """Return the columns of a GCT file of version 1.2 or 1.3, the names of its rows first.
 
-    Descriptions of rows and of columns are left out, but for the row that is wanted as labels.
+    Descriptions of rows and of columns are left out, except for the row that is chosen as labels.
 
     Raises
     ------
@@ -40,27 +40,27 @@ def gct_source(file: IO[bytes], source: str) -> GctSource:
     numbers = [int(size) for size in sizes.split() if size.isdigit() and len(size) <= DIGITS]
     if len(numbers) != _SIZES.get(first.strip()) or not header.strip():
         raise FileError(
-            f"{source} is truncated, or no GCT file: those begin with a line #1.2 or #1.3, then one of their "
-            "size. Make or copy it again, or give it the suffix of what it is, such as .tsv."
+            f"{source} is truncated, or no GCT file: it needs a line #1.2 or #1.3, then a line with its "
+            "size. Create or copy it again, or correct its suffix, such as .tsv."
         )
     described, labelling = (1, 0) if len(numbers) == 2 else numbers[2:]
     names = tuple(header.decode("utf-8", errors="replace").strip("\r").split("\t"))
     if len(names) != 1 + described + numbers[1]:
         raise FileError(
             f"{source} is truncated or altered: its second line promises {numbers[1]} columns of numbers, "
-            f"and there are {max(len(names) - 1 - described, 0)}. Make or copy it again."
+            f"but there are {max(len(names) - 1 - described, 0)}. Make or copy it again."
         )
     table = TextSource(text, layout=Layout("\t", names, len(names), skipped=3))
     columns = whole_fields(table)
     if not columns or len(columns[0]) != numbers[0] + labelling:
         raise FileError(
-            f"{source} is truncated or altered: its second line promises {numbers[0]} rows, and there are "
+            f"{source} is truncated or altered: its second line promises {numbers[0]} rows, but there are "
             f"{max(len(columns[0]) - labelling, 0) if columns else 0}. Make or copy it again."
         )
     places = [0, *range(1 + described, len(columns))]
-    arrays, kept = [columns[place] for place in places], tuple(names[place] for place in places)
+    arrays, array_names = [columns[place] for place in places], tuple(names[place] for place in places)
     left = names[1 : 1 + described]
-    return GctSource(arrays, kept, source, table.notes, "\t", (), table.sha256, left, labelling)
+    return GctSource(arrays, array_names, source, table.notes, "\t", (), table.sha256, left, labelling)
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ class GctSource(ColumnsInMemory):
     labelling: int = 0
 
     def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
-        """Leave out the rows that describe columns, but for the one that is wanted as labels."""
+        """Leave out the rows that describe columns, except for the one that is chosen as labels."""
         entries = self.arrays[0].slice(0, self.labelling).to_pylist()
         wanted = [row for row, entry in enumerate(entries) if entry == choice.label_row]
         rows = pa.array([*wanted, *range(self.labelling, len(self.arrays[0]))], pa.int64())
         left = [*self.described, *(entry for entry in entries if entry != choice.label_row)]
-        note = f"{listed(left)} left out: no numbers but descriptions"
+        note = f"descriptions were left out: {listed(left)}"
         arrays = [column.take(rows) for column in self.arrays]
         notes, marks = (*self.notes, note) if left else self.notes, choice.na_values or ()
         source = ColumnsInMemory(arrays, self.names, self.source, notes, "\t", marks, self.sha256)

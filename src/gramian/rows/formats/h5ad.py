@@ -54,7 +54,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
         for part in PARTS:
             if part not in members:
                 raise DataError(
-                    f"{name} has no {part}, which an .h5ad file has. Is it another HDF5 file? Name it .h5."
+                    f"{name} has no {part}, which an .h5ad file needs. Rename other HDF5 files to .h5."
                 )
         obs, X = member(members, "obs"), member(members, "X")
         columns, repeated = unique_names(_index(member(members, "var")))
@@ -84,7 +84,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
         notes=repeated_note(repeated),
         notes_in_memory=()
         if hasattr(X, "dtype")
-        else (f"sparse X, {share:.0%} of it not zero, was made dense",),
+        else (f"the sparse matrix X ({share:.0%} non-zero) was made dense",),
     )
 
 
@@ -134,7 +134,7 @@ def _shape(X: Any) -> tuple[int, ...]:
 def _sparse(X: Any) -> Any:
     kind = sparse.csc_matrix if X.attrs["encoding-type"] == "csc_matrix" else sparse.csr_matrix
     result = kind(tuple(_read(member(X, name)) for name in ("data", "indices", "indptr")), shape=_shape(X))
-    result.check_format(full_check=True)  # what points outside of the matrix would be written there
+    result.check_format(full_check=True)  # an index outside of the matrix would write there
     return result
 
 
@@ -149,7 +149,7 @@ def _index(frame: Any) -> tuple[str, ...]:
 
 
 def _column(frame: Any, name: str, option: str, source: str) -> npt.NDArray[Any]:
-    """Read a column of obs: numbers, text, or categories, of which a missing one is empty text."""
+    """Read a column of obs: numbers, text, or categories, where a missing one is empty text."""
     names = [str(one) for one in frame.attrs["column-order"]]
     if name not in names:
         raise ParameterError(

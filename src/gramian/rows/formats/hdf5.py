@@ -19,11 +19,11 @@ from gramian.rows.opened import Opened
 from gramian.rows.source import ArraySource, rows_of
 
 NEAR = 16  # of rows that are this many apart HDF5 takes longer to pick some than to read all
-READ_WHOLE = 64 << 20  # bytes up to which a dataset is read whatever is wanted of it
+READ_WHOLE = 64 << 20  # bytes up to which a dataset is read as a whole
 
 
 def opened_hdf5(opened: Opened) -> Any:
-    """Open an HDF5 file, and say what is wrong with one that cannot be read.
+    """Open an HDF5 file.
 
     Raises
     ------
@@ -45,14 +45,14 @@ def open(opened: Opened, key: str | None) -> ArraySource:
     ----------
     opened : Opened
     key : str or None
-        Its path in the file; None takes the only one that can be what is wanted, and says so in a note.
+        Its path in the file; None takes the only one that fits, and adds a note.
 
     Raises
     ------
     FileError, MissingExtraError
         As :func:`opened_hdf5`.
     DataError
-        If the key is unknown or missing, or its array cannot be what is wanted.
+        If the key is unknown or missing, or its array does not fit its use.
     """
     members = opened_hdf5(opened)
     with damage(opened.name):
@@ -91,7 +91,7 @@ def datasets_in(group: Any) -> list[str]:
 
 
 def refuse_elsewhere(dataset: Any) -> None:
-    """Refuse a dataset with numbers in other files: what came from elsewhere could name any of this machine.
+    """Raise if a dataset has numbers in other files: a foreign file could name any file of this machine.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def refuse_elsewhere(dataset: Any) -> None:
     """
     if dataset.external or dataset.is_virtual:
         raise DataError(
-            f"{dataset.name} keeps its numbers in other files, which are not read. Copy all into one."
+            f"{dataset.name} stores its numbers in other files, which is not supported. Copy them into one."
         )
 
 
@@ -121,7 +121,7 @@ def member(group: Any, name: str) -> Any:
             raise KeyError(f"{group.name} has no {part}")
         if not isinstance(link, HardLink):
             raise DataError(
-                f"{part!r} in {group.name} is a link, which is not followed. Copy all into one file."
+                f"{part!r} in {group.name} is a link, which is not supported. Copy all into one file."
             )
         group = group[part]
     if hasattr(group, "dtype"):

@@ -23,7 +23,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
     FileError
         If the file is truncated, or has more than its header says, or is of another kind.
     DataError
-        If the array cannot be what is wanted.
+        If the array does not fit its use.
 
     Examples
     --------

@@ -29,7 +29,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
     FileError
         If the file is truncated or of another kind.
     DataError
-        If the key is unknown or missing, or its array cannot be what is wanted.
+        If the key is unknown or missing, or its array does not fit its use.
     MissingExtraError
         If it is of version 7.3 and h5py is not installed.
     """
@@ -96,6 +96,6 @@ def _check_within(file: IO[bytes], order: str, start: int, stop: int) -> None:
 
 
 def _is_array(dataset: Any) -> bool:
-    """Tell variables from what MATLAB keeps text, cells and structures in."""
+    """Return whether a dataset is an array and not text, a cell or a structure of MATLAB."""
     kind = dataset.attrs.get("MATLAB_class", b"").decode()
     return kind in _TYPES and kind != "char" and not dataset.name.startswith("/#")

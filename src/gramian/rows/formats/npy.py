@@ -21,12 +21,12 @@ _HEADER_READERS = {
 
 
 def open(opened: Opened, key: str | None) -> ArraySource:
-    """Return the one array of a .npy file; a header that claims more than follows is refused at once.
+    """Return the one array of a .npy file; a header that claims more than follows raises at once.
 
     Raises
     ------
     FileError
-        If the file is truncated or no .npy file.
+        If the file is truncated or not a .npy file.
     DataError
         If it does not hold two or three axes of real numbers, or for labels one of anything.
 
@@ -60,7 +60,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
 
 
 def read_header(file: IO[bytes]) -> tuple[Header, int, bool]:
-    """Return what the header of an array says, how many bytes it takes, and whether columns come first."""
+    """Return the header of an array, its length in bytes, and whether columns come first."""
     start = file.tell()
     try:
         shape, fortran, dtype = _HEADER_READERS[np.lib.format.read_magic(file)](file)
@@ -77,7 +77,7 @@ def read_array(file: IO[bytes]) -> npt.NDArray[Any]:
 
 
 def require_all(header: Header, follow: int, source: str) -> None:
-    """Refuse a header that promises more than there is, before memory is taken for it."""
+    """Raise if a header promises more bytes than follow, before memory is allocated."""
     if follow < header.n_bytes:
         raise FileError(
             f"{source} is truncated: its header promises {header} ({header.n_bytes} bytes), "

@@ -34,14 +34,14 @@ def recognizes(file: IO[bytes]) -> bool:
 
 
 def open(opened: Opened, key: str | None) -> ArraySource:
-    """Return one array of a .npz archive, by default the only one that can be what is wanted, or its matrix.
+    """Return one array of a .npz archive, by default the only one that fits, or its matrix.
 
     Raises
     ------
     FileError
         If the file is truncated or no archive.
     DataError
-        If the key is unknown or missing, or its array cannot be what is wanted.
+        If the key is unknown or missing, or its array does not fit its use.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
     >>> buffer = io.BytesIO()
     >>> np.savez(buffer, X=np.eye(2), y=np.zeros(2))
     >>> open(Opened("memory", data=buffer.getvalue()), None).notes
-    ("array 'X' used: the only table in the archive",)
+    ("array 'X' was read, the only table in the archive",)
     """
     name = opened.name
     with damage(name):
@@ -75,7 +75,7 @@ def _matrix(opened: Opened, archive: zipfile.ZipFile) -> ArraySource:
         require_room(replace(entries, dtype=np.dtype("V16")), name)
         opened.file.seek(0)
         matrix = sparse.load_npz(opened.file).tocsr()
-        matrix.check_format(full_check=True)  # what points outside of the matrix would be written there
+        matrix.check_format(full_check=True)  # an index outside of the matrix would write there
         if matrix.dtype.kind not in "buif":
             raise DataError(f"{name} holds a sparse matrix of {matrix.dtype}, not of real numbers.")
         return matrix
@@ -180,7 +180,7 @@ def _check_names(header: Header, key: str, count: int, source: str) -> None:
     if len(header.shape) != 1 or header.dtype.kind not in "iuU":
         what = "Python objects" if header.dtype.hasobject else str(header)
         raise DataError(
-            f"{source}: {key} holds {what}, and one text or whole number for each picture is needed. "
+            f"{source}: {key} holds {what}, but one text or whole number for each picture is needed. "
             f"Save it for instance as {key}={key}.astype(str), or leave it out."
         )
     if header.shape[0] != count:

@@ -48,7 +48,7 @@ def parquet_source(files: Sequence[Path | IO[bytes]], source: str) -> ArrowSourc
     Raises
     ------
     FileError
-        If a file is truncated or damaged, also of what is read of it later.
+        If a file is truncated or damaged, also on a later read.
     DataError
         If there are no columns, or files differ in them.
     """
@@ -80,16 +80,16 @@ class ArrowSource(ColumnSource):
         self._used = set(range(len(self.names)))
 
     def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
-        """Return the same files, of which only columns are read that have a use, or may have."""
+        """Return the same files, limited to columns that have, or may have, a role."""
         names = self.names or ()
         unique, _ = unique_names(names)
-        kept, *others = pick_columns(unique, choice, self.source)
+        wanted, *others = pick_columns(unique, choice, self.source)
         if choice.needed is not None:
             needed = set(choice.needed)
-            kept = [place for place in kept if unique[place] in needed]
+            wanted = [place for place in wanted if unique[place] in needed]
         others.append(first_free(unique, choice))
         source = copy(self)  # the first column may name rows, and the last one may be empty
-        source._used = {0, len(names) - 1, *kept, *(place for place in others if place is not None)}
+        source._used = {0, len(names) - 1, *wanted, *(place for place in others if place is not None)}
         return source, choice
 
     def batches(
@@ -134,7 +134,7 @@ class ArrowSource(ColumnSource):
 
 
 def require_same(expected: Sequence[str], names: Sequence[str], path: Path, first: Path) -> None:
-    """Refuse a file of a folder with other columns than the first one.
+    """Check that a file of a folder has the same columns as the first one.
 
     Raises
     ------
@@ -143,8 +143,8 @@ def require_same(expected: Sequence[str], names: Sequence[str], path: Path, firs
     if set(names) != set(expected):
         other = sorted(set(names) ^ set(expected))
         raise DataError(
-            f"{path} has other columns than {first.name}: {listed(other)} are in one of them only. Parquet "
-            "files of a folder are one table, and need the same columns."
+            f"{path} has other columns than {first.name}: only one of them has {listed(other)}. Parquet "
+            "files of a folder form one table, and need the same columns."
         )
 
 
@@ -155,7 +155,7 @@ def opened_columns(file: Path | IO[bytes], is_parquet: bool = True, source: str 
     Raises
     ------
     FileError
-        If it is truncated or damaged, also of what is read of it.
+        If it is truncated or damaged, also on a later read.
     """
     kind = "Parquet" if is_parquet else "Arrow or Feather"
     name = str(file) if isinstance(file, Path) else source
@@ -196,7 +196,7 @@ def _record_batches(file: Any) -> Iterator[Any]:
 
 @contextmanager
 def _damage(source: str, kind: str) -> Iterator[None]:
-    """Say of everything that Arrow makes of a truncated or altered file that it is one."""
+    """Turn any exception of Arrow on a damaged file into a FileError."""
     try:
         yield
     except GramianError:

@@ -38,7 +38,7 @@ def open(opened: Opened, key: str | None) -> PictureSource:
 
 
 def picture_source(pictures: Sequence[PictureFile], name: str, notes: tuple[str, ...] = ()) -> PictureSource:
-    """Return pictures as a source, of which none is opened yet."""
+    """Return pictures as a source, without opening them."""
     return PictureSource(name, partial(array_of_pictures, pictures, name, notes))
 
 
@@ -104,9 +104,15 @@ def array_of_pictures(
     if frames:
         notes = (*notes, frames_note(frames))
     if coloured:
-        notes = (*notes, f"{counted(coloured, 'picture')} in colour made grey (ITU-R 601-2 luma)")
+        notes = (
+            *notes,
+            f"{counted(coloured, 'colour picture was', 'colour pictures were')} made grey (ITU-R 601-2 luma)",
+        )
     if turned:
-        notes = (*notes, f"{counted(turned, 'picture')} turned upright, as the camera recorded")
+        notes = (
+            *notes,
+            f"{counted(turned, 'picture was', 'pictures were')} turned upright, as the camera recorded",
+        )
     return ArraySource(
         name,
         shape,

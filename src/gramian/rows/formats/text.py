@@ -35,14 +35,14 @@ _SEPARATORS = ("\t", ";", "|", ",", " ")
 _SAMPLE_LINES, _SAMPLE_PIECE = 12, 1 << 18
 SAMPLE_BYTES = 1 << 24
 LARGEST_ROW = 1 << 26  # bytes that Arrow parses together, and no row may have more
-GUESSED = "text is not UTF-8: read as Windows-1252 (Western European)"
-NO_HEADER = "no header line: columns are known by position, counted from 0"
+GUESSED = "the text is not UTF-8 and was read as Windows-1252 (Western European)"
+NO_HEADER = "the file has no header line, so columns are numbered from 0"
 _ROW_NAME_HEADERS = ("", "rownames", "row.names", "row_names", "unnamed: 0")
 _LINE = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
 _LEAST, _MOST = 1 << 12, 1 << 21  # bytes of a batch
 _LEAST_ROWS = 64  # of a batch: a column of strings takes as long for one row as for so many
 _TOGETHER = 8  # batches that are parsed at a time, by as many threads as there are
-_GZIP = 31  # how zlib is told to expect gzip
+_GZIP = 31  # makes zlib expect gzip
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -77,7 +77,7 @@ class Layout:
 
 
 def open(opened: Opened, key: str | None) -> ColumnSource:
-    """Return the columns of a text, whose separator, header and encoding are found."""
+    """Return the columns of a text, whose separator, header and encoding are detected."""
     return text_source(opened.file, opened.name)
 
 
@@ -93,7 +93,7 @@ def text_source(
     source : str
         What messages call it.
     na_values : sequence of str
-        What stands for a missing value, in addition to what always does.
+        Texts that stand for a missing value, in addition to the usual ones.
     notes : tuple of str
         What was decided before.
 
@@ -208,12 +208,12 @@ class TextFile:
         self.sha256 = digest.hexdigest() if self.path else ""
 
     def head(self) -> bytes:
-        """Return the first lines, which tell how the text is laid out.
+        """Return the first lines, from which the layout is detected.
 
         Raises
         ------
         FileError
-            If this is no text.
+            If this is not text.
         """
         sample, pieces = b"", self.pieces(_SAMPLE_PIECE, silent=True)
         for piece in pieces:
@@ -259,7 +259,7 @@ class TextSource(ColumnSource):
         )
 
     def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
-        """Return the text with what a choice takes for missing values."""
+        """Return the text with the missing-value marks of a choice."""
         marks = choice.na_values or ()
         return self if marks == self.na_values else TextSource(self._file, marks, self._notes), choice
 

@@ -29,7 +29,7 @@ WRITTEN = 8 << 20  # bytes of a chunk that is written
 class StoredZarr(StoredDataset):
     """An array of a Zarr store, read in bands as those of HDF5 files are.
 
-    Chunks that are not there are refused: what was copied or written in part would be read as zeros.
+    A missing chunk raises a FileError: an incomplete copy would be read as zeros.
     """
 
     speed = UNPACKED
@@ -49,7 +49,7 @@ class StoredZarr(StoredDataset):
         return values.reshape(len(self), *self.picture_shape) if self.picture_shape else values
 
     def rows(self, first: int, last: int) -> npt.NDArray[Any]:
-        """Return some rows for a reader of its own, who keeps what is read again."""
+        """Return some rows for a caller that caches them itself."""
         return self._made(first, last)
 
     def _made(self, first: int, last: int) -> npt.NDArray[Any]:
@@ -63,9 +63,9 @@ class StoredZarr(StoredDataset):
                 start = place[0] * grid[0]
                 stop = min(start + grid[0], len(self))
                 raise FileError(
-                    f"{self.source}, rows {start:,} to {stop - 1:,}: the chunk {chunk} is not there, as in a "
-                    "store that was written or copied in part. Make or copy it again; if it stands for "
-                    f"entries that all are {array.fill_value}, write it out: zarr.config.set("
+                    f"{self.source}, rows {start:,} to {stop - 1:,}: the chunk {chunk} is not there; the "
+                    "store may be incomplete. Create or copy it again. If all its entries are "
+                    f"{array.fill_value}, write the chunk out: zarr.config.set("
                     '{"array.write_empty_chunks": True}).'
                 )
         return super()._made(first, last)
@@ -80,12 +80,12 @@ class StoredZarr(StoredDataset):
 
 
 def opened_zarr(path: Path, source: str) -> Any:
-    """Open a store, and say what is wrong with one that cannot be read.
+    """Open a store.
 
     Raises
     ------
     FileError
-        If it is damaged or no store.
+        If it is damaged or not a store.
     MissingExtraError
         If zarr is not installed.
     """
@@ -160,7 +160,7 @@ def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, .
 
 
 def open(opened: Opened, key: str | None) -> ArraySource:
-    """Return one array of a store, of which nothing but its description has been read."""
+    """Return one array of a store, without reading its chunks."""
     array, header, notes = array_of(opened, key)
     path, name = opened.path or Path(), opened.name
 
@@ -178,8 +178,8 @@ def header_of(array: Any) -> Header:
     filters = (*(getattr(array.metadata, "filters", None) or ()), getattr(array.metadata, "compressor", None))
     if any(getattr(one, "codec_id", "") == "pickle" for one in filters):
         raise DataError(
-            f"{array.name} is kept as pickle, which can run code when it is read: refused. Write it again as "
-            "numbers."
+            f"{array.name} is stored as pickle, which is not supported because reading it can run code. "
+            "Write it again as numbers."
         )
     plain = array.dtype if array.dtype.kind in "buifc" else np.dtype(np.str_)
     return Header(array.shape, plain, lambda: np.asarray(array[...]))

@@ -1,1 +1,1 @@
-"""Rows: what every kind of data is to those who compute with it."""
+"""The kinds of rows: dense, sparse, stored, on a device and in Dask's chunks."""

@@ -45,13 +45,13 @@ class ArrayRows(Rows):
         DataError, InputTypeError
             For anything that is not a table of real numbers with so many rows.
         """
-        given, picture_shape = X, None
+        original, picture_shape = X, None
         if hasattr(X, "ndim") and X.ndim == 3:
             picture_shape = (int(X.shape[1]), int(X.shape[2]))
             X = X.reshape(X.shape[0], -1) if is_numpy(X) else namespace(X).reshape(X, (X.shape[0], -1))
         foreign = array_api_compat.is_array_api_obj(X) and not isinstance(X, np.ndarray)
         values = (_check_array_api if foreign else _check_numpy)(X, estimator, minimum)
-        borrowed = X.dtype == values.dtype if foreign else _may_share(values, given)
+        borrowed = X.dtype == values.dtype if foreign else _may_share(values, original)
         return cls(values, dtype=numpy_dtype(values), picture_shape=picture_shape, borrowed=borrowed)
 
     @property
@@ -82,7 +82,7 @@ class ArrayRows(Rows):
 def _may_share(values: npt.NDArray[Any], X: Any) -> bool:
     if isinstance(X, list | tuple):
         return False
-    # What is converted shares memory with no column of a frame, and what is not with all of them.
+    # A converted frame shares memory with none of its columns, an unconverted one with all.
     if hasattr(X, "dtypes"):
         X = np.asarray(X[X.columns[0]])
     return not isinstance(X, np.ndarray) or np.may_share_memory(values, X)
@@ -124,7 +124,7 @@ def check_by_sklearn(X: Any, estimator: str, minimum: int, accept_sparse: str | 
     except TypeError as error:
         if "complex" in str(error):
             raise DataError(
-                "Complex data not supported: pass the real and the imaginary part apart."
+                "Complex data not supported: pass the real and the imaginary part separately."
             ) from error
         raise InputTypeError(str(error)) from error
     except ValueError as error:
@@ -153,7 +153,7 @@ def _check_array_api(X: Any, estimator: str, minimum: int) -> Any:
     xp = namespace(X)
     if "sparse" in str(getattr(X, "layout", "")):
         raise InputTypeError(
-            "X is a sparse tensor of PyTorch. Pass X.to_dense(), or a matrix of scipy.sparse, which is taken."
+            "X is a sparse tensor of PyTorch. Pass X.to_dense(), or a matrix of scipy.sparse."
         )
     if X.ndim != 2:
         raise DataError(
@@ -164,7 +164,9 @@ def _check_array_api(X: Any, estimator: str, minimum: int) -> Any:
     _require_float64(X, xp)
     dtype = numpy_dtype(X) if "bfloat16" not in str(X.dtype) else np.dtype("f2")
     if dtype.kind == "c":
-        raise DataError(f"Complex data not supported: X has dtype {X.dtype}. Pass X.real and X.imag apart.")
+        raise DataError(
+            f"Complex data not supported: X has dtype {X.dtype}. Pass X.real and X.imag separately."
+        )
     if getattr(X, "requires_grad", False):
         X = X.detach()
     if dtype in (np.dtype("f4"), np.dtype("f8")):
@@ -173,7 +175,7 @@ def _check_array_api(X: Any, estimator: str, minimum: int) -> Any:
 
 
 def _require_float64(X: Any, xp: Any) -> None:
-    """Refuse arrays of which no certificate would hold: without float64, or multiplied with fewer digits."""
+    """Raise for arrays whose certificate would not hold: no float64, or products of reduced precision."""
     if "float64" in str(X.dtype):
         return
     device = array_api_compat.device(X)
@@ -181,7 +183,7 @@ def _require_float64(X: Any, xp: Any) -> None:
         xp.empty(0, dtype=xp.float64, device=device)
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputTypeError(
-            f"X is on {device}, which has no float64, and what is guaranteed here takes some of it. Move X "
+            f"X is on {device}, which has no float64, but certificates need float64. Move X "
             "to the host (in PyTorch X.cpu()), or to a device that has it, such as one of CUDA."
         ) from error
     precision = getattr(xp, "get_float32_matmul_precision", lambda: "highest")()
@@ -193,7 +195,7 @@ def _require_float64(X: Any, xp: Any) -> None:
 
 
 def _refuse_other_columns(X: Any) -> None:
-    """Name the columns of a frame that are no numbers, before a conversion fails on the first cell of one."""
+    """Raise a DataError that names the columns of a frame that are not numeric, before a conversion fails."""
     if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
         raise InputTypeError(
             "X is a LazyFrame, a query whose rows are not computed yet. Compute them: pass X.collect()."
@@ -201,18 +203,18 @@ def _refuse_other_columns(X: Any) -> None:
     if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
         return
     entries = {str(name): _other(X, name, dtype) for name, dtype in zip(X.columns, X.dtypes, strict=True)}
-    held = [f"{name!r} ({what})" for name, what in entries.items() if what]
-    if held:
-        shown = ", ".join(held[:NAMES_SHOWN]) + (", ..." if len(held) > NAMES_SHOWN else "")
+    others = [f"{name!r} ({what})" for name, what in entries.items() if what]
+    if others:
+        shown = ", ".join(others[:NAMES_SHOWN]) + (", ..." if len(others) > NAMES_SHOWN else "")
         raise DataError(
-            f"{counted(len(held), 'column holds', 'columns hold')} no numbers: {shown}. "
-            "Drop them (X.drop(columns=[...]) in pandas, X.drop([...]) in polars), or make numbers of them "
-            "first: a column for each category (pandas.get_dummies, X.to_dummies), days since a date."
+            f"{counted(len(others), 'column holds', 'columns hold')} no numbers: {shown}. "
+            "Drop them (X.drop(columns=[...]) in pandas, X.drop([...]) in polars), or convert them to "
+            "numbers first: a column for each category (pandas.get_dummies, X.to_dummies), days since a date."
         )
 
 
 def _other(X: Any, name: Any, dtype: Any) -> str:
-    """Say what a column of a frame holds instead of numbers; nothing where it can be numbers."""
+    """Return the kind of a column that is not numeric, or an empty string."""
     kind = str(dtype).lower()
     if kind == "object":
         kinds = {type(value).__name__.lower() for value in X[name]} - {"nonetype", "float", "nattype"}

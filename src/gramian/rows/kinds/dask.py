@@ -28,8 +28,8 @@ MERGED = 8  # results that one task combines
 AT_ONCE = 2  # chunks of results in memory for each core of the machine that writes them
 CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because columns were apart
 NOT_NUMPY = (
-    "The chunks of X are {}, and chunks of a Dask array are taken as NumPy arrays. Make them such: "
-    "X.map_blocks(lambda block: block.toarray()) of sparse ones, .get() of CuPy's."
+    "The chunks of X are {}, but chunks of a Dask array must be NumPy arrays. Convert them: "
+    "X.map_blocks(lambda block: block.toarray()) for sparse chunks, .get() for CuPy's."
 )
 
 
@@ -39,7 +39,7 @@ def is_dask(X: Any) -> bool:
 
 
 class DaskTable(LazyArray):
-    """A Dask array whose chunks hold whole rows; what is sliced is computed.
+    """A Dask array whose chunks hold whole rows; slicing computes.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class DaskTable(LazyArray):
 
 @dataclass(frozen=True, eq=False)
 class DaskRows(StoredRows):
-    """Rows of a Dask array: a pass is a tree of tasks, and what is made of each row stays lazy."""
+    """Rows of a Dask array: a pass is a tree of tasks, and results for each row stay lazy."""
 
     values: DaskTable
     in_one_place: ClassVar[bool] = False
@@ -97,8 +97,8 @@ class DaskRows(StoredRows):
             X = _numbers_of(X)
         if not hasattr(X, "map_blocks") or not hasattr(X, "chunks"):
             raise InputTypeError(
-                f"X is a {type(X).__module__}.{type(X).__name__}. Of Dask's collections, arrays and data "
-                "frames are tables: X.to_dataframe() makes one of a bag."
+                f"X is a {type(X).__module__}.{type(X).__name__}. Of Dask's collections, only arrays and "
+                "data frames are supported. Convert a bag with X.to_dataframe()."
             )
         if not isinstance(X._meta, np.ndarray):
             raise InputTypeError(NOT_NUMPY.format(f"{type(X._meta).__module__}.{type(X._meta).__name__}"))
@@ -157,13 +157,13 @@ class DaskRows(StoredRows):
             if place.stop > place.start
         ]
         if not results:
-            raise DataError("The Dask collection holds no rows, and at least one is needed. Give more.")
+            raise DataError("The Dask collection holds no rows, but at least one is needed.")
         while len(results) > 1:
             results = [merged(work, results[some]) for some in slices(len(results), MERGED)]
         return compute(results[0])[0].value  # type: ignore[no-any-return]
 
     def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
-        given, own = self.values.lazy, self.dtype  # all of what is sent along
+        lazy, own = self.values.lazy, self.dtype  # the only objects sent to workers
         dtype = dtype or own
 
         def of_chunk(chunk: Any, block_info: Any = None) -> Any:
@@ -175,10 +175,10 @@ class DaskRows(StoredRows):
                 part.require_finite()
                 return f(part)
 
-        return given.map_blocks(
+        return lazy.map_blocks(
             of_chunk,
             dtype=dtype,
-            chunks=(given.chunks[0], (columns,)),
+            chunks=(lazy.chunks[0], (columns,)),
             meta=np.empty((0, 0), dtype),
         )
 
@@ -208,7 +208,7 @@ class DaskRows(StoredRows):
 
     @property
     def room(self) -> int:
-        """Bytes that may be kept where the chunks are: half of what workers have, or this machine's limit."""
+        """Bytes that may be stored with the chunks: half of the workers' memory, or this machine's limit."""
         if "distributed" not in sys.modules:
             return self.limit
         try:
@@ -223,8 +223,8 @@ class DaskRows(StoredRows):
 
     def here(self) -> ArrayRows:
         """Return the rows as an array in memory, where that may hold them."""
-        kept = {name: getattr(self, name) for name in ("dtype", "feature_names", "picture_shape")}
-        return ArrayRows(self.in_memory(), borrowed=False, **kept)
+        attributes = {name: getattr(self, name) for name in ("dtype", "feature_names", "picture_shape")}
+        return ArrayRows(self.in_memory(), borrowed=False, **attributes)
 
     @cached_property
     def spread(self) -> Spread:  # type: ignore[override]
@@ -265,14 +265,14 @@ class DaskPartState(PartState):
         self.starts = np.array([place.start for place in places], dtype=np.intp)
         self.dtype = rows.dtype
         work, of_part = delayed(f, traverse=False), delayed(_on_rows, pure=False)
-        self.found = persist(*(of_part(work, self.dtype, part) for part in self.parts))
+        self.states = persist(*(of_part(work, self.dtype, part) for part in self.parts))
 
     def _asked(self, f: Callable[..., Any], own: Sequence[Sequence[Any]]) -> list[Any]:
         from dask import delayed
 
         work, of_part = delayed(f, traverse=False), delayed(_on_rows, pure=False)
-        given = zip(self.parts, self.found, *own, strict=True)
-        return [of_part(work, self.dtype, part, result, *some) for part, result, *some in given]
+        inputs = zip(self.parts, self.states, *own, strict=True)
+        return [of_part(work, self.dtype, part, result, *some) for part, result, *some in inputs]
 
     def ask(self, f: Callable[..., R], *own: Sequence[Any]) -> list[R]:
         from dask import compute
@@ -282,7 +282,7 @@ class DaskPartState(PartState):
     def update(self, f: Callable[..., Any], *own: Sequence[Any]) -> None:
         from dask import persist
 
-        self.found = persist(*self._asked(f, own))
+        self.states = persist(*self._asked(f, own))
 
 
 class DaskTiles:
@@ -307,19 +307,19 @@ class DaskTiles:
         self.tiles = persist(*(of_pair(f, parts[i], parts[j] if i > j else None) for i, j in self.pairs))
 
     def over(self, f: Callable[..., Any], V: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """Return sums, of n rows, of what ``f`` makes of each tile for its rows and for its columns.
+        """Return the sums, of n rows, of ``f`` of each tile for its rows and for its columns.
 
         ``f`` takes a tile, whether it is on the diagonal, and the rows of V for its columns and for its rows;
-        it returns what belongs to its rows and, beside the diagonal, what belongs to its columns.
+        it returns a part for its rows and, off the diagonal, one for its columns.
         """
         from dask import compute, delayed
 
-        given = [() if V is None else (delayed(V[place], traverse=False),) for place in self.places]
+        vectors = [() if V is None else (delayed(V[place], traverse=False),) for place in self.places]
         sums: list[list[tuple[Any, int]]] = [[] for _ in self.places]
         work = delayed(f, traverse=False)
         of_tile, added = delayed(_alone, pure=False), delayed(_added, pure=False)
         for (i, j), tile in zip(self.pairs, self.tiles, strict=True):
-            result = of_tile(work, tile, i == j, *given[j], *given[i])
+            result = of_tile(work, tile, i == j, *vectors[j], *vectors[i])
             sums[i].append((result, 0))
             if i > j:
                 sums[j].append((result, 1))
@@ -337,9 +337,9 @@ class DaskTiles:
         return A
 
 
-def _alone(f: Callable[..., Any], *given: Any) -> Any:
+def _alone(f: Callable[..., Any], *arguments: Any) -> Any:
     with one_thread():
-        return f(*given)
+        return f(*arguments)
 
 
 def _on_rows(f: Callable[..., Any], dtype: np.dtype[Any], chunk: Any, *own: Any) -> Any:
@@ -352,7 +352,7 @@ def _added(result: tuple[Any, ...], which: tuple[int, ...]) -> Any:
 
 
 def _rows_of(chunk: Any, dtype: np.dtype[Any], part: str = "") -> ArrayRows:
-    """Return a chunk as rows; it may be other than what Dask was told."""
+    """Return a chunk as rows; it may differ from its Dask metadata."""
     if not isinstance(chunk, np.ndarray):
         raise InputTypeError(NOT_NUMPY.format(f"{type(chunk).__module__}.{type(chunk).__name__}"))
     return ArrayRows(chunk.astype(dtype, copy=False), dtype=dtype, part=part)
@@ -371,7 +371,7 @@ def _flat(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def computed(*arrays: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows, and blocks of lazy arrays in the same chunks, of which a few are computed at a time."""
+    """Yield the rows, and blocks of lazy arrays in the same chunks, a few computed at a time."""
     from dask import compute
     from dask.system import CPU_COUNT
 
@@ -383,7 +383,7 @@ def computed(*arrays: Any) -> Iterator[tuple[Any, ...]]:
 
 
 class _Counting:
-    """The numbers of rows, of which a part gets its own."""
+    """The number of the first row of each part."""
 
     def __getitem__(self, rows: slice) -> npt.NDArray[np.int64]:
         return np.array([rows.start])
@@ -411,7 +411,7 @@ class _Work(_Sized):
 
 @dataclass(frozen=True)
 class _Result(_Sized):
-    """What was found of one chunk, or of several."""
+    """The result of one chunk, or of several."""
 
     value: Any
 

@@ -130,7 +130,7 @@ class DeviceRows(Rows):
         self.host.require_finite()
 
     def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
-        """Return ``f`` of all rows in the host's memory, found block by block on the device."""
+        """Return ``f`` of all rows in the host's memory, computed block by block on the device."""
         out = np.empty((self.shape[0], columns), dtype=dtype or self.dtype)
 
         def work(rows: slice, values: Any) -> None:
@@ -165,7 +165,7 @@ class DeviceRows(Rows):
 
 
 class _Mover:
-    """Copies blocks to a device: on CUDA from pinned memory, on a stream beside the one that computes."""
+    """Copies blocks to a device: on CUDA from pinned memory, on a stream of its own."""
 
     def __init__(self, device: Any) -> None:
         self.device = device
@@ -215,7 +215,7 @@ class _Mover:
 def device_blocks(
     rows: Rows, work: Callable[[slice, Any], R], axis: int = 0, *, width: int = 0
 ) -> Iterator[R]:
-    """Yield what ``work`` makes of blocks of rows (0) or of columns (1) on a device, one after the other.
+    """Yield ``work`` of blocks of rows (0) or of columns (1) on a device, in order.
 
     Where the device has no memory left for a block, it and all that follow are made half as large.
 
@@ -260,7 +260,7 @@ def _blocks(rows: Rows, axis: int, start: int, size: int) -> Iterator[tuple[slic
 
 @contextmanager
 def explained_memory_errors(rows: Any) -> Iterator[None]:
-    """Say in words what would fit, where a device is out of memory in a step that cannot be smaller."""
+    """Raise a MemoryLimitError that states what would fit if a step runs out of device memory."""
     try:
         yield
     except out_of_memory() as error:
@@ -312,7 +312,7 @@ def smaller(size: int, each: int, like: Any, of: str) -> int:
 
 
 def release_unused() -> None:
-    """Let the device have back what PyTorch keeps for later."""
+    """Return the memory that PyTorch caches to the device."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -320,7 +320,7 @@ def release_unused() -> None:
 
 def _does_not_fit(what: str, why: str, like: Any) -> str:
     free = free_memory(like)
-    # In float64: the covariance and what is made of it; half of a kernel matrix beside that.
+    # In float64: the covariance and its intermediates; half of a kernel matrix.
     columns, rows = int((free / 32) ** 0.5), int((free / 8) ** 0.5)
     return (
         f"{what} do not fit on the device: {why}, and {amount(free)} of its memory are free. What would "
@@ -359,7 +359,7 @@ def block_length(rows: Rows, axis: int, width: int = 0) -> int:
 
 
 def out_of_memory() -> tuple[type[BaseException], ...]:
-    """Return what libraries that are there raise where a device has no memory left."""
+    """Return the out-of-memory exceptions of the installed libraries."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     of_torch = () if torch is None else (torch.OutOfMemoryError,)
     return of_torch if cupy is None else (*of_torch, cupy.cuda.memory.OutOfMemoryError)
@@ -391,8 +391,8 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
     if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", device):
         metal = device == "mps"
         raise ParameterError(
-            f"device={device!r} is not one that can be computed on"
-            + (": it has no float64, in which means, sums and certificates are found" if metal else "")
+            f"device={device!r} is not supported"
+            + (": it has no float64, which means, sums and certificates need" if metal else "")
             + '. Write "cuda", "cuda:1" or "cpu" (PyTorch on the host), or leave it out.'
         )
     torch = _torch()
@@ -401,14 +401,14 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
         number = int(device.partition(":")[2] or 0)
         if number >= there:
             raise ParameterError(
-                f"device={device!r}, and PyTorch {torch.__version__} sees {there or 'no'} CUDA "
+                f"device={device!r}, but PyTorch {torch.__version__} sees {there or 'no'} CUDA "
                 f"device{'' if there == 1 else 's'} here. Leave device out to work on the host."
             )
         device = f"cuda:{number if ':' in device else torch.cuda.current_device()}"
     if rows.skips_zeros or not rows.in_one_place:
         kind, way = ("sparse", "X.toarray()") if rows.skips_zeros else ("in chunks of Dask", "a file")
         raise DataError(
-            f"device={device!r} takes dense rows of one machine, and X is {kind}. Leave device out, or pass "
+            f"device={device!r} takes dense rows of one machine, but X is {kind}. Leave device out, or pass "
             f"{way}."
         )
     if not is_numpy(rows.like):
@@ -416,15 +416,15 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
         if where == device and array_api_compat.is_torch_array(rows.like):
             return rows
         raise ParameterError(
-            f"device={device!r}, and X is an array on {where!r} already: arrays are worked on where they "
-            f"are, and results stay there. Leave device out, or move it: X.to({device!r}) in PyTorch."
+            f"device={device!r}, but X is an array on {where!r} already. Results are computed where the "
+            f"array is. Leave device out, or move it: X.to({device!r}) in PyTorch."
         )
-    kept = {f.name: getattr(rows, f.name) for f in fields(Rows)}
-    return DeviceRows(host=rows, device=torch.device(device), **kept)
+    attributes = {f.name: getattr(rows, f.name) for f in fields(Rows)}
+    return DeviceRows(host=rows, device=torch.device(device), **attributes)
 
 
 def free_memory(like: Any) -> int:
-    """Return the bytes that are free where an array is: of the host's, what may be used of it."""
+    """Return the free bytes where an array is; for the host, its memory limit."""
     return device_memory(like) or memory_limit_bytes(None)
 
 

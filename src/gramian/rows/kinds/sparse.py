@@ -47,7 +47,7 @@ class SparseRows(Sparse):
     Attributes
     ----------
     values : scipy.sparse CSR matrix of shape (n, d)
-        float64 whatever came in: centring is implicit for sparse data, as ``X v - 1 (m.T v)``, and that
+        float64 for any input: centring is implicit for sparse data, as ``X v - 1 (m.T v)``, and that
         difference loses digits that float32 does not have to spare.
     """
 
@@ -68,10 +68,10 @@ class SparseRows(Sparse):
         checked = check_by_sklearn(X, estimator, minimum, accept_sparse="csr")
         values = as_csr(checked.astype(np.float64, copy=False))
         borrowed = any(
-            np.may_share_memory(kept, given)
+            np.may_share_memory(own, original)
             for name in ("data", "indices", "indptr")
-            if isinstance(given := getattr(X, name, None), np.ndarray)
-            for kept in (values.data, values.indices, values.indptr)
+            if isinstance(original := getattr(X, name, None), np.ndarray)
+            for own in (values.data, values.indices, values.indptr)
         )
         return cls(values, dtype=np.dtype(checked.dtype), borrowed=borrowed)
 

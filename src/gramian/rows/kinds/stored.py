@@ -36,7 +36,7 @@ class StoredRows(Rows):
     limit : int
         Bytes of working memory; a quarter of it may be taken by the whole table where that is needed.
     passes : Passes
-        How often they were read from first to last, and what that gave where a checkpoint keeps it.
+        Number of full passes so far, and their results if a checkpoint stores them.
     """
 
     values: LazyArray
@@ -60,7 +60,7 @@ class StoredRows(Rows):
         return self.values.shape
 
     def identity(self) -> dict[str, str]:
-        """Return by what the data is known again: its file's size and time, and some of its rows."""
+        """Return facts that identify the data: its file's size and time, and some of its rows."""
         n, d = self.shape
         digest = hashlib.blake2b(self.some(evenly(n, ROWS_COMPARED)).tobytes(), digest_size=16)
         facts = {"the data": f"{n} x {d} {self.values.dtype}, sampled rows {digest.hexdigest()}"}
@@ -117,9 +117,9 @@ class StoredRows(Rows):
         """Read the whole table if it takes at most so many bytes."""
         if self.stored_bytes > most:
             raise MemoryLimitError(
-                f"This needs all {self.shape[0]:,} rows of {self.values.source} in memory, "
-                f"{amount(self.stored_bytes)}, but a table may take at most {amount(most)} of the "
-                f"{amount(self.limit)} allowed. Raise GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA "
+                f"This needs all {self.shape[0]:,} rows of {self.values.source} in memory "
+                f"({amount(self.stored_bytes)}), but a table may take {amount(most)} of the "
+                f"{amount(self.limit)} that may be used. Raise GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA "
                 "reads block by block."
             )
         return self.block(slice(None)).values

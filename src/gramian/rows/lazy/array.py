@@ -94,13 +94,13 @@ class LazyArray:
             For all but arrays in one piece.
         """
         raise MemoryLimitError(
-            f"transpose=True (--transpose) reads columns, and {self.source} is too large for memory and kept "
-            "by rows. Raise memory_limit, or save it as .npy, which is read by columns too."
+            f"transpose=True (--transpose) reads columns, but {self.source} is too large for memory and is "
+            "stored by rows. Raise memory_limit, or save it as .npy, which is read by columns too."
         )
 
 
 class Picked(LazyArray):
-    """Some rows and columns of what is in a file."""
+    """Some rows and columns of an array in a file."""
 
     def __init__(
         self,

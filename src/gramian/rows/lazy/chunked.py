@@ -16,18 +16,18 @@ from gramian.rows.lazy.array import LazyArray, whole_within
 
 BAND_BYTES = 8 << 20
 GUNZIPPED = 2e8  # bytes a second
-UNPACKED = 8e8  # bytes a second, of noise and of what packs well, by the codec that Zarr takes unasked
-BATCHES = 2  # that are kept: workers that go along the rows are in one or the next
+UNPACKED = 8e8  # bytes a second, of noise and of what packs well, by the default codec of Zarr
+BATCHES = 2  # that are cached: workers that go along the rows are in one or the next
 
 
 class StoredDataset(LazyArray):
-    """A dataset in chunks, read in bands: rows of whole chunks, of which the last ones are kept.
+    """A dataset in chunks, read in bands: rows of whole chunks, and the last ones are cached.
 
     Parameters
     ----------
     path : Path
     dataset : h5py.Dataset
-        Of an open file; only what it says about itself is looked at.
+        Of an open file; only its attributes are read here.
     limit : int
         Bytes of working memory.
     source : str
@@ -56,19 +56,19 @@ class StoredDataset(LazyArray):
         if self.resident_bytes > whole_within(limit):
             raise MemoryLimitError(
                 f"{source} is stored in chunks of {' x '.join(map(str, dataset.chunks))}: reading a row "
-                f"takes {amount(self._batch * row)}, and memory_limit leaves {amount(target)}. Raise it, or "
+                f"takes {amount(self._batch * row)}, but memory_limit leaves {amount(target)}. Raise it, or "
                 f"write the file again in chunks of few rows: "
                 f"{self._rechunked((max(1, target // row), *others))}"
             )
         self._before = self._state()
-        self._kept: dict[int, npt.NDArray[Any]] = {}
+        self._cached: dict[int, npt.NDArray[Any]] = {}
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_lock", "_opened")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock(), _kept={})
+        vars(self).update(state, _lock=threading.Lock(), _cached={})
 
     def __getitem__(self, key: Any) -> npt.NDArray[Any]:
         """Return rows, or (rows, columns), of slices with a step of 1: read-only, perhaps of a batch."""
@@ -83,11 +83,11 @@ class StoredDataset(LazyArray):
     def _read(self, first: int) -> npt.NDArray[Any]:
         """Return the batch that begins with a row."""
         with self._lock:
-            if first not in self._kept:
-                while len(self._kept) >= BATCHES:
-                    del self._kept[next(iter(self._kept))]
-                self._kept[first] = self._made(first, min(first + self._batch, self.shape[0]))
-            return self._kept[first]
+            if first not in self._cached:
+                while len(self._cached) >= BATCHES:
+                    del self._cached[next(iter(self._cached))]
+                self._cached[first] = self._made(first, min(first + self._batch, self.shape[0]))
+            return self._cached[first]
 
     def _made(self, first: int, last: int) -> npt.NDArray[Any]:
         where = f"{self.source}, rows {first:,} to {last - 1:,}"

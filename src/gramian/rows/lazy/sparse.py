@@ -15,11 +15,11 @@ from gramian.errors import FileError, MemoryLimitError
 from gramian.rows.lazy.array import LazyArray, whole_within
 
 ENTRY = 12  # bytes of a number and its column in memory
-VECTORS = 8  # of a number for each row and column, that whatever is done with a matrix takes
+VECTORS = 8  # of a number for each row and column, needed by any computation with a matrix
 
 
 def require_lengths(shape: tuple[int, int], source: str) -> None:
-    """Refuse a sparse matrix of which not even means fit into memory: a few bytes promise any shape.
+    """Raise if not even the means of a sparse matrix fit into memory: a short header can claim any shape.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def require_lengths(shape: tuple[int, int], source: str) -> None:
 
 
 def refuse_by_columns(form: str, entries: int, limit: int, source: str, way_out: str) -> None:
-    """Refuse a matrix that is not kept by rows, which would have to be read as a whole.
+    """Raise for a matrix that is not stored by rows, which would have to be read as a whole.
 
     Raises
     ------
@@ -58,7 +58,7 @@ class StoredSparse(LazyArray):
     shape : (n, d)
     indptr : ndarray of int64, shape (n + 1,)
         Where each row begins.
-    indices, data : StoredArray, or what else is read when it is sliced
+    indices, data : StoredArray, or another array that is read when it is sliced
         Columns and numbers of the entries, one below the other.
     source : str
 

@@ -51,7 +51,7 @@ class Spool:
     needed : int
         Bytes that it will take.
     sure : bool
-        Whether that is known and no estimate: then a disk with less room is refused at once.
+        Whether that is exact and not an estimate: then a disk with less space raises at once.
     path : Path, optional
         The file that is copied.
 
@@ -84,7 +84,7 @@ class Spool:
         return self.n_rows * int(np.prod(self._width)) * self.dtype.itemsize if self.dtype else 0
 
     def append(self, values: npt.NDArray[Any]) -> None:
-        """Write the next rows, (m, d) or pictures (m, height, width); wider numbers widen what is there.
+        """Write the next rows, (m, d) or pictures (m, height, width); a wider dtype widens the earlier rows.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class Spool:
         self.n_rows += len(values)
 
     def stored(self) -> StoredArray:
-        """Return what was written, to be read block by block."""
+        """Return the written rows, to be read block by block."""
         shape = (self.n_rows, *self._width)
         stored = StoredArray(self.path, 0, shape, self.dtype or np.dtype("f8"), source=self.source)
         stored.finite = self.finite
@@ -127,7 +127,7 @@ class Spool:
     def _full(self, why: str) -> FileError:
         needed = f" {amount(max(self.needed, self.nbytes))} are needed." if self.needed else ""
         return FileError(
-            f"{self.source} does not fit into memory, and a temporary copy of its numbers not into "
+            f"{self.source} does not fit into memory, and its temporary copy does not fit into "
             f"{self.folder}: {why}.{needed} Free some space there, set TMPDIR to a folder on a larger disk, "
             "or raise memory_limit."
         )
@@ -143,7 +143,7 @@ class Spool:
 def copied(
     stored: LazyArray, change: Callable[[slice, npt.NDArray[Any]], npt.NDArray[Any]], most: int = 0
 ) -> tuple[StoredArray, str]:
-    """Return a spool of what ``change`` makes of block after block, and a note on where it is.
+    """Return a spool of ``change`` of every block, and a note on where it is.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def _bytes(stored: StoredArray, width: int) -> int:
 
 
 def spool_folder() -> str:
-    """Return where temporary files go: what TMPDIR says, or a disk, since that is where there is room."""
+    """Return the folder of temporary files: TMPDIR, or a folder on disk, which has more space."""
     folder = tempfile.gettempdir()
     if "TMPDIR" in os.environ or not _in_memory(folder):
         return folder
@@ -205,7 +205,7 @@ def spool_folder() -> str:
 
 
 def _in_memory(folder: str) -> bool:
-    """Say whether what is written into a folder takes memory, as far as the system tells."""
+    """Return whether files in a folder take memory, as far as the system tells."""
     path = Path(folder).resolve()
     try:
         mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]

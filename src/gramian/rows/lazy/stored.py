@@ -1,4 +1,4 @@
-"""Arrays in one piece of a file, read by positioned reads: never mapped, whole only if that is asked for."""
+"""Contiguous arrays of files, read by positioned reads and never mapped."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ IN_A_ROW, AHEAD = 1 << 18, 32 << 20  # bytes of a read from which on others foll
 
 
 class StoredArray(LazyArray):
-    """The numbers of one array in a file, read where they are asked for by positioned reads.
+    """The numbers of one array in a file, read by positioned reads when they are sliced.
 
     Parameters
     ----------
     path : Path or None
-        None for a copy of what is no file.
+        None for a copy of data without a file.
     offset : int
         Where the first number is.
     shape : tuple of int
         (n, d), or (n, height, width).
     dtype : numpy.dtype
-        As stored; what is read has the machine's byte order.
+        As stored; arrays that are read have the machine's byte order.
     fortran : bool
         Whether columns lie in one piece, not rows.
     source : str
@@ -65,13 +65,13 @@ class StoredArray(LazyArray):
         self._stored, self._asked = np.dtype(dtype), 0
         self.dtype = self._stored.newbyteorder("=")
         self.nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
-        self._place, self._copy = path, None  # what is opened, or is open
+        self._place, self._copy = path, None  # the file to open, or an open one
         self._before = (0, 0)
         self._lock = threading.Lock()
 
     def _like(self, **other: Any) -> StoredArray:
         stored = object.__new__(StoredArray)
-        stored.__setstate__(self._kept() | other)
+        stored.__setstate__(self._attributes() | other)
         stored.nbytes = stored.shape[0] * stored.shape[1] * self.dtype.itemsize
         return stored
 
@@ -108,16 +108,16 @@ class StoredArray(LazyArray):
         if "_file" in vars(self):
             os.close(self._file)
 
-    def _kept(self) -> dict[str, Any]:
+    def _attributes(self) -> dict[str, Any]:
         return {
             name: value for name, value in vars(self).items() if name not in ("_file", "_lock", "_before")
         }
 
     def __getstate__(self) -> dict[str, Any]:
         if self._copy is None:
-            return self._kept()
+            return self._attributes()
         # Other processes on the machine find a file without a name by this one's number for it.
-        return self._kept() | {"_copy": None, "_place": f"/proc/{os.getpid()}/fd/{self._copy.fileno()}"}
+        return self._attributes() | {"_copy": None, "_place": f"/proc/{os.getpid()}/fd/{self._copy.fileno()}"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock())
@@ -166,7 +166,7 @@ class StoredArray(LazyArray):
             raise FileError(f"{self._block(rows)}: the file was changed while it was read. Start again.")
 
     def _ask_ahead(self, file: int, start: int, stop: int) -> None:
-        """Have the system read on while what comes before is computed with, if it can be asked for that."""
+        """Ask the system to read ahead while earlier rows are computed with, if it supports that."""
         if not self._asked - 2 * AHEAD <= start <= self._asked:
             self._asked = start
         while hasattr(os, "posix_fadvise") and self._asked < stop + AHEAD:
