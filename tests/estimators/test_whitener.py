@@ -618,7 +618,7 @@ def test_new_rows_of_another_width_are_refused():
         model.transform(FULL["separated"][:, :5])
     with pytest.raises(DataError, match="X has 6 columns, but inverse_transform takes 3 whitened values"):
         model.inverse_transform(FULL["separated"])
-    with pytest.raises(DataError, match="X is sparse"):
+    with pytest.raises(DataError, match="does not support sparse data"):
         model.transform(sp.csr_matrix(np.eye(6)))
 
 
