@@ -204,7 +204,7 @@ def test_tiles_are_kept_where_they_fit():
     single = kernel(n)
     assert (single.arithmetic, kept.arithmetic) == ("float32", "float64")
     assert 0.45 < single.bytes / kept.bytes < 0.8
-    none = next(other.bytes for other in single.alternatives if "anew in every pass" in other.storage)
+    none = next(other.bytes for other in single.alternatives if "recomputed in every pass" in other.storage)
     assert none < single.bytes / 3
     before = single.seconds
     # What the limit leaves is filled with tiles, whichever way the others are made.
