@@ -304,7 +304,7 @@ def test_a_large_sparse_npz_is_unpacked_and_read_block_by_block(tmp_path, monkey
     model = PCA(3, random_state=0, memory_limit="100MB").fit(rows)
     agree(model, PCA(3, random_state=0).fit(X[100:].toarray().astype("f8")))
     sparse.save_npz(path, X.tocsc())
-    with pytest.raises(MemoryLimitError, match=r"by CSC, .* X\.tocsr\(\)"):
+    with pytest.raises(MemoryLimitError, match=r"in CSC format, .* X\.tocsr\(\)"):
         as_rows(path, limit=12_000_000)
     np.savez(path, X=np.eye(3))
     assert as_rows(path, limit=60).shape == (3, 3)
