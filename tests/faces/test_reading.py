@@ -226,7 +226,7 @@ def test_a_bad_picture_is_skipped_and_reported_or_refused(name, inside, tmp_path
 
 def test_when_no_picture_is_left(tmp_path):
     write(tmp_path, {f"{i}.png": b"text" for i in range(5)})
-    with pytest.raises(DataError, match=r"contains no usable picture: 0\.png is no .*And 2 more"):
+    with pytest.raises(DataError, match=r"contains no usable picture: 0\.png is not a picture .*And 2 more"):
         read_faces(tmp_path)
 
 
