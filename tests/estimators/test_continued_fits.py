@@ -155,9 +155,7 @@ def test_the_model_continues_from_a_file_as_it_does_in_memory(tmp_path):
 
 def test_columns_whose_means_have_lost_digits_do_not_continue():
     model = PCA(scale="unit").fit(X * 1e-310)
-    with pytest.raises(
-        DataError, match=r"norm of .*e-3.., too little .* Multiply all rows by a power of ten"
-    ):
+    with pytest.raises(DataError, match=r"norm of .*e-3.., too small .* Multiply all rows by a power of ten"):
         model.partial_fit(X * 1e-310)
 
 

@@ -140,5 +140,7 @@ def test_features_of_files(tmp_path):
     remember_features(model, tmp_path / "a.csv", first)
     assert model.feature_names_in_.tolist() == ["x", "y"]
     check_features(model, tmp_path / "a.csv", first)
-    with pytest.raises(DataError, match=r"b\.csv lack 'y', compared .* Expected: x, y\. Add what is missing"):
+    with pytest.raises(
+        DataError, match=r"b\.csv lack 'y', which the model was .* Expected: x, y\. Add the missing"
+    ):
         as_rows(tmp_path / "b.csv", expected=expected_columns(model))

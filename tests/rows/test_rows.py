@@ -414,7 +414,7 @@ def test_sparse_frames_are_sparse_rows_unless_zeros_are_stored():
         assert rows.feature_names == ("a", "b", "sparse")
         np.testing.assert_array_equal(rows.in_memory(), table)
     sparse_frame = table.astype(pd.SparseDtype(float, 0.0))
-    with pytest.raises(DataError, match=r"Pass X\.toarray\(\), of a frame X\.sparse\.to_dense\(\)"):
+    with pytest.raises(DataError, match=r"Pass X\.toarray\(\), for a frame X\.sparse\.to_dense\(\)"):
         Whitener().fit(sparse_frame)
     model = PCA(1).fit(sparse_frame)
     assert model.feature_names_in_.tolist() == ["a", "b", "sparse"]
