@@ -14,7 +14,7 @@ import pytest
 
 from gramian.cli import main
 from gramian.errors import GramianError
-from gramian.service import api, guard, store_folder
+from gramian.service import caller, guard, store_folder
 from gramian.store import atomic
 from served import create_app, httpx, listening
 
@@ -134,6 +134,6 @@ def test_names_of_lists_that_lead_elsewhere_are_noticed(findings, monkeypatch):
 @pytest.mark.walk
 def test_hosts_and_owners_that_are_not_checked_are_noticed(findings, monkeypatch):
     monkeypatch.setattr(guard.Guard, "_is_ours", lambda self, host: True)
-    monkeypatch.setattr(api, "may_change", lambda *about: True)
+    monkeypatch.setattr(caller.Caller, "may_change", lambda self, item: True)
     assert any("Host 'evil.example'" in one for one in findings("headers"))
     assert any("DELETE" in one for one in findings("kept-models"))

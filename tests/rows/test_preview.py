@@ -91,3 +91,8 @@ def test_much_and_strange_is_told_in_short():
             seen(wrong)
     with pytest.raises(FileError, match="table"):
         seen(b"PAR1 and no more")
+
+
+def test_a_header_alone_is_refused():
+    with pytest.raises(DataError, match="x has no rows"):
+        preview(io.BytesIO(b"a,b\n"), "x")

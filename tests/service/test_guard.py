@@ -106,7 +106,7 @@ def test_bodies_that_are_no_data(client, ids, server):
         (data, bomb(), npz, 413),
         (data, gzip.compress(bytes(1 << 20)), BINARY, 400),
         (data, b"PK\x05\x06" + bytes(18), zipped, 422),
-        (data, b"\x80\x04\x95pickle", BINARY, 422),
+        (data, b"\x80\x04\x95pickle", BINARY, 400),
         (identify, png_of(60_000), picture, 422),
         (f"{API}/models", b"\x80\x04\x95pickle", BINARY, 400),
         (f"{API}/models", npy(X), BINARY, 400),

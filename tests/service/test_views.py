@@ -123,7 +123,7 @@ def test_figures_are_those_of_python(visitor, models, beside):
     for wrong, word in (
         ({"x": 4}, "from 1 to 3"),
         ({"x": 10**9}, "less than"),
-        ({"color": "z"}, "no column"),
+        ({"color": "z"}, "not a column"),
         ({"color": 10_000 * "z"}, "at most 200"),
         ({"data": "../../etc/passwd"}, "pattern"),
         ({"rows": "60:"}, "row"),

@@ -188,7 +188,7 @@ def test_what_a_process_prints_is_logged_line_by_line(caplog):
         await made.end()
 
     asyncio.run(ask())
-    lines = [record.getMessage() for record in caplog.records if hasattr(record, "told")]
+    lines = [record.getMessage() for record in caplog.records if hasattr(record, "payload")]
     assert lines == ["a warning", "of a library \ufffd", "the end"]
 
 

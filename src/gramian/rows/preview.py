@@ -9,6 +9,7 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
+from gramian.errors import DataError
 from gramian.rows.files import opened_source
 from gramian.rows.source import ArraySource, PictureSource
 
@@ -89,6 +90,8 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
 
         columns = whole_columns(opened)
     count = len(columns.arrays[0]) if columns.arrays else 0
+    if not count:
+        raise DataError(f"{source} has no rows. Add at least one row of numbers.")
     # Of many columns those of text are wanted, since they need a use.
     places = sorted(range(len(columns.arrays)), key=lambda place: is_number(columns.arrays[place]))[:MOST]
     shown = [

@@ -101,7 +101,9 @@ def answered(work: Callable[..., Message], order: Message, say: Callable[[Messag
                 f"{missing} no longer exists. The server was started with it. Restore the file.",
             )
         log = "" if isinstance(error, GramianError) else traceback.format_exc()
-        return {"status": status, "error": places.hide(without_shell(text), TEMPORARY), "log": log}
+        exhausted = status == 413 and not isinstance(error, MemoryLimitError)
+        message = places.hide(without_shell(text), TEMPORARY)
+        return {"status": status, "error": message, "log": log, "exhausted": exhausted}
 
 
 def status_of(error: Exception) -> tuple[int, str]:

@@ -72,9 +72,9 @@ class Worker:
         while line := await self._line(self._process.stdout):
             said: Message = json.loads(line)
             if "status" in said:
-                self.usable = True
+                self.usable = not said["exhausted"]  # libraries keep memory that they have freed
                 if said.get("log"):
-                    LOG.warning(said["error"], extra={"told": {"traceback": said["log"]}})
+                    LOG.warning(said["error"], extra={"payload": {"traceback": said["log"]}})
                 raise Refusal(said["status"], said["error"])
             if "answer" in said:
                 self.usable = True
@@ -92,7 +92,7 @@ class Worker:
         while not self._process.stderr.at_eof():
             with suppress(ValueError):  # an overlong line
                 if line := (await self._process.stderr.readline()).decode("utf-8", "replace").rstrip():
-                    LOG.warning(line, extra={"told": {"worker": self._process.pid}})
+                    LOG.warning(line, extra={"payload": {"worker": self._process.pid}})
 
     async def _line(self, answers: asyncio.StreamReader) -> bytes:
         try:

@@ -66,7 +66,7 @@ class Commas:
 
     def look(self, columns: Sequence[Any], fields: Sequence[Any]) -> None:
         """Look at the next rows: of all columns, and their fields as they are written."""
-        text = np.array([pa.types.is_string(column.type) for column in columns])
+        text = np.array([pa.types.is_string(column.type) for column in columns], np.bool_)
         self.is_text |= text
         if not self.pointed and not text.all():
             plain = [field for field, is_text in zip(fields, text, strict=True) if not is_text]
