@@ -124,6 +124,13 @@ def format_of(path: Path) -> Format:
     )
 
 
+def _may_be_text(sample: bytes) -> bool:
+    """Return whether text may begin so; a name in it may hold a few control characters."""
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16
+        return True
+    return b"\0" not in sample and 20 * len(sample.translate(None, _CONTROLS)) >= 19 * len(sample)
+
+
 def format_of_content(opened: Opened) -> Format:
     """Return the format of a stream by its content.
 
@@ -135,8 +142,7 @@ def format_of_content(opened: Opened) -> Format:
     file = opened.file
     format, _ = by_content(file), file.seek(0)
     sample, _ = file.read(SAMPLE), file.seek(0)
-    wide = sample.startswith((b"\xff\xfe", b"\xfe\xff"))  # UTF-16
-    if format is None and not wide and len(sample.translate(None, _CONTROLS)) < len(sample):
+    if format is None and not _may_be_text(sample):
         raise FileError(
             f"{opened.name} is neither text nor a known format: it holds bytes that do not occur in text, "
             f"and its first bytes match no format. Readable are {READABLE}."
