@@ -57,10 +57,14 @@ def main() -> None:
     from gramian.service import tasks, views
 
     does = tasks.TASKS | views.VIEWS
-    confine(int(sys.argv[1]))
+    memory = int(sys.argv[1])
+    confine(memory)
+    most = data_bytes() + memory // 2
     while True:
         order = orders.get()
-        say(answered(does[order["do"]], order, say))
+        reply = answered(does[order["do"]], order, say)
+        # Libraries keep memory that they have freed: the next request would meet the limit.
+        say(reply | {"exhausted": reply.get("exhausted", False) or data_bytes() > most})
 
 
 def _listen(orders: queue.SimpleQueue[Message]) -> None:
@@ -78,10 +82,18 @@ def confine(memory: int) -> None:
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (memory, memory))
-        with open("/proc/self/statm", encoding="ascii") as file:
-            taken = int(file.read().split()[5]) * resource.getpagesize()
+        taken = data_bytes()
         # Limits writable memory only: Vega reserves more addresses than there is memory.
         resource.setrlimit(resource.RLIMIT_DATA, (taken + memory, taken + memory))
+
+
+def data_bytes() -> int:
+    """Return the writable memory of this process, or 0 if the system does not tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
 
 
 def answered(work: Callable[..., Message], order: Message, say: Callable[[Message], None]) -> Message:

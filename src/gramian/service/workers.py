@@ -72,12 +72,12 @@ class Worker:
         while line := await self._line(self._process.stdout):
             said: Message = json.loads(line)
             if "status" in said:
-                self.usable = not said["exhausted"]  # libraries keep memory that they have freed
+                self.usable = not said.get("exhausted", False)
                 if said.get("log"):
                     LOG.warning(said["error"], extra={"payload": {"traceback": said["log"]}})
                 raise Refusal(said["status"], said["error"])
             if "answer" in said:
-                self.usable = True
+                self.usable = not said.get("exhausted", False)
                 return dict(said["answer"])
             on_message(said)
         raise Refusal(
