@@ -34,7 +34,7 @@ from gramian.rows.source import Source
 
 Place: TypeAlias = "Location | Sequence[Path] | IO[bytes]"
 SAMPLE = 1 << 16  # bytes by which text is distinguished from other content
-_CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\x1a\x1b"})  # that no text holds
+_CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\x1a\x1b"})  # that text holds rarely
 
 
 @dataclass(frozen=True)
