@@ -22,8 +22,9 @@ class ReadingOptions:
     label: Any = reading_option("COLUMN", "Column of labels, numbers or text", "; with --transpose a row")
     labels_from: Any = reading_option("FILE[:COLUMN]", "Labels from another file, by row names or order")
     transpose: bool = reading_option("", "Swap rows and columns, as for genes x samples", default=False)
-    missing: Literal["mean", "drop-rows", "drop-columns"] | None = reading_option(
-        "HOW", "Missing values: mean, drop-rows or drop-columns"
+    missing: Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"] | None = reading_option(
+        "HOW",
+        "Missing values: error, mean, drop-rows or drop-columns; for PCA also em or iterative, which impute",
     )
     size: Any = reading_option("WxH", "Resize pictures to this size")
     na_values: Any = reading_option("A,B,..", "Further marks of missing values in text, such as -")

@@ -24,15 +24,15 @@ def test_finite_and_integer_tables_come_back_as_they_are():
 def test_nan_is_refused_with_its_place_and_the_ways_out():
     holed = table([[1, 2], [3, NAN], [NAN, 4]], feature_names=("x", "Rape"), row_names=("a", "Alaska", "c"))
     message = (
-        r"NaN in row 1 \(Alaska\), column 'Rape' \(2 missing values in total; rows are counted "
-        r'from 0\)\. Use missing="mean", "drop-rows" or "drop-columns" \(--missing'
+        r"NaN in row 1 \(Alaska\), column 'Rape' \(2 missing values in total, in 2 rows and 2 columns; rows "
+        r'are counted from 0\)\. Use missing="mean", "drop-rows" or "drop-columns" \(--missing'
     )
     with pytest.raises(DataError, match=message):
         handle_missing(holed)
 
 
 def test_row_numbers_are_those_of_the_file():
-    with pytest.raises(DataError, match=r"row 14, column 0 \(1 missing value in total"):
+    with pytest.raises(DataError, match=r"row 14, column 0 \(1 missing value in total, in 1 row"):
         handle_missing(table([[1, 2], [3, 4], [NAN, 4]], row_numbers=range(10, 16, 2)))
 
 

@@ -327,7 +327,7 @@ def _fill(X: FloatArray, patterns: Patterns, model: LowRank) -> FloatArray:
 
 
 def impute_iterative(
-    X: FloatArray, k: int, *, strength: float = 1.0, tol: float = 1e-6, max_iter: int = 1000
+    X: FloatArray, k: int, *, strength: float = 1.0, tol: float = 1e-6, max_iter: int = 5000
 ) -> Imputation:
     """Fill holes by regularised iterative PCA.
 
@@ -407,8 +407,8 @@ def choose_strength(X: FloatArray, k: int, rng: np.random.Generator) -> tuple[fl
         train = X.copy()
         train[rows, columns] = np.nan
         # An entry that its row or column would be empty without is not held out.
-        gone = np.isnan(train)
-        alone = np.logical_or(gone.all(axis=1)[rows], gone.all(axis=0)[columns])
+        there = ~np.isnan(train)
+        alone = (there.sum(axis=1)[rows] == 0) | (there.sum(axis=0)[columns] == 0)
         train[rows[alone], columns[alone]] = X[rows[alone], columns[alone]]
         rows, columns = rows[~alone], columns[~alone]
         tested += len(rows)
@@ -417,3 +417,46 @@ def choose_strength(X: FloatArray, k: int, rng: np.random.Generator) -> tuple[fl
             squares[strength] += float(((filled[rows, columns] - X[rows, columns]) ** 2).sum())
     errors = {strength: math.sqrt(total / max(1, tested)) for strength, total in squares.items()}
     return min(errors, key=lambda strength: errors[strength]), errors
+
+
+@dataclass(frozen=True, eq=False)
+class Imputed:
+    """The entries that a fit imputed.
+
+    Attributes
+    ----------
+    method : str
+        "mean", "em" or "iterative".
+    rows, columns : ndarray of shape (m,)
+        Where they are, by rows, then columns.
+    values : ndarray of shape (m,), float64
+        In units of the data.
+    standard_errors : ndarray of shape (m,), float64
+        Standard deviation of each value under the model; for "mean" that of its column.
+    trace : ndarray of shape (iterations,)
+        EM: log-likelihood of the observed entries, in fitted (scaled) units. Iterative PCA:
+        root-mean-square changes.
+    noise_variance : float
+        Of the model that imputed, in squared fitted (scaled) units; None for "mean".
+    iterations : int
+    converged : bool
+    regularization : float
+        Multiple of the noise variance that "iterative" shrank by.
+    """
+
+    method: str
+    rows: npt.NDArray[np.intp]
+    columns: npt.NDArray[np.intp]
+    values: FloatArray
+    standard_errors: FloatArray
+    trace: FloatArray
+    noise_variance: float | None
+    iterations: int
+    converged: bool
+    regularization: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        return f"Imputed({len(self):,} values by {self.method!r})"

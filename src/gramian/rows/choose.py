@@ -80,6 +80,10 @@ def choose(
         # Calls of genotypes become means without being asked to.
         unasked = fills and reading.missing is None and expected is None
         table = handle_missing(table, "mean" if unasked else reading.missing, expected)
+    if stored and (count := getattr(table.values, "missing_values", 0)):
+        table = replace(table, missing_values=count)
+    if reading.missing == "mean":
+        table = replace(table, missing="mean")
     return table if stored else replace(table, values=contiguous(table.values))
 
 
@@ -87,6 +91,7 @@ def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
     """Return the reading options as a choice in the terms of the file."""
     column, row = (None, reading.label) if reading.transpose else (reading.label, None)
     wanted = None if expected is None or reading.transpose or expected.names is None else expected
+    holes = wanted is not None and wanted.holes and reading.missing is None
     return Choice(
         reading.rows,
         reading.columns,
@@ -97,7 +102,8 @@ def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
         reading.na_values,
         row,
         None if wanted is None else wanted.names,
-        None if wanted is None else wanted.means,
+        None if wanted is None or holes else wanted.means,
+        holes,
     )
 
 

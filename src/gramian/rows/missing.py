@@ -1,5 +1,7 @@
 """Missing values: find them, then raise an error or apply the policy and add a note."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -15,10 +17,12 @@ from gramian.rows.lazy.array import LazyArray
 from gramian.rows.lazy.spool import columns_taken, parts, rows_taken
 from gramian.rows.table import Table
 
-MissingPolicy = Literal["mean", "drop-rows", "drop-columns"]
+MissingPolicy = Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"]
+IMPUTED = ("em", "iterative")
 
 _WAY_OUT = (
-    'Use missing="mean", "drop-rows" or "drop-columns" (--missing on the command line), or fill it first.'
+    'Use missing="mean", "drop-rows" or "drop-columns" (--missing on the command line); for PCA also "em" or '
+    '"iterative", which impute them. Or fill them first.'
 )
 _NO_MEANS = (
     'The model was fitted without missing="mean", so it has no means to fill with. Leave those rows out with '
@@ -36,12 +40,12 @@ def handle_missing(
     ----------
     table : Table
         New data has the columns that are expected, in their order.
-    policy : {"mean", "drop-rows", "drop-columns"} or None
-        ``"mean"`` puts the mean of the column's other values in place of NaN. inf raises an
-        error under every policy.
+    policy : MissingPolicy or None
+        ``"mean"`` puts the mean of the column's other values in place of NaN. "em" and "iterative" leave NaN
+        in for PCA, without the rows that hold nothing else. inf raises an error under every policy.
     expected : Expected or None
         For new data, what its model expects: the means are then those of the fitted data, and fill NaN
-        without a policy too.
+        without a policy too. A model that maps rows with missing values gets them as they are.
 
     Raises
     ------
@@ -56,6 +60,11 @@ def handle_missing(
     >>> handle_missing(table, "mean").values[1, 1]
     np.float64(3.0)
     """
+    if policy in IMPUTED and expected is not None:
+        raise ParameterError(
+            f'missing="{policy}" (--missing {policy}) imputes while a model is fitted. Leave it out: a '
+            "fitted PCA maps new rows from their observed entries."
+        )
     if policy == "mean" and expected is not None and expected.means is None:
         raise ParameterError(
             'missing="mean" (--missing mean) would depend on the new data instead of the fitted one. '
@@ -72,20 +81,43 @@ def handle_missing(
         )
     if policy == "mean" and expected is None and table.means is None:
         table = replace(table, means=_column_means(table, holes))
-    if holes.first is None:
+    if policy in IMPUTED:
+        table = _left_in(table, holes, str(policy))
+    if holes.first is None or policy in IMPUTED:
         return table
     if policy == "drop-rows":
         return _drop_rows(table, holes)
     if policy == "drop-columns":
         return _drop_columns(table, holes)
-    if expected is not None and expected.means is not None:
+    if expected is not None and expected.holes and policy is None:
+        many = f"{counted(holes.n_missing, 'missing value')} in {counted(len(holes.rows), 'row')}"
+        note = f"{many}: scores of such rows follow from their observed entries"
+        return replace(table, notes=(*table.notes, note))
+    if policy != "error" and expected is not None and expected.means is not None:
         return _filled(table, holes, expected.means, "the means of the fitted data")
-    if table.means is not None:
+    if policy != "error" and table.means is not None:
         return _filled(table, holes, table.means, "column means")
+    columns = int((holes.by_column > 0).sum())
     raise DataError(
-        f"NaN in {_place(table, holes.first)} ({counted(holes.n_missing, 'missing value')} in total; rows "
-        f"are counted from 0). {_WAY_OUT if expected is None else _NO_MEANS}"
+        f"NaN in {_place(table, holes.first)} ({counted(holes.n_missing, 'missing value')} in total, in "
+        f"{counted(len(holes.rows), 'row')} and {counted(columns, 'column')}; rows are counted from 0). "
+        f"{_WAY_OUT if expected is None else _NO_MEANS}"
     )
+
+
+def _left_in(table: Table, holes: _Holes, policy: str) -> Table:
+    """Leave missing values in for PCA, and leave out rows that have nothing else."""
+    if isinstance(table.values, LazyArray):
+        raise ParameterError(
+            f'missing="{policy}" (--missing {policy}) needs the table in memory, but {table.source} is too '
+            'large. Use missing="mean", choose rows, or raise the memory limit.'
+        )
+    if holes.empty:
+        shown = _shown(table, holes.empty, _row)
+        what = counted(len(holes.empty), "row without any value was", "rows without any value were")
+        keep = np.delete(np.arange(len(table.values)), holes.empty)
+        table = _with_rows(table, keep, f"{what} left out: {shown}")
+    return replace(table, missing=policy)
 
 
 def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expected | None) -> Table:
@@ -235,7 +267,7 @@ def _filled(table: Table, holes: _Holes, means: npt.NDArray[np.float64], what: s
     if holes.empty:
         rows = counted(len(holes.empty), "row without any value was", "rows without any value were")
         notes.append(f"{rows} filled with means only: {_shown(table, holes.empty, _row)}")
-    return replace(table, values=filled, notes=(*table.notes, *notes))
+    return replace(table, values=filled, notes=(*table.notes, *notes), missing_values=holes.n_missing)
 
 
 def _drop_rows(table: Table, holes: _Holes) -> Table:
@@ -246,6 +278,10 @@ def _drop_rows(table: Table, holes: _Holes) -> Table:
             f'missing="drop-rows" leaves none of the {n} rows of {table.source}: every row '
             'has a missing value. Use missing="mean" or "drop-columns", or fill it first.'
         )
+    return _with_rows(table, keep, f"rows with missing values were dropped: {n - len(keep)} of {n}")
+
+
+def _with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
     names = table.row_names
     values, notes = rows_taken(table.values, keep)
     return replace(
@@ -254,7 +290,7 @@ def _drop_rows(table: Table, holes: _Holes) -> Table:
         row_names=None if names is None else tuple(names[row] for row in keep),
         labels=None if table.labels is None else table.labels[keep],
         row_numbers=None,
-        notes=(*table.notes, *notes, f"rows with missing values were dropped: {n - len(keep)} of {n}"),
+        notes=(*table.notes, *notes, note),
     )
 
 

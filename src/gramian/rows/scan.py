@@ -49,9 +49,10 @@ class Scan(ReadingOptions):
         the columns of the file, and ``rows`` are counted without it.
     transpose : bool, default False
         Swap rows and columns after choosing them, as for genes x samples.
-    missing : {"mean", "drop-rows", "drop-columns"}, optional
-        What to do with missing values, after transposing. By default they raise an error; inf
-        always does.
+    missing : {"error", "mean", "drop-rows", "drop-columns", "em", "iterative"}, optional
+        What to do with missing values, after transposing. By default they raise an error, but PCA maps new
+        rows from their observed entries; inf always raises one. "em" and "iterative" leave them in for
+        :class:`gramian.PCA` to impute, and leave out rows without any value.
     size : "WIDTHxHEIGHT" or (width, height), optional
         Resize pictures.
     na_values : list of str or numbers, or comma-separated str, optional

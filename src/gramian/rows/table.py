@@ -53,6 +53,10 @@ class Table:
         Means of the columns without their missing values, where those were to be filled with them.
     alleles : dict of str to str
         Of genotypes: the allele that a column counts, by its name, where that is known.
+    missing : str
+        The method of PCA that missing values were left in for, or "mean" where that was asked for.
+    missing_values : int
+        Number of missing values that were filled while reading.
     """
 
     values: Any
@@ -70,6 +74,8 @@ class Table:
     column_numbers: tuple[int, ...] | None = None
     means: npt.NDArray[np.float64] | None = None
     alleles: Mapping[str, str] | None = None
+    missing: str = ""
+    missing_values: int = 0
 
     @property
     def flat(self) -> Any:
@@ -91,7 +97,7 @@ class Choice:
     """Which part of a file to read, and how to interpret it, in the terms of the file.
 
     A fitted model needs some columns and ignores the others; its means, if it has any, replace missing
-    values.
+    values, unless it maps rows with holes.
     """
 
     rows: slice | None = None
@@ -104,6 +110,7 @@ class Choice:
     label_row: str | None = None
     needed: tuple[str, ...] | None = None
     means: npt.NDArray[Any] | None = None
+    holes: bool = False
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
