@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+MissingPolicy = Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"]
+IMPUTED = ("em", "iterative")  # what PCA does with missing values that reading leaves in
+
 
 def reading_option(metavar: str, help: str, shell: str = "", default: Any = None) -> Any:
     """Declare an option: its effect, and what the command line adds, both without a full stop."""
@@ -22,7 +25,7 @@ class ReadingOptions:
     label: Any = reading_option("COLUMN", "Column of labels, numbers or text", "; with --transpose a row")
     labels_from: Any = reading_option("FILE[:COLUMN]", "Labels from another file, by row names or order")
     transpose: bool = reading_option("", "Swap rows and columns, as for genes x samples", default=False)
-    missing: Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"] | None = reading_option(
+    missing: MissingPolicy | None = reading_option(
         "HOW",
         "Missing values: error, mean, drop-rows or drop-columns; for PCA also em or iterative, which impute",
     )

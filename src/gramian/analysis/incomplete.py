@@ -169,9 +169,9 @@ class IncompleteRows:
             return np.zeros_like(G), s * H + (H * D**2) @ H
         if self.method == "projection":
             possible = np.linalg.eigvalsh(G)[:, 0] > DETERMINED if k else np.ones(len(G), bool)
-            inverse = np.linalg.inv(np.where(possible[:, None, None], G, eye))
-            inverse[~possible] = np.nan
-            return inverse, s * (inverse - eye)
+            B = np.linalg.inv(np.where(possible[:, None, None], G, eye))
+            B[~possible] = np.nan
+            return B, s * (B - eye)
         top = float(D.max(initial=0.0)) or 1.0
         E, noise = D / top, s / top**2
         M = G * np.outer(E, E)

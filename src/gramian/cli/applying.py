@@ -183,7 +183,9 @@ class _Place:
         check_not_input(out, *inputs, replaced=list(Path(out).rglob("*")))
 
     def read(self, data: str, reading: Reading, limit: int | None = None, engine: Engine = HERE) -> Any:
-        table = read_new_data(data, reading, self.fitted, limit, engine)
+        from gramian.report.pieces import completed
+
+        table = completed(self.fitted, read_new_data(data, reading, self.fitted, limit, engine))
         if self.pictures:
             refuse_folder(table, self.out)
         if self.pictures and table.picture_shape is None:

@@ -75,9 +75,12 @@ def plot(
 
 def _read(data: str, reading: Reading, fitted: Any, color: str | None) -> tuple[Any, Any]:
     """Return the rows, and what they are coloured by."""
+    from gramian.report.pieces import completed
+
     if color in list(getattr(fitted, "feature_names_in_", ())):
-        return read_new_data(data, reading, fitted), color
+        return completed(fitted, read_new_data(data, reading, fitted)), color
     if color is not None and reading.labelled:
         raise ParameterError(f"--color {color} and the labels both set the colour. Leave out one of them.")
-    table = read_new_data(data, reading if color is None else replace(reading, label=color), fitted)
+    reading = reading if color is None else replace(reading, label=color)
+    table = completed(fitted, read_new_data(data, reading, fitted))
     return table, None if table.labels is None else table.label_name or table.labels

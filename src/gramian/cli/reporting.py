@@ -11,6 +11,7 @@ from gramian.cli.options import JsonFlag, Model, ModelFile, Reading, argument, a
 from gramian.cli.outputs import answer, check_file, check_not_input
 from gramian.cli.progress import progress
 from gramian.errors import GramianError, ParameterError
+from gramian.reading import IMPUTED
 
 MOST_NAMES = 30
 SHELL = {python: shell for shell, python in LANDMARKS.items()}
@@ -35,6 +36,7 @@ def report(
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.report.page import write_report
+    from gramian.report.pieces import completed
     from gramian.report.summary import Fitted
     from gramian.store import read_model as stored_model
 
@@ -53,9 +55,11 @@ def report(
         if fitted.model_kind.faces:
             raise ParameterError("The report of a faces model needs no DATA. Leave it out.")
         limit = memory_limit_bytes(getattr(fitted, "memory_limit", None))
-        table = read_new_data(data, reading, fitted, limit=limit)
+        table = completed(fitted, read_new_data(data, reading, fitted, limit=limit))
     same = table is not None and table.values.shape[0] == fitted.n_samples_
     reading = _as_fitted(reading, fitted)
+    if (method := getattr(fitted, "missing", None)) in IMPUTED:
+        reading = replace(reading, missing=method)
     options = _options(fitted) if same or table is None else None
     fit = ("gramian", "fit", data or "DATA")
     command = () if options is None else (*fit, *as_arguments(reading, options), "-o", model)
@@ -88,6 +92,8 @@ def _options(model: Any) -> Model | None:
         return None
     given = {SHELL.get(n, n): v for n, v in all_given.items() if repr(v) != repr(takes[n].default)}
     given["no_center"] = not given.pop("center", True)
+    if given.get("missing") in IMPUTED:
+        given.pop("missing")  # an option of reading
     kernel = given.get("kernel")
     texts = {name: str(given[name]) for name in ("components", "gamma", "memory_limit") if name in given}
     texts |= {} if kernel is None else {"kernel": kernel if isinstance(kernel, str) else repr(kernel)}
@@ -96,5 +102,7 @@ def _options(model: Any) -> Model | None:
         made = estimator(options).get_params(deep=False)
     except (GramianError, TypeError):  # a parameter that only Python has
         return None
-    free = {"kernel", "memory_limit"} | ({"random_state"} if all_given["random_state"] is None else set())
+    free = {"kernel", "memory_limit", "missing"} | (
+        {"random_state"} if all_given["random_state"] is None else set()
+    )
     return options if all(repr(made[name]) == repr(all_given[name]) for name in made.keys() - free) else None

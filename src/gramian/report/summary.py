@@ -175,6 +175,7 @@ def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[s
         "scores": "the scores of each row of the data",
         "eigenvalues": "each component: variance, explained variance ratio, residual, error bound",
         "loadings": f"the loadings of each column of the data ({kind})",
+        "imputed": "the imputed entries: row, column, value, standard error",
         "report": "a report with figures, unusual rows and all component rules, for a browser",
         "mean": "the mean picture",
         "components": "the components as pictures, also as single files in [components/](components/)",

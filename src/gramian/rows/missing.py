@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,11 @@ from scipy import sparse
 
 from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, ParameterError
+from gramian.reading import IMPUTED, MissingPolicy
 from gramian.rows.expected import Expected
 from gramian.rows.lazy.array import LazyArray
 from gramian.rows.lazy.spool import columns_taken, parts, rows_taken
 from gramian.rows.table import Table
-
-MissingPolicy = Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"]
-IMPUTED = ("em", "iterative")
 
 _WAY_OUT = (
     'Use missing="mean", "drop-rows" or "drop-columns" (--missing on the command line); for PCA also "em" or '
@@ -60,10 +58,10 @@ def handle_missing(
     >>> handle_missing(table, "mean").values[1, 1]
     np.float64(3.0)
     """
-    if policy in IMPUTED and expected is not None:
+    if policy in IMPUTED and expected is not None and not expected.holes:
         raise ParameterError(
-            f'missing="{policy}" (--missing {policy}) imputes while a model is fitted. Leave it out: a '
-            "fitted PCA maps new rows from their observed entries."
+            f'missing="{policy}" (--missing {policy}) needs a PCA that was fitted with it. Leave it out, or '
+            'drop such rows with missing="drop-rows" (--missing drop-rows).'
         )
     if policy == "mean" and expected is not None and expected.means is None:
         raise ParameterError(
@@ -116,7 +114,7 @@ def _left_in(table: Table, holes: _Holes, policy: str) -> Table:
         shown = _shown(table, holes.empty, _row)
         what = counted(len(holes.empty), "row without any value was", "rows without any value were")
         keep = np.delete(np.arange(len(table.values)), holes.empty)
-        table = _with_rows(table, keep, f"{what} left out: {shown}")
+        table = with_rows(table, keep, f"{what} left out: {shown}")
     return replace(table, missing=policy)
 
 
@@ -278,10 +276,11 @@ def _drop_rows(table: Table, holes: _Holes) -> Table:
             f'missing="drop-rows" leaves none of the {n} rows of {table.source}: every row '
             'has a missing value. Use missing="mean" or "drop-columns", or fill it first.'
         )
-    return _with_rows(table, keep, f"rows with missing values were dropped: {n - len(keep)} of {n}")
+    return with_rows(table, keep, f"rows with missing values were dropped: {n - len(keep)} of {n}")
 
 
-def _with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
+def with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
+    """Return some rows of a table, with a note."""
     names = table.row_names
     values, notes = rows_taken(table.values, keep)
     return replace(

@@ -11,12 +11,11 @@ from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import FileError, InputTypeError, ParameterError, reason
-from gramian.reading import ReadingOptions
+from gramian.reading import MissingPolicy, ReadingOptions
 from gramian.rows.choose import choose
 from gramian.rows.expected import Expected
 from gramian.rows.files import Location, format_of, locate
 from gramian.rows.labels import LabelPlace, locate_labels
-from gramian.rows.missing import MissingPolicy
 from gramian.rows.names import readable
 from gramian.rows.table import Table, slice_text
 

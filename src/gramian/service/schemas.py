@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gramian.reading import ReadingOptions
+from gramian.reading import MissingPolicy, ReadingOptions
 
 Kind = Literal["model", "gallery", "data"]
 Kinds = Literal["models", "galleries", "data"]
@@ -35,7 +35,7 @@ class Reading(Strict):
     id: str | None = _option("id")
     label: str | None = _option("label")
     transpose: bool = _option("transpose")
-    missing: Literal["mean", "drop-rows", "drop-columns"] | None = _option("missing")
+    missing: MissingPolicy | None = _option("missing")
     size: str | None = _option("size", pattern=r"^[0-9]{1,5}x[0-9]{1,5}$")
     na_values: list[str] | None = _option("na_values")
 
