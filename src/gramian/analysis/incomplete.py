@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis.imputation import Patterns, grams
+from gramian.arrays import as_float64
 from gramian.errors import DataError
 from gramian.records import FloatArray
 
@@ -39,8 +41,8 @@ class IncompleteRows:
 
     Attributes
     ----------
-    directions : ndarray of shape (k, d)
-        Orthonormal rows.
+    directions : array of shape (k, d)
+        Orthonormal rows, of any kind and dtype.
     variances : ndarray of shape (k,)
         Variance along each.
     noise : float
@@ -67,7 +69,7 @@ class IncompleteRows:
     Missing data methods in PCA and PLS: score calculations with incomplete observations.
     """
 
-    directions: FloatArray
+    directions: Any
     variances: FloatArray
     noise: float
     center: FloatArray
@@ -84,7 +86,7 @@ class IncompleteRows:
         """Return X with the model's values at the holes; a row that determines none stays as it is."""
         holes = np.isnan(X)
         divisor = 1.0 if self.divisor is None else self.divisor
-        values = (self._mapped(X)[2] @ self.directions) * divisor + self.center
+        values = (self._mapped(X)[2] @ self._rows) * divisor + self.center
         if self.method == "mean" and self.means is not None:
             values = np.where(np.all(holes, axis=1, keepdims=True), np.nan, self.means)
         return np.where(holes, values, X)
@@ -104,11 +106,11 @@ class IncompleteRows:
             )
         C, observed = self._centered(X)
         patterns, s, D = Patterns.of(observed), self._noise, self._roots
-        p, counts = (C @ self.directions.T) * D, observed.sum(axis=1)
+        p, counts = (C @ self._rows.T) * D, observed.sum(axis=1)
         squares, logdet = (C**2).sum(axis=1), np.empty(len(X))
         for part in patterns.batches(len(D)):
             here = np.flatnonzero((patterns.of_row >= part.start) & (patterns.of_row < part.stop))
-            M = grams(patterns.masks[part], self.directions.T * D) + s * np.eye(len(D))
+            M = grams(patterns.masks[part], self._rows.T * D) + s * np.eye(len(D))
             which = patterns.of_row[here] - part.start
             logdet[here] = np.linalg.slogdet(M)[1][which]
             solved = np.matmul(np.linalg.inv(M)[which], p[here][:, :, None])[:, :, 0]
@@ -119,9 +121,13 @@ class IncompleteRows:
         return np.asarray(-0.5 * (logdet + squares / s))
 
     @cached_property
+    def _rows(self) -> FloatArray:
+        return as_float64(self.directions)
+
+    @cached_property
     def _noise(self) -> float:
         # With all directions there is no rest; the smallest variance in every direction says the same.
-        k, d = self.directions.shape
+        k, d = self._rows.shape
         noise = self.noise if k < d else float(self.variances.min(initial=np.inf))
         least = 10 * d * np.finfo(float).eps * float(self.variances.max(initial=0.0))
         return noise if noise > least else 0.0
@@ -140,7 +146,7 @@ class IncompleteRows:
     def _mapped(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return scores, standard errors, and the combination of directions that is expected at the holes."""
         C, observed = self._centered(X)
-        P, patterns = self.directions.T, Patterns.of(observed)
+        P, patterns = self._rows.T, Patterns.of(observed)
         k = P.shape[1]
         p = C @ P
         if self.method == "mean" and self.means is not None:

@@ -671,7 +671,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         rank = self.rank_
         means = getattr(self, "column_means_", None)
         return IncompleteRows(
-            as_float64(self.components_)[:rank],
+            self.components_[:rank],
             as_float64(self.explained_variance_)[:rank],
             float(self.noise_variance_),
             as_float64(self._center),
