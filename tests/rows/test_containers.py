@@ -287,7 +287,7 @@ def test_a_sparse_matrix_that_claims_more_columns_than_memory_has_numbers(tmp_pa
         (scan(tmp_path / "x.npz", columns="0:3"), PCA(2)),
     ):
         with pytest.raises(
-            MemoryLimitError, match=r"300 x 1,000,000,000,000: .* take 64 TB, .* Leave out col"
+            MemoryLimitError, match=r"300 x 1,000,000,000,000: .* takes 64 TB, .* Leave out col"
         ):
             model.fit(data)
 

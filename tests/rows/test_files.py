@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import io
 import os
-import struct
 import zipfile
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 from pyarrow import parquet
-from scipy.io import savemat
 
 from gramian.errors import DataError, FileError, InputTypeError, ParameterError
 from gramian.reading import ReadingOptions
@@ -80,22 +78,6 @@ def test_streams_of_every_kind(kind):
         assert table.picture_shape == (4, 3)
 
 
-def test_streams_of_matlab_4_which_has_no_signature():
-    for dtype in ("f8", "f4", "i4", "i2", "u2", "u1"):
-        stream = io.BytesIO()
-        savemat(stream, {"measured_X": np.arange(6).reshape(2, 3).astype(dtype)}, format="4")
-        table = read_stream(io.BytesIO(stream.getvalue()))
-        assert table.values.tolist() == [[0, 1, 2], [3, 4, 5]]
-    # As a machine of the other byte order writes it.
-    head = struct.pack(">5I", 1000, 2, 1, 0, 2) + b"X\0"
-    assert read_stream(io.BytesIO(head + struct.pack(">2d", 7, 8))).values.tolist() == [[7], [8]]
-    for place, wrong in ((0, 1100), (0, 5000), (0, 1060), (0, 1003), (3, 2), (4, 0)):
-        numbers = [1000, 2, 1, 0, 2]
-        numbers[place] = wrong
-        with pytest.raises(FileError, match="is neither text nor"):
-            read_stream(io.BytesIO(struct.pack(">5I", *numbers) + b"X\0" + bytes(16)))
-
-
 def test_streams_of_pictures():
     for kind in ("PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP"):
         buffer = io.BytesIO()
@@ -155,8 +137,8 @@ def test_impossible_paths():
 
 def test_other_kinds_are_refused(tmp_path):
     for name, message in [
-        ("x.xls", r"of the kind \.xls,.*Readable are \.csv.*Save the sheet as \.xlsx or CSV"),
-        ("x.pkl", r"of the kind \.pkl.*Save the array as \.npy"),
+        ("x.xls", r"of the kind \.xls,.*Readable are \.csv"),
+        ("x.pkl", r"of the kind \.pkl"),
         ("x.docx", r"of the kind \.docx.*Readable are \.csv"),
         ("x.npy.gz", r"of the kind \.npy\.gz"),
         ("x", "without a suffix"),
@@ -192,7 +174,7 @@ def test_truncated_files_are_refused(tmp_path, kind):
         ("npy", "of another kind .the magic string is not correct"),
         ("npz", "of another kind .File is not a zip file"),
         ("parquet", "or this is not a parquet file"),
-        ("zip", "is not a zip archive, or is a truncated"),
+        ("zip", "of another kind .File is not a zip file"),
         ("png", "is not a picture despite its name"),
     ],
 )
@@ -243,17 +225,17 @@ def test_folder_list_and_single_picture(tmp_path):
 def test_columns_of_pictures_and_sizes_of_tables_are_refused(tmp_path):
     (tmp_path / "x.png").write_bytes(png())
     (tmp_path / "x.csv").write_bytes(CSV)
-    with pytest.raises(ParameterError, match=r"x\.png holds pictures"):
+    with pytest.raises(ParameterError, match=r"x\.png, which holds pictures"):
         read(tmp_path / "x.png", label="y")
-    with pytest.raises(ParameterError, match=r"x\.csv holds a table"):
+    with pytest.raises(ParameterError, match=r"x\.csv, which holds a table"):
         read(tmp_path / "x.csv", size=(3, 4))
 
 
 def test_damaged_zip(tmp_path):
     (tmp_path / "x.zip").write_bytes(b"PK\x03\x04" + b"x" * 50)
-    with pytest.raises(FileError, match="truncated or damaged zip"):
+    with pytest.raises(FileError, match="truncated, damaged or protected"):
         read(tmp_path / "x.zip")
-    with pytest.raises(FileError, match="is not a zip archive, or is a truncated or damaged zip"):
+    with pytest.raises(FileError, match="truncated, damaged or protected"):
         read_stream(io.BytesIO(b"PK\x03\x04"))
 
 

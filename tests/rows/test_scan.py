@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import io
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -122,7 +121,6 @@ def test_names_with_commas_can_be_quoted(tmp_path):
         ({"size": (3, 4, 5)}, InputTypeError, "not two integers"),
         ({"size": 3}, InputTypeError, "not two integers"),
         ({"size": "24×28"}, ParameterError, "not understood. Give width and height in pixels: size="),
-        ({"size": "3x4", "label": "kind"}, ParameterError, "size is for pictures; transpose"),
     ],
 )
 def test_arguments_are_checked_at_once(path, options, error, message):
@@ -156,7 +154,6 @@ def test_what_only_the_content_can_tell_is_refused_when_reading(path, options, m
         (["gone.png"], FileError, "no such file"),
         ("gone.csv", FileError, "no such file"),
         (Path("gone.csv"), FileError, "no such file"),
-        (io.StringIO("1,2"), InputTypeError, "open as text"),
     ],
 )
 def test_paths_are_checked_at_once(wrong, error, message):
@@ -182,8 +179,8 @@ def test_marks_of_missing_values_may_be_numbers(tmp_path):
 
 def test_marks_of_missing_values_belong_to_text(tmp_path, folder):
     np.save(tmp_path / "x.npy", np.eye(2))
-    for place, held in ((tmp_path / "x.npy", "numbers"), (folder / "0.png", "pictures")):
-        with pytest.raises(ParameterError, match=f"na_values says what .* holds {held}. Leave it out"):
+    for place in (tmp_path / "x.npy", folder / "0.png"):
+        with pytest.raises(ParameterError, match=r"na_values does not apply to .*, which holds no text"):
             scan(place, na_values="-").read()
 
 
@@ -195,10 +192,9 @@ def test_streams():
         once.read()
 
 
-def test_text_streams_are_refused_at_once():
+def test_text_streams_are_refused():
     with pytest.raises(InputTypeError, match=r"pass sys\.stdin\.buffer"):
-        scan(io.TextIOWrapper(io.BytesIO(b"")))
-    assert sys.stdin is not None
+        scan(io.StringIO("1,2")).read()
 
 
 def test_pictures(folder):

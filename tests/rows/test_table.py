@@ -115,7 +115,7 @@ def test_pictures_keep_their_shape_and_have_no_columns():
     table = table_from_array(pictures, Choice(slice(0, 2)), "x")
     assert table.values.shape == (2, 4, 5)
     assert table.picture_shape == (4, 5)
-    with pytest.raises(ParameterError, match="holds pictures, whose columns are pixels"):
+    with pytest.raises(ParameterError, match="label does not apply to x, which holds pictures"):
         table_from_array(pictures, Choice(label="0"), "x")
 
 

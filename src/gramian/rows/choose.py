@@ -22,6 +22,7 @@ from gramian.rows.lazy.spool import columns_taken, copied, parts, rows_taken
 from gramian.rows.missing import handle_missing
 from gramian.rows.source import ArraySource, PictureSource, Source
 from gramian.rows.table import (
+    COLUMN_OPTIONS,
     LOGICAL,
     Choice,
     Table,
@@ -57,9 +58,9 @@ def choose(
     choice = choice_of(reading, expected)
     with opened_source(place, limit=limit) as (format, opened, source):
         if not format.marks:
-            choice.refuse_marks(source.source, "pictures" if isinstance(source, PictureSource) else "numbers")
+            choice.refuse(["na_values"], source.source, "no text")
         if not isinstance(source, PictureSource):
-            choice.refuse_size(source.source)
+            choice.refuse(["size"], source.source, "a table")
         fills = isinstance(source, ArraySource) and source.fills_missing
         if fills and reading.missing not in (None, "mean"):
             limit = None
@@ -120,7 +121,7 @@ def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
     ((3, 2), [0.0, 0.0, 1.0])
     """
     if isinstance(source, PictureSource):
-        choice.refuse_columns(source.source)
+        choice.refuse(COLUMN_OPTIONS, source.source, "pictures")
         return _table_of_array(source.array(choice.rows, choice.size), Choice(), limit)
     if isinstance(source, ArraySource):
         return _table_of_array(source, choice, limit)
@@ -183,7 +184,7 @@ def _roles(
             why = f"labels of {name} are columns of obs. Leave out transpose: its rows are samples already."
         raise ParameterError(f"label={choice.label_row!r} with transpose names a row, but {why}")
     if len(source.shape) == 3:
-        choice.refuse_columns(name)
+        choice.refuse(COLUMN_OPTIONS, name, "pictures")
         return None, None, None, notes
     if columns is None:
         if not choice.names_columns():

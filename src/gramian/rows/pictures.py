@@ -2,10 +2,8 @@
 
 import io
 import os
-import re
 import warnings
 import zipfile
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -18,6 +16,7 @@ import numpy.typing as npt
 
 from gramian.checks import counted
 from gramian.errors import DataError, FileError, GramianError, needs
+from gramian.rows.archives import damage
 from gramian.rows.names import PICTURE_SUFFIXES, is_hidden, is_picture, natural_key, readable
 
 LARGEST_FILE = 1 << 30
@@ -39,14 +38,13 @@ class PictureFile:
 class PictureForm:
     """What is known of a picture from its header: upright size in pixels and kind of grey values.
 
-    Equality ignores colour and orientation, which reading removes.
+    Equality ignores colour, which reading removes.
     """
 
     height: int
     width: int
     dtype: np.dtype[Any]
     coloured: bool = field(default=False, compare=False)
-    turned: bool = field(default=False, compare=False)
 
 
 def picture_form(picture: PictureFile) -> tuple[PictureForm, bool]:
@@ -107,36 +105,21 @@ def _pillow() -> Any:
 def _decoding(name: str) -> Iterator[None]:
     """Turn any exception of a decoder into one error that names the picture."""
     image = _pillow()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("error", image.DecompressionBombWarning)
+    with damage(readable(name)), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", image.DecompressionBombWarning)
+        try:
             yield
-    except (image.DecompressionBombError, image.DecompressionBombWarning) as error:
-        raise DataError(
-            f"{readable(name)} is too large to be decoded safely: it has {_pixels(error)}more than the "
-            f"{image.MAX_IMAGE_PIXELS:,} pixels that a picture may have. Make it smaller first."
-        ) from error
-    except (GramianError, MemoryError):
-        raise
-    except image.UnidentifiedImageError as error:
-        raise FileError(
-            f"{readable(name)} is not a picture despite its name, or its first bytes are damaged. "
-            "Leave it out or create it again."
-        ) from error
-    except Exception as error:  # Pillow's decoders meet damaged bytes unprepared and raise anything
-        if isinstance(error, OSError) and error.strerror:
-            raise FileError(f"{readable(name)} cannot be opened: {error.strerror}.") from error
-        raise FileError(
-            f"{readable(name)} cannot be read: it is truncated or damaged ({error}). "
-            "Leave it out or create it again."
-        ) from error
-
-
-def _pixels(error: Exception) -> str:
-    """Return the number of pixels from Pillow's message, whose limit differs from ours."""
-    match = re.search(r"\((\d+) pixels\)", str(error))
-    return f"{int(match[1]):,}, " if match else ""
+        except image.UnidentifiedImageError as error:
+            raise FileError(
+                f"{readable(name)} is not a picture despite its name, or its first bytes are damaged. Leave "
+                "it out or create it again."
+            ) from error
+        except (image.DecompressionBombError, image.DecompressionBombWarning) as error:
+            raise DataError(
+                f"{readable(name)} has more than the {image.MAX_IMAGE_PIXELS:,} pixels that a picture may "
+                "have. Make it smaller first."
+            ) from error
 
 
 def _form(image: Any) -> PictureForm:
@@ -144,7 +127,7 @@ def _form(image: Any) -> PictureForm:
     orientation = image.getexif().get(_ORIENTATION_TAG)
     if orientation in (5, 6, 7, 8):
         width, height = height, width
-    return PictureForm(height, width, _grey_dtype(image), _coloured(image), turned=orientation in range(2, 9))
+    return PictureForm(height, width, _grey_dtype(image), _coloured(image))
 
 
 def _coloured(image: Any) -> bool:
@@ -292,13 +275,8 @@ def opened_zip(file: Path | IO[bytes], source: str | None = None) -> Iterator[zi
     """
     source = source or readable(str(file))
     with open_picture(file, source, SAVE_FIRST) if isinstance(file, Path) else nullcontext(file) as opened:
-        try:
+        with damage(source):
             archive = zipfile.ZipFile(opened)
-        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-            raise FileError(
-                f"{source} is not a zip archive, or is a truncated or damaged zip archive ({error}). "
-                "Correct its suffix, or create or copy it again."
-            ) from error
         with archive:
             yield archive
 
@@ -321,20 +299,10 @@ def pictures_in_zip(
     DataError
         If there is no picture, or one is too large.
     FileError
-        If all of them, or one of them, are encrypted.
+        If one of them is encrypted.
     """
-    infos = [info for info in archive.infolist() if not info.is_dir()]
-    entries = {info.filename: info for info in infos}
+    entries = {info.filename: info for info in archive.infolist() if not info.is_dir()}
     picture_names, notes = _only_pictures(list(entries), source)
-    if all(entries[name].flag_bits & _ENCRYPTED for name in picture_names):
-        raise FileError(f"{source} is encrypted. Unpack it first, and give the folder.")
-    repeated = [name for name, count in Counter(info.filename for info in infos).items() if count > 1]
-    if repeated:
-        names = counted(len(repeated), "name occurs", "names occur")
-        notes = (
-            *notes,
-            f"{names} more than once in {source}, and the last was read: {_shown(repeated)}",
-        )
     results = []
     for name in picture_names:
         error = _fault(entries[name], source)
@@ -352,15 +320,10 @@ def _fault(info: zipfile.ZipInfo, source: str) -> GramianError | None:
     name, size, packed = readable(info.filename), info.file_size, max(info.compress_size, 1)
     if info.flag_bits & _ENCRYPTED:
         return FileError(f"{name} is encrypted. Unpack it first, or leave it out.")
-    if size > LARGEST_FILE:
+    if size > LARGEST_FILE or (size > RATIO_COUNTS_FROM and size > LARGEST_RATIO * packed):
         return DataError(
-            f"{name} in {source} unpacks to {size} bytes, more than the {LARGEST_FILE} that a picture may "
-            "have. Leave it out or make it smaller."
-        )
-    if size > RATIO_COUNTS_FROM and size > LARGEST_RATIO * packed:
-        return DataError(
-            f"{name} in {source} unpacks to {size} bytes, {size // packed} times its compressed size. "
-            f"Above {RATIO_COUNTS_FROM} bytes, {LARGEST_RATIO} times is the limit. Leave it out."
+            f"{name} in {source} unpacks to {size} bytes, {size // packed} times its compressed size, which "
+            "is too much for a picture. Leave it out."
         )
     return None
 

@@ -129,10 +129,6 @@ def member(group: Any, name: str) -> Any:
     return group
 
 
-def _header_in(members: Any, name: str) -> Header:
-    return header_of(members[name])
-
-
 def header_of(dataset: Any, reverse: bool = False) -> Header:
     """Describe a dataset; ``reverse`` reverses its axes, as MATLAB writes them."""
     from h5py import check_string_dtype

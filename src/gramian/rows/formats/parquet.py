@@ -14,8 +14,9 @@ import pyarrow as pa
 from pyarrow import ipc, parquet
 
 from gramian.checks import listed, slices
-from gramian.errors import DataError, FileError, GramianError, MemoryLimitError
+from gramian.errors import DataError
 from gramian.progress import track
+from gramian.rows.archives import damage
 from gramian.rows.columns.roles import first_free
 from gramian.rows.columns.source import Batch, ColumnSource, decoded
 from gramian.rows.names import parquet_files
@@ -30,34 +31,7 @@ def open(opened: Opened, key: str | None) -> ColumnSource:
     """Return the columns of a file, or of the files of a folder, one below the other."""
     path = opened.path
     files = parquet_files(path) if path is not None and path.is_dir() else [path or opened.file]
-    return parquet_source(files, opened.name)
-
-
-def parquet_source(files: Sequence[Path | IO[bytes]], source: str) -> ArrowSource:
-    """Return the columns of Parquet files, one below the other.
-
-    An index of pandas comes first.
-
-    Parameters
-    ----------
-    files : sequence of Path or binary file
-        All with the same columns.
-    source : str
-        What messages call them.
-
-    Raises
-    ------
-    FileError
-        If a file is truncated or damaged, also on a later read.
-    DataError
-        If there are no columns, or files differ in them.
-    """
-    return ArrowSource(files, source, is_parquet=True)
-
-
-def arrow_source(file: Path | IO[bytes], source: str) -> ArrowSource:
-    """Return the columns of a Feather file, or of an Arrow file or stream; as :func:`parquet_source`."""
-    return ArrowSource([file], source, is_parquet=False)
+    return ArrowSource(files, opened.name)
 
 
 class ArrowSource(ColumnSource):
@@ -70,7 +44,7 @@ class ArrowSource(ColumnSource):
     is_parquet : bool
     """
 
-    def __init__(self, files: Sequence[Path | IO[bytes]], source: str, is_parquet: bool) -> None:
+    def __init__(self, files: Sequence[Path | IO[bytes]], source: str, is_parquet: bool = True) -> None:
         self.source, self._files, self._parquet = source, files, is_parquet
         self.path = files[0] if isinstance(files[0], Path) else None
         every = [self._names_in(file) for file in files]
@@ -157,9 +131,7 @@ def opened_columns(file: Path | IO[bytes], is_parquet: bool = True, source: str 
     FileError
         If it is truncated or damaged, also on a later read.
     """
-    kind = "Parquet" if is_parquet else "Arrow or Feather"
-    name = str(file) if isinstance(file, Path) else source
-    with _damage(name, kind), _as_file(file, is_parquet) as opened:
+    with damage(str(file) if isinstance(file, Path) else source), _as_file(file, is_parquet) as opened:
         yield parquet.ParquetFile(opened) if is_parquet else _opened_arrow(opened)
 
 
@@ -192,24 +164,6 @@ def _record_batches(file: Any) -> Iterator[Any]:
     if hasattr(file, "get_batch"):
         return (file.get_batch(place) for place in range(file.num_record_batches))
     return iter(file)
-
-
-@contextmanager
-def _damage(source: str, kind: str) -> Iterator[None]:
-    """Turn any exception of Arrow on a damaged file into a FileError."""
-    try:
-        yield
-    except GramianError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, MemoryError):  # Arrow's are also errors of Arrow
-            raise MemoryLimitError(
-                f"{source} takes more memory than there is ({error}). Read a part of it."
-            ) from error
-        detail = str(error).split("\n")[0].rstrip(".")
-        raise FileError(
-            f"{source} is truncated or damaged {kind} ({detail}). Make or copy it again."
-        ) from error
 
 
 def _pandas_index(schema: Any) -> tuple[str, ...]:
