@@ -263,7 +263,7 @@ def test_folder_that_cannot_be_listed(tmp_path):
 
 
 def test_picture_that_is_gone(tmp_path):
-    with pytest.raises(FileError, match=r"gone\.png cannot be opened: No such file"):
+    with pytest.raises(FileError, match=r"gone\.png cannot be read: No such file"):
         read_pictures(pictures_in_list([tmp_path / "gone.png"]), "list")
 
 
@@ -382,7 +382,7 @@ def test_what_is_no_archive(tmp_path):
         with pytest.raises(FileError, match=message), opened_zip(tmp_path / "x.zip"):
             pass
     with (
-        pytest.raises(FileError, match=r"gone\.zip cannot be opened: No such file"),
+        pytest.raises(FileError, match=r"gone\.zip cannot be read: No such file"),
         opened_zip(tmp_path / "gone.zip"),
     ):
         pass

@@ -58,9 +58,9 @@ def test_a_scan_is_frozen_and_reads_later(path):
 
 
 def test_nan_is_refused_with_the_row_of_the_file(path):
-    with pytest.raises(DataError, match=r"NaN in row 1 \(b\), column 'y'"):
+    with pytest.raises(DataError, match=r"NaN: row 1 \(b\), column 1 \('y'\)"):
         scan(path, rows="1:3", label="kind").read()
-    with pytest.raises(DataError, match=r"NaN in row 1 \(b\), column 'y'"):
+    with pytest.raises(DataError, match=r"NaN: row 1 \(b\), column 1 \('y'\)"):
         scan(path, rows="-3:", label="kind").read()
 
 
@@ -133,7 +133,7 @@ def test_arguments_are_checked_at_once(path, options, error, message):
     [
         ({"columns": "z"}, "columns='z'.*has no such column"),
         ({"drop": "kinds"}, "drop='kinds'.*Did you mean 'kind'"),
-        ({"rows": "0:5"}, "reaches outside .*, which has 4 rows"),
+        ({"rows": "0:5"}, "reaches outside the 4 rows of "),
         ({"rows": "2:2"}, "selects none of the 4 rows"),
         ({"size": "3x4"}, "holds a table"),
     ],
@@ -265,7 +265,7 @@ def test_nci60_with_labels(data_dir):
 
 def test_multidrug_with_missing_values(data_dir):
     file = existing(data_dir, "tables", "multidrug_nci60.npz")
-    with pytest.raises(DataError, match=r"3,300 missing values in total.*missing="):
+    with pytest.raises(DataError, match=r"3300 such values in total.*missing="):
         scan(f"{file}::compound").read()
     assert scan(f"{file}::compound", missing="mean").read().values.shape == (60, 1429)
     with pytest.raises(DataError, match=r"ABC .*compound .*cls .*::ABC"):

@@ -55,7 +55,7 @@ def test_errors_in_cells_are_missing_values(tmp_path):
     errors = ["#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A"]
     rows = [["x", "y"], [1, 2], [2.5, 4], *([error, 6] for error in errors)]
     path = write_book(tmp_path / "x.xlsx", a=rows)
-    with pytest.raises(DataError, match="7 missing values"):
+    with pytest.raises(DataError, match="7 such values"):
         as_rows(scan(path))
     table = scan(path, missing="drop-rows").read()
     assert (table.values.tolist(), table.row_names) == ([[1, 2], [2.5, 4]], None)
@@ -144,9 +144,9 @@ def test_files_that_are_no_gct(tmp_path):
     (tmp_path / "x.gct").write_text(GCT2.rpartition("8\t")[0])
     with pytest.raises(FileError, match="its second line promises 2 rows"):
         scan(tmp_path / "x.gct").read()
-    for text, result in ((GCT2, 2), (GCT3, 2)):
+    for text in (GCT2, GCT3):
         (tmp_path / "x.gct").write_text(text.replace("2\t2", "2\t3", 1))
-        with pytest.raises(FileError, match=f"promises 3 columns of numbers, but there are {result}"):
+        with pytest.raises(FileError, match="promises 3 columns of numbers"):
             scan(tmp_path / "x.gct").read()
 
 

@@ -66,7 +66,7 @@ def test_chunks_that_are_damaged_or_not_there_are_named_by_their_rows(store):
     (store / "c/3/1").write_bytes((store / "c/3/1").read_bytes()[:100])
     for limit in (SMALL, 1 << 30):
         with pytest.raises(
-            FileError, match=r"x.zarr, rows [0-9]+ to [0-9,]+ cannot be read: the file is damaged"
+            FileError, match=r"x.zarr, rows [0-9]+ to [0-9,]+ cannot be read: it is truncated, damaged"
         ):
             scan(store).open(limit).values[0:300]
     (store / "c/3/1").unlink()

@@ -56,7 +56,7 @@ def test_pick_rows_is_python_slicing_inside_the_table(n, start, stop, step):
 
 
 def test_pick_rows_refusal_shows_what_came_and_what_is_allowed():
-    message = r'rows="0:2286" reaches outside x, which has 400 rows\..*0:400'
+    message = r'rows="0:2286" reaches outside the 400 rows of x\..*0:400'
     with pytest.raises(ParameterError, match=message):
         pick_rows(400, slice(0, 2286), "x")
 

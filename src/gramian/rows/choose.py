@@ -16,6 +16,8 @@ from gramian.reading import ReadingOptions
 from gramian.rows.archives import damage
 from gramian.rows.expected import Expected
 from gramian.rows.files import Place, opened_source
+from gramian.rows.kinds.array import ArrayRows
+from gramian.rows.kinds.sparse import SparseRows
 from gramian.rows.labels import LabelPlace, with_labels
 from gramian.rows.lazy.array import LazyArray, whole_within
 from gramian.rows.lazy.spool import columns_taken, copied, parts, rows_taken
@@ -76,12 +78,17 @@ def choose(
         table = expected.ordered(table)
     stored = isinstance(table.values, LazyArray)
     fitted_means = expected is not None and expected.means is not None
-    # Otherwise the first pass over the numbers finds NaN and infinity.
-    if reading.missing is not None or fitted_means or not stored or table.values.finite is False:
-        # Calls of genotypes become means without being asked to.
-        unasked = fills and reading.missing is None and expected is None
+    # Calls of genotypes become means without being asked to.
+    unasked = fills and reading.missing is None and expected is None
+    if reading.missing is not None or fitted_means or unasked:
         table = handle_missing(table, "mean" if unasked else reading.missing, expected)
-    return table if stored else replace(table, values=contiguous(table.values))
+    if stored:
+        return table  # the first pass over its rows finds NaN and infinity
+    if table.values.dtype.kind == "f":
+        kind = SparseRows if sparse.issparse(table.values) else ArrayRows
+        names = {"feature_names": table.feature_names, "row_names": table.row_names}
+        kind(table.flat, dtype=table.values.dtype, table=table, **names).require_finite()
+    return replace(table, values=contiguous(table.values))
 
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:

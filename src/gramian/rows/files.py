@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
-from gramian.rows.archives import Use, require_memory
+from gramian.rows.archives import Use, damage, require_memory
 from gramian.rows.formats import (
     FOLDER,
     FORMATS,
@@ -202,10 +202,8 @@ def _opened(place: Any, use: Use, name: str | None) -> Opened:
 
 def _content_of(stream: IO[bytes], name: str) -> bytes:
     """Read a binary stream to its end."""
-    try:
+    with damage(name):
         data = stream.read()
-    except (OSError, ValueError) as error:
-        raise FileError(f"{name} cannot be read: {error}.") from error
     if not isinstance(data, bytes):
         raise InputTypeError(
             f"{name} returns {type(data).__name__}, but bytes are needed. "

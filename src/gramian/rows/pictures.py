@@ -344,14 +344,10 @@ def open_picture(path: Path, name: str, advice: str = "Leave it out.") -> io.Buf
     FileError
         For a pipe or a device, which might block forever, and for a missing file.
     """
-    try:
+    with damage(readable(name)):
         if path.exists() and not path.is_file():
             raise FileError(f"{readable(name)} is not a regular file. {advice}")
         return path.open("rb")
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"{readable(name)} cannot be opened: {error.strerror}.") from error
 
 
 def _only_pictures(names: list[str], source: str) -> tuple[list[str], tuple[str, ...]]:

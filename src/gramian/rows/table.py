@@ -168,17 +168,12 @@ def pick_rows(n_rows: int, rows: slice | None, source: str) -> range:
     """
     if rows is None:
         return range(n_rows)
-    shown = f'"{slice_text(rows)}"'
     limits = [limit for limit in (rows.start, rows.stop) if limit is not None]
-    if any(limit > n_rows or limit < -n_rows for limit in limits):
+    picked, outside = range(n_rows)[rows], any(abs(limit) > n_rows for limit in limits)
+    if outside or not picked:
+        what = "reaches outside" if outside else "selects none of"
         raise ParameterError(
-            f"rows={shown} reaches outside {source}, which has {n_rows} rows. "
-            f"Rows are counted from 0; ask for at most 0:{n_rows}."
-        )
-    picked = range(n_rows)[rows]
-    if not picked:
-        raise ParameterError(
-            f"rows={shown} selects none of the {n_rows} rows of {source}. "
+            f'rows="{slice_text(rows)}" {what} the {n_rows} rows of {source}. '
             f"Rows are counted from 0; ask for a part of 0:{n_rows}."
         )
     return picked

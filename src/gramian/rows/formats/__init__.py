@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -144,6 +145,7 @@ def by_content(file: Any) -> Format | None:
     ]
     for format in candidates[:-1]:
         file.seek(0)
-        if format.recognizes(file):
-            return format
+        with suppress(Exception):  # libraries raise anything on what is not theirs
+            if format.recognizes(file):
+                return format
     return candidates[-1] if candidates else None

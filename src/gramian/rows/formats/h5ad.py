@@ -25,13 +25,10 @@ PARTS = ("X", "obs", "var")
 
 def recognizes(file: IO[bytes]) -> bool:
     """Say whether an HDF5 file is an annotated matrix."""
-    try:
-        import h5py
+    import h5py
 
-        with h5py.File(file, "r") as members:
-            return all(part in members for part in PARTS)
-    except (ImportError, OSError):
-        return False
+    with h5py.File(file, "r") as members:
+        return all(part in members for part in PARTS)
 
 
 def open(opened: Opened, key: str | None) -> ArraySource:

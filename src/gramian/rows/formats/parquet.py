@@ -75,16 +75,16 @@ class ArrowSource(ColumnSource):
         rows = max(_LEAST_ROWS, most // (8 * len(self._used)))
         for file in track(self._files, "file") if len(self._files) > 1 else self._files:
             for table in self._tables(file, rows, sorted({names[place] for place in self._used})):
-                columns = _by_place(table, names)
-                nothing = pa.nulls(table.num_rows)
-                all_columns = [decoded(columns[p]) if p in columns else nothing for p in range(len(names))]
+                used, nothing = set(table.column_names), pa.nulls(table.num_rows)
+                all_columns = [decoded(table[name]) if name in used else nothing for name in names]
                 yield Batch(all_columns, all_columns)
 
     def _names_in(self, file: Path | IO[bytes]) -> tuple[str, ...]:
         with opened_columns(file, self._parquet, self.source) as opened:
             schema = opened.schema_arrow if self._parquet else opened.schema
-            if not schema.names:
-                raise DataError(f"{self.source} has no columns. At least one column of numbers is needed.")
+            if not schema.names or len(set(schema.names)) < len(schema.names):
+                what = "columns of the same name" if schema.names else "no columns"
+                raise DataError(f"{self.source} has {what}. Give each column of numbers a name of its own.")
         index = _pandas_index(schema)
         # pandas writes the index last; in a table that is read, row names come first.
         return tuple(sorted(schema.names, key=lambda name: name not in index))
@@ -92,8 +92,7 @@ class ArrowSource(ColumnSource):
     def _tables(self, file: Path | IO[bytes], rows: int, names: list[str]) -> Iterator[Any]:
         with opened_columns(file, self._parquet, self.source) as opened:
             if self._parquet:
-                twice = len(set(self.names or ())) < len(self.names or ())
-                for batch in opened.iter_batches(rows, columns=None if twice else names, use_threads=False):
+                for batch in opened.iter_batches(rows, columns=names, use_threads=False):
                     yield pa.Table.from_batches([batch])
                 return
             few: list[Any] = []
@@ -144,14 +143,6 @@ def _as_file(file: Path | IO[bytes], is_parquet: bool) -> Iterator[Any]:
     # Mapped, one batch of a file may be larger than memory.
     with file.open("rb") if is_parquet else pa.memory_map(str(file)) as opened:
         yield opened
-
-
-def _by_place(table: Any, names: Sequence[str]) -> dict[int, Any]:
-    """Return the columns of a table by their places among all names, which may occur more than once."""
-    columns: dict[str, list[Any]] = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        columns.setdefault(name, []).append(column)
-    return {place: columns[name].pop(0) for place, name in enumerate(names) if columns.get(name)}
 
 
 def _opened_arrow(file: Any) -> Any:
