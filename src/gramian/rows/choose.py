@@ -16,11 +16,11 @@ from gramian.reading import ReadingOptions
 from gramian.rows.archives import damage
 from gramian.rows.expected import Expected
 from gramian.rows.files import Place, opened_source
-from gramian.rows.kinds.array import ArrayRows
-from gramian.rows.kinds.sparse import SparseRows
+from gramian.rows.kinds.sparse import rows_in_memory
+from gramian.rows.kinds.stored import StoredRows
 from gramian.rows.labels import LabelPlace, with_labels
 from gramian.rows.lazy.array import LazyArray, whole_within
-from gramian.rows.lazy.spool import columns_taken, copied, parts, rows_taken
+from gramian.rows.lazy.spool import columns_taken, parts, rows_taken
 from gramian.rows.missing import handle_missing
 from gramian.rows.source import ArraySource, PictureSource, Source
 from gramian.rows.table import (
@@ -82,13 +82,12 @@ def choose(
     unasked = fills and reading.missing is None and expected is None
     if reading.missing is not None or fitted_means or unasked:
         table = handle_missing(table, "mean" if unasked else reading.missing, expected)
-    if stored:
-        return table  # the first pass over its rows finds NaN and infinity
-    if table.values.dtype.kind == "f":
-        kind = SparseRows if sparse.issparse(table.values) else ArrayRows
+    # Otherwise the first pass over the numbers finds NaN and infinity.
+    if table.values.finite is False if stored else table.values.dtype.kind == "f":
+        rows = StoredRows.of(table.values) if stored else rows_in_memory(table.flat)
         names = {"feature_names": table.feature_names, "row_names": table.row_names}
-        kind(table.flat, dtype=table.values.dtype, table=table, **names).require_finite()
-    return replace(table, values=contiguous(table.values))
+        replace(rows, table=table, **names).require_finite()
+    return table if stored else replace(table, values=contiguous(table.values))
 
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
@@ -242,19 +241,9 @@ def _on_disk(
         notes += more
     if value_columns is None:
         return array, {}, notes, None
-    if hasattr(array, "indptr"):
-        taken = {place: _column(array, place) for place in aside}
-        return columns_taken(array, value_columns)[0], taken, notes, None
-    parts_aside: dict[int, list[npt.NDArray[Any]]] = {place: [] for place in aside}
-
-    def change(_: slice, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        for place, column in parts_aside.items():
-            column.append(block[:, place].copy())
-        return block[:, value_columns]
-
-    values, note = copied(array, change, len(array) * len(value_columns) * array.dtype.itemsize)
-    taken = {place: np.concatenate(column) for place, column in parts_aside.items()}
-    return values, taken, (*notes, note), None
+    taken = {place: _column(array, place) for place in aside}
+    values, more = columns_taken(array, value_columns)
+    return values, taken, (*notes, *more), None
 
 
 def _column(matrix: Any, place: int) -> npt.NDArray[Any]:

@@ -55,8 +55,6 @@ def open(opened: Opened, key: str | None) -> ArraySource:
         if key is None and opened.use == "table" and "format.npy" in members:
             return _matrix(opened, archive)
         keys = [member.removesuffix(".npy") for member in members if member.endswith(".npy")]
-        if not keys:
-            raise DataError(f"{name} holds no NumPy arrays. Save some with numpy.savez(path, X=X).")
         _, header, notes = pick_array(keys, partial(_header_in, archive, name), key, name, opened.use)
     return ArraySource.of(header, name, notes)
 

@@ -24,7 +24,7 @@ from gramian.checks import counted, slices
 from gramian.errors import DataError, FileError
 from gramian.progress import track
 from gramian.rows.columns.numerals import is_missing, is_number, plain_numbers
-from gramian.rows.columns.source import Batch, ColumnSource, Reread
+from gramian.rows.columns.source import Batch, ColumnSource
 from gramian.rows.opened import GZIP, Opened, expanded
 from gramian.rows.table import Choice
 
@@ -217,12 +217,11 @@ class TextSource(ColumnSource):
     ) -> None:
         self._file, self.na_values, self._notes = file, na_values, notes
         self.source, self.path = file.source, file.path
-        self._head = file.head()
-        self._utf8 = is_utf8(self._head)
+        self.notes, self._head = notes, file.head()
         head = self._as_utf8(self._head)
         self._layout = layout = layout or detect_layout(head, self.source, na_values)
         self.names, self.separator = layout.names, layout.separator
-        self.notes = (*notes, *(() if self._utf8 else (GUESSED,)), *layout.notes)
+        self.notes += layout.notes
         self._row_bytes = len(head) // max(1, head.count(b"\n"))
         self._strings = arrow_csv.ConvertOptions(
             column_types={str(place): pa.string() for place in range(layout.n_fields)}
@@ -296,10 +295,12 @@ class TextSource(ColumnSource):
         return Batch(plain_numbers(fields, as_text, self.na_values), fields)
 
     def _as_utf8(self, text: bytes) -> bytes:
-        if self._utf8 and not is_utf8(text):
-            self._utf8, self.notes = False, (*self._notes, GUESSED, *self._layout.notes)
-            raise Reread
-        return text if self._utf8 else text.decode("cp1252", errors="replace").encode()
+        """Return bytes as they are if they are UTF-8, otherwise as Windows-1252, and note that."""
+        if is_utf8(text):
+            return text
+        if GUESSED not in self.notes:
+            self.notes = (GUESSED, *self.notes)
+        return text.decode("cp1252", errors="replace").encode()
 
 
 def is_utf8(text: bytes) -> bool:
