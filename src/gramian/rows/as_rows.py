@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import fix_threads, memory_limit_bytes, to_numpy
-from gramian.checks import counted, listed
+from gramian.checks import listed
 from gramian.errors import DataError, GramianError, InputTypeError
 from gramian.rows.choose import table_of
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.array import ArrayRows
 from gramian.rows.kinds.dask import DaskRows, DaskTable, is_dask
 from gramian.rows.kinds.sparse import StoredSparseRows, rows_in_memory
-from gramian.rows.kinds.stored import StoredRows
+from gramian.rows.kinds.stored import StoredRows, require_rows
 from gramian.rows.lazy.array import LazyArray, whole_within
 from gramian.rows.lazy.spool import Spool
 from gramian.rows.lazy.stored import stored_map
@@ -127,11 +127,7 @@ def _in_memory(values: Any, request: _Request) -> Rows:
 
 
 def _of_stored(values: LazyArray, request: _Request) -> Rows:
-    if len(values) < request.minimum:
-        raise DataError(
-            f"{values.source} holds {counted(len(values), 'row')}, and a minimum of {request.minimum} is "
-            f"required by {request.estimator}. Give more rows."
-        )
+    require_rows(len(values), values.source, request.minimum, request.estimator)
     rows = (StoredSparseRows if hasattr(values, "indptr") else StoredRows).of(values, request.working)
     return rows if request.limit is not None else _in_memory(rows.whole(request.working), request)
 

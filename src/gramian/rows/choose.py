@@ -92,20 +92,13 @@ def choose(
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
     """Return the reading options as a choice in the terms of the file."""
-    column, row = (None, reading.label) if reading.transpose else (reading.label, None)
-    wanted = None if expected is None or reading.transpose or expected.names is None else expected
-    return Choice(
-        reading.rows,
-        reading.columns,
-        reading.drop,
-        reading.id,
-        column,
-        reading.size,
-        reading.na_values,
-        row,
-        None if wanted is None else wanted.names,
-        None if wanted is None else wanted.means,
-    )
+    options = ("rows", "columns", "drop", "id", "label", "size", "na_values")
+    shared = {option: getattr(reading, option) for option in options}
+    if reading.transpose:
+        shared |= {"label": None, "label_row": reading.label}
+    elif expected is not None and expected.names is not None:
+        shared |= {"needed": expected.names, "means": expected.means}
+    return Choice(**shared)
 
 
 def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:

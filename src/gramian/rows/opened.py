@@ -8,7 +8,7 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TypeVar
@@ -52,16 +52,12 @@ class Opened(ExitStack):
         self.sha256 = "" if data is None else hashlib.sha256(data).hexdigest()
         self._data = None if data is None else unpacked(data, name)
 
-    def enter(self, context: AbstractContextManager[T]) -> T:
-        """Enter a context that ends when reading does."""
-        return self.enter_context(context)
-
     @cached_property
     def file(self) -> IO[bytes]:
         """The content as a file that can be read from any place."""
         if self.path is None:
             return io.BytesIO(self._data or b"")
-        return self.enter(opened_file(self.path, self.name, regular=True))
+        return self.enter_context(opened_file(self.path, self.name, regular=True))
 
     def content(self) -> bytes:
         """Return all of it, without the gzip around it."""

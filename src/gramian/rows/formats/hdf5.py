@@ -35,7 +35,7 @@ def opened_hdf5(opened: Opened) -> Any:
     with needs("hdf5", "h5py", "reading HDF5 files"):
         import h5py
     with damage(opened.name):
-        return opened.enter(h5py.File(opened.file, "r"))
+        return opened.enter_context(h5py.File(opened.file, "r"))
 
 
 def open(opened: Opened, key: str | None) -> ArraySource:

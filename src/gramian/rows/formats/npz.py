@@ -50,7 +50,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
     """
     name = opened.name
     with damage(name):
-        archive = opened.enter(zipfile.ZipFile(opened.file))
+        archive = opened.enter_context(zipfile.ZipFile(opened.file))
         members = archive.namelist()
         if key is None and opened.use == "table" and "format.npy" in members:
             return _matrix(opened, archive)

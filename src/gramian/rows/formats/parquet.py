@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from pathlib import Path
 from typing import IO, Any
@@ -130,19 +130,11 @@ def opened_columns(file: Path | IO[bytes], is_parquet: bool = True, source: str 
     FileError
         If it is truncated or damaged, also on a later read.
     """
-    with damage(str(file) if isinstance(file, Path) else source), _as_file(file, is_parquet) as opened:
-        yield parquet.ParquetFile(opened) if is_parquet else _opened_arrow(opened)
-
-
-@contextmanager
-def _as_file(file: Path | IO[bytes], is_parquet: bool) -> Iterator[Any]:
-    if not isinstance(file, Path):
+    with damage(str(file) if isinstance(file, Path) else source), ExitStack() as stack:
+        if isinstance(file, Path):  # mapped, one batch of a file may be larger than memory
+            file = stack.enter_context(file.open("rb") if is_parquet else pa.memory_map(str(file)))
         file.seek(0)
-        yield file
-        return
-    # Mapped, one batch of a file may be larger than memory.
-    with file.open("rb") if is_parquet else pa.memory_map(str(file)) as opened:
-        yield opened
+        yield parquet.ParquetFile(file) if is_parquet else _opened_arrow(file)
 
 
 def _opened_arrow(file: Any) -> Any:
