@@ -112,9 +112,7 @@ def test_damaged_files(tmp_path):
     savemat(tmp_path / "old.mat", {"X": np.random.default_rng(0).random((99, 9))})
     (tmp_path / "x.idx").write_bytes(idx(np.zeros((99, 9), np.uint8), 8))
     (tmp_path / "long.idx").write_bytes((tmp_path / "x.idx").read_bytes() + b"0123")
-    with pytest.raises(
-        FileError, match=r"damaged.*promises \(99, 9\) uint8, but 895 bytes follow"
-    ):
+    with pytest.raises(FileError, match=r"damaged.*promises \(99, 9\) uint8, but 895 bytes follow"):
         scan(tmp_path / "long.idx").read()
     for name in ("x.h5", "new.mat", "old.mat", "x.idx"):
         data = (tmp_path / name).read_bytes()

@@ -85,8 +85,8 @@ def choose(
     # Otherwise the first pass over the numbers finds NaN and infinity.
     if table.values.finite is False if stored else table.values.dtype.kind == "f":
         rows = StoredRows.of(table.values) if stored else rows_in_memory(table.flat)
-        names = {"feature_names": table.feature_names, "row_names": table.row_names}
-        replace(rows, table=table, **names).require_finite()
+        rows = replace(rows, table=table, feature_names=table.feature_names, row_names=table.row_names)
+        rows.require_finite()
     return table if stored else replace(table, values=contiguous(table.values))
 
 

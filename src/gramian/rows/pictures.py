@@ -203,6 +203,8 @@ _CHUNK = 4096
 def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]]:
     """Find the pictures in a folder and those below it or linked from it, in natural order of their paths.
 
+    A link that leads back to a folder that it is in is not followed.
+
     Returns
     -------
     pictures : list of PictureFile
@@ -214,7 +216,7 @@ def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]
     DataError
         If there is no picture.
     FileError
-        If a folder cannot be listed, or a link leads back to a folder that it is in.
+        If a folder cannot be listed.
     """
 
     def on_error(error: OSError) -> None:
@@ -223,22 +225,15 @@ def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]
     names = []
     for parent, folders, files in os.walk(folder, onerror=on_error, followlinks=True):
         place = Path(parent).relative_to(folder)
-        for name in folders:
-            _refuse_loop(folder, place / name)
+        folders[:] = [name for name in folders if not _leads_back(folder, place / name)]
         names += [(place / name).as_posix() for name in files]
     picture_names, notes = _only_pictures(names, f"folder {readable(str(folder))}")
     return [PictureFile(name, partial(open_picture, folder / name, name)) for name in picture_names], notes
 
 
-def _refuse_loop(folder: Path, link: Path) -> None:
-    if not (folder / link).is_symlink():
-        return
+def _leads_back(folder: Path, link: Path) -> bool:
     target = (folder / link).resolve()
-    if any((folder / above).resolve().is_relative_to(target) for above in link.parents):
-        raise FileError(
-            f"{readable(str(folder / link))} is a link to {readable(str(target))}, a folder that contains "
-            "the link, so following it would never end. Remove the link, or give another folder."
-        )
+    return any((folder / above).resolve().is_relative_to(target) for above in link.parents)
 
 
 def pictures_in_list(paths: Sequence[Path]) -> list[PictureFile]:

@@ -131,10 +131,11 @@ def opened_columns(file: Path | IO[bytes], is_parquet: bool = True, source: str 
         If it is truncated or damaged, also on a later read.
     """
     with damage(str(file) if isinstance(file, Path) else source), ExitStack() as stack:
+        opened: Any = file
         if isinstance(file, Path):  # mapped, one batch of a file may be larger than memory
-            file = stack.enter_context(file.open("rb") if is_parquet else pa.memory_map(str(file)))
-        file.seek(0)
-        yield parquet.ParquetFile(file) if is_parquet else _opened_arrow(file)
+            opened = stack.enter_context(file.open("rb") if is_parquet else pa.memory_map(str(file)))
+        opened.seek(0)
+        yield parquet.ParquetFile(opened) if is_parquet else _opened_arrow(opened)
 
 
 def _opened_arrow(file: Any) -> Any:
