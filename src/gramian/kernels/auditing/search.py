@@ -207,8 +207,8 @@ def improve(examiner: Examiner, trial: Trial, rng: np.random.Generator, steps: i
     for _ in range(steps):
         if examiner.out_of_time:
             break
-        i = int(rng.integers(m))
-        point = best.points[i].copy()
+        points = best.points.copy()
+        point = points[int(rng.integers(m))]
         kind, reach = rng.uniform(), 10.0 ** rng.uniform(-2.0, 0.3)
         if kind < 0.4:
             point[int(rng.integers(d))] += reach * rng.standard_normal() * float(np.abs(best.points).mean())
@@ -216,11 +216,8 @@ def improve(examiner: Examiner, trial: Trial, rng: np.random.Generator, steps: i
             point *= np.exp(reach * rng.standard_normal())
         else:
             other = best.points[int(rng.integers(m))]
-            point = other + (point - other) * np.exp(reach * rng.standard_normal())
-        try:
-            moved = examiner.moved(best, i, point)
-        except DataError:
-            continue
+            point[:] = other + (point - other) * np.exp(reach * rng.standard_normal())
+        moved = examiner.attempt(points)
         if moved is not None and moved.ratio < best.ratio:
             best = moved
     return best
