@@ -132,7 +132,8 @@ def _measured(
     values, rank = [], 0
     for place, (train, _) in enumerate(folds):
         fitted = clone(model).set_params(n_components=int(counts[-1])).fit(X[train])
-        rank, by_count, results = max(rank, fitted.rank_), measure(fitted, place), []
+        rank, by_count = max(rank, fitted.rank_), measure(fitted, place)
+        results: list[Any] = []
         for column, k in enumerate(counts):
             # Components beyond the rank are 0 for all rows.
             same = column and fitted.rank_ <= counts[column - 1]

@@ -121,7 +121,7 @@ def candidates(d: int, rng: np.random.Generator) -> Iterator[FloatArray]:
     ------
     ndarray of shape (m, d)
         Small whole numbers, lattices of all spacings, random points of sizes 1e-3 to 1e3 (normal, uniform,
-        positive only), geometric progressions, duplicated rows, clusters far apart and close together.
+        positive only), geometric progressions, duplicated rows.
     """
     yield from _simple(d)
     for scale in (1.0, *SCALES):
@@ -129,11 +129,6 @@ def candidates(d: int, rng: np.random.Generator) -> Iterator[FloatArray]:
             yield scale * rng.standard_normal((m, d))
             yield scale * rng.uniform(-1.0, 1.0, (m, d))
             yield scale * rng.uniform(0.0, 1.0, (m, d))
-    for m in (4, 6, 10):
-        for reach in (1.0, 2.0):
-            positive = 10.0 ** rng.uniform(-reach, reach, (m, d))
-            yield positive
-            yield positive * rng.choice([-1.0, 1.0], (m, d))
     yield from _lattices(d)
 
 
