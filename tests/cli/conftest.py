@@ -7,9 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from gramian.cli import main
-from gramian.report import results
+from gramian.report import figures, results
 
 KINDS = ("setosa", "virginica")
 
@@ -65,6 +66,15 @@ def flower_model(folder, gramian):
     ran = gramian("fit", "flowers.csv", "--label", "species", "-o", "m.gramian")
     assert ran.code == 0, ran.err
     return folder / "m.gramian"
+
+
+@pytest.fixture
+def few_digits(monkeypatch):
+    """The demonstration fits 250 of the 1,797 digits, and its reports have no figures."""
+    monkeypatch.setattr(figures.Figures, "_chart", lambda self, chart: "<svg></svg>")
+    digits = load_digits()
+    few = SimpleNamespace(images=digits.images[:250], target=digits.target[:250])
+    monkeypatch.setattr("sklearn.datasets.load_digits", lambda: few)
 
 
 @pytest.fixture(autouse=True)
