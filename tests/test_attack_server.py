@@ -1,14 +1,11 @@
 """benchmarks/attack_server.py would notice: each mechanism taken away again is a finding."""
 
 import contextlib
-import importlib.util
 import io
 import os
-import sys
 import threading
 import time
 import types
-from pathlib import Path
 
 import pytest
 
@@ -18,16 +15,10 @@ from gramian.service import caller, guard, store_folder
 from gramian.store import atomic
 from served import create_app, httpx, listening
 
-PATH = Path(__file__).parents[1] / "benchmarks" / "attack_server.py"
-
 
 @pytest.fixture(scope="module")
-def module():
-    spec = importlib.util.spec_from_file_location("attack_server", PATH)
-    module = sys.modules["attack_server"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["attack_server"]
+def module(attack_server):
+    return attack_server
 
 
 class InThread:
