@@ -117,6 +117,7 @@ def test_foreign_folders_taken_as_stores_are_noticed(findings, monkeypatch):
     assert any("the server started" in one for one in findings("foreign-folders"))
 
 
+@pytest.mark.walk
 def test_names_of_lists_that_lead_elsewhere_are_noticed(findings, monkeypatch):
     monkeypatch.setattr(atomic, "place_inside", lambda folder, name: folder / name)
     assert any("changed a file outside" in one for one in findings("results"))
