@@ -36,7 +36,7 @@ def check_faces(folder: Path) -> None:
 
 
 def show_faces(step: Callable[..., None], folder: Path) -> None:
-    """Draw people, fit, show, rebuild, enroll, identify, verify and forget, by the commands themselves.
+    """Draw people, fit, plot, rebuild, enroll, identify, verify and forget, by the commands themselves.
 
     Parameters
     ----------
@@ -53,22 +53,28 @@ def show_faces(step: Callable[..., None], folder: Path) -> None:
     model, gallery, door = (str(folder / name) for name in ("faces.gramian", "people.gallery", "door"))
     anna = f"{door}/Anna.png"
     for why, *arguments in (
-        ("Learn components from them:", "fit", str(folder / "pictures"), "-o", model, "--components", "100"),
-        ("Draw the mean face and components:", "show", model, "-o", str(folder / "components.png")),
+        (
+            "Learn components from them:",
+            *("faces", "fit", str(folder / "pictures"), "-o", model, "--components", "100"),
+        ),
+        (
+            "Draw the mean face and components:",
+            *("plot", model, "--what", "components", "--format", "png", "-o", str(folder)),
+        ),
         (
             "Rebuild a picture of Anna that the model has not seen:",
-            *("reconstruct", model, anna, "-r", "10,25,50,100", "-o", str(folder / "strip.png")),
+            *("faces", "reconstruct", model, anna, "-r", "10,25,50,100", "-o", str(folder / "strip.png")),
         ),
-        (f"Enroll {len(NAMES)} of the people:", "enroll", model, gallery, str(folder / "people")),
+        (f"Enroll {len(NAMES)} of the people:", "faces", "enroll", model, gallery, str(folder / "people")),
         (
             "Who is at the door? New pictures of Anna and Zoë, someone who is not enrolled, and a house:",
-            *("identify", model, gallery, anna, f"{door}/Zoë.png", f"{door}/stranger.png"),
+            *("faces", "identify", model, gallery, anna, f"{door}/Zoë.png", f"{door}/stranger.png"),
             *(f"{door}/house.png", "--far", "0.01"),
         ),
-        ("Is it Anna?", "verify", model, gallery, anna, "--person", "Anna", "--far", "0.01"),
-        ("Anna asks to be forgotten:", "forget", gallery, "--person", "Anna"),
+        ("Is it Anna?", "faces", "verify", model, gallery, anna, "--person", "Anna", "--far", "0.01"),
+        ("Anna asks to be forgotten:", "faces", "forget", gallery, "--person", "Anna"),
     ):
-        step(why, "faces", *arguments)
+        step(why, *arguments)
 
 
 def _clear(folder: Path) -> None:
