@@ -70,8 +70,7 @@ def flower_model(folder, gramian):
 
 @pytest.fixture
 def few_digits(monkeypatch):
-    """The demonstration fits 250 of the 1,797 digits, and its reports have no figures."""
-    monkeypatch.setattr(figures.Figures, "_chart", lambda self, chart: "<svg></svg>")
+    """The demonstration fits 250 of the 1,797 digits."""
     digits = load_digits()
     few = SimpleNamespace(images=digits.images[:250], target=digits.target[:250])
     monkeypatch.setattr("sklearn.datasets.load_digits", lambda: few)
@@ -79,16 +78,17 @@ def few_digits(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _sketches(request, monkeypatch):
-    """Results folders get files under the names of figures; tests that read them ask for ``drawn``."""
+    """Figures of results folders and of reports are empty; tests that read them ask for ``drawn``."""
     if "drawn" in request.fixturenames:
         return
 
     def sketch(model, *_, **__):
         return SimpleNamespace(save=lambda path: Path(path).write_text("<svg></svg>"))
 
+    monkeypatch.setattr(figures.Figures, "_chart", lambda self, chart: "<svg></svg>")
     monkeypatch.setattr(results, "plots", SimpleNamespace(scree=sketch, scores=sketch))
 
 
 @pytest.fixture
 def drawn():
-    """Figures of results folders are drawn."""
+    """Figures of results folders and of reports are drawn."""

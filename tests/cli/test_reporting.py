@@ -2,15 +2,8 @@ import shlex
 from html import unescape
 
 import numpy as np
-import pytest
 
 import gramian as package
-from gramian.report import figures
-
-
-@pytest.fixture(autouse=True)
-def few_figures(monkeypatch):
-    monkeypatch.setattr(figures.Figures, "_chart", lambda self, chart: "<svg></svg>")
 
 
 def code_of(page):
