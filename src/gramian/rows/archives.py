@@ -177,7 +177,7 @@ def damage(source: str) -> Iterator[None]:
     """Turn any exception that a reader raises on a damaged file into a FileError."""
     try:
         yield
-    except (GramianError, MemoryError):
+    except (GramianError, MemoryError, Warning):  # warnings may be errors
         raise
     except Exception as error:  # libraries meet damaged bytes unprepared and raise anything
         detail = str(error).split("\n")[0].rstrip(".")
