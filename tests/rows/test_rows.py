@@ -296,7 +296,7 @@ def test_what_is_no_table_of_numbers(values, message):
 
 def test_an_integer_beyond_float64_is_named():
     values = [[1, 2], [3, 4], [5, 10**400]]
-    for make in (list, pd.DataFrame, lambda x: np.array(x, dtype=object)):
+    for make in (list, lambda x: pd.DataFrame(x, dtype=object), lambda x: np.array(x, dtype=object)):
         with pytest.raises(DataError, match=r"integer that float64 cannot hold.*row 2, column 1\. Divide"):
             as_rows(make(values))
     with pytest.raises(DataError, match=r"integer that float64 cannot hold.*row 0, column 1\."):
