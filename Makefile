@@ -92,7 +92,7 @@ clean:
 
 # Two stamps: the demo needs less, so new users need not wait for the linters.
 .venv/installed-core: pyproject.toml | .venv/pyvenv.cfg
-	$(BIN)/python -m pip install --quiet -e ".[images,plots,app]"
+	$(BIN)/python -m pip install --quiet -e ".[cli,images,plots,app]"
 	@touch $@
 
 .venv/installed-dev: pyproject.toml | .venv/pyvenv.cfg

@@ -183,7 +183,7 @@ def damage(source: str) -> Iterator[None]:
     """Turn any exception that a library raises on a file into a GramianError, with the library's words."""
     try:
         yield
-    except GramianError:
+    except (GramianError, Warning):  # warnings may be errors
         raise
     except MemoryError as error:
         raise MemoryLimitError(

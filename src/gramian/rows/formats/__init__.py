@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from gramian.errors import needs
 from gramian.rows.names import PICTURE_SUFFIXES
 
 
@@ -99,7 +100,8 @@ class Format:
 
     @property
     def _module(self) -> Any:
-        return import_module(f"{__name__}.{self.name}")
+        with needs("cli", "pyarrow", f"Reading files of the format {self.name}"):
+            return import_module(f"{__name__}.{self.name}")
 
     def __str__(self) -> str:
         return self.listed or " ".join(self.suffixes) + (" (also with .gz)" if self.packed else "")
