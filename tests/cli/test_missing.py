@@ -33,9 +33,10 @@ def test_the_default_says_how_many_holes_where_and_the_choices(gramian, birds):
     for command in (["fit"], ["fit", "--missing", "error"], ["whiten", "-o", "w.csv"]):
         ran = gramian(command[0], "birds.csv", *command[1:])
         assert ran.code == 1
-        assert "row 3 (bird3), column 'bill' (10 missing values in total, in 4 rows and 4 columns" in ran.err
-        assert '"mean", "drop-rows" or "drop-columns" (--missing' in ran.err
-        assert '"em" or "iterative"' in ran.err
+        assert "10 values are missing in 4 rows and 4 columns: row 3 (bird3), column 0 ('bill')" in ran.err
+        for choice in ("em", "iterative", "mean", "drop-rows", "drop-columns"):
+            assert f'"{choice}"' in ran.err
+        assert "(--missing on the command line)" in ran.err
 
 
 def test_fit_imputes_and_leaves_out_rows_without_any_value(gramian, birds):

@@ -232,7 +232,7 @@ def test_files_are_read_with_the_method_of_the_model(tmp_path):
     assert by_means.n_missing_ == HOLES.sum()
     with pytest.raises(ParameterError, match="read with missing='mean', but the model has missing='em'"):
         PCA(K, missing="em").fit(scan(tmp_path / "x.csv", missing="mean"))
-    with pytest.raises(ParameterError, match="imputes while a model is fitted"):
+    with pytest.raises(ParameterError, match="needs a PCA that was fitted with it"):
         by_means.transform(scan(tmp_path / "x.csv", missing="em"))
 
 
@@ -314,9 +314,7 @@ def test_partial_fit_says_what_to_do():
 
 def test_other_estimators_say_what_to_call_first():
     for estimator in (KernelPCA(2), Whitener()):
-        with pytest.raises(
-            DataError, match=r"values are missing in .*impute\(X\) fills them for other methods"
-        ):
+        with pytest.raises(DataError, match=r"values are missing in .*fill them first: PCA.*impute\(X\)"):
             estimator.fit(HOLED)
         estimator.fit(PCA(K, missing="em").fit(HOLED).impute(HOLED))
 

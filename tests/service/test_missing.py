@@ -25,7 +25,7 @@ def visitor(server):
 def test_the_default_refuses_and_the_choice_imputes(visitor):
     data = visitor.post("/api/v1/data?draft=true&name=holes.csv", content=holed_csv(), headers=CSV).json()
     missing = int(np.isnan(HOLED).sum())
-    assert f"({missing} missing values in total, in " in data["facts"]["problem"]
+    assert f"{missing} values are missing in " in data["facts"]["problem"]
     assert "--" not in data["facts"]["problem"]
     page = visitor.get(f"/data/{data['id']}", headers={"Accept": "text/html"}).text
     assert f"{missing} values are missing in a, b, c, d, e" in page
@@ -33,7 +33,7 @@ def test_the_default_refuses_and_the_choice_imputes(visitor):
         assert f'data-missing="{choice}"' in page
     fit = {"data": data["id"], "parameters": {"n_components": 2}, "reading": {"missing": "em"}, "name": "m"}
     refused = visitor.post("/api/v1/plans", json=fit | {"reading": {}})
-    assert (refused.status_code, "missing values in total" in refused.json()["error"]) == (422, True)
+    assert (refused.status_code, "values are missing in" in refused.json()["error"]) == (422, True)
     refused = visitor.post("/api/v1/plans", json=fit | {"estimator": "KernelPCA"})
     assert (refused.status_code, "imputed by PCA only" in refused.json()["error"]) == (422, True)
     job = visitor.post("/api/v1/jobs", json=fit).json()["id"]

@@ -265,7 +265,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         -------
         Plan
         """
-        return self._planned(X, quick=True)[0].plan
+        return self._planned(X).plan
 
     def fit(
         self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
@@ -395,7 +395,11 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         rows = as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
         return sent_to(rows, self.device)
 
-    def _planned(self, X: Any, *, quick: bool = False, **options: Any) -> tuple[TableFit, Filled]:
+    def _planned(self, X: Any) -> TableFit:
+        """Return the planned fit to X; missing values change no plan."""
+        return self._completed(X, quick=True)[0]
+
+    def _completed(self, X: Any, *, quick: bool = False, **options: Any) -> tuple[TableFit, Filled]:
         """Return the planned fit to X; a file is read in blocks if no route fits with its whole table."""
         X = Scan(X) if isinstance(X, Path) else X
 
@@ -416,7 +420,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         return fit, table
 
     def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Decomposition, Rows]:
-        fit, table = self._planned(X, in_place=checkpoint is not None)
+        fit, table = self._completed(X, in_place=checkpoint is not None)
         rows = fit.rows
         sketch = isinstance(fit, SketchFit)
         if checkpoint is not None and (sketch or rows.free_to_revisit):

@@ -383,9 +383,9 @@ class PartState:
 
 
 FILL_FIRST = (
-    'PCA(k, missing="em") fits tables with missing values, and its impute(X) fills them for other methods; '
-    '"iterative" and "mean" are alternatives. A file can be read with missing="drop-rows" or "drop-columns" '
-    "(--missing on the command line)."
+    'Use missing="em" or "iterative", by which PCA imputes them, or "mean" (--missing on the command line); '
+    'gramian.scan also takes "drop-rows" and "drop-columns". For other methods fill them first: '
+    'PCA(k, missing="em").fit(X).impute(X).'
 )
 
 
@@ -432,7 +432,9 @@ class Holes:
 
 def row_text(rows: Rows, row: int) -> str:
     """Return the number of a row and its name, for messages."""
-    return f"row {row}{rows.part}" + (f" ({rows.row_names[row]})" if rows.row_names else "")
+    numbers = None if rows.table is None else rows.table.row_numbers
+    number = row if numbers is None else numbers[row]
+    return f"row {number}{rows.part}" + (f" ({rows.row_names[row]})" if rows.row_names else "")
 
 
 def _joined(earlier: Holes | None, later: Holes | None) -> Holes | None:
