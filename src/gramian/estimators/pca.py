@@ -662,7 +662,9 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         a row, and no more of what is missing in it, so that such a model maps complete rows only.
         """
         method = self._missing_method
-        return method != "mean" and (method != "error" or self.n_components_ < self.n_features_in_)
+        # A stream is not decomposed for an answer.
+        k = vars(self).get("n_components_", 0)
+        return method != "mean" and (method != "error" or 0 < k < self.n_features_in_)
 
     @property
     def _missing_method(self) -> str:
@@ -675,7 +677,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         rank = self.rank_
         means = getattr(self, "column_means_", None)
         return IncompleteRows(
-            self.components_[:rank],
+            self.components_[:rank, :],
             as_float64(self.explained_variance_)[:rank],
             float(self.noise_variance_),
             as_float64(self._center),
