@@ -33,12 +33,9 @@ def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None)
         The indices of these rows, None for all.
     """
     if shown is not None:
-        labels, names = table.labels, table.row_names
-        table = replace(
-            table,
-            labels=None if labels is None else labels[shown],
-            row_names=None if names is None else tuple(names[row] for row in shown),
-        )
+        names = table.row_names
+        names = None if names is None else tuple(names[row] for row in shown)
+        table = replace(table, row_names=names, **table.labels_at(shown))
     color = None if table.labels is None else table.label_name or table.labels
     return plots.scores(model, table, mapped=scores, color=color)
 
