@@ -12,6 +12,7 @@ from typing import Any
 
 from gramian import plots
 from gramian.errors import GramianError, MissingExtraError
+from gramian.plots.names import groupings
 from gramian.plots.registry import FIGURES
 from gramian.rows.table import Table
 
@@ -36,8 +37,7 @@ def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None)
         names = table.row_names
         names = None if names is None else tuple(names[row] for row in shown)
         table = replace(table, row_names=names, **table.labels_at(shown))
-    color = None if table.labels is None else table.label_name or table.labels
-    return plots.scores(model, table, mapped=scores, color=color)
+    return plots.scores(model, table, mapped=scores, **groupings(table))
 
 
 class Figures:

@@ -19,6 +19,7 @@ from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.components import decomposition_of
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import counted, listed, percent
+from gramian.estimators.describe import describe
 from gramian.plots.names import component_titles, feature_names_of
 from gramian.report.facts import component_rows, method_name, size_text, versions
 from gramian.report.figures import Figures, scores_chart
@@ -34,6 +35,7 @@ from gramian.report.summary import (
 )
 from gramian.report.survey import Survey, survey
 from gramian.report.tables import row_names
+from gramian.rows.metadata import labels_of
 from gramian.store import atomic_write
 
 FIRST, MOST = 10, 200  # components at once, and at most
@@ -104,6 +106,7 @@ class _Page:
             "How many components": self.rules,
             "Rows": self.rows,
             "Columns": self.columns,
+            "Metadata": self.metadata,
             "Data": self.data,
             "How it was computed": self.computed,
             "What is guaranteed": self.guaranteed,
@@ -212,6 +215,18 @@ class _Page:
         said = f"<p>For each component, the {of} with the largest loadings (entries of unit vectors):</p>"
         figure = show("loadings", lambda: plots.loadings(model)) if len(names) > 1 else ""
         return f'{figure}{said}<div class="pair small">{"".join(tables)}</div>'
+
+    def metadata(self) -> str:
+        if self.table is None or not self.given.model_kind.gives_scores or not labels_of(self.table):
+            return ""
+        found = describe(self.given, self.table, top=0)
+        if not found.variables or not self.model.n_components_:
+            return paragraphs(found.sentences())
+        figure = self.figures.show("metadata", lambda: plots.metadata(found))
+        head, *rows = found.lines()
+        return (
+            f"{figure}{table(head, rows, 'r' + 'n' * (len(head) - 2) + 't')}{paragraphs(found.sentences())}"
+        )
 
     def data(self) -> str:
         model, seen = self.model, self.survey

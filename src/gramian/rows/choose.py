@@ -85,7 +85,8 @@ def choose(
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
     """Return the reading options as a choice in the terms of the file."""
-    first, *further = labels_asked(reading.label)
+    labels = labels_asked(reading.label)
+    first = labels[0]
     column, row = (None, first) if reading.transpose else (first, None)
     wanted = None if expected is None or reading.transpose or expected.names is None else expected
     return Choice(
@@ -99,7 +100,7 @@ def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
         row,
         None if wanted is None else wanted.names,
         None if wanted is None else wanted.means,
-        tuple(further),
+        tuple(name for name in labels[1:] if name is not None),
     )
 
 

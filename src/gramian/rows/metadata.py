@@ -68,11 +68,9 @@ class Metadata:
                 f"No row of {of} has an entry in {self.source}: rows are named {listed(row_names)}, and "
                 f"entries {listed(self.row_names)}. Name them alike, or remove the names to join by order."
             )
-        empty = {True: np.nan, False: ""}
-        result = {
-            name: np.where(there, values[places], empty[values.dtype.kind == "f"])
-            for name, values in self.columns.items()
-        }
+        result = {name: values[places] for name, values in self.columns.items()}
+        for values in result.values():
+            values[~there] = np.nan if values.dtype.kind == "f" else ""
         return result, f"{self.source} was joined by row names: {int(there.sum())} of {n} rows have an entry"
 
 
@@ -166,7 +164,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _of_file(text: str, id: str | None) -> Metadata:
-    with opened_source(locate(text), "metadata") as (_, _, source):
+    with opened_source(locate(text)) as (_, _, source):
         if isinstance(source, ArraySource | PictureSource):
             raise FileError(
                 f"{source.source} has no named columns for metadata. Give a table, such as a .csv file."
