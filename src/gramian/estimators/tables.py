@@ -31,36 +31,38 @@ ROWS, COLUMNS = "rows", "columns"
 
 def linear_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
     """Return the table of a PCA; see :meth:`gramian.PCA.table`."""
+    k = int(model.n_components_)
     if check_choice("of", of, (ROWS, COLUMNS)) == ROWS:
-        return as_frame(linear_rows(model, _fitted_rows(model, X), supplementary), X)
-    parts = [linear_columns(model)]
+        parts = [linear_rows(model, X, k)]
+        if supplementary is not None:
+            others = model._new_rows(supplementary)
+            measured = _scores_and_squares(model, others, k)
+            parts.append(row_items("supplementary row", _row_names(others), *measured, None))
+        return as_frame(items_table(parts, k), X)
+    parts = [linear_columns(model, k)]
     if supplementary is not None:
         rows = _fitted_rows(model, X)
         parts += _supplementary_items(model, rows, supplementary)
-    return as_frame(items_table(parts, model.n_components_), supplementary if X is None else X)
+    return as_frame(items_table(parts, k), supplementary if X is None else X)
 
 
-def linear_rows(model: Any, rows: Rows, supplementary: Any = None) -> dict[str, Any]:
-    """Return the table of the rows of the fit, and of others, as columns by name."""
-    sums = as_float64(model.singular_values_) ** 2
-    parts = [row_items("row", _row_names(rows), *_scores_and_squares(model, rows), sums)]
-    if supplementary is not None:
-        others = model._new_rows(supplementary)
-        names = _row_names(others)
-        parts.append(row_items("supplementary row", names, *_scores_and_squares(model, others), None))
-    return items_table(parts, model.n_components_)
+def linear_rows(model: Any, X: Any, k: int) -> Items:
+    """Return the statistics of the rows of the fit by the first k components of a PCA."""
+    rows = _fitted_rows(model, X)
+    sums = as_float64(model.singular_values_)[:k] ** 2
+    return row_items("row", _row_names(rows), *_scores_and_squares(model, rows, k), sums)
 
 
-def linear_columns(model: Any) -> Items:
-    """Return the statistics of the fitted columns, which need no data."""
+def linear_columns(model: Any, k: int) -> Items:
+    """Return the statistics of the fitted columns by the first k components, which need no data."""
     own, divisor = model._column_deviations(), model._host_divisor
     facts = {"mean": as_float64(model._center), "standard deviation": own}
     if divisor is not None:
         facts["scale"] = divisor
     return column_items(
         column_names(model),
-        as_float64(model.components_).T,
-        as_float64(model.explained_variance_),
+        as_float64(model.components_[:k]).T,
+        as_float64(model.explained_variance_)[:k],
         own if divisor is None else own / divisor,
         centered=bool(model.center),
         facts=facts,
@@ -112,10 +114,10 @@ def _row_names(rows: Rows) -> Sequence[str]:
     return list(map(str, range(rows.shape[0]))) if rows.row_names is None else rows.row_names
 
 
-def _scores_and_squares(model: Any, rows: Rows) -> tuple[FloatArray, FloatArray]:
-    """Return scores before whitening, and squared distances from the mean, in one pass over the rows."""
+def _scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, FloatArray]:
+    """Return k scores before whitening, and squared distances from the mean, in one pass over the rows."""
     projection = model._projection()
-    W = np.ascontiguousarray(as_float64(projection.directions).T)
+    W = np.ascontiguousarray(as_float64(projection.directions[:k]).T)
     W[:, projection.rank :] = 0.0
 
     def measured(part: Rows) -> Any:
@@ -156,7 +158,7 @@ def _kernel_rows(model: Any, kind: str, rows: Rows, sums: FloatArray | None) -> 
 def _supplementary_items(model: Any, rows: Rows, supplementary: Any) -> list[Items]:
     metadata = as_metadata(supplementary)
     columns, _ = metadata.joined(rows.shape[0], rows.row_names, "X")
-    scores, _ = _scores_and_squares(model, rows)
+    scores, _ = _scores_and_squares(model, rows, model.n_components_)
     numbers, categories = [], []
     for name, values in columns.items():
         if values.dtype.kind != "f":

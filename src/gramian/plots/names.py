@@ -103,9 +103,9 @@ def groupings(table: Table) -> dict[str, Any]:
     A second column of many distinct values sets nothing.
     """
     columns = labels_of(table)
-    first, *others = list(columns) or [None]
-    if first is None:
+    if not columns:
         return {}
+    first, *others = columns
     found: dict[str, Any] = {"color": first}
     if table.labels is not None and table.label_name is None:
         found["color"] = table.labels
