@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
+import gramian
 import gramian.analysis.tables as tables
 from gramian import PCA, DataError, KernelPCA, ParameterError, Whitener, load
 from helpers import spectrum_matrix
@@ -276,3 +277,27 @@ def test_refusals():
         model.table("columns", X, supplementary={"a": [1.0] + [np.nan] * 8})
     with pytest.raises(ParameterError, match="does not contain the rows"):
         model.table("columns", supplementary={"a": np.arange(9)})
+
+
+def test_arrays_of_every_kind(array_kind):
+    X = np.random.default_rng(8).normal(size=(30, 4))
+    meta = {"site": ["a", "b", "c"] * 10}
+    plain, given = PCA(2).fit(X), array_kind.make(X)
+    model = PCA(2).fit(given)
+    tolerance = 1e-9 if array_kind.dtype == np.float64 else 1e-4
+    for ours, theirs in (
+        (model.table("rows", given), plain.table("rows", X)),
+        (model.table("columns", given, supplementary=meta), plain.table("columns", X, supplementary=meta)),
+    ):
+        for name in theirs.columns[1:]:
+            np.testing.assert_allclose(ours[name], theirs[name], atol=tolerance)
+    kernel = KernelPCA(2, kernel="rbf").fit(given)
+    expected = KernelPCA(2, kernel="rbf").fit(X)
+    np.testing.assert_allclose(
+        kernel.table("rows", given).filter(like="cos2"),
+        expected.table("rows", X).filter(like="cos2"),
+        atol=1e-3,
+    )
+    found = gramian.describe(kernel, given, meta)
+    np.testing.assert_allclose(found.r2, gramian.describe(expected, X, meta).r2, atol=1e-3)
+    assert gramian.rotate(model).scores(given).shape == (30, 2)

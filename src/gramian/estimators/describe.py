@@ -11,7 +11,7 @@ from gramian.analysis.associations import Description, described
 from gramian.analysis.components import kind_of
 from gramian.arrays import as_float64, from_numpy, memory_limit_bytes
 from gramian.checks import check_integer
-from gramian.errors import DataError, ParameterError
+from gramian.errors import ParameterError
 from gramian.estimators.tables import column_names
 from gramian.operators.moments import center_rows
 from gramian.records import FloatArray
@@ -108,15 +108,12 @@ def _correlations(model: Any, rows: Rows, scores: FloatArray) -> FloatArray:
     """Return the correlations of columns with scores, shape (d, k); no columns for a precomputed kernel."""
     if model.kernel_ is None:
         return np.empty((0, scores.shape[1]))
-    if not rows.in_one_place:
-        raise DataError(
-            "Correlations of columns with the scores of a KernelPCA need rows on this machine. Pass "
-            "X.compute(), or a file."
-        )
-    view = center_rows(rows, center=True, scale=None, ddof=0)
+    view = center_rows(rows.here(), center=True, scale=None, ddof=0)
     Z = scores - scores.mean(axis=0)
     Z = Z / np.where(Z.any(axis=0), np.linalg.norm(Z, axis=0), 1.0)
-    products = as_float64(view.transposed_times(from_numpy(np.ascontiguousarray(Z), rows.like)))
+    products = as_float64(
+        view.transposed_times(from_numpy(np.ascontiguousarray(Z, dtype=view.arithmetic), rows.like))
+    )
     norms = np.sqrt(view.column_squares)[:, None]
     return np.divide(products, norms, out=np.zeros(products.shape), where=norms > 0)
 

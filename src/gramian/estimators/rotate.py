@@ -161,7 +161,7 @@ def rotate(model: Any, method: str = "varimax", *, n_components: int | None = No
         raise ParameterError(f"The model has {counted(rank, 'component')} with variance; rotate needs two.")
     k = rank if n_components is None else check_integer("n_components", n_components, 2, rank)
     deviations = np.sqrt(as_float64(model.explained_variance_)[:k])
-    A = as_float64(model.components_[:k]).T * deviations
+    A = as_float64(model.components_)[:k].T * deviations
     R = METHODS[method](A)
     L = A @ R
     order = np.argsort(-np.sum(L**2, axis=0), kind="stable")

@@ -61,7 +61,7 @@ def linear_columns(model: Any, k: int) -> Items:
         facts["scale"] = divisor
     return column_items(
         column_names(model),
-        as_float64(model.components_[:k]).T,
+        as_float64(model.components_)[:k].T,
         as_float64(model.explained_variance_)[:k],
         own if divisor is None else own / divisor,
         centered=bool(model.center),
@@ -117,7 +117,7 @@ def _row_names(rows: Rows) -> Sequence[str]:
 def _scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, FloatArray]:
     """Return k scores before whitening, and squared distances from the mean, in one pass over the rows."""
     projection = model._projection()
-    W = np.ascontiguousarray(as_float64(projection.directions[:k]).T)
+    W = np.ascontiguousarray(as_float64(projection.directions)[:k].T)
     W[:, projection.rank :] = 0.0
 
     def measured(part: Rows) -> Any:
@@ -181,7 +181,8 @@ def _distances_of_means(model: Any, rows: Rows, labels: Any) -> FloatArray:
 
     def summed(part: Rows, own: Any) -> FloatArray:
         view = model._projection().centered(part)
-        return as_float64(view.transposed_times(from_numpy(np.ascontiguousarray(own), part.like)))
+        W = np.ascontiguousarray(own, dtype=view.arithmetic)
+        return as_float64(view.transposed_times(from_numpy(W, part.like)))
 
     means = rows.map_reduce(summed, lambda earlier, later: earlier + later, shares)
     return np.asarray(np.sqrt(np.sum(to_numpy(means) ** 2, axis=0)))
