@@ -100,6 +100,19 @@ class Reading(ReadingOptions):
             return []
         return [self.label] if self.transpose else [name.strip() for name in next(csv.reader([self.label]))]
 
+    def refuse_several_labels(self) -> None:
+        """Raise an error for several labels where one is predicted.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if len(self.label_names()) > 1:
+            raise ParameterError(
+                f"--label {self.label} names several columns, but one is predicted here. Name one, and leave "
+                "out the others with --drop."
+            )
+
     def inputs(self, data: str) -> list[str]:
         """Name what is read: the data, and the files of labels and of names where there are such."""
         lists = [names[1:] for names in (self.columns, self.drop) if names and names.startswith("@")]
