@@ -10,6 +10,7 @@ from scipy import sparse
 
 import gramian
 import gramian.analysis.tables as tables
+import gramian.estimators.tables as estimator_tables
 from gramian import PCA, DataError, KernelPCA, ParameterError, Whitener, load
 from helpers import spectrum_matrix
 
@@ -261,7 +262,7 @@ def test_tables_of_kernel_pca_and_summaries():
     np.testing.assert_allclose(whitener.summary().standard_deviation, np.sqrt(whitener.eigenvalues_))
 
 
-def test_refusals():
+def test_refusals(monkeypatch):
     X = np.random.default_rng(7).normal(size=(9, 3))
     model = PCA(2).fit(X)
     for given, error, message in (
@@ -275,6 +276,9 @@ def test_refusals():
         model.table("columns", X, supplementary={"a": [1, 2, 3, 4]})
     with pytest.raises(DataError, match="fewer than 2 numbers"):
         model.table("columns", X, supplementary={"a": [1.0] + [np.nan] * 8})
+    monkeypatch.setattr(estimator_tables, "MOST_CATEGORIES", 2)
+    with pytest.raises(DataError, match="'a' has 9 categories, and at most 2"):
+        model.table("columns", X, supplementary={"a": list("abcdefghi")})
     with pytest.raises(ParameterError, match="does not contain the rows"):
         model.table("columns", supplementary={"a": np.arange(9)})
 

@@ -79,16 +79,16 @@ def describe(model: Any, X: Any, meta: Any = None, *, top: int = 5) -> Descripti
     metadata = _metadata_of(rows) if meta is None else as_metadata(meta)
     columns, joined = metadata.joined(rows.shape[0], rows.row_names, source)
     scores = as_float64(model._scores(rows))
-    measure = "correlation" if model.model_kind.kernel else "loading"
-    weights = (
-        _correlations(model, rows, scores) if model.model_kind.kernel else as_float64(model.components_).T
-    )
+    kernel = model.model_kind.kernel
+    weights = np.empty((0, scores.shape[1]))
+    if top:
+        weights = _correlations(model, rows, scores) if kernel else as_float64(model.components_).T
     return described(
         scores,
         as_float64(model.explained_variance_),
         columns,
         _largest(weights, column_names(model), top),
-        measure,
+        "correlation" if kernel else "loading",
         "" if meta is None else joined,
     )
 

@@ -27,6 +27,7 @@ from gramian.rows import Rows
 from gramian.rows.metadata import as_metadata
 
 ROWS, COLUMNS = "rows", "columns"
+MOST_CATEGORIES = 1000  # of a supplementary column: each takes a number for every row
 
 
 def linear_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
@@ -162,6 +163,11 @@ def _supplementary_items(model: Any, rows: Rows, supplementary: Any) -> list[Ite
     numbers, categories = [], []
     for name, values in columns.items():
         if values.dtype.kind != "f":
+            if (count := len(levels_of(values))) > MOST_CATEGORIES:
+                raise DataError(
+                    f"The supplementary column {name!r} has {count:,} categories, and at most "
+                    f"{MOST_CATEGORIES:,} are allowed. Leave it out, or give it as numbers."
+                )
             distances = _distances_of_means(model, rows, values)
             categories.append(category_items(name, values, scores, distances))
             continue
