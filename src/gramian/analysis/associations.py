@@ -172,15 +172,15 @@ class Description:
         """Return a head and a line for each variable: name, weighted r2, r2 by component, kind."""
         shown = self.components[:SHOWN]
         head = ("", "weighted", *shown, "")
-        found = [head]
+        lines = [head]
         for i, name in enumerate(self.variables):
             marks = ["*" if p < LEVEL else " " for p in self.p_adjusted[i]]
             cells = [f"{r2:.3f}{mark}" for r2, mark in zip(self.r2[i], marks, strict=True)]
             what = f"{self.levels[i]} categories" if self.levels[i] else "number"
-            found.append(
+            lines.append(
                 (name, f"{self.weighted_r2[i]:.3f}", *cells[:SHOWN], f"{what}, n = {self.rows[i]:,}")
             )
-        return found
+        return lines
 
     def sentences(self) -> list[str]:
         """Return how to read the lines, and what was left out."""
@@ -243,17 +243,17 @@ def described(
     """
     results = {name: associated(values, scores) for name, values in metadata.items()}
     left_out = {name: one for name, one in results.items() if isinstance(one, str)}
-    found = {name: one for name, one in results.items() if not isinstance(one, str)}
+    associations = {name: one for name, one in results.items() if not isinstance(one, str)}
     k, total = len(variances), float(variances.sum()) or 1.0
-    r2 = np.array([one.r2 for one in found.values()]).reshape(-1, k)
-    p = np.array([one.p for one in found.values()]).reshape(-1, k)
+    r2 = np.array([one.r2 for one in associations.values()]).reshape(-1, k)
+    p = np.array([one.p for one in associations.values()]).reshape(-1, k)
     adjusted = np.full(p.shape, np.nan)
     tested = np.isfinite(p)
     if tested.any():
         adjusted[tested] = false_discovery_control(p[tested], method="bh")
     weighted = r2 @ variances / total
     order = np.argsort(-weighted, kind="stable")
-    names, every = list(found), list(found.values())
+    names, every = list(associations), list(associations.values())
     return Description(
         variances,
         [list(one) for one in top],

@@ -63,10 +63,10 @@ def row_items(
     ----------
     Lebart, Morineau, Warwick (1984), Multivariate Descriptive Statistical Analysis, chapter 1.
     """
-    found = {"coordinate": scores, "cos2": _ratio(scores**2, squares[:, None])}
+    statistics = {"coordinate": scores, "cos2": _ratio(scores**2, squares[:, None])}
     if sums is not None:
-        found["contribution"] = _ratio(scores**2, sums[None, :])
-    return Items(kind, names, found, {"distance": np.sqrt(squares)})
+        statistics["contribution"] = _ratio(scores**2, sums[None, :])
+    return Items(kind, names, statistics, {"distance": np.sqrt(squares)})
 
 
 def column_items(
@@ -101,10 +101,10 @@ def column_items(
     """
     coordinates = directions * np.sqrt(variances)
     correlations = _ratio(coordinates, deviations[:, None])
-    found = {"coordinate": coordinates, "cos2": correlations**2, "contribution": directions**2}
+    statistics = {"coordinate": coordinates, "cos2": correlations**2, "contribution": directions**2}
     if centered:
-        found["correlation"] = correlations
-    return Items("column", names, found, facts)
+        statistics["correlation"] = correlations
+    return Items("column", names, statistics, facts)
 
 
 def supplementary_column(
@@ -129,12 +129,15 @@ def supplementary_column(
     norm = math.sqrt(float(x @ x))
     correlation = _ratio(x @ Z, norm * np.sqrt(np.sum(Z**2, axis=0)))
     deviation = norm / math.sqrt(len(x) - ddof)
-    found = {"coordinate": correlation * (1.0 if standardized else deviation), "correlation": correlation}
-    found["cos2"] = correlation**2
+    statistics = {
+        "coordinate": correlation * (1.0 if standardized else deviation),
+        "correlation": correlation,
+    }
+    statistics["cos2"] = correlation**2
     return Items(
         "supplementary column",
         [name],
-        {key: value[None, :] for key, value in found.items()},
+        {key: value[None, :] for key, value in statistics.items()},
         {
             "mean": values[there].mean(keepdims=True),
             "standard deviation": np.array([deviation]),
@@ -174,13 +177,16 @@ def category_items(name: str, labels: npt.NDArray[Any], scores: FloatArray, dist
     sizes = np.array([float(np.sum(labels == level)) for level in levels])
     means = np.array([scores[labels == level].mean(axis=0) for level in levels])
     error = np.sqrt(variance * ((n - sizes) / (sizes * max(n - 1, 1)))[:, None])
-    found = {
+    statistics = {
         "coordinate": means,
         "cos2": _ratio(means**2, distances[:, None] ** 2),
         "v-test": _ratio(means - center, error),
     }
     return Items(
-        "category", [f"{name}={level}" for level in levels], found, {"rows": sizes, "distance": distances}
+        "category",
+        [f"{name}={level}" for level in levels],
+        statistics,
+        {"rows": sizes, "distance": distances},
     )
 
 

@@ -59,32 +59,32 @@ def describe(
     table = read_new_data(data, reading, fitted, memory_limit_bytes(memory_limit))
     table = table if meta is None else add_metadata(table, meta, reading.id)
     with progress("computing"):
-        found = described(fitted, table, top=top)
+        description = described(fitted, table, top=top)
     if out is not None:
-        write_table(out, found.columns(), format_of(out))
+        write_table(out, description.columns(), format_of(out))
     facts = {
         "variables": [
             {"name": name, "kind": kind, "rows": int(rows), "levels": int(levels), "weighted_r2": weighted}
             | {"r2": r2, "p": p, "p_adjusted": adjusted}
             for name, kind, rows, levels, weighted, r2, p, adjusted in zip(
-                found.variables,
-                found.kinds,
-                found.rows,
-                found.levels,
-                found.weighted_r2,
-                found.r2,
-                found.p,
-                found.p_adjusted,
+                description.variables,
+                description.kinds,
+                description.rows,
+                description.levels,
+                description.weighted_r2,
+                description.r2,
+                description.p,
+                description.p_adjusted,
                 strict=True,
             )
         ],
         "components": [
-            {"name": name, found.measure: dict(columns)}
-            for name, columns in zip(found.components, found.top, strict=True)
+            {"name": name, description.measure: dict(columns)}
+            for name, columns in zip(description.components, description.top, strict=True)
         ],
-        "left_out": dict(found.left_out),
+        "left_out": dict(description.left_out),
         "notes": table.notes,
         "files": [] if out is None else [out],
     }
     written = [] if out is None else [f"Written: {out}"]
-    answer(as_json, facts, "\n".join([str(found), *written]))
+    answer(as_json, facts, "\n".join([str(description), *written]))

@@ -64,8 +64,8 @@ def describe(model: Any, X: Any, meta: Any = None, *, top: int = 5) -> Descripti
     >>> rng = np.random.default_rng(0)
     >>> batch = np.repeat(["monday", "friday"], 20)
     >>> X = rng.normal(size=(40, 6)) + 3.0 * (batch == "friday")[:, None]
-    >>> found = gramian.describe(gramian.PCA(2).fit(X), X, {"batch": batch, "age": rng.normal(size=40)})
-    >>> found.variables, found.r2[0].round(2).tolist()
+    >>> description = gramian.describe(gramian.PCA(2).fit(X), X, {"batch": batch, "age": rng.normal(size=40)})
+    >>> description.variables, description.r2[0].round(2).tolist()
     (['batch', 'age'], [0.9, 0.0])
     """
     check_is_fitted(model)

@@ -145,8 +145,8 @@ def rotate(model: Any, method: str = "varimax", *, n_components: int | None = No
     >>> rng = np.random.default_rng(0)
     >>> causes = rng.normal(size=(200, 2))
     >>> X = causes[:, [0, 0, 0, 1, 1]] + 0.1 * rng.normal(size=(200, 5))
-    >>> found = gramian.rotate(gramian.PCA(2, scale="unit").fit(X))
-    >>> np.abs(found.loadings).round(1).tolist()
+    >>> rotation = gramian.rotate(gramian.PCA(2, scale="unit").fit(X))
+    >>> np.abs(rotation.loadings).round(1).tolist()
     [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
     """
     check_is_fitted(model)

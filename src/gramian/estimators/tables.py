@@ -125,8 +125,8 @@ def _scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, Flo
         part.require_finite()
         view = projection.centered(part)
         blocks = (as_float64(view.block(some, slice(None))) for some in view.row_slices())
-        found = [np.column_stack([C @ W, np.einsum("ij,ij->i", C, C)]) for C in blocks]
-        return from_numpy(np.concatenate(found), part.like)
+        columns = [np.column_stack([C @ W, np.einsum("ij,ij->i", C, C)]) for C in blocks]
+        return from_numpy(np.concatenate(columns), part.like)
 
     result = as_float64(rows.mapped(measured, W.shape[1] + 1, np.float64))
     return result[:, :-1], result[:, -1]

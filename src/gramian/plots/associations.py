@@ -42,8 +42,8 @@ def metadata(description: Description) -> Any:
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4))
-    >>> found = gramian.describe(gramian.PCA(2).fit(X), X, {"batch": ["a", "b", "c"] * 10})
-    >>> gramian.plots.metadata(found).data.column_names
+    >>> description = gramian.describe(gramian.PCA(2).fit(X), X, {"batch": ["a", "b", "c"] * 10})
+    >>> gramian.plots.metadata(description).data.column_names
     ['variable', 'component', 'r2', 'p adjusted', 'rows', 'label']
     """
     names = description.variables[:MOST]

@@ -106,9 +106,9 @@ def groupings(table: Table) -> dict[str, Any]:
     if not columns:
         return {}
     first, *others = columns
-    found: dict[str, Any] = {"color": first}
+    result: dict[str, Any] = {"color": first}
     if table.labels is not None and table.label_name is None:
-        found["color"] = table.labels
+        result["color"] = table.labels
     if others and 1 < len(set(columns[others[0]].tolist()) - {""}) <= MOST_SHAPES:
-        found["shape"] = others[0]
-    return found
+        result["shape"] = others[0]
+    return result

@@ -190,17 +190,17 @@ class _Page:
         model, k = self.model, min(LOADED, int(self.model.rank_))
         if model.model_kind.kernel or self.table.values.shape[0] != model.n_samples_ or not k:
             return ""
-        found = linear_rows(model, self.table, k).statistics
+        statistics = linear_rows(model, self.table, k).statistics
         title, names = row_names(self.table)
         tables = []
         for j, caption in enumerate(component_titles(model, k)):
-            shares = found["contribution"][:, j]
+            shares = statistics["contribution"][:, j]
             top = np.argsort(-shares, kind="stable")[:TOP].tolist()
             rows = [
                 (
                     str(names[i]),
-                    f"{found['coordinate'][i, j]:.4g}",
-                    f"{found['cos2'][i, j]:.3f}",
+                    f"{statistics['coordinate'][i, j]:.4g}",
+                    f"{statistics['cos2'][i, j]:.3f}",
                     percent(shares[i]),
                 )
                 for i in top
@@ -263,14 +263,12 @@ class _Page:
     def metadata(self) -> str:
         if self.table is None or not self.given.model_kind.gives_scores or not labels_of(self.table):
             return ""
-        found = describe(self.given, self.table, top=0)
-        if not found.variables or not self.model.n_components_:
-            return paragraphs(found.sentences())
-        figure = self.figures.show("metadata", lambda: plots.metadata(found))
-        head, *rows = found.lines()
-        return (
-            f"{figure}{table(head, rows, 'r' + 'n' * (len(head) - 2) + 't')}{paragraphs(found.sentences())}"
-        )
+        description = describe(self.given, self.table, top=0)
+        if not description.variables or not self.model.n_components_:
+            return paragraphs(description.sentences())
+        figure = self.figures.show("metadata", lambda: plots.metadata(description))
+        head, *rows = description.lines()
+        return f"{figure}{table(head, rows, 'r' + 'n' * (len(head) - 2) + 't')}{paragraphs(description.sentences())}"
 
     def data(self) -> str:
         model, seen = self.model, self.survey
