@@ -268,7 +268,8 @@ class _Page:
             return paragraphs(description.sentences())
         figure = self.figures.show("metadata", lambda: plots.metadata(description))
         head, *rows = description.lines()
-        return f"{figure}{table(head, rows, 'r' + 'n' * (len(head) - 2) + 't')}{paragraphs(description.sentences())}"
+        lines = table(head, rows, "r" + "n" * (len(head) - 2) + "t")
+        return f"{figure}{lines}{paragraphs(description.sentences())}"
 
     def data(self) -> str:
         model, seen = self.model, self.survey
