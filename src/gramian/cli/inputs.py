@@ -116,21 +116,6 @@ def add_metadata(table: Any, meta: Any, id: str | None) -> Any:
     return joined
 
 
-def refuse_folder(table: Any, out: str) -> None:
-    """Raise if a table is too large for memory to be written as a folder of pictures.
-
-    Raises
-    ------
-    ParameterError
-    """
-
-    if not table.in_memory:
-        raise ParameterError(
-            f"{table.source} is too large for a folder of pictures. Name a .csv, .parquet, .npy or .zarr "
-            f"file for the result instead of the folder {out}, or take part of it with --rows."
-        )
-
-
 def model_path(model: str) -> Path:
     """Return the path of the model file; for a folder that fit wrote, of the one inside."""
     from gramian.store import readable_file
