@@ -108,7 +108,7 @@ def test_refusals(samples, gramian):
             ("plot", "m.gramian", "flowers.csv", "--shape", "length", "--color", "species"),
         ),
         (
-            "needs a PCA or KernelPCA with 1 components and DATA with labels",
+            "needs a PCA or KernelPCA with 1 component and DATA with labels",
             ("plot", "m.gramian", "--what", "metadata"),
         ),
     ):

@@ -187,10 +187,11 @@ class Description:
         said = [f"{self.joined[:1].upper()}{self.joined[1:]}."] if self.joined else []
         if self.variables:
             k = len(self.explained_variance)
+            whole = "component" if k == 1 else f"{k} components"
             said.append(
                 "Numbers are r2 (eta squared of categories); * marks an adjusted p below "
                 f"{LEVEL:g} (F tests, Benjamini-Hochberg over all pairs). The weighted r2 is the share that "
-                f"the variable explains of the variance of the {counted(k, 'component')}."
+                f"the variable explains of the variance of the {whole}."
             )
         if len(self.explained_variance) > SHOWN and self.variables:
             said.append(f"The first {SHOWN} of {len(self.explained_variance)} components are listed.")

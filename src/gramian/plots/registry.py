@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
+from gramian.checks import counted
 from gramian.errors import needs
 
 Kind = Literal["PCA", "KernelPCA", "Whitener", "FaceSpace"]
@@ -65,7 +66,7 @@ class Figure:
         """What it needs, for messages and help."""
         text = " or ".join([", ".join(self.models[:-1]), self.models[-1]] if self.models[1:] else self.models)
         text += "" if self.fitted_on is None else f" of {self.fitted_on}"
-        text += f" with {self.components} components" if self.components else ""
+        text += f" with {counted(self.components, 'component')}" if self.components else ""
         data = " and DATA with labels or metadata" if self.labels else " and DATA" if self.data else ""
         return f"a {text}{data}"
 
