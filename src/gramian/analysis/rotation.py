@@ -7,7 +7,7 @@ import numpy as np
 from gramian.records import FloatArray
 
 SWEEPS, ENOUGH = 200, 1e-14
-GAIN = 1e-8  # of the criterion in a sweep, relatively, at which sweeps end
+GAIN = 1e-10  # of the criterion in a sweep, relatively, at which sweeps end
 POWER = 4  # of promax's target, as in R
 
 
