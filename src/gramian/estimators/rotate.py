@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,17 +23,19 @@ from gramian.records import FloatArray, ModelKind
 
 METHODS = {"varimax": varimax, "promax": promax}
 SHOWN = 20
+COMMON = (
+    "The result depends on the number of components rotated. The certificate is about the components before "
+    "the rotation: it holds for their common subspace, not for each rotated component."
+)
 ORTHOGONAL = (
-    "Lost by rotation: the components are no longer ordered by the variance that each can explain at most, "
-    "their unit directions are not orthogonal or the scores along them correlate (the standardised scores "
-    "here do not), the result depends on the number of components rotated, and the certificate is about the "
-    "components before the rotation: it holds for their common subspace, not for each rotated component."
+    "Lost by rotation: components are not ordered by the variance that each can explain at most. Their unit "
+    "directions are not orthogonal, or the scores along them correlate; the standardised scores here do not. "
+    f"{COMMON}"
 )
 OBLIQUE = (
-    "Lost by rotation: the components correlate, so their variances overlap and do not sum to that of the "
-    "components before; they are not ordered by the variance that each can explain at most; the result "
-    "depends on the number of components rotated; and the certificate holds for their common subspace, not "
-    "for each rotated component."
+    "Lost by rotation: components correlate, so their variances overlap and do not sum to the variance "
+    "before. They are not ordered by the variance that each can explain at most. "
+    f"{COMMON}"
 )
 
 
@@ -104,7 +107,7 @@ class Rotation:
             lines.append(f"... the {SHOWN} of {len(self.columns):,} columns with the largest loadings")
         for title, values in (("variance", self.variances), ("share of the total", self.ratio)):
             lines.append(f"{title:18}" + "".join(f"{value:10.4g}" for value in values))
-        return "\n".join([*lines, "", self.lost])
+        return "\n".join([*lines, "", *textwrap.wrap(self.lost, 100)])
 
     __repr__ = __str__
 
