@@ -180,6 +180,13 @@ def test_columns_equal_the_definition_without_the_data(tmp_path):
                 assert table[f"correlation PC{j + 1}"].iloc[5] == 0.0
             np.testing.assert_allclose(table["mean"], X.mean(axis=0), atol=1e-12)
             np.testing.assert_allclose(table["standard deviation"], X.std(axis=0, ddof=one.ddof), atol=1e-12)
+    fading = PCA(2, forgetting=0.5)
+    for batch in np.array_split(X, 2):
+        fading.partial_fit(batch)
+    weights = np.repeat([0.5, 1.0], 20)
+    deviations = np.sqrt(np.diag(np.cov(X.T, aweights=weights)))
+    np.testing.assert_allclose(fading.table("columns")["standard deviation"], deviations, atol=1e-12)
+    assert not any("contribution" in name for name in fading.table("rows", X))
     assert not any("correlation" in name for name in PCA(2, center=False).fit(X).table("columns"))
 
 

@@ -55,7 +55,7 @@ from gramian.estimators.linear_fit import (
 )
 from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
-from gramian.estimators.tables import deviations_of, linear_table
+from gramian.estimators.tables import linear_table
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.stream_moments import StreamMoments, seen_of_components
 from gramian.records import FloatArray, ModelKind, Plan, Remainder
@@ -556,7 +556,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             - cos2: squared coordinate over the squared distance of a row from the mean, or over the variance
               of a column. Over all components it sums to 1.
             - contribution: share of the sum of squares of the component; over rows, or columns, it sums to 1.
-              FactoMineR prints 100 times this.
+              FactoMineR prints 100 times this. Rows of a fit in which rows count differently have none.
             - v-test of a category: its mean score in standard deviations under random labels.
             - mean, standard deviation and scale of a column; distance of a row or of the mean of a category
               from the mean; rows: number of rows with that value.
@@ -588,19 +588,26 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         check_is_fitted(self)
         return linear_table(self, of, X, supplementary)
 
+    @property
+    def _degrees(self) -> float:
+        """Divisor of sums of squares: less than ``n_samples_ - ddof`` where rows count less than 1."""
+        top = float(self.explained_variance_[0])
+        return float(self.singular_values_[0]) ** 2 / top if top > 0 else self.n_samples_ - float(self.ddof)
+
     def _column_deviations(self) -> FloatArray:
         """Return standard deviations of the fitted columns in units of the data, shape (d,)."""
         seen: StreamMoments | None = vars(self).get("_seen")
-        constant = to_numpy(self.constant_features_)
-        if seen is not None:
-            degrees = float(seen.moments.count) - seen.degrees_lost(int(self.ddof))
-            squares = seen.column_moments()[1] * float(seen.moments.count)
-            return deviations_of(np.sqrt(squares), degrees, constant)
-        if "_remainder" not in vars(self):
+        if seen is None and "_remainder" not in vars(self):
             raise ParameterError(
                 "This model was saved by an older gramian without the norms of its columns. Fit it again."
             )
-        return deviations_of(self._remainder.norms, self.n_samples_ - int(self.ddof), constant)
+        if seen is None:
+            norms = self._remainder.norms
+        else:
+            norms = np.sqrt(seen.column_moments()[1]) * np.sqrt(float(seen.moments.count))
+        result = np.asarray(norms / np.sqrt(self._degrees))
+        result[to_numpy(self.constant_features_)] = 0.0
+        return result
 
     @property
     def component_pictures_(self) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,7 +49,10 @@ def linear_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
 def linear_rows(model: Any, X: Any, k: int) -> Items:
     """Return the statistics of the rows of the fit by the first k components of a PCA."""
     rows = _fitted_rows(model, X)
-    sums = as_float64(model.singular_values_)[:k] ** 2
+    sums: FloatArray | None = as_float64(model.singular_values_)[:k] ** 2
+    degrees = rows.shape[0] - float(model.ddof)
+    if abs(model._degrees - degrees) > 1e-6 * degrees:
+        sums = None  # rows count differently, and the model does not say how much each
     return row_items("row", _row_names(rows), *_scores_and_squares(model, rows, k), sums)
 
 
@@ -192,10 +194,3 @@ def _distances_of_means(model: Any, rows: Rows, labels: Any) -> FloatArray:
 
     means = rows.map_reduce(summed, lambda earlier, later: earlier + later, shares)
     return np.asarray(np.sqrt(np.sum(to_numpy(means) ** 2, axis=0)))
-
-
-def deviations_of(norms: FloatArray, degrees: float, constant: Any) -> FloatArray:
-    """Return the standard deviations of columns from the norms of the centred ones; 0 of constant ones."""
-    result = norms / math.sqrt(degrees)
-    result[constant] = 0.0
-    return result

@@ -191,6 +191,8 @@ class _Page:
         if model.model_kind.kernel or self.table.values.shape[0] != model.n_samples_ or not k:
             return ""
         statistics = linear_rows(model, self.table, k).statistics
+        if "contribution" not in statistics:  # of rows that count differently
+            return ""
         title, names = row_names(self.table)
         tables = []
         for j, caption in enumerate(component_titles(model, k)):
