@@ -18,7 +18,15 @@ from gramian.analysis.tables import (
     row_items,
     supplementary_column,
 )
-from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, to_float64, to_numpy
+from gramian.arrays import (
+    as_float64,
+    from_numpy,
+    is_numpy,
+    memory_limit_bytes,
+    parallel_map,
+    to_float64,
+    to_numpy,
+)
 from gramian.checks import check_choice, counted
 from gramian.errors import DataError, IndefiniteKernelError, ParameterError
 from gramian.records import FloatArray
@@ -126,9 +134,14 @@ def _scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, Flo
     def measured(part: Rows) -> Any:
         part.require_finite()
         view = projection.centered(part)
-        blocks = (as_float64(view.block(some, slice(None))) for some in view.row_slices())
-        columns = [np.column_stack([C @ W, np.einsum("ij,ij->i", C, C)]) for C in blocks]
-        return from_numpy(np.concatenate(columns), part.like)
+
+        def of_block(some: slice) -> FloatArray:
+            C = as_float64(view.block(some, slice(None)))
+            return np.column_stack([C @ W, np.einsum("ij,ij->i", C, C)])
+
+        slices = view.row_slices()
+        blocks = parallel_map(of_block, slices) if is_numpy(part.like) else list(map(of_block, slices))
+        return from_numpy(np.concatenate(blocks), part.like)
 
     result = as_float64(rows.mapped(measured, W.shape[1] + 1, np.float64))
     return result[:, :-1], result[:, -1]
