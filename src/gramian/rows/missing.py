@@ -231,7 +231,7 @@ def with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
         table,
         values=values,
         row_names=None if names is None else tuple(names[row] for row in keep),
-        labels=None if table.labels is None else table.labels[keep],
+        **table.labels_at(keep),
         row_numbers=None,
         notes=(*table.notes, *notes, note),
     )
