@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gramian.estimators.choose_components import choose_components
     from gramian.estimators.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
     from gramian.estimators.kernel_pca import KernelPCA
+    from gramian.estimators.monitor import Monitor
     from gramian.estimators.pca import PCA
     from gramian.estimators.whitener import Whitener
     from gramian.laws.relations import relations
@@ -60,6 +61,7 @@ __all__ = [
     "MemoryLimitError",
     "MissingExtraError",
     "ModelFileError",
+    "Monitor",
     "ParameterError",
     "PolynomialMap",
     "PreimageWarning",
@@ -86,6 +88,7 @@ _HOME = {
     "PCA": "gramian.estimators.pca",
     "FeatureFilter": "gramian.selection.filters",
     "KernelPCA": "gramian.estimators.kernel_pca",
+    "Monitor": "gramian.estimators.monitor",
     "PolynomialMap": "gramian.estimators.feature_maps",
     "RandomFourierMap": "gramian.estimators.feature_maps",
     "SequentialFeatureSelector": "gramian.selection.wrappers",

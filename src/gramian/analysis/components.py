@@ -39,6 +39,12 @@ def shares_of(model: Any) -> FloatArray | None:
     return None if result is None else as_float64(result)
 
 
+def feature_names_of(model: Any) -> list[str]:
+    """Return the column names of the fit; x0, x1, ... without names."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
 def components_of(
     spectrum: Spectrum, count: int | None, factor: float, total: float | None, size: int
 ) -> Components:

@@ -16,10 +16,10 @@ import numpy as np
 
 from gramian import plots
 from gramian.analysis.component_rules.table import RULES
-from gramian.analysis.components import decomposition_of
+from gramian.analysis.components import decomposition_of, feature_names_of
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import counted, listed, percent
-from gramian.plots.names import component_titles, feature_names_of
+from gramian.plots.names import component_titles
 from gramian.report.facts import component_rows, method_name, size_text, versions
 from gramian.report.figures import Figures, scores_chart
 from gramian.report.markup import code, escaped, folded, paragraphs, table, text

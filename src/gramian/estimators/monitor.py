@@ -1,0 +1,607 @@
+"""Monitoring as an estimator: which rows are unlike the normal ones, and because of which columns."""
+
+from __future__ import annotations
+
+import html
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, OutlierMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.analysis.components import feature_names_of, shares_of
+from gramian.analysis.monitoring import (
+    BOTH,
+    ControlLimit,
+    ControlLimits,
+    KernelStatistics,
+    Known,
+    LinearStatistics,
+    are_rows_of_the_fit,
+    control_limits,
+    top_contributors,
+)
+from gramian.arrays import as_float64, dense, memory_limit_bytes
+from gramian.checks import check_choice, check_integer, check_share, counted, slices
+from gramian.errors import CertificateWarning, DataError, ParameterError, RankWarning, UnavailableError
+from gramian.estimators.component_choice import known_variances
+from gramian.estimators.fitted import parameter_at_fit
+from gramian.estimators.kernel_pca import KernelPCA
+from gramian.estimators.pca import PCA
+from gramian.estimators.saving import Saved, register_record
+from gramian.operators.centered import CenteredRows
+from gramian.records import FloatArray, ModelKind
+from gramian.rows import Rows, as_rows
+from gramian.store import Array
+
+LIMITS = ("empirical", "theory")
+BLOCK = 480  # rows of a kernel PCA that are worked on at a time
+WINDOW = 20_000  # most held-out rows that a stream remembers
+CONTRIBUTORS = 3
+COMPLETE = 1e-8  # share of the variance that rounding may leave out of the known variances
+NOTHING = 1e-10  # share of the variance below which no component was discarded
+
+register_record(ControlLimit)
+register_record(ControlLimits)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowStatistics:
+    """T2 and SPE of rows with their limits, alarms and contributors; prints the rows with an alarm.
+
+    Attributes
+    ----------
+    columns : dict of str to array of shape (n_samples,)
+        ``row``: names or numbers of the rows; ``T2`` and ``T2 limit``; ``SPE`` and ``SPE limit``, where
+        components were discarded; ``alarm``: "T2", "SPE", "T2 and SPE" or ""; ``contributor 1`` to
+        ``contributor 3``: the columns that contribute most to the statistic that is largest relative to its
+        limit, "" where there are none.
+    limits : ControlLimits
+    """
+
+    columns: Mapping[str, npt.NDArray[Any]]
+    limits: ControlLimits
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self.columns[name]
+
+    def __len__(self) -> int:
+        return len(self.columns["row"])
+
+    @property
+    def alarms(self) -> npt.NDArray[np.bool_]:
+        """Which rows have an alarm."""
+        return np.asarray(self.columns["alarm"] != "")
+
+    def worst(self, count: int = 10) -> npt.NDArray[np.intp]:
+        """Return the places of the rows that are largest relative to their limits, largest first."""
+        return np.argsort(-self.excess, kind="stable")[:count]
+
+    @property
+    def excess(self) -> FloatArray:
+        """The larger of T2 and SPE of each row, relative to its limit."""
+        names = [name for name in BOTH if name in self.columns]
+        return _excess(*([self.columns[f"{name}{end}"] for name in names] for end in ("", " limit")))
+
+    def to_pandas(self) -> Any:
+        """Return the columns as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self.columns))
+
+    def __str__(self) -> str:
+        places = [place for place in self.worst() if self.alarms[place]]
+        names = [name for name in self.columns if not name.endswith(" limit")]
+        rows = [names] + [[_shown(self.columns[name][place]) for name in names] for place in places]
+        widths = [max(len(row[j]) for row in rows) for j in range(len(names))]
+        lines = [
+            "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows
+        ]
+        count = int(self.alarms.sum())
+        said = f"{counted(count, 'alarm')} in {counted(len(self), 'row')}"
+        said += f"; the {len(places)} largest:" if count > len(places) else ":" if count else "."
+        ends = [f"{name} {value:.6g}" for name, value in self._deciding.items()]
+        return "\n".join([said, *(lines if count else []), f"Limits: {', '.join(ends)}."])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    @property
+    def _deciding(self) -> dict[str, float]:
+        limits = {name: self.columns[f"{name} limit"] for name in BOTH if name in self.columns}
+        return {name: float(values[0]) for name, values in limits.items() if len(values)}
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _excess(values: Sequence[FloatArray], limits: Sequence[FloatArray | float]) -> FloatArray:
+    """Return the largest statistic of each row, relative to its limit."""
+    least = np.finfo(np.float64).tiny
+    return np.max([v / np.maximum(limit, least) for v, limit in zip(values, limits, strict=True)], axis=0)
+
+
+@dataclass(eq=False, repr=False)
+class Monitor(Saved, OutlierMixin, BaseEstimator):
+    """Alarms for rows that are unlike normal rows, by Hotelling's T2 and SPE of a PCA or kernel PCA.
+
+    T2 is the distance of a row from the mean within the components, ``sum score^2 / variance``. SPE (squared
+    prediction error, also Q) is the squared distance of a row from its projection onto the components: in
+    fitted (scaled) units for PCA, in feature space for KernelPCA. A row has an alarm if one of them exceeds
+    its limit.
+
+    Parameters
+    ----------
+    model : PCA or KernelPCA
+        Unfitted: ``fit`` fits a clone to the normal rows. Fitted: ``fit`` uses the normal rows for the limits
+        only. A KernelPCA is exact or has landmarks.
+    alpha : float, default=0.01
+        Share of normal rows with an alarm: in total, over both statistics, and for one row.
+    limit : {"empirical", "theory"}, default="empirical"
+        What decides alarms of new rows. "empirical" uses held-out normal rows, without assumptions on their
+        distribution. "theory" assumes independent normal rows. With fewer than about ``1 / alpha`` held-out
+        rows theory decides.
+    cv : int, default=5
+        Number of folds for held-out rows, if the normal rows are those of the fit. Folds are consecutive
+        rows, as in scikit-learn's KFold, so that neighbours in time are in the same fold. Shuffle rows that
+        are sorted by something else than time.
+
+    Attributes
+    ----------
+    model_ : PCA or KernelPCA
+        The fitted model.
+    limits_ : ControlLimits
+        The limits by every method and those that decide; print it.
+    offset_ : float
+        ``decision_function`` is ``score_samples`` minus this.
+    n_features_in_, feature_names_in_
+        Of the model.
+
+    References
+    ----------
+    Jackson and Mudholkar (1979), Control procedures for residuals associated with principal component
+    analysis, Technometrics 21. Tracy, Young, Mason (1992), Multivariate control charts for individual
+    observations, Journal of Quality Technology 24. Miller, Swanson, Heckler (1998), Contribution plots: a
+    missing link in multivariate quality control.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2)) @ rng.normal(size=(2, 6)) + 0.1 * rng.normal(size=(500, 6))
+    >>> monitor = gramian.Monitor(gramian.PCA(2), alpha=0.01).fit(X)
+    >>> new = X[:3] + [[0, 0, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0], [0, 0, 0, 0, 0, -2]]
+    >>> monitor.predict(new)
+    array([ 1, -1, -1])
+    >>> monitor.statistics(new)["contributor 1"].tolist()[1:]
+    ['x2', 'x5']
+    """
+
+    contents: ClassVar = {
+        "model_": PCA | KernelPCA,
+        "limits_": ControlLimits,
+        "_held_out": Array("m s", least=0),
+        "_weights": Array("m", least=0),
+    }
+    model_kind: ClassVar = ModelKind.MONITOR
+    offset_: ClassVar[float] = -1.0
+
+    model: Any
+    _: KW_ONLY
+    alpha: float = 0.01
+    limit: str = "empirical"
+    cv: int = 5
+
+    # ------------------------------------------------------------------ fit
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the model to normal rows if it is not fitted, and set the limits.
+
+        Held-out rows are those of X if the model has not seen them. Otherwise the model is fitted ``cv``
+        times, without one fold each, and gives the statistics of that fold.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
+            Rows that are normal, in the order of time if there is one. Files may be larger than memory for a
+            PCA.
+        y : ignored
+
+        Raises
+        ------
+        ParameterError
+            For a model that is no PCA or KernelPCA, or a parameter outside its range.
+        DataError
+            For NaN or infinity.
+        """
+        self._check()
+        if _is_begun(self.model):
+            self.model_ = self.model
+            rows = self.model_._new_rows(X, **_limit_of(self.model_))
+        else:
+            limit = memory_limit_bytes(self.model.memory_limit)
+            rows = as_rows(X, estimator="Monitor", minimum=2, check_finite=False, limit=limit)
+            # A frame has names that rows lack.
+            named = hasattr(X, "columns") and rows.table is None
+            self.model_ = clone(self.model).fit(X if named else rows)
+        measure = _Measure.of(self.model_)
+        known = _known(self.model_)
+        own = measure(rows)[:, : 1 + known["has_spe"]]
+        degrees = known["n"] - known["ddof"]
+        if are_rows_of_the_fit(own[:, 0], int(self.model_.n_samples_), known["k"], degrees):
+            self._held_out = self._of_folds(rows)[:, : own.shape[1]]
+        else:
+            self._held_out, own = own, None
+        self._weights = np.ones(len(self._held_out))
+        self._settle(own)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Update a PCA and the limits with a batch of normal rows.
+
+        First the batch is measured by the model of the earlier batches, which has not seen it: these are
+        held-out rows. Then the model is updated, as by :meth:`PCA.partial_fit` with its ``forgetting``, and
+        the limits follow from the updated variances and from the held-out rows of all batches. Their weights
+        fall by the factor ``forgetting`` with each batch; the newest 20,000 rows count. Leave out rows that
+        are not normal, or the model learns them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Raises
+        ------
+        UnavailableError
+            For a KernelPCA.
+        """
+        self._check()
+        if not isinstance(self.model, PCA):
+            raise UnavailableError("partial_fit needs a PCA. Fit a new Monitor for a KernelPCA.")
+        if "model_" not in vars(self) or self.model_ is self.model:
+            # A model that you passed stays as it is.
+            self.model_ = deepcopy(self.model) if _is_begun(self.model) else clone(self.model)
+        before = "limits_" in vars(self)
+        if before:
+            new = _Measure.of(self.model_)(self.model_._new_rows(X))
+            weights = self._weights * float(self.model_.forgetting)
+            self._weights = np.concatenate([weights, np.ones(len(new))])[-WINDOW:]
+            self._held_out = np.concatenate([self._held_out, new[:, : self._held_out.shape[1]]])[-WINDOW:]
+        self.model_.partial_fit(X)
+        if not before:
+            self._held_out, self._weights = np.empty((0, 1 + _known(self.model_)["has_spe"])), np.empty(0)
+        self._settle(None)
+        return self
+
+    def _check(self) -> None:
+        check_share("alpha", self.alpha, "It is the share of normal rows with an alarm.")
+        check_choice("limit", self.limit, LIMITS)
+        check_integer("cv", self.cv, 2)
+        _require_model(self.model)
+
+    def _settle(self, own: FloatArray | None) -> None:
+        known = Known(**_known(self.model_), own=own, held_out=self._held_out, weights=self._weights)
+        self.limits_ = control_limits(float(self.alpha), known, self.limit)
+
+    def _of_folds(self, rows: Rows) -> FloatArray:
+        """Return the statistics of the rows of each fold by a model of the other folds."""
+        n, d = rows.shape
+        count = min(int(self.cv), n // 2)
+        if count < 2:
+            return np.empty((0, 2))
+        results = []
+        with warnings.catch_warnings():
+            # What is said of the model itself need not be said of every fold.
+            warnings.simplefilter("ignore", RankWarning)
+            warnings.simplefilter("ignore", CertificateWarning)
+            for fold in np.array_split(np.arange(n), count):
+                others = rows.picked(np.delete(np.arange(n), fold))
+                k = min(int(self.model_.rank_), others.shape[0] - 1, d if isinstance(self.model_, PCA) else n)
+                options = {"n_components": k} | ({"max_rmse": None} if isinstance(self.model_, PCA) else {})
+                model = clone(self.model_).set_params(**options).fit(others)
+                results.append(_Measure.of(model)(rows.picked(fold)))
+        return np.concatenate(results)
+
+    # ------------------------------------------------------------ new rows
+
+    def predict(self, X: Any) -> npt.NDArray[np.intp]:
+        """Return -1 for new rows with an alarm and 1 for others, shape (n_samples,)."""
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return ``1 - max(T2 / its limit, SPE / its limit)`` of new rows: negative for an alarm."""
+        return self.score_samples(X) - self.offset_
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Return ``-max(T2 / its limit, SPE / its limit)`` of new rows: the lower, the less normal."""
+        check_is_fitted(self)
+        limits = list(self.limits_.deciding().values())
+        values = _Measure.of(self.model_)(self._new_rows(X))
+        return -_excess(list(values.T[: len(limits)]), limits)
+
+    def fit_predict(self, X: Any, y: Any = None) -> npt.NDArray[np.intp]:
+        """Fit to X and return -1 for rows of X with an alarm, by the limits for rows of the fit.
+
+        With a fitted model that has not seen X, as ``fit(X).predict(X)``.
+        """
+        self.fit(X)
+        of_fit = any(one.rows == "fit" and one.decides for one in self.limits_.limits)
+        of_fit = of_fit and self._are_of_the_fit(self._new_rows(X))
+        table = self.statistics(X, rows="fit" if of_fit else "new")
+        return np.where(table.alarms, -1, 1)
+
+    def statistics(self, X: Any, *, rows: str = "new") -> RowStatistics:
+        """Return T2, SPE, limits, alarms and contributors of rows as a table.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
+            Files larger than memory are read block by block.
+        rows : {"new", "fit", "auto"}, default="new"
+            Whether these are new rows, or those of the fit: their statistics have other distributions.
+            "auto" compares the number of rows and the sum of their T2 with those of the fit.
+
+        Returns
+        -------
+        RowStatistics
+            ``table["T2"]`` is a column; ``table.to_pandas()`` a frame.
+        """
+        check_is_fitted(self)
+        check_choice("rows", rows, ("new", "fit", "auto"))
+        data = self._new_rows(X)
+        if rows == "auto":
+            rows = "fit" if self._are_of_the_fit(data) else "new"
+        limits = self.limits_.deciding(rows)
+        measure = _Measure.of(self.model_)
+        names = np.array([*feature_names_of(self.model_), ""], dtype=object)
+        values = measure(data, list(limits.values()) if measure.explains else None)
+        columns: dict[str, Any] = {"row": _row_names(data)}
+        for place, (name, limit) in enumerate(limits.items()):
+            columns |= {name: values[:, place], f"{name} limit": np.full(len(values), limit)}
+        beyond = [np.where(columns[name] > limit, name, "") for name, limit in limits.items()]
+        both = np.array(
+            [" and ".join(filter(None, said)) for said in zip(*beyond, strict=True)], dtype=object
+        )
+        columns["alarm"] = both
+        for place in range(CONTRIBUTORS):
+            top = (
+                values[:, 2 + place].astype(int) if values.shape[1] > 2 + place else np.full(len(values), -1)
+            )
+            columns[f"contributor {place + 1}"] = names[top]
+        return RowStatistics(columns, self.limits_)
+
+    def contributions(self, X: Any) -> dict[str, FloatArray]:
+        """Return the signed contributions of each column to T2 and SPE of new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_samples, n_features)
+            For PCA they are exact: "T2" sums to T2 over the columns, and may be negative; "SPE" has the
+            residuals in fitted units, whose squares sum to SPE. For KernelPCA they follow from the gradient:
+            half of ``(x - mean) * dT2/dx`` and of ``dSPE/dx``, which for the linear kernel are those of
+            PCA. "SPE" is missing if no component was discarded.
+
+        Raises
+        ------
+        UnavailableError
+            For a kernel without derivatives.
+        """
+        check_is_fitted(self)
+        measure = _Measure.of(self.model_)
+        if not measure.explains:
+            raise UnavailableError(
+                f"Contributions need the derivative of the kernel. {self.model_.kernel_.not_differentiable}"
+            )
+        data = self._new_rows(X)
+        data.require_finite()
+        parts = [measure.statistics.contributions(block) for block in measure.blocks(data)]
+        count = len(self.limits_.deciding())
+        both = (np.concatenate(some) for some in zip(*parts, strict=True))
+        return dict(zip(BOTH[:count], both, strict=False))
+
+    def _new_rows(self, X: Any) -> Rows:
+        rows: Rows = self.model_._new_rows(X, **_limit_of(self.model_))
+        return rows
+
+    def _are_of_the_fit(self, rows: Rows) -> bool:
+        known = _known(self.model_)
+        if rows.shape[0] != self.model_.n_samples_ or not any(o.rows == "fit" for o in self.limits_.limits):
+            return False
+        t2 = _Measure.of(self.model_)(rows)[:, 0]
+        return are_rows_of_the_fit(t2, rows.shape[0], known["k"], known["n"] - known["ddof"])
+
+    # ------------------------------------------------------------ of the model
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the model."""
+        return int(self.model_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """Names of the columns of the model, where it has them."""
+        return self.model_.feature_names_in_
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        # The file has the model once, as fitted.
+        return super()._saved_parameters() | {"model": None}
+
+    def check_restored(self) -> None:
+        """Take the fitted model of the file as the parameter too, and check the sizes."""
+        self.model = self.model_
+        if self._held_out.shape[1] != len(self.limits_.deciding()):
+            raise ValueError("_held_out and limits_ have different statistics")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.model, PCA):
+            tags.input_tags.sparse = self.model.__sklearn_tags__().input_tags.sparse
+        return tags
+
+
+def monitor_of(model: Any, alpha: float = 0.01) -> Monitor:
+    """Return a monitor with limits by theory only: those that follow from the fitted model itself.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA or Monitor
+        A monitor is returned as it is.
+    alpha : float
+
+    Raises
+    ------
+    ParameterError
+        For another model, and where SPE has no limit by theory.
+    """
+    if isinstance(model, Monitor):
+        return model
+    monitor = Monitor(model, alpha=alpha, limit="theory")
+    monitor._check()
+    monitor.model_ = model
+    monitor._held_out = np.empty((0, 1 + _known(model)["has_spe"]))
+    monitor._weights = np.empty(0)
+    monitor._settle(None)
+    return monitor
+
+
+# ------------------------------------------------------------ what a model says
+
+
+@dataclass(frozen=True, eq=False)
+class _Measure:
+    """T2 and SPE of rows by a fitted model.
+
+    Attributes
+    ----------
+    statistics : LinearStatistics or KernelStatistics
+    view : callable or None
+        From rows to centred rows, for a PCA.
+    explains : bool
+        Whether there are contributions.
+    """
+
+    statistics: LinearStatistics | KernelStatistics
+    view: Callable[[Rows], CenteredRows] | None
+    explains: bool
+
+    @classmethod
+    def of(cls, model: Any) -> _Measure:
+        """Return the statistics of a fitted PCA or KernelPCA."""
+        r = int(model.rank_)
+        if r == 0:
+            raise DataError(
+                "The model has rank 0: its rows do not vary, so no row can be compared with them."
+            )
+        variances = as_float64(model.explained_variance_)[:r]
+        if isinstance(model, PCA):
+            linear = LinearStatistics(as_float64(model.components_)[:r], variances)
+            return cls(linear, model._projection().centered, True)
+        space = model._space(np.empty((0, 0)))
+        return cls(KernelStatistics(space, variances), None, not model.kernel_.not_differentiable)
+
+    def blocks(self, rows: Rows) -> Iterator[FloatArray]:
+        """Yield the rows as the statistics take them, in order."""
+        if self.view is None:
+            for part in slices(rows.shape[0], BLOCK):
+                yield as_float64(dense(rows.block(part).values))
+            return
+        view = self.view(rows)
+        for part in view.row_slices():
+            yield as_float64(view.block(part, slice(None)))
+
+    def __call__(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
+        """Return T2 and SPE of all rows, shape (n, 2); with limits also the numbers of three columns."""
+        work = partial(self._of_part, limits=limits)
+        values = np.asarray(rows.mapped(work, 2 if limits is None else 2 + CONTRIBUTORS, np.float64))
+        if not np.isfinite(values).all():
+            rows.require_finite()
+            raise DataError(
+                "T2 or SPE of a row overflows float64. Leave out such rows, or scale the columns."
+            )
+        return values
+
+    def _of_part(self, rows: Rows, limits: Sequence[float] | None) -> FloatArray:
+        return np.concatenate([self._of_block(block, limits) for block in self.blocks(rows)])
+
+    def _of_block(self, block: FloatArray, limits: Sequence[float] | None) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.statistics.measured(block)
+            if limits is None:
+                return values
+            to_t2, residuals = self.statistics.contributions(block)
+            if len(limits) > 1:
+                more = values[:, 1] / max(limits[1], 1e-300) > values[:, 0] / max(limits[0], 1e-300)
+                to_t2 = np.where(more[:, None], np.abs(residuals), to_t2)
+        top = np.full((len(block), CONTRIBUTORS), -1.0)
+        found = top_contributors(to_t2, CONTRIBUTORS)
+        top[:, : found.shape[1]] = found
+        return np.concatenate([values, top], axis=1)
+
+
+def _known(model: Any) -> dict[str, Any]:
+    """Return what a fitted model says about the distribution of its statistics."""
+    r, ratios = int(model.rank_), shares_of(model)
+    linear = isinstance(model, PCA)
+    has_spe = ratios is None or 1 - float(ratios.sum()) > NOTHING
+    discarded = None
+    if ratios is not None and ratios.sum() > 0:
+        every = known_variances(model)
+        total = float(as_float64(model.explained_variance_).sum() / ratios.sum())
+        if abs(total - float(every.sum())) <= COMPLETE * total:
+            discarded = every[r:]
+    seen = vars(model).get("_seen")
+    return {
+        "n": float(model.n_samples_ if seen is None else seen.effective),
+        "k": r,
+        "centered": bool(model.center if linear else parameter_at_fit(model, "center")),
+        "ddof": float(model.ddof) if linear else 1.0,
+        "has_spe": has_spe,
+        "discarded": discarded if has_spe else None,
+    }
+
+
+def _is_begun(model: Any) -> bool:
+    return bool(vars(model).keys() & {"_seen", "components_", "projection_coef_"})
+
+
+def _limit_of(model: Any) -> dict[str, Any]:
+    """Return the option that lets a kernel PCA read new rows from a file block by block, as a PCA does."""
+    return {} if isinstance(model, PCA) else {"limit": memory_limit_bytes(model.memory_limit)}
+
+
+def _require_model(model: Any) -> None:
+    if not isinstance(model, PCA | KernelPCA):
+        raise ParameterError(f"model is a {type(model).__name__}, but must be a PCA or a KernelPCA.")
+    if isinstance(model, PCA):
+        return
+    why = ""
+    if model.kernel == "precomputed" or ("X_fit_" in vars(model) and model.kernel_ is None):
+        why = "a precomputed kernel has no k(x, x) of new rows. Name the kernel"
+    elif model.solver == "random-features":
+        why = 'random features are not supported. Use solver="nystroem"'
+    elif sparse.issparse(vars(model).get("X_fit_")) or sparse.issparse(vars(model).get("landmarks_")):
+        why = "sparse fitted rows of a KernelPCA are not supported. Fit it on X.toarray()"
+    if why:
+        raise ParameterError(f"Monitor needs SPE in feature space, and {why}.")
+
+
+def _row_names(rows: Rows) -> npt.NDArray[Any]:
+    if rows.row_names is not None:
+        return np.array(rows.row_names, dtype=object)
+    numbers = None if rows.table is None else rows.table.row_numbers
+    return np.asarray(range(rows.shape[0]) if numbers is None else numbers)
