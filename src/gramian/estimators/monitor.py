@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, OutlierMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import feature_names_of, shares_of
@@ -46,6 +47,7 @@ BLOCK = 480  # rows of a kernel PCA that are worked on at a time
 WINDOW = 20_000  # most held-out rows that a stream remembers
 CONTRIBUTORS = 3
 COMPLETE = 1e-8  # share of the variance that rounding may leave out of the known variances
+SPARSE = "Monitor does not support sparse data with a KernelPCA. Pass X.toarray()."
 NOTHING = 1e-10  # share of the variance below which no component was discarded
 
 register_record(ControlLimit)
@@ -231,22 +233,26 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
             rows = self.model_._new_rows(X, **_limit_of(self.model_))
         else:
             limit = memory_limit_bytes(self.model.memory_limit)
-            rows = as_rows(X, estimator="Monitor", minimum=2, check_finite=False, limit=limit)
+            linear = isinstance(self.model, PCA)  # which looks at its sums
+            rows = as_rows(X, estimator="Monitor", minimum=2, check_finite=not linear, limit=limit)
+            if not linear:
+                rows.require_dense(SPARSE)
             # A frame has names that rows lack.
             named = hasattr(X, "columns") and rows.table is None
             self.model_ = clone(self.model).fit(X if named else rows)
         measure = _Measure.of(self.model_)
         known = _known(self.model_)
-        own = measure(rows)[:, : 1 + known["has_spe"]]
+        own = measure(rows)
         degrees = known["n"] - known["ddof"]
         if are_rows_of_the_fit(own[:, 0], int(self.model_.n_samples_), known["k"], degrees):
-            self._held_out = self._of_folds(rows)[:, : own.shape[1]]
+            self._held_out = self._of_folds(rows)
         else:
             self._held_out, own = own, None
         self._weights = np.ones(len(self._held_out))
         self._settle(own)
         return self
 
+    @available_if(lambda monitor: isinstance(monitor.model, PCA))
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Update a PCA and the limits with a batch of normal rows.
 
@@ -263,12 +269,10 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
 
         Raises
         ------
-        UnavailableError
-            For a KernelPCA.
+        AttributeError
+            For a KernelPCA, which has no such method.
         """
         self._check()
-        if not isinstance(self.model, PCA):
-            raise UnavailableError("partial_fit needs a PCA. Fit a new Monitor for a KernelPCA.")
         if "model_" not in vars(self) or self.model_ is self.model:
             # A model that you passed stays as it is.
             self.model_ = deepcopy(self.model) if _is_begun(self.model) else clone(self.model)
@@ -277,10 +281,10 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
             new = _Measure.of(self.model_)(self.model_._new_rows(X))
             weights = self._weights * float(self.model_.forgetting)
             self._weights = np.concatenate([weights, np.ones(len(new))])[-WINDOW:]
-            self._held_out = np.concatenate([self._held_out, new[:, : self._held_out.shape[1]]])[-WINDOW:]
+            self._held_out = np.concatenate([self._held_out, new])[-WINDOW:]
         self.model_.partial_fit(X)
         if not before:
-            self._held_out, self._weights = np.empty((0, 1 + _known(self.model_)["has_spe"])), np.empty(0)
+            self._held_out, self._weights = np.empty((0, 2)), np.empty(0)
         self._settle(None)
         return self
 
@@ -291,7 +295,9 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         _require_model(self.model)
 
     def _settle(self, own: FloatArray | None) -> None:
-        known = Known(**_known(self.model_), own=own, held_out=self._held_out, weights=self._weights)
+        known = _known(self.model_)
+        held_out = self._held_out[:, : 1 + known["has_spe"]]
+        known = Known(**known, own=own, held_out=held_out, weights=self._weights)
         self.limits_ = control_limits(float(self.alpha), known, self.limit)
 
     def _of_folds(self, rows: Rows) -> FloatArray:
@@ -329,17 +335,6 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         limits = list(self.limits_.deciding().values())
         values = _Measure.of(self.model_)(self._new_rows(X))
         return -_excess(list(values.T[: len(limits)]), limits)
-
-    def fit_predict(self, X: Any, y: Any = None) -> npt.NDArray[np.intp]:
-        """Fit to X and return -1 for rows of X with an alarm, by the limits for rows of the fit.
-
-        With a fitted model that has not seen X, as ``fit(X).predict(X)``.
-        """
-        self.fit(X)
-        of_fit = any(one.rows == "fit" and one.decides for one in self.limits_.limits)
-        of_fit = of_fit and self._are_of_the_fit(self._new_rows(X))
-        table = self.statistics(X, rows="fit" if of_fit else "new")
-        return np.where(table.alarms, -1, 1)
 
     def statistics(self, X: Any, *, rows: str = "new") -> RowStatistics:
         """Return T2, SPE, limits, alarms and contributors of rows as a table.
@@ -442,10 +437,10 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         return super()._saved_parameters() | {"model": None}
 
     def check_restored(self) -> None:
-        """Take the fitted model of the file as the parameter too, and check the sizes."""
+        """Take the fitted model of the file as the parameter too, and check the statistics."""
         self.model = self.model_
-        if self._held_out.shape[1] != len(self.limits_.deciding()):
-            raise ValueError("_held_out and limits_ have different statistics")
+        if self._held_out.shape[1] != 2 or tuple(self.limits_.deciding()) not in (BOTH[:1], BOTH):
+            raise ValueError("_held_out and limits_ have other statistics than T2 and SPE")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -473,8 +468,7 @@ def monitor_of(model: Any, alpha: float = 0.01) -> Monitor:
     monitor = Monitor(model, alpha=alpha, limit="theory")
     monitor._check()
     monitor.model_ = model
-    monitor._held_out = np.empty((0, 1 + _known(model)["has_spe"]))
-    monitor._weights = np.empty(0)
+    monitor._held_out, monitor._weights = np.empty((0, 2)), np.empty(0)
     monitor._settle(None)
     return monitor
 
@@ -558,13 +552,13 @@ def _known(model: Any) -> dict[str, Any]:
     r, ratios = int(model.rank_), shares_of(model)
     linear = isinstance(model, PCA)
     has_spe = ratios is None or 1 - float(ratios.sum()) > NOTHING
-    discarded = None
-    if ratios is not None and ratios.sum() > 0:
+    discarded, seen = None, vars(model).get("_seen")
+    # A stream that goes on from fit, or a sketch, knows only a bound on what was discarded.
+    if ratios is not None and ratios.sum() > 0 and (seen is None or seen.loss is None):
         every = known_variances(model)
         total = float(as_float64(model.explained_variance_).sum() / ratios.sum())
         if abs(total - float(every.sum())) <= COMPLETE * total:
             discarded = every[r:]
-    seen = vars(model).get("_seen")
     return {
         "n": float(model.n_samples_ if seen is None else seen.effective),
         "k": r,
@@ -595,7 +589,7 @@ def _require_model(model: Any) -> None:
     elif model.solver == "random-features":
         why = 'random features are not supported. Use solver="nystroem"'
     elif sparse.issparse(vars(model).get("X_fit_")) or sparse.issparse(vars(model).get("landmarks_")):
-        why = "sparse fitted rows of a KernelPCA are not supported. Fit it on X.toarray()"
+        raise ParameterError(SPARSE)
     if why:
         raise ParameterError(f"Monitor needs SPE in feature space, and {why}.")
 

@@ -208,8 +208,9 @@ class Rows(ABC):
 
     def picked(self, places: npt.NDArray[np.intp]) -> Rows:
         """Return some rows, whose numbers rise, as rows of their own."""
-        here = self.here()
-        return replace(here, values=rows_of(here.values, places), row_names=None, table=None)  # type: ignore
+        here: Any = self.here()
+        some: Rows = replace(here, values=rows_of(here.values, places), row_names=None, table=None)
+        return some
 
     def take_columns(self, places: npt.NDArray[np.intp]) -> Any:
         """Return some columns of all rows."""
