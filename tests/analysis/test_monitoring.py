@@ -15,7 +15,6 @@ from gramian.analysis.monitoring import (
     t2_limit,
     top_contributors,
 )
-from gramian.errors import ParameterError
 
 RNG = np.random.default_rng(0)
 
@@ -178,11 +177,11 @@ def test_without_spe_or_without_all_variances():
     assert "No component was discarded, so there is no SPE." in alone.sentences
     part = control_limits(0.05, known(discarded=None))
     assert "Jackson-Mudholkar" not in {one.method for one in part.limits}
-    assert {one.method for one in part.limits if one.decides} == {"empirical"}
-    with pytest.raises(ParameterError, match="rows='fit' have no limits"):
-        part.deciding("fit")
-    with pytest.raises(ParameterError, match=r"SPE has no limit: .* Fit a Monitor to normal rows"):
-        control_limits(0.05, known(discarded=None, held_out=np.empty((0, 2)), weights=np.empty(0)))
+    assert {one.method for one in part.limits if one.decides and one.rows == "new"} == {"empirical"}
+    assert part.deciding("fit")["SPE"] == np.inf
+    nothing = control_limits(0.05, known(discarded=None, held_out=np.empty((0, 2)), weights=np.empty(0)))
+    assert nothing.deciding()["SPE"] == np.inf
+    assert "SPE has no limit: the fit did not compute all discarded variances" in str(nothing)
 
 
 def test_a_sentence_where_theory_and_held_out_rows_disagree():

@@ -275,12 +275,17 @@ def test_rows_of_the_fit_are_recognised():
 
 def test_a_monitor_of_the_model_alone():
     model = PCA(3).fit(X)
-    monitor = monitor_of(model, 0.05)
+    monitor = monitor_of(model, alpha=0.05)
     assert {one.method for one in monitor.limits_.limits if one.decides} == {"Beta", "F", "Jackson-Mudholkar"}
     assert abs(np.mean(monitor.predict(NEW) == -1) - 0.05) < 0.02
     assert monitor_of(monitor) is monitor
-    with pytest.raises(ParameterError, match="SPE has no limit"):
-        monitor_of(KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=20, random_state=0).fit(X[:200]))
+    kernel = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=20, random_state=0).fit(X[:200])
+    table = monitor_of(kernel).statistics(NEW[:9])
+    assert table["SPE limit"][0] == np.inf
+    assert "SPE has no limit" in str(table.limits)
+    own = monitor_of(kernel, X[:200])
+    assert [one.method for one in own.limits_.limits if one.rows == "fit"] == ["Beta", "Box"]
+    assert own.statistics(X[:200], rows="auto")["SPE limit"][0] < np.inf
 
 
 def test_refusals():

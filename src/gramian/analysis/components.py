@@ -33,6 +33,11 @@ def decomposition_of(model: Any) -> Any:
     return getattr(model, "decomposition_", model) if kind_of(model) is ModelKind.FACES else model
 
 
+def mapping_of(model: Any) -> Any:
+    """Return the model itself, or the PCA or KernelPCA that a monitor watches."""
+    return model.model_ if kind_of(model) is ModelKind.MONITOR else model
+
+
 def shares_of(model: Any) -> FloatArray | None:
     """Return the explained variance ratios of a fitted model in NumPy; None where they are not known."""
     result = model.explained_variance_ratio_

@@ -14,7 +14,6 @@ from scipy import stats
 from gramian.analysis.preimages import FeatureSpace
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent
-from gramian.errors import ParameterError
 from gramian.operators.kernel_source import cross_times
 from gramian.records import FloatArray
 
@@ -310,8 +309,9 @@ class ControlLimit:
     statistic : {"T2", "SPE"}
     rows : {"fit", "new"}
         The rows that it applies to.
-    method : {"Beta", "F", "Jackson-Mudholkar", "Box", "empirical"}
+    method : {"Beta", "F", "Jackson-Mudholkar", "Box", "empirical", "none"}
     value : float
+        Infinite where no method gives a limit.
     decides : bool
         Whether alarms follow from it.
     """
@@ -353,16 +353,8 @@ class ControlLimits:
         Parameters
         ----------
         rows : {"new", "fit"}
-
-        Raises
-        ------
-        ParameterError
-            If there are none for rows of the fit.
         """
-        chosen = {one.statistic: one.value for one in self.limits if one.rows == rows and one.decides}
-        if not chosen:
-            raise ParameterError(f"rows={rows!r} have no limits. Allowed: 'new', 'fit'.")
-        return chosen
+        return {one.statistic: one.value for one in self.limits if one.rows == rows and one.decides}
 
     def __str__(self) -> str:
         lines = [
@@ -419,11 +411,6 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
     known : Known
     prefer : {"empirical", "theory"}
         What decides for new rows, if it is there.
-
-    Raises
-    ------
-    ParameterError
-        If SPE has no limit by any method.
     """
     count = 1 + known.has_spe
     level = 1 - (1 - alpha) ** (1 / count)
@@ -455,14 +442,15 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
             f"{counted(len(known.held_out), 'held-out row is', 'held-out rows are')} too few for an "
             f"empirical limit at {percent(alpha)}, which needs {math.ceil(1 / alpha) - 1:,}. Theory decides."
         )
-    if len(decides["new"]) < count:
-        raise ParameterError(
-            "SPE has no limit: the fit did not compute all discarded variances, and there are no held-out "
-            "rows for another limit. Fit a Monitor to normal rows (--normal FILE in the shell)."
+    for rows, deciding in decides.items():
+        if len(deciding) < count:
+            lines.append(("SPE", rows, "none", math.inf))
+            deciding.add(lines[-1])
+    if len(theory["new"]) < count and measured is None:
+        sentences.append(
+            "SPE has no limit: the fit did not compute all discarded variances, and there are too few "
+            "held-out rows. Fit a Monitor to normal rows (--normal FILE in the shell)."
         )
-    if len(theory["fit"]) < count:
-        decides["fit"] = set()
-        lines = [line for line in lines if line[1] != "fit"]
     chosen = decides["fit"] | decides["new"]
     limits = sorted(lines, key=lambda line: (BOTH.index(line[0]), line[1]))
     made = tuple(ControlLimit(*line, decides=line in chosen) for line in limits)

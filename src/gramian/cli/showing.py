@@ -25,7 +25,7 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
         fitted = described(stored) or _loaded(path)
     facts: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": stored.versions}
     facts |= info_facts(fitted, stored.kind)
-    lines = [_made(facts["model"])]
+    lines = [_made(facts["model"]), *(["", facts["limits"]] if "limits" in facts else [])]
     if "components" in facts:
         lines = [*_lines(facts["model"]), "", *model_lines(fitted)]
     writers = ", ".join(f"{name} {number}" for name, number in stored.versions.items())

@@ -78,6 +78,14 @@ class RowStatistics:
         return len(self.columns["row"])
 
     @property
+    def finite(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns for a file: a limit that does not exist is missing there."""
+        return {
+            name: np.where(np.isfinite(values), values, np.nan) if name.endswith(" limit") else values
+            for name, values in self.columns.items()
+        }
+
+    @property
     def alarms(self) -> npt.NDArray[np.bool_]:
         """Which rows have an alarm."""
         return np.asarray(self.columns["alarm"] != "")
@@ -415,7 +423,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
 
     def _are_of_the_fit(self, rows: Rows) -> bool:
         known = _known(self.model_)
-        if rows.shape[0] != self.model_.n_samples_ or not any(o.rows == "fit" for o in self.limits_.limits):
+        if rows.shape[0] != self.model_.n_samples_:
             return False
         t2 = _Measure.of(self.model_)(rows)[:, 0]
         return are_rows_of_the_fit(t2, rows.shape[0], known["k"], known["n"] - known["ddof"])
@@ -449,19 +457,21 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         return tags
 
 
-def monitor_of(model: Any, alpha: float = 0.01) -> Monitor:
+def monitor_of(model: Any, X: Any = None, alpha: float = 0.01) -> Monitor:
     """Return a monitor with limits by theory only: those that follow from the fitted model itself.
 
     Parameters
     ----------
     model : fitted PCA, KernelPCA or Monitor
         A monitor is returned as it is.
+    X : array-like, optional
+        If these are the rows of the fit, limits for such rows follow from them too.
     alpha : float
 
     Raises
     ------
     ParameterError
-        For another model, and where SPE has no limit by theory.
+        For another model.
     """
     if isinstance(model, Monitor):
         return model
@@ -469,7 +479,9 @@ def monitor_of(model: Any, alpha: float = 0.01) -> Monitor:
     monitor._check()
     monitor.model_ = model
     monitor._held_out, monitor._weights = np.empty((0, 2)), np.empty(0)
-    monitor._settle(None)
+    rows = None if X is None else monitor._new_rows(X)
+    own = None if rows is None or not monitor._are_of_the_fit(rows) else _Measure.of(model)(rows)
+    monitor._settle(own)
     return monitor
 
 

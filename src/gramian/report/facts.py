@@ -13,7 +13,7 @@ from gramian import store
 from gramian.analysis.components import component_names, shares_of
 from gramian.arrays import as_float64
 from gramian.checks import percent
-from gramian.records import Certificate, Plan
+from gramian.records import Certificate, ModelKind, Plan
 
 if TYPE_CHECKING:
     from gramian.rows.table import Table
@@ -179,8 +179,9 @@ def info_facts(model: Any, kind: str) -> dict[str, Any]:
     """Return the facts of a saved model, with its components if it has some."""
     if model.model_kind.has_components:
         return {"model": model_facts(model) | {"kind": kind}, "components": component_facts(model)}
-    # A map of features has no components.
-    return {"model": {"kind": kind, "parameters": plain(model.get_params(deep=False))}}
+    # A map of features has no components, and those of a monitor are its model's.
+    facts: dict[str, Any] = {"model": {"kind": kind, "parameters": plain(model.get_params(deep=False))}}
+    return facts | ({"limits": str(model.limits_)} if model.model_kind is ModelKind.MONITOR else {})
 
 
 def calibration_facts(recogniser: Any, person: str | None) -> dict[str, Any]:
