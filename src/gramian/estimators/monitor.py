@@ -485,6 +485,15 @@ def monitor_of(model: Any, X: Any = None, alpha: float = 0.01) -> Monitor:
     return monitor
 
 
+def can_be_monitored(model: Any) -> bool:
+    """Return whether a fitted model gives T2 and SPE of new rows, and its rows vary."""
+    try:
+        _require_model(model)
+    except ParameterError:
+        return False
+    return int(model.rank_) > 0
+
+
 # ------------------------------------------------------------ what a model says
 
 
