@@ -138,7 +138,7 @@ def test_weights_of_held_out_rows_are_repetitions():
 
 def known(**more):
     held_out = RNG.chisquare(2, size=(400, 2))
-    base = {"n": 100.0, "k": 2, "centered": True, "ddof": 1.0, "has_spe": True, "own": None}
+    base = {"n": 100.0, "k": 2, "centered": True, "ddof": 1.0, "without_spe": "", "own": None}
     base |= {"discarded": np.array([1.0, 1.0]), "held_out": held_out, "weights": np.ones(len(held_out))}
     return Known(**base | more)
 
@@ -170,11 +170,12 @@ def test_limits_side_by_side_and_what_decides():
 
 def test_without_spe_or_without_all_variances():
     alone = control_limits(
-        0.05, known(has_spe=False, held_out=RNG.chisquare(2, size=(99, 1)), weights=np.ones(99))
+        0.05,
+        known(without_spe="There is no SPE.", held_out=RNG.chisquare(2, size=(99, 1)), weights=np.ones(99)),
     )
     assert set(alone.deciding()) == {"T2"}
     assert alone.level == pytest.approx(0.05)
-    assert "No component was discarded, so there is no SPE." in alone.sentences
+    assert "There is no SPE." in alone.sentences
     part = control_limits(0.05, known(discarded=None))
     assert "Jackson-Mudholkar" not in {one.method for one in part.limits}
     assert {one.method for one in part.limits if one.decides and one.rows == "new"} == {"empirical"}

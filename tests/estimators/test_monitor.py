@@ -288,13 +288,30 @@ def test_a_monitor_of_the_model_alone():
     assert own.statistics(X[:200], rows="auto")["SPE limit"][0] < np.inf
 
 
+def test_kernels_without_spe_have_t2():
+    K = X[:60] @ X[:60].T
+    random = KernelPCA(2, kernel="rbf", gamma=0.01, solver="random-features", n_landmarks=50, random_state=0)
+    for model, rows, said in (
+        (KernelPCA(2, kernel="precomputed"), K, "a precomputed kernel has no k"),
+        (random, X[:60], "no SPE with random features"),
+        (KernelPCA(2), sparse.csr_array(X[:60]), "no SPE for a kernel PCA of sparse rows"),
+    ):
+        monitor = Monitor(model, alpha=0.1).fit(rows)
+        scores = monitor.model_.transform(rows)
+        expected = (scores**2 / monitor.model_.explained_variance_).sum(axis=1)
+        table = monitor.statistics(rows, rows="auto")
+        np.testing.assert_allclose(table["T2"], expected)
+        assert table["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
+        assert ("SPE" in table.columns, said in str(monitor.limits_)) == (False, True)
+        assert set(table["contributor 1"]) == {""}
+        with pytest.raises(UnavailableError, match=said):
+            monitor.contributions(rows)
+
+
 def test_refusals():
     for model, said in (
         (gramian.Whitener(), "model is a Whitener, but must be a PCA or a KernelPCA"),
         (None, "model is a NoneType"),
-        (KernelPCA(2, kernel="precomputed"), "a precomputed kernel has no k"),
-        (KernelPCA(2, kernel="rbf", solver="random-features"), "random features are not supported"),
-        (KernelPCA(2).fit(sparse.csr_array(X[:50])), "does not support sparse data with a KernelPCA"),
     ):
         with pytest.raises(ParameterError, match=said):
             Monitor(model).fit(X[:50])

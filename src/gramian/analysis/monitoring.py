@@ -379,8 +379,8 @@ class Known:
         Components with a variance above 0.
     centered : bool
     ddof : float
-    has_spe : bool
-        Whether components were discarded.
+    without_spe : str
+        Why there is no SPE; "" if there is.
     discarded : ndarray or None
         All discarded variances; None where they are not all known.
     own : ndarray of shape (n, s) or None
@@ -394,7 +394,7 @@ class Known:
     k: int
     centered: bool
     ddof: float
-    has_spe: bool
+    without_spe: str
     discarded: FloatArray | None
     own: FloatArray | None
     held_out: FloatArray
@@ -412,7 +412,7 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
     prefer : {"empirical", "theory"}
         What decides for new rows, if it is there.
     """
-    count = 1 + known.has_spe
+    count = 1 if known.without_spe else 2
     level = 1 - (1 - alpha) ** (1 / count)
     lines: list[tuple[str, str, str, float]] = []
     for rows, method in (("fit", "Beta"), ("new", "F")):
@@ -421,12 +421,12 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
         )
         lines.append(("T2", rows, method, value))
     sentences = []
-    if known.has_spe:
+    if not known.without_spe:
         lines += _spe_lines(level, known)
         if known.discarded is None:
             sentences.append("The discarded variances are not all known: no limit by Jackson-Mudholkar.")
     else:
-        sentences.append("No component was discarded, so there is no SPE.")
+        sentences.append(known.without_spe)
     theory = {rows: _first(lines, rows) for rows in ("fit", "new")}
     measured = empirical_limits(alpha, known.held_out, known.weights)
     decides = {rows: set(theory[rows].values()) for rows in theory}

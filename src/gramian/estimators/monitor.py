@@ -27,17 +27,17 @@ from gramian.analysis.monitoring import (
     LinearStatistics,
     are_rows_of_the_fit,
     control_limits,
+    t2_of,
     top_contributors,
 )
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.checks import check_choice, check_integer, check_share, counted, slices
-from gramian.errors import CertificateWarning, DataError, ParameterError, RankWarning, UnavailableError
+from gramian.errors import CertificateWarning, DataError, ParameterError, RankWarning, UnavailableError, needs
 from gramian.estimators.component_choice import known_variances
 from gramian.estimators.fitted import parameter_at_fit
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved, register_record
-from gramian.operators.centered import CenteredRows
 from gramian.records import FloatArray, ModelKind
 from gramian.rows import Rows, as_rows
 from gramian.store import Array
@@ -47,7 +47,6 @@ BLOCK = 480  # rows of a kernel PCA that are worked on at a time
 WINDOW = 20_000  # most held-out rows that a stream remembers
 CONTRIBUTORS = 3
 COMPLETE = 1e-8  # share of the variance that rounding may leave out of the known variances
-SPARSE = "Monitor does not support sparse data with a KernelPCA. Pass X.toarray()."
 NOTHING = 1e-10  # share of the variance below which no component was discarded
 
 register_record(ControlLimit)
@@ -102,7 +101,8 @@ class RowStatistics:
 
     def to_pandas(self) -> Any:
         """Return the columns as a pandas DataFrame."""
-        import pandas as pd
+        with needs("frames", "pandas", "A frame of statistics"):
+            import pandas as pd  # type: ignore[import-untyped]
 
         return pd.DataFrame(dict(self.columns))
 
@@ -138,7 +138,8 @@ def _shown(value: Any) -> str:
 def _excess(values: Sequence[FloatArray], limits: Sequence[FloatArray | float]) -> FloatArray:
     """Return the largest statistic of each row, relative to its limit."""
     least = np.finfo(np.float64).tiny
-    return np.max([v / np.maximum(limit, least) for v, limit in zip(values, limits, strict=True)], axis=0)
+    ratios = [v / np.maximum(limit, least) for v, limit in zip(values, limits, strict=True)]
+    return np.asarray(np.max(ratios, axis=0))
 
 
 @dataclass(eq=False, repr=False)
@@ -154,7 +155,8 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
     ----------
     model : PCA or KernelPCA
         Unfitted: ``fit`` fits a clone to the normal rows. Fitted: ``fit`` uses the normal rows for the limits
-        only. A KernelPCA is exact or has landmarks.
+        only. A KernelPCA has SPE if it is exact or has landmarks, and kernel and fitted
+        rows are known and dense; otherwise T2 alone decides.
     alpha : float, default=0.01
         Share of normal rows with an alarm: in total, over both statistics, and for one row.
     limit : {"empirical", "theory"}, default="empirical"
@@ -243,15 +245,14 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
             limit = memory_limit_bytes(self.model.memory_limit)
             linear = isinstance(self.model, PCA)  # which looks at its sums
             rows = as_rows(X, estimator="Monitor", minimum=2, check_finite=not linear, limit=limit)
-            if not linear:
-                rows.require_dense(SPARSE)
             # A frame has names that rows lack.
             named = hasattr(X, "columns") and rows.table is None
             self.model_ = clone(self.model).fit(X if named else rows)
         measure = _Measure.of(self.model_)
         known = _known(self.model_)
-        own = measure(rows)
+        own: FloatArray | None = measure(rows)
         degrees = known["n"] - known["ddof"]
+        assert own is not None
         if are_rows_of_the_fit(own[:, 0], int(self.model_.n_samples_), known["k"], degrees):
             self._held_out = self._of_folds(rows)
         else:
@@ -260,7 +261,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         self._settle(own)
         return self
 
-    @available_if(lambda monitor: isinstance(monitor.model, PCA))
+    @available_if(lambda monitor: isinstance(monitor.model, PCA))  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Update a PCA and the limits with a batch of normal rows.
 
@@ -303,16 +304,16 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         _require_model(self.model)
 
     def _settle(self, own: FloatArray | None) -> None:
-        known = _known(self.model_)
-        held_out = self._held_out[:, : 1 + known["has_spe"]]
-        known = Known(**known, own=own, held_out=held_out, weights=self._weights)
+        facts = _known(self.model_)
+        held_out = self._held_out[:, : 1 if facts["without_spe"] else 2]
+        known = Known(**facts, own=own, held_out=held_out, weights=self._weights)
         self.limits_ = control_limits(float(self.alpha), known, self.limit)
 
     def _of_folds(self, rows: Rows) -> FloatArray:
         """Return the statistics of the rows of each fold by a model of the other folds."""
         n, d = rows.shape
         count = min(int(self.cv), n // 2)
-        if count < 2:
+        if count < 2 or getattr(self.model_, "kernel_", self) is None:  # a precomputed matrix has no folds
             return np.empty((0, 2))
         results = []
         with warnings.catch_warnings():
@@ -406,10 +407,9 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         measure = _Measure.of(self.model_)
-        if not measure.explains:
-            raise UnavailableError(
-                f"Contributions need the derivative of the kernel. {self.model_.kernel_.not_differentiable}"
-            )
+        if not measure.explains or measure.statistics is None:
+            why = _without_spe(self.model_) or self.model_.kernel_.not_differentiable
+            raise UnavailableError(f"Contributions need the derivative of the kernel. {why}")
         data = self._new_rows(X)
         data.require_finite()
         parts = [measure.statistics.contributions(block) for block in measure.blocks(data)]
@@ -452,8 +452,9 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if isinstance(self.model, PCA):
-            tags.input_tags.sparse = self.model.__sklearn_tags__().input_tags.sparse
+        if isinstance(self.model, PCA | KernelPCA):
+            of_model = self.model.__sklearn_tags__().input_tags
+            tags.input_tags.sparse, tags.input_tags.pairwise = of_model.sparse, of_model.pairwise
         return tags
 
 
@@ -503,15 +504,19 @@ class _Measure:
 
     Attributes
     ----------
-    statistics : LinearStatistics or KernelStatistics
-    view : callable or None
-        From rows to centred rows, for a PCA.
+    statistics : LinearStatistics, KernelStatistics or None
+        None if there is no SPE of new rows: T2 follows from scores.
+    view : callable
+        From rows to centred rows for a PCA, and to scores without SPE.
+    variances : ndarray of shape (r,)
+        Of the scores.
     explains : bool
         Whether there are contributions.
     """
 
-    statistics: LinearStatistics | KernelStatistics
-    view: Callable[[Rows], CenteredRows] | None
+    statistics: LinearStatistics | KernelStatistics | None
+    view: Callable[[Rows], Any]
+    variances: FloatArray
     explains: bool
 
     @classmethod
@@ -525,13 +530,16 @@ class _Measure:
         variances = as_float64(model.explained_variance_)[:r]
         if isinstance(model, PCA):
             linear = LinearStatistics(as_float64(model.components_)[:r], variances)
-            return cls(linear, model._projection().centered, True)
-        space = model._space(np.empty((0, 0)))
-        return cls(KernelStatistics(space, variances), None, not model.kernel_.not_differentiable)
+            return cls(linear, model._projection().centered, variances, True)
+        scores = model._projection.scores
+        if _without_spe(model):
+            return cls(None, scores, variances, False)
+        kernel = KernelStatistics(model._space(np.empty((0, 0))), variances)
+        return cls(kernel, scores, variances, not model.kernel_.not_differentiable)
 
     def blocks(self, rows: Rows) -> Iterator[FloatArray]:
         """Yield the rows as the statistics take them, in order."""
-        if self.view is None:
+        if isinstance(self.statistics, KernelStatistics):
             for part in slices(rows.shape[0], BLOCK):
                 yield as_float64(dense(rows.block(part).values))
             return
@@ -551,9 +559,13 @@ class _Measure:
         return values
 
     def _of_part(self, rows: Rows, limits: Sequence[float] | None) -> FloatArray:
+        if self.statistics is None:
+            t2 = t2_of(as_float64(self.view(rows))[:, : len(self.variances)], self.variances)
+            return np.stack([t2, np.zeros(len(t2))], axis=1)
         return np.concatenate([self._of_block(block, limits) for block in self.blocks(rows)])
 
     def _of_block(self, block: FloatArray, limits: Sequence[float] | None) -> FloatArray:
+        assert self.statistics is not None
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.statistics.measured(block)
             if limits is None:
@@ -572,7 +584,9 @@ def _known(model: Any) -> dict[str, Any]:
     """Return what a fitted model says about the distribution of its statistics."""
     r, ratios = int(model.rank_), shares_of(model)
     linear = isinstance(model, PCA)
-    has_spe = ratios is None or 1 - float(ratios.sum()) > NOTHING
+    without = _without_spe(model)
+    if not without and ratios is not None and 1 - float(ratios.sum()) <= NOTHING:
+        without = "No component was discarded, so there is no SPE."
     discarded, seen = None, vars(model).get("_seen")
     # A stream that goes on from fit, or a sketch, knows only a bound on what was discarded.
     if ratios is not None and ratios.sum() > 0 and (seen is None or seen.loss is None):
@@ -585,8 +599,8 @@ def _known(model: Any) -> dict[str, Any]:
         "k": r,
         "centered": bool(model.center if linear else parameter_at_fit(model, "center")),
         "ddof": float(model.ddof) if linear else 1.0,
-        "has_spe": has_spe,
-        "discarded": discarded if has_spe else None,
+        "without_spe": without,
+        "discarded": None if without else discarded,
     }
 
 
@@ -602,17 +616,19 @@ def _limit_of(model: Any) -> dict[str, Any]:
 def _require_model(model: Any) -> None:
     if not isinstance(model, PCA | KernelPCA):
         raise ParameterError(f"model is a {type(model).__name__}, but must be a PCA or a KernelPCA.")
+
+
+def _without_spe(model: Any) -> str:
+    """Return why a fitted model gives no SPE of new rows; "" if it does."""
     if isinstance(model, PCA):
-        return
-    why = ""
-    if model.kernel == "precomputed" or ("X_fit_" in vars(model) and model.kernel_ is None):
-        why = "a precomputed kernel has no k(x, x) of new rows. Name the kernel"
-    elif model.solver == "random-features":
-        why = 'random features are not supported. Use solver="nystroem"'
-    elif sparse.issparse(vars(model).get("X_fit_")) or sparse.issparse(vars(model).get("landmarks_")):
-        raise ParameterError(SPARSE)
-    if why:
-        raise ParameterError(f"Monitor needs SPE in feature space, and {why}.")
+        return ""
+    if model.kernel_ is None:
+        return "There is no SPE: a precomputed kernel has no k(x, x) of new rows."
+    if model.feature_map_ is not None:
+        return "There is no SPE with random features; there is with solver='nystroem'."
+    if sparse.issparse(model.X_fit_) or sparse.issparse(model.landmarks_):
+        return "There is no SPE for a kernel PCA of sparse rows; there is for X.toarray()."
+    return ""
 
 
 def _row_names(rows: Rows) -> npt.NDArray[Any]:
