@@ -40,7 +40,7 @@ def test_a_table_of_alarms(plant, gramian):
         np.testing.assert_allclose([float(row[name]) for row in rows], expected[name])
     assert [row["row"] for row in rows if row["alarm"]] == ["h7", "h31"]
     assert {rows[7]["contributor 1"], rows[31]["contributor 1"]} == {"level"}
-    assert "2 alarms in 50 rows:" in ran.out
+    assert "2 alarms in 50 rows." in ran.out
     assert gramian("monitor", "m.gramian", "normal.csv", "--alpha", 1e-9, "--fail").code == 0
     assert gramian("monitor", "m.gramian", "new.csv", "--normal", "normal.csv").code == 0
 

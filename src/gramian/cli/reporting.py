@@ -33,6 +33,7 @@ def report(
     unusual rows, important columns, a methods paragraph for a paper, and the code that repeats the fit. It
     loads nothing from elsewhere. Without DATA it lists what needs the data.
     """
+    from gramian.analysis.components import mapping_of
     from gramian.arrays import memory_limit_bytes
     from gramian.report.page import write_report
     from gramian.report.summary import Fitted
@@ -42,7 +43,8 @@ def report(
         raise ParameterError(f"-o {out}: report writes a page. Name a file that ends in .html.")
     check_file(out)
     check_not_input(out, model, *(reading.inputs(data) if data is not None else ()))
-    fitted = read_model(model)
+    given = read_model(model, whole=True)
+    fitted = mapping_of(given)
     if not fitted.model_kind.has_components:
         kind = type(fitted).__name__
         raise ParameterError(
@@ -59,9 +61,9 @@ def report(
     options = _options(fitted) if same or table is None else None
     fit = ("gramian", "fit", data or "DATA")
     command = () if options is None else (*fit, *as_arguments(reading, options), "-o", model)
-    given = read_arguments(data, reading) if data is not None and same and data != "-" else None
+    arguments = read_arguments(data, reading) if data is not None and same and data != "-" else None
     with progress("writing"):
-        shown = Fitted(fitted, table, command=command, reading=given)
+        shown = Fitted(given, table, command=command, reading=arguments)
         write_report(out, shown, stored_model(model_path(model)).versions)
     answer(as_json, {"files": [out]}, f"Written: {out}")
 

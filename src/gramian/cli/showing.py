@@ -15,6 +15,7 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
 
     Its parameters, components, plan, certificate and the versions that wrote it.
     """
+    from gramian.analysis.components import mapping_of
     from gramian.estimators.description import described
     from gramian.report.facts import info_facts
     from gramian.store import read_model
@@ -25,9 +26,11 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
         fitted = described(stored) or _loaded(path)
     facts: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": stored.versions}
     facts |= info_facts(fitted, stored.kind)
-    lines = [_made(facts["model"]), *(["", facts["limits"]] if "limits" in facts else [])]
+    lines = [_made(facts["model"])]
     if "components" in facts:
-        lines = [*_lines(facts["model"]), "", *model_lines(fitted)]
+        lines = [*_lines(facts["model"]), "", *model_lines(mapping_of(fitted))]
+    if "limits" in facts:
+        lines = ["A monitor.", facts["limits"], "", *lines]
     writers = ", ".join(f"{name} {number}" for name, number in stored.versions.items())
     answer(as_json, facts, "\n".join([*lines, "", f"Written by {writers}."]))
 

@@ -31,7 +31,7 @@ from gramian.analysis.monitoring import (
     top_contributors,
 )
 from gramian.arrays import as_float64, dense, memory_limit_bytes
-from gramian.checks import check_choice, check_integer, check_share, counted, slices
+from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.errors import CertificateWarning, DataError, ParameterError, RankWarning, UnavailableError, needs
 from gramian.estimators.component_choice import known_variances
 from gramian.estimators.fitted import parameter_at_fit
@@ -114,21 +114,23 @@ class RowStatistics:
         lines = [
             "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows
         ]
-        count = int(self.alarms.sum())
-        said = f"{counted(count, 'alarm')} in {counted(len(self), 'row')}"
-        said += f"; the {len(places)} largest:" if count > len(places) else ":" if count else "."
-        ends = [f"{name} {value:.6g}" for name, value in self._deciding.items()]
-        return "\n".join([said, *(lines if count else []), f"Limits: {', '.join(ends)}."])
+        more = [f"The {len(places)} largest:"] if len(places) < self.alarms.sum() else []
+        return "\n".join([self.summary, *more, *(lines if places else [])])
+
+    @property
+    def summary(self) -> str:
+        """The number of alarms, and the limits."""
+        limits = {name: self.columns[f"{name} limit"][:1] for name in BOTH if name in self.columns}
+        said = ", ".join(f"{name} {value:.6g}" for name, values in limits.items() for value in values)
+        return (
+            f"{counted(int(self.alarms.sum()), 'alarm')} in {counted(len(self), 'row')}. "
+            f"Limits for {percent(self.limits.alpha)} false alarms: {said.replace('inf', 'unknown')}."
+        )
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
-
-    @property
-    def _deciding(self) -> dict[str, float]:
-        limits = {name: self.columns[f"{name} limit"] for name in BOTH if name in self.columns}
-        return {name: float(values[0]) for name, values in limits.items() if len(values)}
 
 
 def _shown(value: Any) -> str:

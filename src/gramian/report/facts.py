@@ -179,9 +179,10 @@ def info_facts(model: Any, kind: str) -> dict[str, Any]:
     """Return the facts of a saved model, with its components if it has some."""
     if model.model_kind.has_components:
         return {"model": model_facts(model) | {"kind": kind}, "components": component_facts(model)}
-    # A map of features has no components, and those of a monitor are its model's.
-    facts: dict[str, Any] = {"model": {"kind": kind, "parameters": plain(model.get_params(deep=False))}}
-    return facts | ({"limits": str(model.limits_)} if model.model_kind is ModelKind.MONITOR else {})
+    if model.model_kind is ModelKind.MONITOR:
+        return info_facts(model.model_, type(model.model_).__name__) | {"limits": str(model.limits_)}
+    # A map of features has no components.
+    return {"model": {"kind": kind, "parameters": plain(model.get_params(deep=False))}}
 
 
 def calibration_facts(recogniser: Any, person: str | None) -> dict[str, Any]:

@@ -9,17 +9,18 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from gramian.analysis.components import component_names
+from gramian.analysis.components import component_names, mapping_of
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import check_choice, check_integer
 from gramian.errors import DataError, GramianError, ParameterError, shortened
 from gramian.estimators.inputs import expected_columns
 from gramian.estimators.kernel_pca import KernelPCA
+from gramian.estimators.monitor import Monitor, can_be_monitored, monitor_of
 from gramian.estimators.pca import PCA
 from gramian.estimators.whitener import Whitener
 from gramian.faces import recognition
@@ -32,7 +33,6 @@ from gramian.plots.images import center_of
 from gramian.progress import report_to
 from gramian.report.facts import calibration_facts, data_facts, info_facts, plain, plan_facts
 from gramian.report.reconstruction import Errors, rebuilt
-from gramian.report.survey import survey
 from gramian.report.tables import feature_names
 from gramian.rows.table import Table
 from gramian.service.bodies import (
@@ -46,6 +46,7 @@ from gramian.service.bodies import (
 from gramian.store import read_model
 
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}
+ALPHA = 0.01  # share of false alarms by default
 MOST_CACHED = 8  # cached models, galleries and tables
 TOLD = 100  # names of columns and labels in the facts of a table
 SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
@@ -190,8 +191,8 @@ class _Messages:
 
 
 def applied(model: Message, data: Message) -> tuple[Any, Table]:
-    """Return a fitted model and the rows for it."""
-    fitted = cached(model, load)
+    """Return a fitted model, of a monitor the model that it watches, and the rows for it."""
+    fitted = mapping_of(cached(model, load))
 
     def read(path: str) -> Table:
         return read_table(data, expected_columns(fitted), getattr(fitted, "picture_shape_", None))
@@ -223,16 +224,28 @@ def reconstruct(say: Say, model: Message, data: Message, answer: Message, compon
     return write_rows(answer, table, feature_names(table), back.reshape(len(back), -1), error=errors)
 
 
-def unusual(say: Say, model: Message, data: Message, answer: Message) -> Message:
-    """Write the distance of each row from the mean (T squared) and from its reconstruction (Q)."""
-    fitted, table = applied(model, data)
-    if not isinstance(fitted, PCA | KernelPCA):
-        raise ParameterError(f"A {type(fitted).__name__} has no unusual rows. Choose a PCA or a KernelPCA.")
-    seen = survey(fitted, table, memory_limit_bytes(fitted.memory_limit))
-    columns = {"T squared": seen.distances}
-    if seen.errors is not None:
-        columns["Q"] = np.asarray(seen.errors.squares)
-    return write_rows(answer, table, tuple(columns), np.stack(list(columns.values()), axis=1))
+def monitor(
+    say: Say, model: Message, data: Message, answer: Message, alpha: float | None, normal: Message | None
+) -> Message:
+    """Write T2 and SPE of each row with limits, alarms and the columns that contribute most."""
+    given, table = cached(model, load), applied(model, data)[1]
+    if not (isinstance(given, Monitor) or can_be_monitored(given)):
+        raise ParameterError(
+            f"A {type(given).__name__} has no T2 or SPE of rows. Choose a PCA or a KernelPCA."
+        )
+    if normal is not None:
+        fitted, rows = applied(model, normal)
+        made = Monitor(fitted, alpha=ALPHA if alpha is None else alpha).fit(rows)
+    elif isinstance(given, Monitor) and alpha is not None:
+        raise ParameterError("The limits of a saved monitor are fixed. Leave out alpha, or give normal rows.")
+    else:
+        made = monitor_of(given, table, ALPHA if alpha is None else alpha)
+    result = made.statistics(table, rows="auto")
+    noted = replace(table, notes=(*table.notes, result.summary, *made.limits_.sentences))
+    numbers = {name: values for name, values in result.finite.items() if values.dtype.kind == "f"}
+    numbers = {name: values for name, values in numbers.items() if name != "row"}
+    texts = {name: values for name, values in result.columns.items() if name not in numbers and name != "row"}
+    return write_rows(answer, noted, tuple(numbers), np.stack(list(numbers.values()), axis=1), **texts)
 
 
 def denoise(say: Say, model: Message, data: Message, answer: Message) -> Message:
@@ -247,7 +260,7 @@ def denoise(say: Say, model: Message, data: Message, answer: Message) -> Message
 
 def components(say: Say, model: Message, answer: Message, count: int) -> Message:
     """Write the mean and the first components as rows or pictures."""
-    fitted = cached(model, load)
+    fitted = mapping_of(cached(model, load))
     if isinstance(fitted, FaceSpace):
         mean, rows = fitted.mean_face_, fitted.component_pictures(min(count, fitted.n_components_))
     elif fitted.model_kind.linear:
@@ -322,7 +335,7 @@ TASKS: dict[str, Callable[..., Message]] = {
     "transform": transform,
     "reconstruct": reconstruct,
     "denoise": denoise,
-    "unusual": unusual,
+    "monitor": monitor,
     "components": components,
     "recognise": recognise,
     "enroll": enroll,
