@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from gramian.analysis.preimages import FeatureSpace
 from gramian.arrays import as_float64
@@ -164,13 +164,13 @@ def t2_limit(
     if of_fit:
         spread = degrees * ((n - 1.0) / n if centered else 1.0)
         # With all n - 1 components T2 is the same for every row of the fit.
-        share = 1.0 if degrees <= k else float(stats.beta.ppf(1 - alpha, k / 2, (degrees - k) / 2))
+        share = 1.0 if degrees <= k else float(special.betaincinv(k / 2, (degrees - k) / 2, 1 - alpha))
         return unit * spread * share
     rest = degrees - k + 1
     if rest <= 0:
         return math.inf
     factor = (1.0 + 1.0 / n if centered else 1.0) * degrees * k / rest
-    return float(unit * factor * stats.f.ppf(1 - alpha, k, rest))
+    return float(unit * factor * special.fdtri(k, rest, 1 - alpha))
 
 
 def spe_limit(alpha: float, discarded: FloatArray) -> float:
@@ -199,7 +199,7 @@ def spe_limit(alpha: float, discarded: FloatArray) -> float:
     unit = float(np.max(discarded))  # so that powers stay in range
     one, two, three = (float(np.sum((discarded / unit) ** power)) for power in (1, 2, 3))
     h = 1 - 2 * one * three / (3 * two * two)
-    z = float(stats.norm.ppf(1 - alpha))
+    z = float(special.ndtri(1 - alpha))
     if abs(h) < 1e-8:  # the limit of the formula
         return unit * one * math.exp(z * math.sqrt(2 * two) / one - two / one**2)
     inside = 1 + z * math.sqrt(2 * two) * h / one + two * h * (h - 1) / one**2
@@ -228,7 +228,7 @@ def box_limit(alpha: float, mean: float, variance: float) -> float:
     """
     if not variance > 0:
         return mean
-    return float(variance / (2 * mean) * stats.chi2.ppf(1 - alpha, 2 * mean**2 / variance))
+    return float(variance / mean * special.gammaincinv(mean**2 / variance, 1 - alpha))
 
 
 # ----------------------------------------------------------- limits of held-out rows
