@@ -71,7 +71,7 @@ def test_a_saved_monitor_is_a_model(plant, gramian):
     assert scores[0] == scores[1] != ""
     assert gramian("monitor", "w.gramian", "new.csv", "--normal", "fit.csv").code == 0
     ran = gramian("monitor", "w.gramian", "new.csv", "--alpha", 0.5)
-    assert (ran.code, "--alpha does not apply to a saved monitor" in ran.err) == (2, True)
+    assert (ran.code, "A saved monitor has its own alpha" in ran.err) == (2, True)
 
 
 def test_a_kernel_needs_normal_rows_for_a_limit_of_spe(plant, gramian):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian
@@ -268,6 +269,39 @@ def test_sparse_rows_give_the_same():
     np.testing.assert_allclose(got["SPE"], expected["SPE"])
 
 
+def test_every_kind_of_rows_gives_the_same():
+    rows, expected = X[:400], Monitor(PCA(3)).fit(X[:400])
+    dask = pytest.importorskip("dask.array").from_array(rows, chunks=(150, 8))
+    kinds = [dask, iter(np.array_split(rows, 3)), pd.DataFrame(rows, columns=list("abcdefgh"))]
+    for given in kinds:
+        monitor = Monitor(PCA(3)).fit(given)
+        np.testing.assert_allclose(monitor._held_out, expected._held_out)
+    np.testing.assert_allclose(expected.statistics(dask)["SPE"], expected.statistics(rows)["SPE"])
+    pictures = Monitor(PCA(3)).fit(rows.reshape(400, 2, 4)).statistics(rows.reshape(400, 2, 4))
+    np.testing.assert_allclose(pictures["SPE"], expected.statistics(rows)["SPE"])
+    assert set(pictures["contributor 1"]) <= {f"r{i}c{j}" for i in range(2) for j in range(4)}
+
+
+def test_tensors_give_the_same():
+    torch = pytest.importorskip("torch")
+    for model in (PCA(3), KernelPCA(3, kernel="rbf", gamma=0.01)):
+        expected, got = (Monitor(clone(model)).fit(rows) for rows in (X[:200], torch.from_numpy(X[:200])))
+        np.testing.assert_allclose(got._held_out, expected._held_out, rtol=1e-6)
+        predicted = got.predict(torch.from_numpy(NEW[:50]))
+        np.testing.assert_array_equal(predicted, expected.predict(NEW[:50]))
+
+
+def test_a_stream_of_single_rows_has_limits_when_it_has_a_model():
+    monitor = Monitor(PCA(1), alpha=0.2)
+    monitor.partial_fit(X[:1])
+    with pytest.raises(NotFittedError):
+        monitor.predict(X[:1])
+    for row in X[1:12]:
+        monitor.partial_fit(row[None])
+    assert monitor.limits_.held_out == 10
+    assert monitor.predict(X[:1]).shape == (1,)
+
+
 def test_rows_of_the_fit_are_recognised():
     monitor = Monitor(PCA(3)).fit(X)
     assert monitor.statistics(X, rows="auto")["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
@@ -280,6 +314,10 @@ def test_a_monitor_of_the_model_alone():
     assert {one.method for one in monitor.limits_.limits if one.decides} == {"Beta", "F", "Jackson-Mudholkar"}
     assert abs(np.mean(monitor.predict(NEW) == -1) - 0.05) < 0.02
     assert monitor_of(monitor) is monitor
+    other = monitor_of(Monitor(model, alpha=0.2, limit="theory").fit(X), normal=NEW[:500])
+    assert (other.limits_.alpha, other.limits_.held_out, other.limit) == (0.2, 500, "theory")
+    with pytest.raises(ParameterError, match="A saved monitor has its own alpha"):
+        monitor_of(monitor, alpha=0.2)
     kernel = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=20, random_state=0).fit(X[:200])
     table = monitor_of(kernel).statistics(NEW[:9])
     assert table["SPE limit"][0] == np.inf

@@ -169,7 +169,7 @@ def test_unusual_rows_are_those_of_the_report(visitor, models, ids, beside, tmp_
         visitor.post(f"{mine}/monitor", params=query).json()["notes"]
     )
     got = visitor.post(f"{mine}/monitor", params=query | {"alpha": 0.2})
-    assert (got.status_code, "limits of a saved monitor are fixed" in got.json()["error"]) == (422, True)
+    assert (got.status_code, "A saved monitor has its own alpha" in got.json()["error"]) == (422, True)
     for route in ("transform", "reconstruct"):
         assert visitor.post(f"{mine}/{route}", params=query).status_code == 200
     for route in ("components", "figures", "figures/control-chart", "report", "results", "code"):

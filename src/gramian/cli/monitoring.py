@@ -20,7 +20,8 @@ def monitor(
         "FILE", "Normal rows, which set the limits. [by theory from the model, or those of a saved monitor]"
     ),
     alpha: float | None = option(
-        "NUMBER", "Share of normal rows with an alarm, over both statistics. [0.01]"
+        "NUMBER",
+        "Share of normal rows with an alarm, over both statistics. [0.01, or that of a saved monitor]",
     ),
     out: str | None = option(
         "FILE", "A .csv, .parquet, .npy or .zarr file with all rows, or - for CSV. [a short table]"
@@ -35,8 +36,9 @@ def monitor(
     from the components) exceeds a limit. The table has T2, SPE, their limits, the alarm, and the three
     columns that contribute most.
     """
+    from gramian.analysis.components import mapping_of
     from gramian.arrays import memory_limit_bytes
-    from gramian.estimators.monitor import Monitor, monitor_of
+    from gramian.estimators.monitor import monitor_of
     from gramian.report.tables import write_table
 
     inputs = (*reading.inputs(data), str(model_path(model)), *([] if normal is None else [normal]))
@@ -49,23 +51,14 @@ def monitor(
         check_file(save)
         check_not_input(save, *inputs)
     given = read_model(model, whole=True)
-    if not (given.model_kind.gives_scores or isinstance(given, Monitor)):
-        raise ParameterError(f"monitor needs a PCA or a kernel PCA, and this is a {type(given).__name__}.")
-    fitted = given.model_ if isinstance(given, Monitor) else given
+    fitted = mapping_of(given)
+    if not fitted.model_kind.gives_scores:
+        raise ParameterError(f"monitor needs a PCA or a kernel PCA, and this is a {type(fitted).__name__}.")
     limit = memory_limit_bytes(fitted.memory_limit)
     table = read_new_data(data, reading, fitted, limit=limit)
     with progress("computing"):
-        if normal is not None:
-            rows = read_new_data(normal, reading, fitted, limit=limit)
-            made = Monitor(fitted, alpha=0.01 if alpha is None else alpha).fit(rows)
-        elif isinstance(given, Monitor):
-            if alpha is not None:
-                raise ParameterError(
-                    "--alpha does not apply to a saved monitor without --normal. Leave it out."
-                )
-            made = given
-        else:
-            made = monitor_of(fitted, table, alpha=0.01 if alpha is None else alpha)
+        rows = None if normal is None else read_new_data(normal, reading, fitted, limit=limit)
+        made = monitor_of(given, table, alpha=alpha, normal=rows)
         result = made.statistics(table, rows="auto")
     if save is not None:
         made.save(save)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -17,7 +18,7 @@ from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import feature_names_of, shares_of
+from gramian.analysis.components import feature_names_of, mapping_of, shares_of
 from gramian.analysis.monitoring import (
     BOTH,
     ControlLimit,
@@ -36,6 +37,7 @@ from gramian.errors import CertificateWarning, DataError, ParameterError, RankWa
 from gramian.estimators.component_choice import known_variances
 from gramian.estimators.fitted import parameter_at_fit
 from gramian.estimators.kernel_pca import KernelPCA
+from gramian.estimators.linear_fit import TooFewRowsError
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved, register_record
 from gramian.records import FloatArray, ModelKind
@@ -296,8 +298,13 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         self.model_.partial_fit(X)
         if not before:
             self._held_out, self._weights = np.empty((0, 2)), np.empty(0)
-        self._settle(None)
+        with suppress(TooFewRowsError):  # the next batch may suffice
+            self._settle(None)
         return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there are limits."""
+        return "limits_" in vars(self)
 
     def _check(self) -> None:
         check_share("alpha", self.alpha, "It is the share of normal rows with an alarm.")
@@ -313,6 +320,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
 
     def _of_folds(self, rows: Rows) -> FloatArray:
         """Return the statistics of the rows of each fold by a model of the other folds."""
+        rows = rows.here()
         n, d = rows.shape
         count = min(int(self.cv), n // 2)
         if count < 2 or getattr(self.model_, "kernel_", self) is None:  # a precomputed matrix has no folds
@@ -460,30 +468,40 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         return tags
 
 
-def monitor_of(model: Any, X: Any = None, alpha: float = 0.01) -> Monitor:
-    """Return a monitor with limits by theory only: those that follow from the fitted model itself.
+def monitor_of(model: Any, X: Any = None, *, alpha: float | None = None, normal: Any = None) -> Monitor:
+    """Return the monitor for a model: with the limits of normal rows, or by theory without any.
 
     Parameters
     ----------
     model : fitted PCA, KernelPCA or Monitor
-        A monitor is returned as it is.
+        A monitor is returned as it is, unless there are normal rows.
     X : array-like, optional
         If these are the rows of the fit, limits for such rows follow from them too.
-    alpha : float
+    alpha : float, optional
+        By default 0.01, or that of the monitor.
+    normal : array-like, optional
+        Normal rows, which set the limits.
 
     Raises
     ------
     ParameterError
-        For another model.
+        For another model, and for another alpha of a monitor without normal rows.
     """
-    if isinstance(model, Monitor):
-        return model
-    monitor = Monitor(model, alpha=alpha, limit="theory")
+    given = isinstance(model, Monitor)
+    if given and normal is None:
+        if alpha is not None:
+            raise ParameterError("A saved monitor has its own alpha. Leave alpha out, or give normal rows.")
+        return model  # type: ignore[no-any-return]
+    fitted = mapping_of(model)
+    monitor = clone(model) if given else Monitor(fitted)
+    monitor.set_params(model=fitted, **({} if alpha is None else {"alpha": alpha}))
+    if normal is not None:
+        return monitor.fit(normal)
     monitor._check()
-    monitor.model_ = model
+    monitor.model_ = fitted
     monitor._held_out, monitor._weights = np.empty((0, 2)), np.empty(0)
     rows = None if X is None else monitor._new_rows(X)
-    own = None if rows is None or not monitor._are_of_the_fit(rows) else _Measure.of(model)(rows)
+    own = None if rows is None or not monitor._are_of_the_fit(rows) else _Measure.of(fitted)(rows)
     monitor._settle(own)
     return monitor
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import mapping_of
 from gramian.arrays import dense
 from gramian.checks import evenly, slices
 from gramian.estimators.monitor import RowStatistics, can_be_monitored, monitor_of
@@ -52,7 +51,10 @@ def survey(model: Any, table: Table, limit: int, monitor: Any = None) -> Survey:
     monitor : Monitor, optional
         Whose limits are used; by default those that follow from the model, by theory.
     """
-    n = table.values.shape[0]
+    n, statistics = table.values.shape[0], None
+    if can_be_monitored(model):
+        given = model if monitor is None else monitor
+        statistics = monitor_of(given, table).statistics(table, rows="auto")
     kept = np.array(evenly(n, MOST_DRAWN))
     drawn = []
     different: set[int] = set()
@@ -67,16 +69,6 @@ def survey(model: Any, table: Table, limit: int, monitor: Any = None) -> Survey:
     return Survey(
         np.concatenate(drawn),
         kept.tolist() if len(kept) < n else None,
-        unusual_rows(monitor or model, table),
+        statistics,
         n - len(different) if n <= MOST_DRAWN else None,
     )
-
-
-def unusual_rows(model: Any, table: Table, alpha: float = 0.01) -> RowStatistics | None:
-    """Return T2 and SPE of all rows of a table, by a monitor or by the theory of a model.
-
-    Rows of the fit get the limits for such rows. None for a model of rank 0.
-    """
-    if not can_be_monitored(mapping_of(model)):
-        return None
-    return monitor_of(model, table, alpha).statistics(table, rows="auto")

@@ -207,9 +207,9 @@ class Rows(ABC):
         return rows_of(stacked(taken), np.argsort(order, kind="stable"))
 
     def picked(self, places: npt.NDArray[np.intp]) -> Rows:
-        """Return some rows, whose numbers rise, as rows of their own."""
-        here: Any = self.here()
-        some: Rows = replace(here, values=rows_of(here.values, places), row_names=None, table=None)
+        """Return some rows, whose numbers rise, as rows of their own; all of them are on this machine."""
+        this: Any = self
+        some: Rows = replace(this, values=rows_of(this.values, places), row_names=None, table=None)
         return some
 
     def take_columns(self, places: npt.NDArray[np.intp]) -> Any:

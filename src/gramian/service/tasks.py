@@ -20,7 +20,7 @@ from gramian.checks import check_choice, check_integer
 from gramian.errors import DataError, GramianError, ParameterError, shortened
 from gramian.estimators.inputs import expected_columns
 from gramian.estimators.kernel_pca import KernelPCA
-from gramian.estimators.monitor import Monitor, can_be_monitored, monitor_of
+from gramian.estimators.monitor import can_be_monitored, monitor_of
 from gramian.estimators.pca import PCA
 from gramian.estimators.whitener import Whitener
 from gramian.faces import recognition
@@ -46,7 +46,6 @@ from gramian.service.bodies import (
 from gramian.store import read_model
 
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}
-ALPHA = 0.01  # share of false alarms by default
 MOST_CACHED = 8  # cached models, galleries and tables
 TOLD = 100  # names of columns and labels in the facts of a table
 SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
@@ -228,23 +227,18 @@ def monitor(
     say: Say, model: Message, data: Message, answer: Message, alpha: float | None, normal: Message | None
 ) -> Message:
     """Write T2 and SPE of each row with limits, alarms and the columns that contribute most."""
-    given, table = cached(model, load), applied(model, data)[1]
-    if not (isinstance(given, Monitor) or can_be_monitored(given)):
+    given = cached(model, load)
+    fitted, table = applied(model, data)
+    if not can_be_monitored(fitted):
         raise ParameterError(
             f"A {type(given).__name__} has no T2 or SPE of rows. Choose a PCA or a KernelPCA."
         )
-    if normal is not None:
-        fitted, rows = applied(model, normal)
-        made = Monitor(fitted, alpha=ALPHA if alpha is None else alpha).fit(rows)
-    elif isinstance(given, Monitor) and alpha is not None:
-        raise ParameterError("The limits of a saved monitor are fixed. Leave out alpha, or give normal rows.")
-    else:
-        made = monitor_of(given, table, ALPHA if alpha is None else alpha)
+    rows = None if normal is None else applied(model, normal)[1]
+    made = monitor_of(given, table, alpha=alpha, normal=rows)
     result = made.statistics(table, rows="auto")
     noted = replace(table, notes=(*table.notes, result.summary, *made.limits_.sentences))
     numbers = {name: values for name, values in result.finite.items() if values.dtype.kind == "f"}
-    numbers = {name: values for name, values in numbers.items() if name != "row"}
-    texts = {name: values for name, values in result.columns.items() if name not in numbers and name != "row"}
+    texts = {name: values for name, values in result.columns.items() if name not in (*numbers, "row")}
     return write_rows(answer, noted, tuple(numbers), np.stack(list(numbers.values()), axis=1), **texts)
 
 
