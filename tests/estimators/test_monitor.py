@@ -181,6 +181,33 @@ def test_all_components_leave_no_spe():
     assert set(monitor.contributions(NEW[:5])) == {"T2"}
 
 
+def test_rounding_is_no_discarded_component():
+    plane = (RNG.normal(size=(200, 2)) @ RNG.normal(size=(2, 6))).astype("f4")
+    for rows in (plane, plane.astype("f8")):
+        assert "there is no SPE" in str(Monitor(PCA(2)).fit(rows).limits_)
+    # A little noise is a discarded component.
+    methods = [
+        one.method for one in Monitor(PCA(2)).fit(rows + 1e-4 * RNG.normal(size=(200, 6))).limits_.limits
+    ]
+    assert "Jackson-Mudholkar" in methods
+
+
+def test_variances_that_the_model_does_not_know_follow_from_the_rows_of_the_fit(monkeypatch):
+    rows = RNG.normal(size=(500, 200)) * 0.97 ** np.arange(200)
+
+    def limit(monitor):
+        return {one.method: one.value for one in monitor.limits_.limits}.get("Jackson-Mudholkar")
+
+    unknown, whole = PCA(2, solver="krylov", random_state=0), PCA(2, solver="full")
+    assert limit(Monitor(unknown).fit(rows)) == pytest.approx(limit(Monitor(whole).fit(rows)), rel=1e-5)
+    fitted = unknown.fit(rows)
+    assert limit(monitor_of(fitted, rows)) == pytest.approx(limit(monitor_of(whole.fit(rows))), rel=1e-5)
+    assert "not all known" in str(monitor_of(fitted).limits_)
+    assert limit(Monitor(fitted).fit(1.1 * rows)) is None
+    monkeypatch.setattr("gramian.estimators.monitor.MOST_COLUMNS", 100)
+    assert limit(Monitor(fitted).fit(rows)) is None
+
+
 def test_a_stream_forgets():
     drift = [process(100, seed) * (1 + 0.1 * seed) for seed in range(30)]
     monitor = Monitor(PCA(3, forgetting=0.7), alpha=0.05)
@@ -294,7 +321,7 @@ def test_tensors_give_the_same():
 def test_a_stream_of_single_rows_has_limits_when_it_has_a_model():
     monitor = Monitor(PCA(1), alpha=0.2)
     monitor.partial_fit(X[:1])
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
         monitor.predict(X[:1])
     for row in X[1:12]:
         monitor.partial_fit(row[None])

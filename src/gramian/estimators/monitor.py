@@ -33,6 +33,7 @@ from gramian.analysis.monitoring import (
 )
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
+from gramian.engine.symmetric import eigenvalues
 from gramian.errors import CertificateWarning, DataError, ParameterError, RankWarning, UnavailableError, needs
 from gramian.estimators.component_choice import known_variances
 from gramian.estimators.fitted import parameter_at_fit
@@ -48,7 +49,8 @@ LIMITS = ("empirical", "theory")
 BLOCK = 480  # rows of a kernel PCA that are worked on at a time
 WINDOW = 20_000  # most held-out rows that a stream remembers
 CONTRIBUTORS = 3
-COMPLETE = 1e-8  # share of the variance that rounding may leave out of the known variances
+MOST_COLUMNS = 1000  # of which all variances are computed for a limit of SPE
+COMPLETE = 1e-3  # share of the discarded variance that may be unknown, by rounding
 NOTHING = 1e-10  # share of the variance below which no component was discarded
 
 register_record(ControlLimit)
@@ -254,15 +256,11 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
             self.model_ = clone(self.model).fit(X if named else rows)
         measure = _Measure.of(self.model_)
         known = _known(self.model_)
-        own: FloatArray | None = measure(rows)
-        degrees = known["n"] - known["ddof"]
-        assert own is not None
-        if are_rows_of_the_fit(own[:, 0], int(self.model_.n_samples_), known["k"], degrees):
-            self._held_out = self._of_folds(rows)
-        else:
-            self._held_out, own = own, None
+        values, degrees = measure(rows), known["n"] - known["ddof"]
+        same = are_rows_of_the_fit(values[:, 0], int(self.model_.n_samples_), known["k"], degrees)
+        self._held_out = self._of_folds(rows) if same else values
         self._weights = np.ones(len(self._held_out))
-        self._settle(own)
+        self._settle(*((values, rows) if same else ()))
         return self
 
     @available_if(lambda monitor: isinstance(monitor.model, PCA))  # type: ignore[untyped-decorator]
@@ -299,7 +297,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         if not before:
             self._held_out, self._weights = np.empty((0, 2)), np.empty(0)
         with suppress(TooFewRowsError):  # the next batch may suffice
-            self._settle(None)
+            self._settle()
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -312,8 +310,11 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         check_integer("cv", self.cv, 2)
         _require_model(self.model)
 
-    def _settle(self, own: FloatArray | None) -> None:
+    def _settle(self, own: FloatArray | None = None, rows: Rows | None = None) -> None:
+        """Set the limits; the rows of the fit, with their statistics, tell what the model does not know."""
         facts = _known(self.model_)
+        if rows is not None and facts["discarded"] is None and not facts["without_spe"]:
+            facts["discarded"] = _Measure.of(self.model_).discarded(rows, facts["n"] - facts["ddof"])
         held_out = self._held_out[:, : 1 if facts["without_spe"] else 2]
         known = Known(**facts, own=own, held_out=held_out, weights=self._weights)
         self.limits_ = control_limits(float(self.alpha), known, self.limit)
@@ -501,8 +502,10 @@ def monitor_of(model: Any, X: Any = None, *, alpha: float | None = None, normal:
     monitor.model_ = fitted
     monitor._held_out, monitor._weights = np.empty((0, 2)), np.empty(0)
     rows = None if X is None else monitor._new_rows(X)
-    own = None if rows is None or not monitor._are_of_the_fit(rows) else _Measure.of(fitted)(rows)
-    monitor._settle(own)
+    if rows is None or not monitor._are_of_the_fit(rows):
+        monitor._settle()
+    else:
+        monitor._settle(_Measure.of(fitted)(rows), rows)
     return monitor
 
 
@@ -578,6 +581,17 @@ class _Measure:
             )
         return values
 
+    def discarded(self, rows: Rows, degrees: float) -> FloatArray | None:
+        """Return the variances of the residuals of the rows of the fit, for a PCA of not too many columns."""
+        d = rows.shape[1]
+        if not isinstance(self.statistics, LinearStatistics) or d > MOST_COLUMNS or not rows.in_one_place:
+            return None
+        squares = np.zeros((d, d))
+        for block in self.blocks(rows):
+            _, residuals = self.statistics.contributions(block)
+            squares += residuals.T @ residuals
+        return np.maximum(eigenvalues(squares / degrees), 0.0)
+
     def _of_part(self, rows: Rows, limits: Sequence[float] | None) -> FloatArray:
         if self.statistics is None:
             t2 = t2_of(as_float64(self.view(rows))[:, : len(self.variances)], self.variances)
@@ -605,14 +619,15 @@ def _known(model: Any) -> dict[str, Any]:
     r, ratios = int(model.rank_), shares_of(model)
     linear = isinstance(model, PCA)
     without = _without_spe(model)
-    if not without and ratios is not None and 1 - float(ratios.sum()) <= NOTHING:
+    rest = 1.0 if ratios is None else 1 - float(ratios.sum())
+    if not without and rest <= max(NOTHING, model.spectrum_.rank_tolerance):
         without = "No component was discarded, so there is no SPE."
     discarded, seen = None, vars(model).get("_seen")
     # A stream that goes on from fit, or a sketch, knows only a bound on what was discarded.
-    if ratios is not None and ratios.sum() > 0 and (seen is None or seen.loss is None):
+    if ratios is not None and not without and (seen is None or seen.loss is None):
         every = known_variances(model)
-        total = float(as_float64(model.explained_variance_).sum() / ratios.sum())
-        if abs(total - float(every.sum())) <= COMPLETE * total:
+        left = rest / float(ratios.sum()) * float(every[: ratios.size].sum())
+        if abs(left - float(every[ratios.size :].sum())) <= COMPLETE * left:
             discarded = every[r:]
     return {
         "n": float(model.n_samples_ if seen is None else seen.effective),
@@ -620,7 +635,7 @@ def _known(model: Any) -> dict[str, Any]:
         "centered": bool(model.center if linear else parameter_at_fit(model, "center")),
         "ddof": float(model.ddof) if linear else 1.0,
         "without_spe": without,
-        "discarded": None if without else discarded,
+        "discarded": discarded,
     }
 
 
