@@ -110,7 +110,7 @@ def test_decision_score_and_table_agree():
     assert (table.worst(1)[0], table["contributor 1"][7]) == (7, "x2")
     assert f"{table.alarms.sum()} alarms in 500 rows. Limits for 5.00 % false alarms: T2" in str(table)
     assert "The 10 largest:" in str(table)
-    assert list(table.to_pandas().columns) == list(table.columns)
+    assert list(table.to_frame().columns) == list(table.columns)
     np.testing.assert_array_equal(monitor.fit(X).predict(X), clone(monitor).fit_predict(X))
 
 

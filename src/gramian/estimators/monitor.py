@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.analysis.candidates import data_frame
 from gramian.analysis.components import feature_names_of, mapping_of, shares_of
 from gramian.analysis.monitoring import (
     BOTH,
@@ -34,7 +35,7 @@ from gramian.analysis.monitoring import (
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.engine.symmetric import eigenvalues
-from gramian.errors import CertificateWarning, DataError, ParameterError, RankWarning, UnavailableError, needs
+from gramian.errors import CertificateWarning, DataError, ParameterError, RankWarning, UnavailableError
 from gramian.estimators.component_choice import known_variances
 from gramian.estimators.fitted import parameter_at_fit
 from gramian.estimators.kernel_pca import KernelPCA
@@ -103,12 +104,9 @@ class RowStatistics:
         names = [name for name in BOTH if name in self.columns]
         return _excess(*([self.columns[f"{name}{end}"] for name in names] for end in ("", " limit")))
 
-    def to_pandas(self) -> Any:
-        """Return the columns as a pandas DataFrame."""
-        with needs("frames", "pandas", "A frame of statistics"):
-            import pandas as pd  # type: ignore[import-untyped]
-
-        return pd.DataFrame(dict(self.columns))
+    def to_frame(self) -> Any:
+        """Return the columns as a pandas data frame."""
+        return data_frame(list(zip(*self.columns.values(), strict=True)), tuple(self.columns))
 
     def __str__(self) -> str:
         places = [place for place in self.worst() if self.alarms[place]]
@@ -370,7 +368,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         Returns
         -------
         RowStatistics
-            ``table["T2"]`` is a column; ``table.to_pandas()`` a frame.
+            ``table["T2"]`` is a column; ``table.to_frame()`` a frame.
         """
         check_is_fitted(self)
         check_choice("rows", rows, ("new", "fit", "auto"))
