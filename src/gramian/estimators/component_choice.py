@@ -71,8 +71,13 @@ def check_wanted(model: Any, rows: Rows) -> ComponentRequest:
         target = Target(fraction=0.5, name=f"an error of at most {model.max_rmse:g}")
         return ComponentRequest(target, "max_rmse")
     if not isinstance(asked, str):
-        return ComponentRequest(check_target(asked, least, shape))
+        return ComponentRequest(check_target(asked, min(rows.repeats, shape[1]), shape))
     rule = check_choice("n_components", asked, NAMED)
+    if rows.weights is not None:
+        raise ParameterError(
+            f"n_components={asked!r} is a rule for rows of equal weight, but the rows have weights. Use a "
+            "number, a fraction such as 0.95, or max_rmse."
+        )
     problem = refusal(rule, shape, center=bool(model.center), sparse=rows.skips_zeros)
     if problem:
         raise ParameterError(f"n_components={asked!r}: {problem}")
@@ -215,7 +220,7 @@ def scree_of(model: Any) -> Scree:
         n_features=d,
         varying=d - model.constant_features_.shape[0],
         centered=bool(model.center),
-        degrees=n - model.ddof * (1 if seen is None else n / seen.effective),
+        degrees=n - model.ddof * n / (vars(model).get("_weight", n) if seen is None else seen.effective),
         tolerance=model.spectrum_.rank_tolerance,
     )
 

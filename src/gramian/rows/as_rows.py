@@ -27,6 +27,7 @@ from gramian.rows.rows import Rows
 from gramian.rows.scan import Scan
 from gramian.rows.source import ArraySource
 from gramian.rows.table import Choice, Table
+from gramian.rows.weights import weighted
 
 
 def as_rows(
@@ -92,6 +93,8 @@ def as_rows(
         table=table,
         borrowed=rows.borrowed and not was_read,
     )
+    if table is not None and expected is None:
+        rows = weighted(rows, table.weights, "The column of weights")
     if check_finite and (expected is None or rows.in_one_place):
         rows.require_finite()
     return rows

@@ -53,6 +53,8 @@ class Table:
         Means of the columns without their missing values, where those were to be filled with them.
     alleles : dict of str to str
         Of genotypes: the allele that a column counts, by its name, where that is known.
+    weights : ndarray of shape (n_samples,) or None
+        The column that was taken out as weights of the rows.
     """
 
     values: Any
@@ -70,6 +72,7 @@ class Table:
     column_numbers: tuple[int, ...] | None = None
     means: npt.NDArray[np.float64] | None = None
     alleles: Mapping[str, str] | None = None
+    weights: npt.NDArray[Any] | None = None
 
     @property
     def flat(self) -> Any:
