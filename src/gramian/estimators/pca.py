@@ -100,7 +100,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     whiten : bool, default=False
         Scale scores to unit variance. Scores of components beyond the rank are 0, not amplified noise.
     ddof : int, default=1
-        Variances divide by ``n_samples - ddof``.
+        Variances divide by ``n_samples - ddof``, or the sum of the weights less ``ddof``.
     solver : {"auto", "full", "covariance", "gram", "krylov", "frequent-directions"}, default="auto"
         Method for the eigenpairs; ``plan(X)`` shows the choice of "auto" and its reason. All methods but
         "frequent-directions" are exact to ``tol``; if an iteration stalls, a direct method finishes the
