@@ -583,7 +583,8 @@ class Whitening:
                 kept = [(part.start, S)] if keep else []
             if (weights := rows.weights_of(part)) is not None:
                 C, own = to_float64(C), from_numpy(weights, S if scores else C)
-                P = P * xp.sqrt(own)[:, None] if scores else None
+                if scores:
+                    P = P * xp.sqrt(own)[:, None]
                 squares = C * C
                 norms = as_float64(xp.sum(squares, axis=1))
                 sums += [as_float64(own @ C), as_float64(own @ squares)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,17 +118,23 @@ class KernelProblem(Problem):
         """Build the centred kernel matrix of tiles, as the route wants them."""
         assert self.source is not None
         form, rows = route.form, self.rows
-        exact = source = self.source
+        exact: KernelSource | MatrixSource | WeightedSource = self.source
         if rows.weights is not None:
-            exact = source = WeightedSource(exact, np.sqrt(rows.weights))
-        if form.storage == "again" and not form.double and self.single:
+            exact = WeightedSource(self.source, np.sqrt(rows.weights))
+        source = exact
+        if (
+            form.storage == "again"
+            and not form.double
+            and not isinstance(exact, MatrixSource)
+            and self.single
+        ):
             source = exact.single()
         kept = form.storage == "kept" or (form.whole and not self.given)
         tiles: TileMatrix | SpreadTiles
-        kind, unit, more = CenteredKernelOperator, None, {}
+        kind: type[CenteredKernelOperator] = CenteredKernelOperator
+        unit, more = None, dict[str, Any]()
         if rows.weights is not None:
-            roots = np.sqrt(rows.weights)
-            unit = roots / math.sqrt(rows.weight)
+            unit = np.sqrt(rows.weights / rows.weight)
             kind, more = WeightedKernelOperator, {"unit": unit, "weight": rows.weight}
         if self.spread is not None and isinstance(source, KernelSource):
             tiles = SpreadTiles(self.spread, source, whole=form.whole)
