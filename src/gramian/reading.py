@@ -21,6 +21,7 @@ class ReadingOptions:
     id: Any = reading_option("COLUMN", "Column that names the rows")
     label: Any = reading_option("COLUMN", "Column of labels, numbers or text", "; with --transpose a row")
     labels_from: Any = reading_option("FILE[:COLUMN]", "Labels from another file, by row names or order")
+    weights: Any = reading_option("COLUMN", "Column of row weights for a fit: how often each row counts")
     transpose: bool = reading_option("", "Swap rows and columns, as for genes x samples", default=False)
     missing: Literal["mean", "drop-rows", "drop-columns"] | None = reading_option(
         "HOW", "Missing values: mean, drop-rows or drop-columns"

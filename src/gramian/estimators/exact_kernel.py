@@ -90,11 +90,6 @@ class ExactFit(KernelFit):
         asked = self.parameters
         if not isinstance(asked.n_components, str):
             return None
-        if self.rows.weights is not None:
-            raise ParameterError(
-                f"n_components={asked.n_components!r} is a rule for rows of equal weight, but the rows have "
-                "weights. Use a number or a fraction such as 0.95."
-            )
         rule = check_choice("n_components", asked.n_components, RULES)
         model = with_kernel(asked, self.kernel, n_components=None)
         choice = components_of_kernel(model, self.rows, rule, rng=generators(asked.random_state, 3)[2])

@@ -378,7 +378,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
     def _rows(self, X: Any, sample_weight: Any = None, **options: Any) -> Rows:
         if self._approximate:
             options.setdefault("limit", memory_limit_bytes(self.memory_limit))
-        rows = as_rows(X, estimator="KernelPCA", **options)
+        rows = as_rows(X, weigh=True, estimator="KernelPCA", **options)
         if is_precomputed(self):
             rows.require_dense(
                 "kernel='precomputed' needs a dense matrix, but X is sparse. Pass X.toarray(), or the rows "

@@ -18,7 +18,7 @@ from gramian.analysis.component_rules.rules import ComponentChoice, numbered
 from gramian.arrays import as_float64
 from gramian.checks import evenly
 from gramian.errors import CertificateWarning, PreimageWarning, RankWarning
-from gramian.estimators.component_choice import refusal
+from gramian.estimators.component_choice import UNEQUAL, refusal
 from gramian.kernels import Kernel, Linear
 from gramian.records import FloatArray, Plan, Step
 from gramian.rows import Rows
@@ -53,6 +53,8 @@ def components_of_kernel(
     rng = copy.deepcopy(rng)
     if rule == "fraction":
         return _fraction(model, rows, fraction)
+    if rows.weights is not None:
+        return ComponentChoice(rule, None, {}, UNEQUAL)
     if rule == "parallel":
         return _parallel(model, rows, rng)
     return held_out_preimages(model, rows, rng)

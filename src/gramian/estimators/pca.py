@@ -368,7 +368,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
 
     def _rows(self, X: Any, limit: int | None = None, sample_weight: Any = None, **options: Any) -> Rows:
         limit = memory_limit_bytes(self.memory_limit) if limit is None else limit
-        rows = as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
+        rows = as_rows(X, weigh=True, estimator="PCA", check_finite=False, limit=limit, **options)
         return sent_to(weighted(rows, sample_weight), self.device)
 
     def _planned(self, X: Any, sample_weight: Any = None, **options: Any) -> TableFit:

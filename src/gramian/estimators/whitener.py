@@ -363,7 +363,7 @@ class Whitener(Saved, InNotebooks, Transformer):
         return parameter_at_fit(self, "method") in ("pca", "pca-cor")
 
     def _rows(self, X: Any, sample_weight: Any = None, **options: Any) -> Rows:
-        rows = as_rows(X, estimator="Whitener", limit=memory_limit_bytes(None), **options)
+        rows = as_rows(X, weigh=True, estimator="Whitener", limit=memory_limit_bytes(None), **options)
         rows.require_dense(
             "Whitener does not support sparse data, because subtracting the mean would make it dense. "
             "Pass X.toarray(), for a frame X.sparse.to_dense(), or use PCA(whiten=True), which supports "

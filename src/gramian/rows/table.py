@@ -107,10 +107,12 @@ class Choice:
     label_row: str | None = None
     needed: tuple[str, ...] | None = None
     means: npt.NDArray[Any] | None = None
+    weights: str | None = None
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
-        return any(part is not None for part in (self.columns, self.drop, self.id, self.label))
+        parts = self.columns, self.drop, self.id, self.label, self.weights
+        return any(part is not None for part in parts)
 
     def refuse_marks(self, source: str, content: str) -> None:
         """Raise a ParameterError if texts are to stand for missing values where there is no text."""
@@ -129,8 +131,8 @@ class Choice:
         """Raise a ParameterError if the choice names columns of data without columns."""
         if self.names_columns():
             raise ParameterError(
-                f"columns, drop, id and label name columns of a table, but {source} holds pictures, whose "
-                "columns are pixels. Leave them out."
+                f"columns, drop, id, label and weights name columns of a table, but {source} holds pictures, "
+                "whose columns are pixels. Leave them out."
             )
 
 
@@ -213,8 +215,8 @@ def slice_text(rows: slice) -> str:
 
 def pick_columns(
     names: Sequence[str], choice: Choice, source: str
-) -> tuple[list[int], int | None, int | None]:
-    """Return the positions of the columns that a choice keeps, of its id and of its label.
+) -> tuple[list[int], int | None, int | None, int | None]:
+    """Return the positions of the columns that a choice keeps, of its id, of its label and of its weights.
 
     Raises
     ------
@@ -224,7 +226,7 @@ def pick_columns(
     Examples
     --------
     >>> pick_columns(["name", "x", "y"], Choice(drop=("y",), id="name"), "memory")
-    ([1], 0, None)
+    ([1], 0, None, None)
     """
     position = {name: index for index, name in enumerate(names)}
 
@@ -237,9 +239,10 @@ def pick_columns(
 
     id_column = find("id", [choice.id])[0] if choice.id is not None else None
     label_column = find("label", [choice.label])[0] if choice.label is not None else None
+    weights = find("weights", [choice.weights])[0] if choice.weights is not None else None
     places = list(range(len(names))) if choice.columns is None else find("columns", choice.columns)
-    out = {*find("drop", choice.drop or ()), id_column, label_column}
-    return [index for index in places if index not in out], id_column, label_column
+    out = {*find("drop", choice.drop or ()), id_column, label_column, weights}
+    return [index for index in places if index not in out], id_column, label_column, weights
 
 
 def _unknown_columns(

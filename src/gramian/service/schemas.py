@@ -34,6 +34,7 @@ class Reading(Strict):
     drop: list[str] | None = _option("drop")
     id: str | None = _option("id")
     label: str | None = _option("label")
+    weights: str | None = _option("weights")
     transpose: bool = _option("transpose")
     missing: Literal["mean", "drop-rows", "drop-columns"] | None = _option("missing")
     size: str | None = _option("size", pattern=r"^[0-9]{1,5}x[0-9]{1,5}$")

@@ -58,7 +58,7 @@ def labels_of_columns(
             return np.array([header, *entries]), None, "label", (note,)
     if choice.id is not None and (choice.id not in columns.names or choice.id == choice.label):
         choice = replace(choice, id=None)
-    value_columns, id_column, label = pick_columns(columns.names, choice, columns.source)
+    value_columns, id_column, label, _ = pick_columns(columns.names, choice, columns.source)
     id_column, value_columns, _ = find_row_names(
         columns.names, source.first_is_index, choice, id_column, value_columns, columns.arrays.__getitem__
     )
