@@ -75,7 +75,7 @@ def check_wanted(model: Any, rows: Rows) -> ComponentRequest:
         target = Target(fraction=0.5, name=f"an error of at most {model.max_rmse:g}")
         return ComponentRequest(target, "max_rmse")
     if not isinstance(asked, str):
-        return ComponentRequest(check_target(asked, min(rows.repeats, shape[1]), shape))
+        return ComponentRequest(check_target(asked, min(max(shape[0], rows.repeats), shape[1]), shape))
     rule = check_choice("n_components", asked, NAMED)
     equal = rows.weights is None
     problem = refusal(rule, shape, center=bool(model.center), sparse=rows.skips_zeros, equal=equal)

@@ -40,6 +40,8 @@ CHUNK = 256  # rows that are added up at once
 EPS, FLOAT32 = float(np.finfo(np.float64).eps), np.finfo(np.float32)
 # Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.
 SMALL_MEAN = 0.05
+# Deviations of columns, relative to their means, up to which all values are equal.
+EQUAL, EQUAL_WEIGHTED = 1e-20, 1e-28
 CHUNK_ENTRIES, BLOCK_ENTRIES = 1 << 17, 1 << 20
 # Error of a mean, relative to the spread, that its square may show.
 ALONE = 1e-9
@@ -47,8 +49,16 @@ ALONE = 1e-9
 LEAST_SQUARES = 1e-280
 
 
-def merge_moments(*parts: Moments, faded: bool = False) -> Moments:
-    """Combine the moments of blocks of rows, of which ``faded`` ones may weigh as little as can be.
+def merge_moments(*parts: Moments, apart: float = EQUAL) -> Moments:
+    """Combine the moments of blocks of rows.
+
+    Parameters
+    ----------
+    *parts : Moments
+    apart : float
+        Least deviation of a column that is not constant, relative to its mean. Values that are not all equal,
+        and weigh the same, differ by the unit of the last place of the mean. Rows with weights may weigh less,
+        and those that are forgotten as little as can be (0).
 
     References
     ----------
@@ -64,13 +74,17 @@ def merge_moments(*parts: Moments, faded: bool = False) -> Moments:
             squares[some] += gaps[:, some].T @ gaps
     else:
         squares = np.sum([part.squares for part in parts], axis=0) + np.einsum("ij,ij->j", gaps, gaps)
-    if faded:
+    if not apart:
         return Moments(count, mean, squares, rest)
-    # Values that are not all equal, and weigh the same, differ by the unit of the last place of the mean.
-    same = np.sqrt(_diagonal(squares) / (count or 1.0)) <= 1e-20 * np.abs(mean)
+    same = np.sqrt(_diagonal(squares) / (count or 1.0)) <= apart * np.abs(mean)
     squares[..., same] = 0.0
     squares[same] = 0.0
     return Moments(count, mean, squares, np.where(same, 0.0, rest))
+
+
+def _merging(rows: Rows) -> Callable[..., Moments]:
+    """Return what merges moments of parts of these rows."""
+    return merge_moments if rows.weights is None else functools.partial(merge_moments, apart=EQUAL_WEIGHTED)
 
 
 def _mean_of(parts: Sequence[Moments]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -126,7 +140,7 @@ def center_rows(
     most = rows.shape[0] + among
 
     def measure(exponent: int) -> Moments:
-        return rows.map_reduce(lambda part: moments(part, exponent, center, most), merge_moments)
+        return rows.map_reduce(lambda part: moments(part, exponent, center, most), _merging(rows))
 
     exponent, result = _safe(rows, measure)
     return from_moments(rows, result, exponent, center=center, scale=scale, ddof=ddof, metric=metric)
@@ -344,8 +358,8 @@ def _of_rows(
     return in_batches(
         view,
         slices,
-        lambda batch: merge_moments(*_in_order(each_thread(share, batch))),
-        merge_moments,
+        lambda batch: _merging(view.rows)(*_in_order(each_thread(share, batch))),
+        _merging(view.rows),
         "mean and spread",
         of=(np.array([view.exponent, center]),),
         restore=Moments,
@@ -387,7 +401,7 @@ def scatter(
     def measure(exponent: int) -> Moments:
         return rows.map_reduce(
             lambda part: _scatter(uncentered(part, exponent, double), center, workers_limit, most),
-            merge_moments,
+            _merging(rows),
         )
 
     return _safe(rows, measure)
@@ -499,28 +513,28 @@ def _on_device(view: CenteredRows, center: bool, among: int, *, products: bool) 
 
 def _weighted(view: CenteredRows, center: bool, *, products: bool, most: int = 1024) -> Moments:
     """Moments, or with ``products`` the scatter matrix, of dense rows with weights, in float64."""
-    rows, d = view.rows, view.rows.shape[1]
+    rows, d, merged = view.rows, view.rows.shape[1], _merging(view.rows)
 
     def of_block(part: slice, values: Any) -> Moments:
         weights = rows.weights_of(part)
         return _of_block(view, values, center, rows.shape[0], products, rounds=2, weights=weights)[0]
 
     if not is_numpy(rows.like):
-        return merge_moments(*device_blocks(rows, of_block))
+        return merged(*device_blocks(rows, of_block))
     every, slices = slice(None), view.row_slices(least_rows(d))
 
     def share(draw: Iterator[slice]) -> list[Moments]:
         result: list[Moments] = []
         for part in draw:
-            result = [functools.reduce(merge_moments, [*result, of_block(part, rows.cut(part, every))])]
+            result = [functools.reduce(merged, [*result, of_block(part, rows.cut(part, every))])]
         return result
 
     def of_batch(batch: list[slice]) -> Moments:
         parts = each_thread(share, batch) if d <= most or not products else [share(iter(batch))]
-        return merge_moments(*(part for result in parts for part in result))
+        return merged(*(part for result in parts for part in result))
 
     about, doing = np.array([view.exponent, center]), "covariance" if products else "mean and spread"
-    return in_batches(view, slices, of_batch, merge_moments, doing, of=(about,), restore=Moments)
+    return in_batches(view, slices, of_batch, merged, doing, of=(about,), restore=Moments)
 
 
 def _of_block(

@@ -16,6 +16,7 @@ from gramian.operators.centered import CenteredRows
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.moments import (
     ALONE,
+    EQUAL,
     LEAST_SQUARES,
     center_rows,
     from_moments,
@@ -267,7 +268,7 @@ def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> St
         batch,
         rows=before.rows + batch.rows,
         batches=before.batches + 1,
-        moments=merge_moments(*parts, faded=before.weighted or batch.weighted),
+        moments=merge_moments(*parts, apart=0.0 if before.weighted or batch.weighted else EQUAL),
         squared_weights=before.squared_weights * forgetting**2 + batch.squared_weights,
         exponent=exponent,
         kind=max(batch.kind, before.kind, key=lambda kind: numpy_dtype(kind).itemsize),
