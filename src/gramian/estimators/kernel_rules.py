@@ -22,6 +22,7 @@ from gramian.estimators.component_choice import UNEQUAL, refusal
 from gramian.kernels import Kernel, Linear
 from gramian.records import FloatArray, Plan, Step
 from gramian.rows import Rows
+from gramian.rows.weights import true_weights
 
 KERNEL_RULES = ("parallel", "fraction", "cv")
 
@@ -90,7 +91,10 @@ def with_kernel_rule(result: Plan, rule: Any, rows: Rows, kernel: Kernel | None)
 
 
 def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
-    fitted = clone(model).set_params(n_components=float(fraction)).fit(rows.in_memory())
+    weights = true_weights(rows)
+    fitted = (
+        clone(model).set_params(n_components=float(fraction)).fit(rows.in_memory(), sample_weight=weights)
+    )
     shares = np.cumsum(as_float64(fitted.explained_variance_ratio_))
     number = int(fitted.n_components_)
     said = (

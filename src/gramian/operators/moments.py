@@ -56,9 +56,9 @@ def merge_moments(*parts: Moments, apart: float = EQUAL) -> Moments:
     ----------
     *parts : Moments
     apart : float
-        Least deviation of a column that is not constant, relative to its mean. Values that are not all equal,
-        and weigh the same, differ by the unit of the last place of the mean. Rows with weights may weigh less,
-        and those that are forgotten as little as can be (0).
+        Least deviation of a column that is not constant, relative to its mean. Values that are not all
+        equal, and weigh the same, differ by the unit of the last place of the mean. Rows with weights may
+        weigh less, and those that are forgotten as little as can be (0).
 
     References
     ----------

@@ -249,7 +249,12 @@ def seen_of(rows: Rows, *, center: bool, among: int = 1) -> StreamMoments:
     exponent, result = scatter(rows, center=center, double=True, among=among)
     n = rows.shape[0]
     seen = StreamMoments(n, 1, center, result, float(result.count), exponent, empty_like(rows.home))
-    return replace(seen, hidden=lost_columns(rows, seen.column_squares, center))
+    seen = replace(seen, hidden=lost_columns(rows, seen.column_squares, center))
+    if rows.weights is None:
+        return seen
+    # Very large or small weights are taken into the unit of the data.
+    exponent = _common_exponent(seen, seen)
+    return replace(seen, moments=_moments_at(seen, exponent), exponent=exponent)
 
 
 def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> StreamMoments:

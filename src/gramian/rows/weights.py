@@ -66,7 +66,9 @@ def checked_weights(weights: Any, n: int, of: str) -> FloatArray:
         raise DataError(f"{of} is {values[wrong[0]]:g} for row {wrong[0]}. {advice}")
     if not values.any():
         raise DataError(f"{of} is zero for every row, so that no row is left. {advice}")
-    if not math.isfinite(float(values.sum())):
+    with np.errstate(over="ignore"):
+        total = float(values.sum())
+    if not math.isfinite(total):
         raise DataError(
             f"The sum of {of} is beyond what float64 can hold. Divide all of them by a large number."
         )
