@@ -10,7 +10,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import issparse
@@ -82,7 +82,11 @@ def merge_moments(*parts: Moments, apart: float = EQUAL) -> Moments:
     return Moments(count, mean, squares, np.where(same, 0.0, rest))
 
 
-def _merging(rows: Rows) -> Callable[..., Moments]:
+class _Merge(Protocol):
+    def __call__(self, *parts: Moments) -> Moments: ...
+
+
+def _merging(rows: Rows) -> _Merge:
     """Return what merges moments of parts of these rows."""
     return merge_moments if rows.weights is None else functools.partial(merge_moments, apart=EQUAL_WEIGHTED)
 
