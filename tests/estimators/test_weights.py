@@ -361,6 +361,19 @@ def test_rules_for_rows_of_equal_weight_say_so():
     assert ours.number == theirs.number
 
 
+def test_rows_that_count_differently_have_no_contributions():
+    weights = W * 80 / W.sum()  # their sum is the number of rows, and so no sign of them
+    kernel = KernelPCA(2, kernel="rbf", gamma=0.05)
+    models = [PCA(2).fit(X, sample_weight=weights), PCA(2).partial_fit(X, sample_weight=weights)]
+    for model in [*models, kernel.fit(X, sample_weight=weights)]:
+        table = model.table("rows", X)
+        assert "cos2 PC1" in table
+        assert "contribution PC1" not in table
+        assert "contribution PC1" in model.fit(X).table("rows", X)
+    deviations = PCA(2).fit(X, sample_weight=W).table("columns")["standard deviation"]
+    np.testing.assert_allclose(deviations, REPEATED.std(axis=0, ddof=1), rtol=1e-10)
+
+
 def test_routing_of_metadata():
     pd = pytest.importorskip("pandas")
     y = X[:, 0] + rng.standard_normal(80)

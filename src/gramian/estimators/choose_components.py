@@ -225,7 +225,7 @@ def _of_pca(
             raise ParameterError(
                 "The PCA is not fitted. Fit it, or pass the data too: choose_components(model, X)."
             ) from error
-        scree, equal = scree_of(model), vars(model).get("_weight", model.n_samples_) == model.n_samples_
+        scree, equal = scree_of(model), not vars(model).get("_unequal", False)
         part = "" if scree.whole else f", {scree.known.size} of {scree.size} eigenvalues known"
         shape = (scree.n_samples, scree.varying)
         about = f"a model of {scree.n_samples:,} rows x {scree.n_features:,} columns{part}"

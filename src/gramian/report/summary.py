@@ -174,6 +174,10 @@ def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[s
         "model": 'the fitted model: `gramian transform`, or in Python `gramian.load("model.gramian")`',
         "scores": "the scores of each row of the data",
         "eigenvalues": "each component: variance, explained variance ratio, residual, error bound",
+        "columns": "each column: mean, standard deviation, and for the first 10 components coordinate, "
+        "correlation, cos2 and contribution",
+        "rows": "each row: distance from the mean, and for the first 10 components coordinate, cos2 and "
+        "contribution",
         "loadings": f"the loadings of each column of the data ({kind})",
         "report": "a report with figures, unusual rows and all component rules, for a browser",
         "mean": "the mean picture",
@@ -302,7 +306,7 @@ def _treatment(model: Any) -> list[str]:
         "pareto": "divided by the square root of their standard deviations",
         "genotype": "divided by sqrt(2 p (1 - p)) for allele frequencies p",
     }
-    weighted = vars(model).get("_weight", model.n_samples_) != model.n_samples_
+    weighted = vars(model).get("_unequal", False)
     rows = "the sum of the weights" if weighted else "n"
     divisor = f"Variances were computed with divisor {rows if model.ddof == 0 else f'{rows} - {model.ddof}'}."
     if model.model_kind.whitens:

@@ -92,13 +92,20 @@ def choose(
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
     """Return the reading options as a choice in the terms of the file."""
-    options = ("rows", "columns", "drop", "id", "label", "weights", "size", "na_values")
+    options = ("rows", "columns", "drop", "id", "weights", "size", "na_values")
     shared = {option: getattr(reading, option) for option in options}
-    if reading.transpose:
-        shared |= {"label": None, "label_row": reading.label}
-    elif expected is not None and expected.names is not None:
+    label, *further = labels_asked(reading.label)
+    shared |= (
+        {"label_row": label} if reading.transpose else {"label": label, "further_labels": tuple(further)}
+    )
+    if not reading.transpose and expected is not None and expected.names is not None:
         shared |= {"needed": expected.names, "means": expected.means}
     return Choice(**shared)
+
+
+def labels_asked(label: str | tuple[str, ...] | None) -> tuple[str | None, ...]:
+    """Return the names of the labels, at least one, which may be None."""
+    return label if isinstance(label, tuple) else (label,)
 
 
 def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
@@ -133,7 +140,12 @@ def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
 def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> Table:
     rows = pick_rows(source.shape[0], choice.rows, source.source)
     value_columns, id_column, label, weighing, roles_notes = _roles(source, choice)
-    aside = [place for place in (id_column, label, weighing) if place is not None]
+    # Labels of an .h5ad file are no columns of its matrix.
+    inside = () if source.set_aside is not None else choice.further_labels
+    columns = source.columns or tuple(map(str, range(source.shape[-1])))
+    further = {name: columns.index(name) for name in inside}
+    places = id_column, label, weighing, *further.values()
+    aside = [place for place in places if place is not None]
     with damage(source.source):
         if limit is not None and source.stays(rows, whole_within(limit)):
             values, taken, notes, means = _on_disk(source, choice, rows, value_columns, aside, limit)
@@ -151,6 +163,9 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
         weights = None if weighing is None else taken[weighing]
         if source.set_aside is not None and choice.weights is not None:
             weights = source.set_aside("weights", choice.weights)[list(rows)]
+        metadata = {name: taken[place] for name, place in further.items()}
+        if source.set_aside is not None:
+            metadata = {name: source.set_aside("label", name)[list(rows)] for name in choice.further_labels}
     positions = range(values.shape[1]) if value_columns is None else value_columns
     features = None if source.columns is None else tuple(source.columns[place] for place in positions)
     known = {} if source.alleles is None else source.alleles
@@ -170,6 +185,7 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
         means=means,
         alleles={name: known[name] for name in features or () if name in known} if known else None,
         weights=weights,
+        metadata=metadata,
     )
 
 
@@ -193,7 +209,9 @@ def _roles(
         if not choice.names_columns():
             return None, None, None, None, notes
         columns = tuple(map(str, range(source.shape[1])))
-    inside = replace(choice, id=None, label=None, weights=None) if elsewhere else choice
+    inside = choice
+    if elsewhere:
+        inside = replace(choice, id=None, label=None, weights=None, further_labels=())
     value_columns, id_column, label, weights = pick_columns(columns, inside, name)
     if source.by_columns and choice.needed is not None:
         places, notes = Expected(choice.needed).places([columns[place] for place in value_columns], name)

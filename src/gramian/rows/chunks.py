@@ -145,8 +145,11 @@ def _parquet_source(path: Path, choice: Choice, name: str) -> ArraySource:
     paths = parquet_files(path) if path.is_dir() else [path]
     with opened_columns(paths[0]) as file:
         every = list(file.schema_arrow.names)
-    pick_columns(every, Choice(label=choice.label, weights=choice.weights), name)
-    columns = [column for column in every if column not in (choice.label, choice.weights)]
+    aside = replace(choice, id=None, columns=None, drop=None)
+    pick_columns(every, aside, name)
+    columns = [
+        column for column in every if column not in (choice.label, choice.weights, *choice.further_labels)
+    ]
     n = _Groups(paths, every, [], name).shape[0]
 
     def read(rows: range, places: Sequence[int]) -> Any:

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,8 @@ class Table:
         Of genotypes: the allele that a column counts, by its name, where that is known.
     weights : ndarray of shape (n_samples,) or None
         The column that was taken out as weights of the rows.
+    metadata : mapping of str to ndarray of shape (n_samples,)
+        Further labels: those after the first one, and columns of a file of metadata.
     """
 
     values: Any
@@ -74,6 +76,7 @@ class Table:
     means: npt.NDArray[np.float64] | None = None
     alleles: Mapping[str, str] | None = None
     weights: npt.NDArray[Any] | None = None
+    metadata: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
     @property
     def flat(self) -> Any:
@@ -84,6 +87,14 @@ class Table:
     def in_memory(self) -> bool:
         """Whether the numbers are in memory, and not in a file or on a cluster."""
         return isinstance(self.values, np.ndarray) or sparse.issparse(self.values)
+
+    def labels_at(self, rows: Any) -> dict[str, Any]:
+        """Return labels, metadata and weights of some rows, as arguments of ``dataclasses.replace``."""
+        return {
+            "labels": None if self.labels is None else self.labels[rows],
+            "metadata": {name: values[rows] for name, values in self.metadata.items()},
+            "weights": None if self.weights is None else self.weights[rows],
+        }
 
     def __repr__(self) -> str:
         size = " x ".join(str(length) for length in self.values.shape)
@@ -109,6 +120,7 @@ class Choice:
     needed: tuple[str, ...] | None = None
     means: npt.NDArray[Any] | None = None
     weights: str | None = None
+    further_labels: tuple[str, ...] = ()
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
@@ -223,7 +235,8 @@ def pick_columns(
     label_column = find("label", [choice.label])[0] if choice.label is not None else None
     weights = find("weights", [choice.weights])[0] if choice.weights is not None else None
     places = list(range(len(names))) if choice.columns is None else find("columns", choice.columns)
-    out = {*find("drop", choice.drop or ()), id_column, label_column, weights}
+    further = find("label", choice.further_labels)
+    out = {*find("drop", choice.drop or ()), *further, id_column, label_column, weights}
     return [index for index in places if index not in out], id_column, label_column, weights
 
 

@@ -57,6 +57,7 @@ def first_free(names: Sequence[str], choice: Choice) -> int | None:
     taken = {
         choice.label,
         choice.weights,
+        *choice.further_labels,
         *(choice.drop or ()),
         *(choice.columns or ()),
         *(choice.needed or ()),
