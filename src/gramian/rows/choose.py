@@ -142,8 +142,7 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
     value_columns, id_column, label, weighing, roles_notes = _roles(source, choice)
     # Labels of an .h5ad file are no columns of its matrix.
     inside = () if source.set_aside is not None else choice.further_labels
-    columns = source.columns or tuple(map(str, range(source.shape[-1])))
-    further = {name: columns.index(name) for name in inside}
+    further = {name: int(name) if source.columns is None else source.columns.index(name) for name in inside}
     places = id_column, label, weighing, *further.values()
     aside = [place for place in places if place is not None]
     with damage(source.source):
