@@ -119,6 +119,8 @@ class Summary:
         Square roots of the variances; their ratios to the total variance; the sums of the ratios.
     choice : ComponentChoice or None
         The rule that found the number of components, and why.
+    notes : tuple of str
+        What to know before the components are interpreted.
     """
 
     names: list[str]
@@ -126,6 +128,7 @@ class Summary:
     explained_variance_ratio: FloatArray
     cumulative: FloatArray
     choice: ComponentChoice | None = None
+    notes: tuple[str, ...] = ()
 
     def rows(self) -> list[tuple[str, float, float, float]]:
         """Return one tuple a component."""
@@ -141,6 +144,7 @@ class Summary:
             lines.append(f"... and {len(shown) - 30} more")
         if self.choice is not None:
             lines.append(f"Chosen by {self.choice.rule}: {self.choice.sentence}")
+        lines += self.notes
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -533,6 +533,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             ratios,
             np.cumsum(ratios),
             getattr(self, "component_choice_", None),
+            tuple(self.certificate_.rotation_sentences()),
         )
 
     @property
