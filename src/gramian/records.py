@@ -703,7 +703,9 @@ class Certificate:
         bounds = self.directions
         if bounds is None:
             return []
-        lines, unknown, most = [], [], 0
+        lines: list[str] = []
+        unknown: list[int] = []
+        most = 0
         for part in bounds.clusters:
             names, top, last = _named(part), float(self.values[part[0]]), float(self.values[part[-1]])
             if bounds.sines[part[-1]] >= 1.0 and not last - bounds.others > self.set_radius:

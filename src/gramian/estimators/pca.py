@@ -15,6 +15,7 @@ from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.components import Summary, component_names
 from gramian.analysis.gaussian import Gaussian
 from gramian.analysis.projection import LinearProjection
+from gramian.analysis.units import column_variances, dominant_columns, unit_trap
 from gramian.arrays import (
     as_float64,
     dense,
@@ -57,7 +58,7 @@ from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.stream_moments import StreamMoments, seen_of_components
-from gramian.records import FloatArray, ModelKind, Plan, Remainder
+from gramian.records import FloatArray, IntArray, ModelKind, Plan, Remainder
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.device import sent_to
@@ -533,8 +534,20 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             ratios,
             np.cumsum(ratios),
             getattr(self, "component_choice_", None),
-            tuple(self.certificate_.rotation_sentences()),
+            tuple(filter(None, (*self.certificate_.rotation_sentences(), unit_trap(self, 'scale="unit"')))),
         )
+
+    @property
+    def dominant_columns_(self) -> IntArray:
+        """Columns whose scale alone decides the first components, largest first; most often none.
+
+        They have at least 95 % of the variance together, at least 5 times the standard deviation of every
+        other column, and are at most half of the columns. If they do so because of their unit, use
+        ``scale="unit"``.
+        """
+        check_is_fitted(self)
+        variances = column_variances(self)
+        return dominant_columns([] if variances is None else variances)
 
     @property
     def component_pictures_(self) -> Any:

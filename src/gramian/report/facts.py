@@ -11,6 +11,7 @@ import numpy as np
 
 from gramian import store
 from gramian.analysis.components import component_names, shares_of
+from gramian.analysis.units import unit_trap
 from gramian.arrays import as_float64
 from gramian.checks import percent
 from gramian.records import Certificate, Plan
@@ -76,6 +77,7 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
         "orthogonality": certificate.orthogonality,
         "completeness": complete and asdict(complete),
         "reasons": certificate.reasons,
+        "directions": None if certificate.directions is None else vars(certificate.directions),
         "text": str(certificate),
     }
     return {name: plain(value) for name, value in facts.items()}
@@ -170,6 +172,7 @@ def model_facts(model: Any) -> dict[str, Any]:
         "n_features": int(model.n_features_in_),
         "feature_names": plain(names),
         "picture_shape": plain(getattr(model, "picture_shape_", None)),
+        "note": unit_trap(model) or None,
         "plan": plan_facts(model.plan_),
         "certificate": certificate_facts(model.certificate_),
     }

@@ -170,7 +170,7 @@ def _leading_on_host(
         values, vectors, _ = _leading_on_host(A, Target(count=k), total)
         return values, vectors, every[k:].copy()
     if _partial(m, target):
-        k = target.count
+        k = target.count or 0
         # One more than asked for: the gap below the last one bounds the error of its direction.
         values, vectors = _eigh(A, subset_by_index=[m - k - 1, m - 1])
         # Of many equal eigenvalues LAPACK's search by index may return none.
