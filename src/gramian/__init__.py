@@ -18,6 +18,7 @@ from gramian.version import __version__
 
 if TYPE_CHECKING:
     from gramian import errors, faces, kernels, plots
+    from gramian.analysis.comparison import compare
     from gramian.errors import (
         CertificateWarning,
         CostWarning,
@@ -71,6 +72,7 @@ __all__ = [
     "__version__",
     "choose_components",
     "choose_kernel",
+    "compare",
     "errors",
     "faces",
     "kernels",
@@ -93,6 +95,7 @@ _HOME = {
     "Whitener": "gramian.estimators.whitener",
     "choose_components": "gramian.estimators.choose_components",
     "choose_kernel": "gramian.selection.choose_kernel",
+    "compare": "gramian.analysis.comparison",
     "load": "gramian.loading",
     "mutual_information": "gramian.selection.mutual_information",
     "relations": "gramian.laws.relations",

@@ -60,9 +60,12 @@ def dominant_columns(variances: npt.ArrayLike) -> IntArray:
 def column_variances(model: Any) -> FloatArray | None:
     """Return variances of the columns as a fitted PCA has scaled them; None where a model has none."""
     seen, kept = getattr(model, "_seen", None), getattr(model, "_remainder", None)
-    if kept is None and seen is None:
+    if seen is not None:
+        norms = np.sqrt(seen.column_squares) * 2.0**seen.exponent
+    elif kept is not None:
+        norms = kept.norms
+    else:
         return None
-    norms = kept.norms if seen is None else np.sqrt(seen.column_squares) * 2.0**seen.exponent
     divisor = getattr(model, "_divisor", None)
     norms = norms if divisor is None else norms / as_float64(divisor)
     # Shares alone matter, and a largest norm of 1 keeps squares in range.

@@ -7,6 +7,7 @@ import typer
 from gramian.applications import is_installed
 from gramian.cli.applying import denoise, reconstruct, transform
 from gramian.cli.choosing import choose_kernel
+from gramian.cli.comparing import compare
 from gramian.cli.demonstration import demo
 from gramian.cli.faces_app import faces
 from gramian.cli.fitting import fit, plan
@@ -40,12 +41,13 @@ def gramian(
 ) -> None:
     """Fast PCA and kernel PCA that explain the method chosen and bound the error of every result.
 
-    Exit codes: 0 success, 1 fault in the data or a file, 2 fault in the command, 130 interrupted.
+    Exit codes: 0 success, 1 fault in the data or a file, 2 fault in the command, 3 beyond a tolerance, 130
+    interrupted.
     """
     help_alone(context)
 
 
-for command in (fit, transform, reconstruct, denoise, whiten, plot, report, info, plan):
+for command in (fit, transform, reconstruct, denoise, whiten, plot, report, info, compare, plan):
     app.command()(spread(command))
 if is_installed("gramian.laws"):
     app.command()(spread(relations))
