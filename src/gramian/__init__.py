@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gramian.estimators.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.pca import PCA
+    from gramian.estimators.stability import stability
     from gramian.estimators.whitener import Whitener
     from gramian.laws.relations import relations
     from gramian.loading import load
@@ -81,6 +82,7 @@ __all__ = [
     "plots",
     "relations",
     "scan",
+    "stability",
 ]
 
 _SUBMODULES = frozenset({"errors", "faces", "kernels", "plots"})
@@ -100,6 +102,7 @@ _HOME = {
     "mutual_information": "gramian.selection.mutual_information",
     "relations": "gramian.laws.relations",
     "scan": "gramian.rows.scan",
+    "stability": "gramian.estimators.stability",
 }
 for _name, _module in (_HOME | {name: f"gramian.{name}" for name in _SUBMODULES}).items():
     if not is_installed(_module):

@@ -6,6 +6,7 @@ import typer
 
 from gramian.applications import is_installed
 from gramian.cli.applying import denoise, reconstruct, transform
+from gramian.cli.bootstrapping import stability
 from gramian.cli.choosing import choose_kernel
 from gramian.cli.comparing import compare
 from gramian.cli.demonstration import demo
@@ -47,7 +48,7 @@ def gramian(
     help_alone(context)
 
 
-for command in (fit, transform, reconstruct, denoise, whiten, plot, report, info, compare, plan):
+for command in (fit, transform, reconstruct, denoise, whiten, plot, report, info, stability, compare, plan):
     app.command()(spread(command))
 if is_installed("gramian.laws"):
     app.command()(spread(relations))

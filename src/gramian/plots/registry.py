@@ -101,6 +101,7 @@ FUNCTIONS = {
     **{figure.function: figure.module for figure in FIGURES if ":" not in figure.place},
     **{"Picture": "pixels", "reconstructions": "images", "kernel_contours": "contours"},
     **{"selection": "curves", "counter_example": "witness"},
+    "stability": "spectra",
 }
 
 
