@@ -26,7 +26,7 @@ help:
 
 demo: .venv/installed-core
 	$(BIN)/gramian demo
-	@echo "Open gramian-demo/summary.md, and in a browser gramian-demo/pca/report.html; or work in a browser:"
+	@echo "Open gramian-demo/pca/summary.md, and in a browser gramian-demo/pca/report.html; or work in a browser:"
 	@echo "  $(BIN)/gramian serve gramian-demo/data/flowers.csv gramian-demo/pca/model.gramian"
 
 faces-figure: .venv/installed-core
@@ -92,7 +92,7 @@ clean:
 
 # Two stamps: the demo needs less, so new users need not wait for the linters.
 .venv/installed-core: pyproject.toml | .venv/pyvenv.cfg
-	$(BIN)/python -m pip install --quiet -e ".[images,plots,app]"
+	$(BIN)/python -m pip install --quiet -e ".[cli,images,plots,app]"
 	@touch $@
 
 .venv/installed-dev: pyproject.toml | .venv/pyvenv.cfg

@@ -679,10 +679,12 @@ http {{
   server {{
     listen 127.0.0.1:{port} ssl;
     ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
+    client_max_body_size 256m;
     location / {{
       proxy_pass {inside};
       proxy_http_version 1.1;
       proxy_buffering off;
+      proxy_set_header Connection "";
       proxy_set_header Host $http_host;
       proxy_set_header X-Forwarded-Proto $scheme;
       proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
@@ -698,6 +700,21 @@ def free_port() -> int:
         return int(taken.getsockname()[1])
 
 
+def listens(port: int) -> bool:
+    """Return whether somebody listens at a port."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def certify(openssl: str, folder: Path) -> None:
+    """Write cert.pem, a certificate of this machine that it signs itself, and key.pem."""
+    command = (
+        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    )
+    files = ["-keyout", folder / "key.pem", "-out", folder / "cert.pem"]
+    subprocess.run([openssl, *command.split(), *files], check=True, capture_output=True)
+
+
 @contextmanager
 def nginx(program: str, folder: Path, inside: str) -> Iterator[int]:
     """Run nginx in front of a server, and give its port."""
@@ -708,7 +725,7 @@ def nginx(program: str, folder: Path, inside: str) -> Iterator[int]:
     )
     try:
         end = time.monotonic() + PATIENCE
-        while socket.socket().connect_ex(("127.0.0.1", port)) and time.monotonic() < end:
+        while not listens(port) and process.poll() is None and time.monotonic() < end:
             time.sleep(0.05)
         yield port
     finally:
@@ -772,11 +789,7 @@ def attack_proxies(attack: Attack) -> None:
         attack.skip("proxies, without openssl")
         return
     folder = attack.new("proxy")
-    command = (
-        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
-    )
-    files = ["-keyout", folder / "key.pem", "-out", folder / "cert.pem"]
-    subprocess.run([openssl, *command.split(), *files], check=True, capture_output=True)
+    certify(openssl, folder)
     program = shutil.which("nginx", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
     if program is None:
         attack.skip("nginx, which is not installed")

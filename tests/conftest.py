@@ -3,7 +3,7 @@
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import settings
 
-ATTACK = Path(__file__).parents[1] / "benchmarks" / "attack.py"
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 # Derandomized: the same tests give the same verdict on every machine and every run.
 settings.register_profile("gramian", deadline=None, derandomize=True)
@@ -129,13 +129,23 @@ def array_kind(request: pytest.FixtureRequest) -> ArrayKind:
     return kind
 
 
+def _benchmark(name: str) -> Iterator[Any]:
+    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[name]
+
+
 @pytest.fixture(scope="module")
 def attack():
     """benchmarks/attack.py, which knows eigenvalues in extended precision."""
     if np.finfo(np.longdouble).eps > 1e-18:
         pytest.skip("this machine has no extended precision")
-    spec = importlib.util.spec_from_file_location("attack", ATTACK)
-    module = sys.modules["attack"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["attack"]
+    yield from _benchmark("attack")
+
+
+@pytest.fixture(scope="module")
+def attack_server():
+    """benchmarks/attack_server.py, which starts servers, and proxies in front of them."""
+    yield from _benchmark("attack_server")

@@ -1,14 +1,11 @@
 """benchmarks/attack_server.py would notice: each mechanism taken away again is a finding."""
 
 import contextlib
-import importlib.util
 import io
 import os
-import sys
 import threading
 import time
 import types
-from pathlib import Path
 
 import pytest
 
@@ -18,16 +15,10 @@ from gramian.service import caller, guard, store_folder
 from gramian.store import atomic
 from served import create_app, httpx, listening
 
-PATH = Path(__file__).parents[1] / "benchmarks" / "attack_server.py"
-
 
 @pytest.fixture(scope="module")
-def module():
-    spec = importlib.util.spec_from_file_location("attack_server", PATH)
-    module = sys.modules["attack_server"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["attack_server"]
+def module(attack_server):
+    return attack_server
 
 
 class InThread:
@@ -126,6 +117,7 @@ def test_foreign_folders_taken_as_stores_are_noticed(findings, monkeypatch):
     assert any("the server started" in one for one in findings("foreign-folders"))
 
 
+@pytest.mark.walk
 def test_names_of_lists_that_lead_elsewhere_are_noticed(findings, monkeypatch):
     monkeypatch.setattr(atomic, "place_inside", lambda folder, name: folder / name)
     assert any("changed a file outside" in one for one in findings("results"))

@@ -14,3 +14,9 @@ def test_the_changelog_begins_with_this_version():
     newest = re.search(r"^## (\S+)", changelog, re.MULTILINE)
     assert newest is not None
     assert newest[1] == __version__
+
+
+def test_the_citation_and_the_conda_recipe_state_this_version():
+    root = Path(__file__).parents[1]
+    assert f"version: {__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'"{__version__}"' in (root / "packaging" / "conda" / "meta.yaml").read_text(encoding="utf-8")

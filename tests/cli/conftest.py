@@ -7,9 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from gramian.cli import main
-from gramian.report import results
+from gramian.report import figures, results
 
 KINDS = ("setosa", "virginica")
 
@@ -67,18 +68,27 @@ def flower_model(folder, gramian):
     return folder / "m.gramian"
 
 
+@pytest.fixture
+def few_digits(monkeypatch):
+    """The demonstration fits 250 of the 1,797 digits."""
+    digits = load_digits()
+    few = SimpleNamespace(images=digits.images[:250], target=digits.target[:250])
+    monkeypatch.setattr("sklearn.datasets.load_digits", lambda: few)
+
+
 @pytest.fixture(autouse=True)
 def _sketches(request, monkeypatch):
-    """Results folders get files under the names of figures; tests that read them ask for ``drawn``."""
+    """Figures of results folders and of reports are empty; tests that read them ask for ``drawn``."""
     if "drawn" in request.fixturenames:
         return
 
     def sketch(model, *_, **__):
         return SimpleNamespace(save=lambda path: Path(path).write_text("<svg></svg>"))
 
+    monkeypatch.setattr(figures.Figures, "_chart", lambda self, chart: "<svg></svg>")
     monkeypatch.setattr(results, "plots", SimpleNamespace(scree=sketch, scores=sketch))
 
 
 @pytest.fixture
 def drawn():
-    """Figures of results folders are drawn."""
+    """Figures of results folders and of reports are drawn."""

@@ -1,47 +1,43 @@
 import os
+import re
 
 import pytest
+import typer
 
-from gramian import PCA
 from gramian.applications import is_installed
-from gramian.cli.demonstration import compare, digits_table
+from gramian.cli import demonstration
+from gramian.cli.app import app
+from gramian.errors import DataError, GramianError
 
 
-def test_features_are_compared_inside_the_folds():
-    table = digits_table()
-    X, y = table.values.reshape(-1, 64)[:300], table.labels[:300]
-    scores = compare(X, y, {"pca": PCA(10, random_state=0)})
-    assert {name: len(result) for name, result in scores.items()} == {"raw": 2, "pca": 2}
-    assert all(0.5 < a.mean() <= 1 and a.std() < 0.1 for result in scores.values() for a in result.values())
-
-
+@pytest.mark.usefixtures("few_digits")
 def test_the_demo_writes_what_it_promises(tmp_path, gramian, monkeypatch):
     pytest.importorskip("PIL")
-    small = digits_table()
-    from dataclasses import replace
-
-    from gramian.cli import demonstration
-
-    small = replace(small, values=small.values[:250], labels=small.labels[:250])
-    monkeypatch.setattr(demonstration, "digits_table", lambda: small)
-    shown, faces = [], [tmp_path / "demo" / "faces"] if is_installed("gramian.faces") else []
-    monkeypatch.setattr("gramian.cli.faces_demo.show_faces", lambda command, place: shown.append(place))
-    ran = gramian("demo", "-o", tmp_path / "demo")
+    faces, out = [], tmp_path / "demo"
+    if is_installed("gramian.faces"):
+        monkeypatch.setattr("gramian.cli.faces_demo.show_faces", lambda step, place: faces.append(place))
+    ran = gramian("demo", "-o", out)
     assert ran.code == 0, ran.err
-    assert "Why:" in ran.out
-    assert "Certificate:" in ran.out
+    assert re.findall(r"^\$ gramian (\w+)", ran.out, re.MULTILINE) == ["fit", "fit"]
+    assert (ran.out.count("Why:"), ran.out.count("Certificate:")) == (2, 2)
     assert ran.out.rstrip().endswith("report.html.")
-    assert shown == faces
-    page = (tmp_path / "demo" / "summary.md").read_text()
-    assert "| features | linear (ridge) | 5 nearest neighbours |" in page
-    for part in (
-        "pca/components.png",
-        "pca/summary.md",
-        "pca/report.html",
-        "kernel-pca/scores.svg",
-        "data/genes.csv",
+    assert faces == [out / "faces"] * is_installed("gramian.faces")
+    assert "Labels: " in (out / "pca" / "summary.md").read_text()
+    names = ("pca/components.png", "pca/report.html", "kernel-pca/scores.svg", "data/genes.csv")
+    assert all((out / name).is_file() for name in names)
+
+
+def test_a_command_that_fails_ends_it(tmp_path, capsys, monkeypatch):
+    def fail(*given, **options):
+        raise DataError("it rains")
+
+    monkeypatch.setattr("gramian.cli.fitting.read_table", fail)
+    command = typer.main.get_command(app)
+    with pytest.raises(
+        GramianError, match=r"gramian fit x\.csv ended with 1, so the demonstration ends here"
     ):
-        assert (tmp_path / "demo" / part).is_file()
+        demonstration._run(command, "Fit:", "fit", "x.csv")
+    assert "it rains" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links of POSIX")

@@ -12,15 +12,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import typer
 
-from gramian.cli import demonstration, faces_demo
+from gramian.cli import faces_demo
 from gramian.cli.app import app
-from gramian.cli.demonstration import digits_table
 from gramian.cli.examples import write_examples
 
 ROOT = Path(__file__).parents[2]
@@ -89,15 +87,13 @@ def as_case(page):
     return pytest.param(page, marks=[pytest.mark.walk] if page in LONG else [])
 
 
+@pytest.mark.usefixtures("few_digits")
 @pytest.mark.parametrize("page", [as_case(page) for page in PAGES])
 def test_the_examples_run_and_show_what_the_page_shows(page, example_files, tmp_path, gramian, monkeypatch):
     pytest.importorskip("PIL")
     monkeypatch.chdir(tmp_path)
     if PAGES[page][0][0] != "gramian demo":  # which writes them
         shutil.copytree(example_files, tmp_path, dirs_exist_ok=True)
-    digits = digits_table()
-    few = replace(digits, values=digits.values[:250], labels=digits.labels[:250])
-    monkeypatch.setattr(demonstration, "digits_table", lambda: few)
     monkeypatch.setattr(faces_demo, "TRAINED", 30)
     checker = doctest.OutputChecker()
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

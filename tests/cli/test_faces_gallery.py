@@ -62,11 +62,20 @@ def faces(gramian):
     return run
 
 
+@pytest.fixture(scope="module")
+def once():
+    return {}
+
+
 @pytest.fixture
-def enrolled(place, faces):
-    ran = faces("enroll", "m.gramian", "g.db", "people")
-    assert ran.code == 0, ran.err
-    return ran
+def enrolled(place, faces, once):
+    """All of people/ in g.db: enrolled by the first test that asks, and copied for the others."""
+    if not once:
+        ran = faces("enroll", "m.gramian", "g.db", "people")
+        assert ran.code == 0, ran.err
+        once.update(ran=ran, content=Path("g.db").read_bytes())
+    Path("g.db").write_bytes(once["content"])
+    return once["ran"]
 
 
 def people(gallery="g.db"):

@@ -12,8 +12,9 @@ pytest.importorskip("vl_convert")
 
 def test_a_model_of_faces(folder, gramian):
     pytest.importorskip("PIL")
-    FaceSpace(3).fit(drawn_faces(4, 3, size=(16, 20))).save("f.gramian")
-    ran = gramian("plot", "f.gramian", "-o", "f", "--what", "components,face-scores")
-    assert (ran.code, sorted(os.listdir("f"))) == (0, ["components.svg", "face-scores.svg"])
+    for kernel in ("rbf", None):
+        FaceSpace(3, kernel=kernel).fit(drawn_faces(4, 3, size=(16, 20))).save("f.gramian")
+        ran = gramian("plot", "f.gramian", "-o", "f", "--what", "components,face-scores")
+        assert (ran.code, sorted(os.listdir("f"))) == (0, ["components.svg", "face-scores.svg"])
     ran = gramian("plot", "f.gramian", "faces.npz::X")
     assert (ran.code, "take no DATA" in ran.err) == (2, True)

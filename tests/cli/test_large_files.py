@@ -42,7 +42,7 @@ def test_transform_gives_what_it_gives_of_a_small_one(kind, model, gramian):
         assert np.array_equal(*same)
 
 
-def test_fit_writes_the_same_folder(large, gramian, monkeypatch, drawn):
+def test_fit_writes_the_same_folder(large, gramian):
     assert gramian("fit", "x.npy", "--components", "3", "-o", "small").code == 0
     ran = gramian("fit", "x.npy", "--components", "3", "-o", "large", "--checkpoint", "c", *LIMIT)
     assert ran.code == 0, ran.err
@@ -93,7 +93,7 @@ def test_correlations_and_pictures(large, gramian):
     ]
     assert np.abs(items[0] - items[1]).max() < 1e-6
     refused = gramian("reconstruct", "large", "p.npy", "-o", "folder", "--memory-limit", "19MB")
-    assert "too large for a folder of pictures. Name a .csv" in refused.err
+    assert "p.npy is too large for one. Name a .csv" in refused.err
 
 
 def test_what_needs_all_of_it_says_so(large, gramian, monkeypatch):
@@ -119,6 +119,8 @@ def full_disk():
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
+# NumPy before 2.2 leaves the archive open.
+@pytest.mark.filterwarnings("ignore:Exception ignored in.*ZipFile:pytest.PytestUnraisableExceptionWarning")
 def test_a_full_disk_leaves_what_was_there(model, large, gramian, full_disk):
     assert gramian("fit", "x.npy", "--components", "3", "-o", "r").code == 0
     before = {path: path.read_bytes() for path in (large / "r").iterdir()}

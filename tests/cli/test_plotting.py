@@ -21,6 +21,13 @@ def test_what_is_asked_for_is_drawn(flower_model, gramian):
     assert all(word in text for word in ("PC3 (", "species", "setosa", "f4"))
 
 
+@pytest.fixture
+def sketched(monkeypatch):
+    """Specifications are made, but not drawn."""
+    monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg></svg>")
+
+
+@pytest.mark.usefixtures("sketched")
 def test_by_default_all_that_there_can_be(flower_model, gramian):
     assert gramian("plot", "m.gramian", "--json").json["files"] == [
         f"figures/{name}.svg" for name in ("scree", "loadings", "eigenvalues")
@@ -31,6 +38,7 @@ def test_by_default_all_that_there_can_be(flower_model, gramian):
     assert sorted(os.listdir("all")) == [f"{name}.svg" for name in names]
 
 
+@pytest.mark.usefixtures("sketched")
 def test_other_models_have_other_figures(folder, gramian):
     pytest.importorskip("PIL")
     assert gramian("fit", "faces.npz::X", "--components", 3, "-o", "p.gramian").code == 0

@@ -121,7 +121,7 @@ def test_threads_report_too():
 
 
 def test_a_pass_over_a_file_shows_its_rows_their_rate_and_the_time_left(tmp_path, monkeypatch):
-    np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((5000, 20)))
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((2500, 20)))
     monkeypatch.setattr(centered, "LAP_BYTES", 80_000)
     monkeypatch.setattr(centered, "CACHE_BYTES", 80_000)
     monkeypatch.setattr(sys, "stderr", Terminal())
@@ -134,4 +134,4 @@ def test_a_pass_over_a_file_shows_its_rows_their_rate_and_the_time_left(tmp_path
             tmp_path / "x.npy", checkpoint=tmp_path / "c"
         )
     shown = re.sub(r"\x1b\[[0-9;]*[a-zA-Z]", "", sys.stderr.getvalue())
-    assert re.search(r"pass 1 \(covariance\): [\d,]+ of 5,000 rows, [\d,]+ rows/s .* left", shown)
+    assert re.search(r"pass 1 \(covariance\): [\d,]+ of 2,500 rows, [\d,]+ rows/s .* left", shown)

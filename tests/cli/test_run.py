@@ -9,18 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from gramian.cli import fitting
+from gramian.cli import fitting, main
 from gramian.cli.run import prepare_streams
+from gramian.report import tables
 
 GRAMIAN = (sys.executable, "-m", "gramian")
 
 
 # Tests may run without the buffers that users have.
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-
-
-def start(*arguments, **options):
-    return subprocess.run([*GRAMIAN, *arguments], capture_output=True, timeout=120, **options)
 
 
 def test_mistakes_are_a_line_and_a_code(folder, gramian):
@@ -91,14 +88,17 @@ def test_an_interrupt_is_a_line(folder, gramian, monkeypatch):
     assert (ran.code, ran.err) == (130, "gramian: interrupted; no file was left half-written.\n")
 
 
-def test_standard_input_and_output(folder, flower_model):
-    data = (folder / "flowers.csv").read_bytes()
-    mapped = start("transform", "m.gramian", "-", "--label", "species", "-o", "-", input=data)
-    assert mapped.returncode == 0, mapped.stderr
-    assert mapped.stdout.startswith(b"name,species,PC1,PC2,PC3\n")
-    assert mapped.stdout.count(b"\n") == 31
+def test_standard_input_and_output(folder, flower_model, monkeypatch):
+    streams = [io.TextIOWrapper(io.BytesIO(given)) for given in ((folder / "flowers.csv").read_bytes(), b"")]
+    for name, made in zip(("stdin", "stdout"), streams, strict=True):
+        monkeypatch.setattr(sys, name, made)
+    assert main(["transform", "m.gramian", "-", "--label", "species", "-o", "-"]) == 0
+    mapped = written(streams[1])
+    assert mapped.startswith(b"name,species,PC1,PC2,PC3\n")
+    assert mapped.count(b"\n") == 31
 
 
+@pytest.mark.walk
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_while_writing_leaves_no_half_file(folder):
     # The tables are held up in the middle of a file, so that the signal always arrives there.
@@ -123,6 +123,18 @@ def test_ctrl_c_while_writing_leaves_no_half_file(folder):
     assert not Path("r").exists()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
+def test_a_reader_that_goes_away_is_a_code(flower_model, capsys, monkeypatch):
+    end, start = os.pipe()
+    os.close(end)
+    with open(start, "w") as gone:
+        monkeypatch.setattr(sys, "stdout", gone)
+        assert main(["transform", "m.gramian", "flowers.csv", "--label", "species"]) == 1
+        print("leads nowhere now")
+    assert capsys.readouterr().err.count("gramian: ") == 1  # the note of the reader
+
+
+@pytest.mark.walk
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
 def test_a_reader_that_goes_away_is_no_error(flower_model):
     arguments = ["transform", "m.gramian", "flowers.csv", "--label", "species"]
@@ -209,33 +221,29 @@ def test_messages_that_nobody_reads_change_no_code(folder):
     assert (ran.returncode, ran.stdout) == (1, b"")
 
 
-TERMINATED = """
-import signal, sys
-from gramian.cli import main
-from gramian.report import tables
-
-def half(file, pieces, rows):
-    file.write(b"half")
-    signal.raise_signal(signal.SIGTERM)
-
-tables._WRITERS["csv"] = half
-sys.exit(main(sys.argv[1:]))
-"""
-
-
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("out", ["r", "old"])
-def test_sigterm_unwinds_like_ctrl_c(folder, gramian, out):
-    read = ("flowers.csv", "--label", "species")
+def test_signals_unwind_what_is_half_written(folder, gramian, monkeypatch):
+    read, numbers = ("flowers.csv", "--label", "species"), []
+
+    def half(file, pieces, rows):
+        file.write(b"half")
+        signal.raise_signal(numbers[-1])
+
     assert gramian("fit", *read, "-o", "old").code == 0
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    program = [sys.executable, "-c", TERMINATED]
-    ran = subprocess.run([*program, "fit", *read, "-o", out], capture_output=True, text=True, timeout=120)
-    assert ran.returncode == 143
-    assert ran.stderr.splitlines()[-1] == "gramian: terminated; no file was left half-written."
-    assert "interrupted" not in ran.stderr
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
-    assert not (folder / "r").exists()
+    monkeypatch.setitem(tables._WRITERS, "csv", half)
+    earlier = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" has it ignored
+    try:
+        for number, code, word in ((signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")):
+            numbers.append(number)
+            for out in ("r", "old"):
+                ran = gramian("fit", *read, "-o", out)
+                last = f"gramian: {word}; no file was left half-written."
+                assert (ran.code, ran.err.splitlines()[-1]) == (code, last)
+                assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+                assert not (folder / "r").exists()
+    finally:
+        signal.signal(signal.SIGINT, earlier)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

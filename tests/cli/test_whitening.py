@@ -137,7 +137,11 @@ def test_refusals_come_before_anything_is_written(folder):
         ({"components": "0"}, ParameterError, "--components 0"),
         ({"out": "-", "as_json": True}, ParameterError, "both write to standard output"),
         ({"out": "flowers.csv"}, ParameterError, "is an input of this command"),
-        ({"out": "folder"}, ParameterError, "is a table, and -o folder names a folder for pictures"),
+        (
+            {"out": "folder"},
+            ParameterError,
+            r"-o folder names a folder of pictures, but flowers\.csv is a table",
+        ),
         (
             {"out": "folder", "method": "pca"},
             ParameterError,

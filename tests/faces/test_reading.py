@@ -202,8 +202,8 @@ def test_pictures_are_turned_upright(tmp_path):
 
 BAD = {
     "text.png": (b"hello", "is not a picture despite its name"),
-    "cut.png": (encoded(grey(5, 60, 60))[:-700], "cannot be read: it is truncated or damaged"),
-    "bomb.png": (bomb(), "is too large to be decoded safely"),
+    "cut.png": (encoded(grey(5, 60, 60))[:-700], "cannot be read: it is truncated, damaged"),
+    "bomb.png": (bomb(), "has more than the 89,478,485 pixels"),
     "dot.png": (encoded(grey(0, 1, 1)), "is 1x1 pixels, below the minimum of 8 pixels a side"),
     "empty.jpg": (b"", "is not a picture"),
 }
@@ -226,7 +226,10 @@ def test_a_bad_picture_is_skipped_and_reported_or_refused(name, inside, tmp_path
 
 def test_when_no_picture_is_left(tmp_path):
     write(tmp_path, {f"{i}.png": b"text" for i in range(5)})
-    with pytest.raises(DataError, match=r"contains no usable picture: 0\.png is not a picture .*And 2 more"):
+    with pytest.raises(
+        DataError,
+        match=r"contains no usable picture: 0\.png is not a picture .*And 2 more",
+    ):
         read_faces(tmp_path)
 
 
@@ -283,7 +286,7 @@ def test_an_entry_that_unpacks_to_too_much(tmp_path, monkeypatch):
 
 def test_damaged_and_foreign_files(tmp_path):
     (tmp_path / "f.zip").write_bytes(b"PK\x03\x04 and then nothing")
-    with pytest.raises(FileError, match="truncated or damaged zip archive"):
+    with pytest.raises(FileError, match="truncated, damaged or protected"):
         read_faces(tmp_path / "f.zip")
     (tmp_path / "t.csv").write_text("1,2\n")
     with pytest.raises(FileError, match=r"t\.csv is not a folder, a \.zip archive, a picture"):
@@ -385,9 +388,9 @@ def test_arrays_with_people_and_names(tmp_path):
 
 def test_people_that_do_not_fit(tmp_path):
     for y, message in [
-        (list("aab"), r"f\.npz: y has 3 entries for 6 pictures"),
-        (["a", "a", "b", "", "c", "c"], r"f\.npz: entry 3 of y \(counted from 0\) is empty"),
-        ([1, 1, 2, 2, 3, np.nan], r"f\.npz: y holds 6 float64, but one text or whole number"),
+        (list("aab"), r"f\.npz: y holds <U1 of shape \(3,\), but a text or whole number for each of the 6"),
+        (["a", "a", "b", "", "c", "c"], r"f\.npz: y holds <U1 .* none may be empty"),
+        ([1, 1, 2, 2, 3, np.nan], r"f\.npz: y holds float64 of shape \(6,\), but a text or whole number"),
     ]:
         np.savez(tmp_path / "f.npz", X=some(), y=y)
         with pytest.raises(DataError, match=message):

@@ -6,7 +6,7 @@ import pytest
 import gramian
 from gramian import plots
 from gramian.errors import DataError, ParameterError
-from gramian.plots.images import face_sheet, grey_range, strip
+from gramian.plots.images import grey_range, strip
 from gramian.plots.names import component_titles
 
 pytest.importorskip("PIL")
@@ -58,11 +58,11 @@ def test_what_is_black_and_white():
 
 
 def test_a_sheet_of_mean_and_components():
-    mean = np.full((100, 100), 77.0)
-    components = np.stack([np.full((100, 100), value) for value in (0.0, 0.5, -0.5)])
-    sheet = face_sheet(mean, components, ["PC1", "PC2", "PC3"]).pixels
+    model = gramian.PCA(3).fit(np.random.default_rng(0).normal(size=(5, 100, 100)))
+    model.mean_ = np.full(10_000, 77.0)
+    model.components_ = np.stack([np.full(10_000, value) for value in (0.0, 0.5, -0.5)])
     for tone in (77, 128, 255, 1):
-        assert np.sum(sheet == tone) >= 9900
+        assert np.sum(plots.components(model).pixels == tone) >= 9900
 
 
 def test_a_strip_has_a_row_for_each_picture():

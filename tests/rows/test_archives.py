@@ -60,7 +60,7 @@ def test_datasets_of_hdf5(tmp_path):
         scan(path).read()
     with pytest.raises(DataError, match=r"has no array 'data'\. It holds note \(single float64\)"):
         scan(f"{path}::data").read()
-    with pytest.raises(DataError, match="holds 4 text, not real numbers"):
+    with pytest.raises(DataError, match=r"holds 4 text\. A table has real numbers"):
         scan(f"{path}::train/target").read()
     write_h5(tmp_path / "one.hdf5", a__b=X)
     assert scan(tmp_path / "one.hdf5").read().notes == (
@@ -102,7 +102,7 @@ def test_idx_files(tmp_path):
     assert (table.labels.tolist(), len(table.values)) == ([3, 4], 2)
     (tmp_path / "f.idx").write_bytes(idx(X, 13))
     np.testing.assert_array_equal(scan(tmp_path / "f.idx").read().values, X)
-    with pytest.raises(DataError, match="holds 4 uint8. A table has two axes".replace(".", r"\.")):
+    with pytest.raises(DataError, match=r"holds 4 uint8\. A table has real numbers"):
         scan(labels).read()
 
 
@@ -112,9 +112,7 @@ def test_damaged_files(tmp_path):
     savemat(tmp_path / "old.mat", {"X": np.random.default_rng(0).random((99, 9))})
     (tmp_path / "x.idx").write_bytes(idx(np.zeros((99, 9), np.uint8), 8))
     (tmp_path / "long.idx").write_bytes((tmp_path / "x.idx").read_bytes() + b"0123")
-    with pytest.raises(
-        FileError, match=r"damaged.*promises 99 x 9 uint8 \(891 bytes\), but 895 bytes follow"
-    ):
+    with pytest.raises(FileError, match=r"damaged.*promises \(99, 9\) uint8, but 895 bytes follow"):
         scan(tmp_path / "long.idx").read()
     for name in ("x.h5", "new.mat", "old.mat", "x.idx"):
         data = (tmp_path / name).read_bytes()
@@ -155,7 +153,7 @@ def test_what_takes_more_memory_than_there_may_be(tmp_path, monkeypatch):
     data = idx(np.zeros((1000, 200), np.uint8), 8)
     (tmp_path / "x.idx.gz").write_bytes(gzip.compress(data))
     with pytest.raises(
-        MemoryLimitError, match=r"takes more than the 100 kB of memory .* when it is unpacked"
+        MemoryLimitError, match=r"when it is unpacked, takes .* and 100 kB of memory may be used"
     ):
         scan(tmp_path / "x.idx.gz").read()
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1 MB")
@@ -183,7 +181,7 @@ def test_annotated_matrices_that_disagree_with_themselves(tmp_path):
         with h5py.File(path, "a") as file:
             del file[place]
             file[place] = np.array(value, dtype=object if place.endswith("index") else int)
-        with pytest.raises(DataError, match=r"is damaged: X is 4 x 3, with "):
+        with pytest.raises(FileError, match=r"damaged or .*X is \(4, 3\), with "):
             scan(path, label="depth").read()
     # What points outside of the matrix would be written there, where other things are.
     for part, value in [("indices", 99), ("indices", -5), ("indptr", 99)]:

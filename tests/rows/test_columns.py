@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from gramian.errors import DataError, FileError
 from gramian.rows.columns import ColumnsInMemory, table_of_columns
-from gramian.rows.formats.parquet import parquet_source
+from gramian.rows.formats.parquet import ArrowSource
 from gramian.rows.table import Choice
 
 
@@ -188,7 +188,7 @@ def written(table):
 
 
 def read_parquet(file, name):
-    source = parquet_source([file], name)
+    source = ArrowSource([file], name)
     (batch,) = source.batches(None)
     return batch.columns, source.names
 
@@ -219,5 +219,5 @@ def test_damaged_metadata_of_pandas_does_no_harm():
 def test_truncated_parquet():
     data = written(pa.table({"x": list(range(100))})).getvalue()
     for keep in (4, 20, -1, -20):
-        with pytest.raises(FileError, match="truncated or damaged Parquet"):
+        with pytest.raises(FileError, match="x cannot be read: it is truncated, damaged"):
             read_parquet(io.BytesIO(data[:keep]), "x")

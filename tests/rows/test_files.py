@@ -155,8 +155,8 @@ def test_impossible_paths():
 
 def test_other_kinds_are_refused(tmp_path):
     for name, message in [
-        ("x.xls", r"of the kind \.xls,.*Readable are \.csv.*Save the sheet as \.xlsx or CSV"),
-        ("x.pkl", r"of the kind \.pkl.*Save the array as \.npy"),
+        ("x.xls", r"of the kind \.xls,.*Readable are \.csv"),
+        ("x.pkl", r"of the kind \.pkl"),
         ("x.docx", r"of the kind \.docx.*Readable are \.csv"),
         ("x.npy.gz", r"of the kind \.npy\.gz"),
         ("x", "without a suffix"),
@@ -192,7 +192,7 @@ def test_truncated_files_are_refused(tmp_path, kind):
         ("npy", "of another kind .the magic string is not correct"),
         ("npz", "of another kind .File is not a zip file"),
         ("parquet", "or this is not a parquet file"),
-        ("zip", "is not a zip archive, or is a truncated"),
+        ("zip", "of another kind .File is not a zip file"),
         ("png", "is not a picture despite its name"),
     ],
 )
@@ -208,7 +208,7 @@ def test_files_named_like_another_kind_are_refused(tmp_path, name, message):
 
 def test_archives_of_the_other_kind_say_what_they_lack(tmp_path):
     (tmp_path / "x.npz").write_bytes(content("zip"))
-    with pytest.raises(DataError, match="holds no NumPy arrays"):
+    with pytest.raises(DataError, match="holds no arrays"):
         read(tmp_path / "x.npz")
     (tmp_path / "x.zip").write_bytes(content("npz"))
     with pytest.raises(DataError, match="holds no pictures"):
@@ -243,17 +243,17 @@ def test_folder_list_and_single_picture(tmp_path):
 def test_columns_of_pictures_and_sizes_of_tables_are_refused(tmp_path):
     (tmp_path / "x.png").write_bytes(png())
     (tmp_path / "x.csv").write_bytes(CSV)
-    with pytest.raises(ParameterError, match=r"x\.png holds pictures"):
+    with pytest.raises(ParameterError, match=r"x\.png, which holds pictures"):
         read(tmp_path / "x.png", label="y")
-    with pytest.raises(ParameterError, match=r"x\.csv holds a table"):
+    with pytest.raises(ParameterError, match=r"x\.csv, which holds a table"):
         read(tmp_path / "x.csv", size=(3, 4))
 
 
 def test_damaged_zip(tmp_path):
     (tmp_path / "x.zip").write_bytes(b"PK\x03\x04" + b"x" * 50)
-    with pytest.raises(FileError, match="truncated or damaged zip"):
+    with pytest.raises(FileError, match="truncated, damaged or protected"):
         read(tmp_path / "x.zip")
-    with pytest.raises(FileError, match="is not a zip archive, or is a truncated or damaged zip"):
+    with pytest.raises(FileError, match="truncated, damaged or protected"):
         read_stream(io.BytesIO(b"PK\x03\x04"))
 
 

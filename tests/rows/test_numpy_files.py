@@ -12,7 +12,6 @@ from gramian.errors import DataError, FileError, GramianError
 from gramian.rows.archives import damage
 from gramian.rows.formats import npy as npy_format
 from gramian.rows.formats import npz as npz_format
-from gramian.rows.formats.npz import read_npz_names
 from gramian.rows.opened import Opened
 
 
@@ -53,12 +52,12 @@ def test_what_was_saved_is_read(order):
     [
         (np.array([[1, None]], dtype=object), r"need pickle, .* reading it can run code"),
         (np.array([(1, None)], dtype=[("a", int), ("b", object)]), "need pickle"),
-        (np.eye(2) * 1j, "holds 2 x 2 complex128, not real numbers"),
-        (np.array([["a"]]), "not real numbers"),
-        (np.zeros((2, 2), dtype="M8[s]"), "not real numbers"),
-        (np.zeros(2, dtype=[("a", int)]), "not real numbers"),
-        (np.zeros(3), "holds 3 float64. A table has two axes"),
-        (np.zeros((1, 1, 1, 1)), "A table has two axes"),
+        (np.eye(2) * 1j, "holds 2 x 2 complex128. A table has real numbers"),
+        (np.array([["a"]]), "A table has real numbers"),
+        (np.zeros((2, 2), dtype="M8[s]"), "A table has real numbers"),
+        (np.zeros(2, dtype=[("a", int)]), "A table has real numbers"),
+        (np.zeros(3), "holds 3 float64. A table has real numbers and two axes"),
+        (np.zeros((1, 1, 1, 1)), "A table has real numbers and two axes"),
         (np.float64(3), "holds single float64"),
         (np.zeros((0, 3)), "there are no rows"),
         (np.zeros((3, 0)), "there are no columns"),
@@ -87,7 +86,7 @@ def test_a_choice_between_arrays_is_asked_for():
         npz(archived(**{f"a{index}": np.eye(2) for index in range(15)}))
     with pytest.raises(DataError, match=r"has no array 'C'\. It holds A"):
         npz(archived(A=np.eye(2)), "C")
-    with pytest.raises(DataError, match="holds no NumPy arrays"):
+    with pytest.raises(DataError, match="holds no arrays"):
         npz(archived())
 
 
@@ -143,28 +142,3 @@ def test_no_damage_raises_anything_foreign(place, flip):
         damaged[place % len(data)] ^= flip
         with contextlib.suppress(GramianError):
             assert isinstance(read(bytes(damaged)), np.ndarray | tuple)
-
-
-def test_names_beside_a_table():
-    for y, expected in [([3, 1], ("3", "1")), (["zoë", "a b"], ("zoë", "a b"))]:
-        data = archived(X=np.eye(2), y=np.array(y))
-        assert read_npz_names(io.BytesIO(data), "y", 2, "memory") == expected
-        assert read_npz_names(io.BytesIO(data), "z", 2, "memory") is None
-        with pytest.raises(FileError, match="memory cannot be read: it is truncated"):
-            read_npz_names(io.BytesIO(data[:-40]), "y", 2, "memory")
-
-
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        ([1.5, np.nan], "y holds 2 float64, but one text or whole number for each picture is needed"),
-        ([1, 2, 3], r"y has 3 entries for 2 pictures\. Give one for each, or leave it out"),
-        (np.eye(2, dtype=int), "y holds 2 x 2 int64"),
-        ("a", "y holds single text"),
-        (["a", " "], r"entry 1 of y \(counted from 0\) is empty"),
-        (np.array(["a", None]), "y holds Python objects, but one text or whole number"),
-    ],
-)
-def test_what_names_nobody(y, message):
-    with pytest.raises(DataError, match=f"memory: {message}"):
-        read_npz_names(io.BytesIO(archived(X=np.eye(2), y=y)), "y", 2, "memory")

@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import io
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -59,9 +58,9 @@ def test_a_scan_is_frozen_and_reads_later(path):
 
 
 def test_nan_is_refused_with_the_row_of_the_file(path):
-    with pytest.raises(DataError, match=r"NaN in row 1 \(b\), column 'y'"):
+    with pytest.raises(DataError, match=r"NaN: row 1 \(b\), column 1 \('y'\)"):
         scan(path, rows="1:3", label="kind").read()
-    with pytest.raises(DataError, match=r"NaN in row 1 \(b\), column 'y'"):
+    with pytest.raises(DataError, match=r"NaN: row 1 \(b\), column 1 \('y'\)"):
         scan(path, rows="-3:", label="kind").read()
 
 
@@ -122,7 +121,6 @@ def test_names_with_commas_can_be_quoted(tmp_path):
         ({"size": (3, 4, 5)}, InputTypeError, "not two integers"),
         ({"size": 3}, InputTypeError, "not two integers"),
         ({"size": "24×28"}, ParameterError, "not understood. Give width and height in pixels: size="),
-        ({"size": "3x4", "label": "kind"}, ParameterError, "size is for pictures; transpose"),
     ],
 )
 def test_arguments_are_checked_at_once(path, options, error, message):
@@ -135,7 +133,7 @@ def test_arguments_are_checked_at_once(path, options, error, message):
     [
         ({"columns": "z"}, "columns='z'.*has no such column"),
         ({"drop": "kinds"}, "drop='kinds'.*Did you mean 'kind'"),
-        ({"rows": "0:5"}, "reaches outside .*, which has 4 rows"),
+        ({"rows": "0:5"}, "reaches outside the 4 rows of "),
         ({"rows": "2:2"}, "selects none of the 4 rows"),
         ({"size": "3x4"}, "holds a table"),
     ],
@@ -156,7 +154,6 @@ def test_what_only_the_content_can_tell_is_refused_when_reading(path, options, m
         (["gone.png"], FileError, "no such file"),
         ("gone.csv", FileError, "no such file"),
         (Path("gone.csv"), FileError, "no such file"),
-        (io.StringIO("1,2"), InputTypeError, "open as text"),
     ],
 )
 def test_paths_are_checked_at_once(wrong, error, message):
@@ -182,8 +179,8 @@ def test_marks_of_missing_values_may_be_numbers(tmp_path):
 
 def test_marks_of_missing_values_belong_to_text(tmp_path, folder):
     np.save(tmp_path / "x.npy", np.eye(2))
-    for place, held in ((tmp_path / "x.npy", "numbers"), (folder / "0.png", "pictures")):
-        with pytest.raises(ParameterError, match=f"na_values says what .* holds {held}. Leave it out"):
+    for place in (tmp_path / "x.npy", folder / "0.png"):
+        with pytest.raises(ParameterError, match=r"na_values does not apply to .*, which holds no text"):
             scan(place, na_values="-").read()
 
 
@@ -195,10 +192,9 @@ def test_streams():
         once.read()
 
 
-def test_text_streams_are_refused_at_once():
+def test_text_streams_are_refused():
     with pytest.raises(InputTypeError, match=r"pass sys\.stdin\.buffer"):
-        scan(io.TextIOWrapper(io.BytesIO(b"")))
-    assert sys.stdin is not None
+        scan(io.StringIO("1,2")).read()
 
 
 def test_pictures(folder):
@@ -269,7 +265,7 @@ def test_nci60_with_labels(data_dir):
 
 def test_multidrug_with_missing_values(data_dir):
     file = existing(data_dir, "tables", "multidrug_nci60.npz")
-    with pytest.raises(DataError, match=r"3,300 missing values in total.*missing="):
+    with pytest.raises(DataError, match=r"3300 such values in total.*missing="):
         scan(f"{file}::compound").read()
     assert scan(f"{file}::compound", missing="mean").read().values.shape == (60, 1429)
     with pytest.raises(DataError, match=r"ABC .*compound .*cls .*::ABC"):

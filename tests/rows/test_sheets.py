@@ -55,7 +55,7 @@ def test_errors_in_cells_are_missing_values(tmp_path):
     errors = ["#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A"]
     rows = [["x", "y"], [1, 2], [2.5, 4], *([error, 6] for error in errors)]
     path = write_book(tmp_path / "x.xlsx", a=rows)
-    with pytest.raises(DataError, match="7 missing values"):
+    with pytest.raises(DataError, match="7 such values"):
         as_rows(scan(path))
     table = scan(path, missing="drop-rows").read()
     assert (table.values.tolist(), table.row_names) == ([[1, 2], [2.5, 4]], None)
@@ -102,7 +102,7 @@ def test_sheets_that_claim_to_be_huge(tmp_path, monkeypatch):
     assert scan(path).read().values.tolist() == [[1, 2], [3, 4]]
     rewritten(path, b"<v>1</v>", b"<v>1" + b"0" * 10**6 + b"</v>")
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "4 MB")
-    with pytest.raises(MemoryLimitError, match=r"takes up to 5.* MB to read, and 4 MB of memory may be used"):
+    with pytest.raises(MemoryLimitError, match=r"takes 5.* MB, and 4 MB of memory may be used"):
         scan(path).read()
 
 
@@ -139,16 +139,14 @@ def test_files_that_are_no_gct(tmp_path):
         f"#1.2\n{'9' * 5000}\t2\nx\n",
     ):
         (tmp_path / "x.gct").write_text(text)
-        with pytest.raises(FileError, match="is truncated, or no GCT file"):
+        with pytest.raises(FileError, match=r"(a GCT file begins|its second line promises)"):
             scan(tmp_path / "x.gct").read()
     (tmp_path / "x.gct").write_text(GCT2.rpartition("8\t")[0])
-    with pytest.raises(
-        FileError, match="truncated or altered: its second line promises 2 rows, but there are 1"
-    ):
+    with pytest.raises(FileError, match="its second line promises 2 rows"):
         scan(tmp_path / "x.gct").read()
-    for text, result in ((GCT2, 2), (GCT3, 2)):
+    for text in (GCT2, GCT3):
         (tmp_path / "x.gct").write_text(text.replace("2\t2", "2\t3", 1))
-        with pytest.raises(FileError, match=f"promises 3 columns of numbers, but there are {result}"):
+        with pytest.raises(FileError, match="promises 3 columns of numbers"):
             scan(tmp_path / "x.gct").read()
 
 
@@ -167,5 +165,5 @@ def test_feather_and_arrow(tmp_path):
         data = (tmp_path / name).read_bytes()
         for keep in (5, len(data) // 2):
             (tmp_path / name).write_bytes(data[:keep])
-            with pytest.raises(FileError, match="is truncated or damaged Arrow or Feather"):
+            with pytest.raises(FileError, match="it is truncated, damaged"):
                 scan(tmp_path / name).read()

@@ -58,7 +58,7 @@ def test_arrays_of_a_group_are_told_apart(tmp_path, consolidated):
         np.testing.assert_array_equal(scan(f"{tmp_path}/g::a/old").open(limit).values[0:3000], X > 3)
     with pytest.raises(DataError, match=r"names \(3000 text\).*Choose one, as in .*g::a/faces"):
         scan(tmp_path / "g").read()
-    with pytest.raises(DataError, match="holds 3000 text, not real numbers"):
+    with pytest.raises(DataError, match=r"holds 3000 text\. A table has"):
         scan(f"{tmp_path}/g::names").read()
 
 
@@ -66,7 +66,7 @@ def test_chunks_that_are_damaged_or_not_there_are_named_by_their_rows(store):
     (store / "c/3/1").write_bytes((store / "c/3/1").read_bytes()[:100])
     for limit in (SMALL, 1 << 30):
         with pytest.raises(
-            FileError, match=r"x.zarr, rows [0-9]+ to [0-9,]+ cannot be read: the file is damaged"
+            FileError, match=r"x.zarr, rows [0-9]+ to [0-9,]+ cannot be read: it is truncated, damaged"
         ):
             scan(store).open(limit).values[0:300]
     (store / "c/3/1").unlink()

@@ -56,7 +56,7 @@ def test_pick_rows_is_python_slicing_inside_the_table(n, start, stop, step):
 
 
 def test_pick_rows_refusal_shows_what_came_and_what_is_allowed():
-    message = r'rows="0:2286" reaches outside x, which has 400 rows\..*0:400'
+    message = r'rows="0:2286" reaches outside the 400 rows of x\..*0:400'
     with pytest.raises(ParameterError, match=message):
         pick_rows(400, slice(0, 2286), "x")
 
@@ -115,7 +115,7 @@ def test_pictures_keep_their_shape_and_have_no_columns():
     table = table_from_array(pictures, Choice(slice(0, 2)), "x")
     assert table.values.shape == (2, 4, 5)
     assert table.picture_shape == (4, 5)
-    with pytest.raises(ParameterError, match="holds pictures, whose columns are pixels"):
+    with pytest.raises(ParameterError, match="label does not apply to x, which holds pictures"):
         table_from_array(pictures, Choice(label="0"), "x")
 
 

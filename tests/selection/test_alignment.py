@@ -37,16 +37,15 @@ def labels(y, discrete):
 
 
 def test_value_and_jackknife_are_those_of_the_definition():
-    for y, discrete in [(CLASSES, True), (NUMBERS, False)]:
-        for kernel in [RBF(sigma=1.0), Linear()]:
-            result = alignment(KernelPCA(kernel=kernel), X, label_gram(y, discrete=discrete))
-            K, L = kernel.gram(X), labels(y, discrete)
-            assert result.value == pytest.approx(literal(K, L), rel=1e-10)
-            keep = [np.arange(18) != i for i in range(18)]
-            without = np.array([literal(K[np.ix_(k, k)], L[np.ix_(k, k)]) for k in keep])
-            jackknife = np.sqrt(17 / 18 * np.sum((without - without.mean()) ** 2))
-            assert result.standard_error == pytest.approx(jackknife, rel=1e-8)
-            assert result.n_components is None
+    for y, discrete, kernel in [(CLASSES, True, RBF(sigma=1.0)), (NUMBERS, False, Linear())]:
+        result = alignment(KernelPCA(kernel=kernel), X, label_gram(y, discrete=discrete))
+        K, L = kernel.gram(X), labels(y, discrete)
+        assert result.value == pytest.approx(literal(K, L), rel=1e-10)
+        keep = [np.arange(18) != i for i in range(18)]
+        without = np.array([literal(K[np.ix_(k, k)], L[np.ix_(k, k)]) for k in keep])
+        jackknife = np.sqrt(17 / 18 * np.sum((without - without.mean()) ** 2))
+        assert result.standard_error == pytest.approx(jackknife, rel=1e-8)
+        assert result.n_components is None
 
 
 def test_two_classes_are_plus_and_minus_one():

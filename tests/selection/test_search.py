@@ -388,18 +388,16 @@ def test_patience():
         search(3, patience=2)
 
 
-def test_moves_to_come():
-    assert search().moves == 10
-    assert search(adding=False).moves == 9
-    assert search(adding=False, fixed=[0]).moves == 9
-    assert search(4).moves == 4
-    assert search(4, adding=False).moves == 6
-    assert search(4, fixed=[0]).moves == 3
-    assert search(4, groups=[[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]).moves == 2
-    assert search(10).moves == 10
+def test_sizes_at_the_ends():
+    assert search().ends == (0, 10)
+    assert search(adding=False).ends == (10, 1)
+    assert search(adding=False, fixed=[0, 3]).ends == (10, 2)
+    assert search(4).ends == (0, 4)
+    assert search(4, adding=False).ends == (10, 4)
+    assert search(4, fixed=[0]).ends == (1, 4)
 
 
-def test_names_and_moved():
+def test_the_name_and_the_sizes_of_steps():
     assert search().name == "forward"
     assert search(adding=False, floating=True).name == "backward floating"
 
@@ -409,8 +407,8 @@ def test_names_and_moved():
 
     result = search(6, groups=[[0, 1], [2, 3]], fixed=[4])
     steps = list(result.steps(Flat()))
-    assert [result.moved(step) for step in steps] == [0, 1, 2, 3]
+    assert [len(step.subset) for step in steps] == [1, 3, 5, 6]
     assert [s.subset for s in steps] == [s.subset for s in forward(Flat(), result.space, limit=6)]
     back = search(8, adding=False)
-    assert [back.moved(step) for step in back.steps(Flat())] == [0, 1, 2]
+    assert [len(step.subset) for step in back.steps(Flat())] == [10, 9, 8]
     assert result.space.n_features == 10

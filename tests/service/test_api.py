@@ -3,6 +3,7 @@
 import io
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,9 @@ from scipy.io import savemat
 import gramian
 from gramian import PCA
 from gramian.faces import Gallery, identify
-from served import BINARY, CSV, FACES, NPY, Limits, X, client_of, npy, serving, until
+from gramian.service import api, pages, tasks, worker
+from gramian.service.state import describe
+from served import BINARY, CSV, FACES, NPY, X, app, client_of, npy, until
 
 NEW = X[:4] + 0.25
 LINES = {"Content-Type": "application/x-ndjson"}
@@ -322,8 +325,10 @@ def test_files_of_the_server_may_have_names_that_are_not_utf_8(tmp_path):
             file.write("a,b\n1,x\n")
     except OSError:
         pytest.skip("names are UTF-8 here")
-    with serving(path, limits=Limits(workers=1)) as server, client_of(server) as somebody:
-        (item,) = somebody.get("/api/v1/data").json()
-        assert item["name"] == "\\udcff.csv"
-        assert item["facts"]["problem"].startswith("\\udcff.csv has 1 column")
-        assert somebody.get(f"/data/{item['id']}").status_code == 200
+    item = app.item_of(path)
+    order = json.loads(json.dumps(describe(item.kind, item.payload(Path()), draft=True)))
+    facts = worker.answered(tasks.TASKS[order["do"]], order, say=None)["answer"]
+    assert item.name == "\\udcff.csv"
+    assert facts["problem"].startswith("\\udcff.csv has 1 column")
+    assert api.facts_of(item, facts).model_dump_json().encode()
+    assert b"<h1>\\udcff.csv</h1>" in pages.page("data.html", item=item, facts=facts).body

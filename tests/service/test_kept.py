@@ -1,11 +1,14 @@
 """Who may put a model into the store, replace it and delete it, and how much fits."""
 
 import os
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 
+from gramian.service import api
 from served import BINARY, CSV, Limits, client_of, serving
 
 API = "/api/v1"
+BODY = {"content": b"a,b\n1,2\n3,5\n", "headers": CSV}
 TOKEN = {"Authorization": "Bearer a token for the tests"}
 
 
@@ -13,7 +16,7 @@ def names_in(page):
     return [line for line in page.splitlines() if "data-remove" in line]
 
 
-def test_whoever_put_a_model_there_may_change_it(files, tmp_path):
+def test_whoever_put_a_model_there_may_change_it(files, tmp_path, monkeypatch):
     content, other = ((files / f"{name}.gramian").read_bytes() for name in ("pca", "kernel"))
     limits = Limits(workers=1, store_items=2)
     with serving(store=tmp_path, token="a token for the tests", limits=limits) as server:
@@ -46,42 +49,46 @@ def test_whoever_put_a_model_there_may_change_it(files, tmp_path):
             assert stranger.get(f"{API}/models/{got['id']}/file").content == content
             assert owner.delete(place).status_code == 204
             assert stranger.post(f"{API}/models/{got['id']}/keep").status_code == 201
-    # Without a token only this machine is answered, and whoever runs the server tidies up there.
-    with serving(store=tmp_path) as server, client_of(server) as somebody:
-        for model in somebody.get(f"{API}/models").json():
-            assert (model["whose"], model["changeable"]) == ("kept", True)
-            assert somebody.delete(f"{API}/models/{model['id']}").status_code == 204
+            # Without a token only this machine is answered, and whoever runs the server tidies up there.
+            state = server.app.state.gramian
+            monkeypatch.setattr(state, "settings", replace(state.settings, token=None))
+            for model in stranger.get(f"{API}/models").json():
+                assert (model["whose"], model["changeable"]) == ("kept", True)
+            with client_of(server, headers=TOKEN) as somebody:
+                for model in somebody.get(f"{API}/models").json():
+                    assert somebody.delete(f"{API}/models/{model['id']}").status_code == 204
 
 
-def test_uploads_without_a_cookie_lock_nobody_out(monkeypatch):
+def everybody_leaves(visitors):
+    for visitor in visitors.known:
+        with suppress(FileNotFoundError):
+            os.utime(visitor.storage.folder, (0, 0))
+    visitors.remove_idle()
+
+
+def test_uploads_without_a_cookie_lock_nobody_out(server, client, monkeypatch):
     monkeypatch.setattr("gramian.service.visitors.NEW", -1.0)
-    body = {"content": b"a,b\n1,2\n3,5\n", "headers": CSV}
-    with serving(limits=Limits(workers=1, visitors=2)) as server, client_of(server) as stays:
-        stays.post(f"{API}/data", **body)
-        assert len(stays.get(f"{API}/data").json()) == 1
-        for _ in range(5):
-            with client_of(server) as newcomer:
-                assert newcomer.post(f"{API}/data", **body).status_code == 201
-        assert len(stays.get(f"{API}/data").json()) == 1
+    visitors = server.app.state.gramian.visitors
+    everybody_leaves(visitors)
+    monkeypatch.setattr(visitors, "limits", replace(visitors.limits, visitors=2))
+    client.post(f"{API}/data", **BODY)
+    assert len(client.get(f"{API}/data").json()) == 1
+    for _ in range(5):
+        with client_of(server) as newcomer:
+            assert newcomer.post(f"{API}/data", **BODY).status_code == 201
+    assert len(client.get(f"{API}/data").json()) == 1
 
 
-def test_an_upload_is_taken_from_a_visitor_who_made_room_meanwhile(monkeypatch):
-    from gramian.service import api
-
-    body = {"content": b"a,b\n1,2\n3,5\n", "headers": CSV}
+def test_an_upload_is_taken_from_a_visitor_who_made_room_meanwhile(client, monkeypatch):
     received = api.received
 
     @asynccontextmanager
     async def received_slowly(request, taken, work):
         async with received(request, taken, work) as path:
-            everybody = request.app.state.gramian.visitors
-            for visitor in everybody.known:
-                os.utime(visitor.storage.folder, (0, 0))
-            everybody.remove_idle()
+            everybody_leaves(request.app.state.gramian.visitors)
             yield path
 
-    with serving(limits=Limits(workers=1)) as server, client_of(server) as somebody:
-        assert somebody.post(f"{API}/data", **body).status_code == 201
-        monkeypatch.setattr(api, "received", received_slowly)
-        assert somebody.post(f"{API}/data", **body).status_code == 201
-        assert len(somebody.get(f"{API}/data").json()) == 1
+    assert client.post(f"{API}/data", **BODY).status_code == 201
+    monkeypatch.setattr(api, "received", received_slowly)
+    assert client.post(f"{API}/data", **BODY).status_code == 201
+    assert len(client.get(f"{API}/data").json()) == 1

@@ -2,43 +2,18 @@
 
 import os
 import shutil
-import socket
 import ssl
-import subprocess
-from pathlib import Path
+from contextlib import ExitStack
 
 import pytest
 
-from served import CSV, httpx, serving, until
+from served import CSV, httpx, serving
 
 pytestmark = pytest.mark.walk
 
 MUST = "GRAMIAN_NGINX_MUST"  # set where a skip would hide that nothing was tried
 TOKEN = "correct-horse-battery"
 NAME = "localhost"
-SITE = """
-daemon off; pid {folder}/pid; error_log stderr;
-events {{}}
-http {{
-  access_log off;
-  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-  server {{
-    listen 127.0.0.1:{port} ssl;
-    ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
-    client_max_body_size 256m;
-    location / {{
-      proxy_pass {inside};
-      proxy_http_version 1.1;
-      proxy_buffering off;
-      proxy_set_header Connection "";
-      proxy_set_header Host $http_host;
-      proxy_set_header X-Forwarded-Proto $scheme;
-      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-    }}
-  }}
-}}
-"""
 
 
 def program(name):
@@ -48,37 +23,18 @@ def program(name):
     return result
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
-
-
 @pytest.fixture
-def secure(tmp_path):
+def secure(tmp_path, attack_server):
     """Return a function that starts nginx in front of a server, and returns the address for browsers."""
-    nginx, openssl, started = program("nginx"), program("openssl"), []
-    command = f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={NAME} -addext subjectAltName=DNS:{NAME}"
-    files = ["-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"]
-    subprocess.run([openssl, *command.split(), *files], check=True, capture_output=True)
+    nginx, openssl = program("nginx"), program("openssl")
+    attack_server.certify(openssl, tmp_path)
+    with ExitStack() as running:
 
-    def start(server):
-        port = free_port()
-        site = SITE.format(folder=tmp_path, port=port, inside=server.url.rstrip("/"))
-        Path(tmp_path, "site.conf").write_text(site)
-        started.append(subprocess.Popen([nginx, "-p", tmp_path, "-c", tmp_path / "site.conf"]))
+        def start(server):
+            front = attack_server.nginx(nginx, tmp_path, server.url.rstrip("/"))
+            return f"https://{NAME}:{running.enter_context(front)}"
 
-        def listens():
-            assert started[-1].poll() is None, "nginx did not start"
-            with socket.socket() as probe:
-                return probe.connect_ex(("127.0.0.1", port)) == 0
-
-        until(listens)
-        return f"https://{NAME}:{port}"
-
-    yield start
-    for process in started:
-        process.terminate()
-        process.wait(20)
+        yield start
 
 
 def browser(url, folder):

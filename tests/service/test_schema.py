@@ -6,9 +6,6 @@ import sys
 
 import pytest
 
-from gramian.reading import ReadingOptions
-from gramian.service.schemas import Reading
-
 # Descriptions cannot say which bytes are a model, and Starlette's 405 names the methods of one route only.
 LEFT_OUT = "positive_data_acceptance,unsupported_method"
 
@@ -22,8 +19,3 @@ def test_every_route_answers_as_the_description_says(server, tmp_path):
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stdout[-5000:]
     assert "Tested: 3" in ran.stdout
-
-
-def test_options_of_reading_are_the_same_everywhere():
-    declared = set(ReadingOptions.__dataclass_fields__)
-    assert set(Reading.model_fields) == declared - {"labels_from"}  # a client names no files of the server

@@ -163,8 +163,8 @@ def test_a_marker_that_is_a_pipe_is_not_waited_for(tmp_path):
 def test_one_server_uses_a_store_until_it_is_gone(tmp_path):
     storage.prepare_store(tmp_path)
     program = (
-        "import sys; from pathlib import Path; from gramian.service.store_folder import locked\n"
-        "with locked(Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from gramian.store.locks import lock_folder\n"
+        "lock = lock_folder(Path(sys.argv[1]), ''); print('locked', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:

@@ -4,7 +4,10 @@ Only the definitions of commands and options are imported at first, so that ``gr
 once; what a command needs is imported when it runs.
 """
 
+import sys
 from collections.abc import Sequence
+
+from gramian.errors import MissingExtraError
 
 __all__ = ["main"]
 
@@ -28,4 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = typer.main.get_command(app)
     except KeyboardInterrupt:
         return 130
+    except ModuleNotFoundError as error:
+        if error.name not in {"typer", "rich", "pyarrow"}:
+            raise
+        print(f"gramian: {MissingExtraError('cli', error.name, 'The command gramian')}", file=sys.stderr)
+        return 1
     return run(command, arguments)

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.checks import check_integer
-from gramian.cli.inputs import HERE, model_path, read_model, read_new_data, refuse_folder
+from gramian.cli.inputs import HERE, model_path, read_model, read_new_data
 from gramian.cli.options import Data, Device, Engine, JsonFlag, MemoryLimit, ModelFile, Reading, option, out
-from gramian.cli.outputs import TABLES, answer, check_not_input, check_place, print_json, table_target
+from gramian.cli.outputs import TABLES, answer, check_pictures, picture_target, print_json, table_target
 from gramian.cli.progress import progress
 from gramian.errors import IndefiniteKernelError, ParameterError
 
@@ -167,7 +167,7 @@ class _Place:
     """The output of rows mapped back: a folder of pictures, or a table."""
 
     def __init__(self, fitted: Any, out: str, as_json: bool, *inputs: str) -> None:
-        from gramian.report import picture_folder, reconstruction
+        from gramian.report import reconstruction
 
         self.fitted, self.out = fitted, out
         shape = getattr(fitted, "picture_shape_", None)
@@ -177,20 +177,12 @@ class _Place:
             return
         if out == "-":
             raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
-        check_place(Path(out))
-        check_not_input(out, *inputs)
-        picture_folder.check_picture_folder(Path(out), reconstruction.LIST)
-        check_not_input(out, *inputs, replaced=list(Path(out).rglob("*")))
+        picture_target(out, reconstruction.LIST, *inputs)
 
     def read(self, data: str, reading: Reading, limit: int | None = None, engine: Engine = HERE) -> Any:
         table = read_new_data(data, reading, self.fitted, limit, engine)
         if self.pictures:
-            refuse_folder(table, self.out)
-        if self.pictures and table.picture_shape is None:
-            raise ParameterError(
-                f"The model is of pictures, but {table.source} is a table. "
-                f"Name a .csv, .parquet, .npy or .zarr file for the result instead of the folder {self.out}."
-            )
+            check_pictures(table, self.out)
         return table
 
     def write(self, table: Any, count: int, result: Any = None, limit: int = 0) -> Any:

@@ -76,7 +76,7 @@ def _validating(name: str, table: Any, seed: int) -> Any:
     from gramian.selection.labels import as_target
 
     classes = as_target(table.labels, table.values.shape[0])[1]
-    return estimator(name, classes is not None, seed=seed)
+    return estimator(name, classes is not None, seed)
 
 
 def _next(data: str, reading: Reading, choice: Any) -> str:

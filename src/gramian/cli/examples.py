@@ -12,7 +12,7 @@ SEED = 0
 
 
 def write_examples(folder: Path) -> list[str]:
-    """Write flowers.csv, new.csv, genes.csv, rings.csv and circle.csv, and faces where those are installed.
+    """Write digits.npz, flowers.csv, new.csv, genes.csv, rings.csv and circle.csv, and faces if installed.
 
     Parameters
     ----------
@@ -24,12 +24,19 @@ def write_examples(folder: Path) -> list[str]:
     list of str
         Remarks for the person who asked.
     """
+    import numpy as np
+    from sklearn.datasets import load_digits
+
     from gramian.report.tables import write_table
+    from gramian.store import atomic_write
 
     folder.mkdir(parents=True, exist_ok=True)
     made = {"genes.csv": _genes(), "rings.csv": _rings(), "circle.csv": _circle()}
     for name, columns in {**_flowers(), **made}.items():
         write_table(folder / name, columns, "csv")
+    digits = load_digits()
+    with atomic_write(folder / "digits.npz") as file:
+        np.savez_compressed(file, X=digits.images.astype(np.uint8), y=digits.target)
     if not is_installed("gramian.faces"):
         return []
     from gramian.cli.faces_demo import write_examples as write_faces

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from gramian.cli.faces_gallery import enroll, forget, identify, list_people, verify
-from gramian.cli.faces_model import fit, reconstruct, show
+from gramian.cli.faces_model import fit, reconstruct
 from gramian.cli.options import help_alone
 
 faces = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -26,7 +26,7 @@ def faces_group(context: typer.Context) -> None:
     help_alone(context)
 
 
-for command in (fit, show, reconstruct, enroll, forget):
+for command in (fit, reconstruct, enroll, forget):
     faces.command()(command)
 faces.command("list")(list_people)
 for command in (identify, verify):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from gramian.cli.progress import progress
-from gramian.cli.run import run
-from gramian.errors import FileError, GramianError, MissingExtraError
+from gramian.errors import FileError, MissingExtraError
 
 NAMES = (
     "Anna", "Boris", "Chen", "Dalia", "Emeka", "Fatima", "Gustav", "Hana", "Ivan", "Júlia", "Kofi", "Leila",
@@ -37,48 +35,46 @@ def check_faces(folder: Path) -> None:
         raise FileError(f"{folder} is not empty: files in it might be overwritten. Name a new folder.")
 
 
-def show_faces(command: Any, folder: Path) -> None:
-    """Draw people, fit, show, rebuild, enroll, identify, verify and forget, by the commands themselves.
-
-    Each command is printed before it runs.
+def show_faces(step: Callable[..., None], folder: Path) -> None:
+    """Draw people, fit, plot, rebuild, enroll, identify, verify and forget, by the commands themselves.
 
     Parameters
     ----------
-    command : click.Command
-        All of ``gramian``.
+    step : callable
+        Takes a reason and the arguments of a command; prints both and runs it.
     folder : Path
         Where pictures and results go.
     """
-    step = partial(_run, command)
     with progress("drawing faces"):
         _clear(folder)
         _draw(folder)
-    print(f"{TRAINED} drawn people, {PICTURES} pictures of each, in {folder / 'pictures'}.")
+    print(f"\n{TRAINED} drawn people, {PICTURES} pictures of each, in {folder / 'pictures'}.")
     print("Their faces change by expression, light and alignment. Real pictures are used in the same way.")
     model, gallery, door = (str(folder / name) for name in ("faces.gramian", "people.gallery", "door"))
-    step("Learn components from them:", "fit", str(folder / "pictures"), "-o", model, "--components", "100")
-    step("Draw the mean face and components:", "show", model, "-o", str(folder / "components.png"))
     anna = f"{door}/Anna.png"
-    step(
-        "Rebuild a picture of Anna that the model has not seen:",
-        *("reconstruct", model, anna, "-r", "10,25,50,100", "-o", str(folder / "strip.png")),
-    )
-    step(f"Enroll {len(NAMES)} of the people:", "enroll", model, gallery, str(folder / "people"))
-    step(
-        "Who is at the door? New pictures of Anna and Zoë, someone who is not enrolled, and a house:",
-        *("identify", model, gallery, anna, f"{door}/Zoë.png", f"{door}/stranger.png", f"{door}/house.png"),
-        *("--far", "0.01"),
-    )
-    step("Is it Anna?", "verify", model, gallery, anna, "--person", "Anna", "--far", "0.01")
-    step("Anna asks to be forgotten:", "forget", gallery, "--person", "Anna")
-
-
-def _run(command: Any, why: str, *arguments: str) -> None:
-    """Print a command and what it answers."""
-    print(f"\n{why}\n$ gramian faces {shlex.join(arguments)}", flush=True)
-    code = run(command, ["faces", *arguments])
-    if code > 1 or (code and arguments[0] not in ("identify", "verify")):
-        raise GramianError(f"gramian faces {arguments[0]} ended with {code}, so the demonstration ends here.")
+    for why, *arguments in (
+        (
+            "Learn components from them:",
+            *("faces", "fit", str(folder / "pictures"), "-o", model, "--components", "100"),
+        ),
+        (
+            "Draw the mean face and components:",
+            *("plot", model, "--what", "components", "--format", "png", "-o", str(folder)),
+        ),
+        (
+            "Rebuild a picture of Anna that the model has not seen:",
+            *("faces", "reconstruct", model, anna, "-r", "10,25,50,100", "-o", str(folder / "strip.png")),
+        ),
+        (f"Enroll {len(NAMES)} of the people:", "faces", "enroll", model, gallery, str(folder / "people")),
+        (
+            "Who is at the door? New pictures of Anna and Zoë, someone who is not enrolled, and a house:",
+            *("faces", "identify", model, gallery, anna, f"{door}/Zoë.png", f"{door}/stranger.png"),
+            *(f"{door}/house.png", "--far", "0.01"),
+        ),
+        ("Is it Anna?", "faces", "verify", model, gallery, anna, "--person", "Anna", "--far", "0.01"),
+        ("Anna asks to be forgotten:", "faces", "forget", gallery, "--person", "Anna"),
+    ):
+        step(why, *arguments)
 
 
 def _clear(folder: Path) -> None:

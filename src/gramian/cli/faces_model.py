@@ -1,4 +1,4 @@
-"""The commands ``faces fit``, ``show`` and ``reconstruct``."""
+"""The commands ``faces fit`` and ``reconstruct``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
 COUNTS = (25, 50, 100, 200, 400, 800, 1600)
-SHOWN = 23
 
 
 @spread
@@ -58,26 +57,6 @@ def fit(
     with progress("writing"):
         model.save(out)
     answer(as_json, _fit_facts(model, faces, out), "\n".join(_fit_lines(model, faces, out)))
-
-
-@spread
-def show(
-    model: FacesModel,
-    out: Annotated[str, out("FILE", "A .png file.")],
-    components: int | None = option("K", "Number of components. [23]"),
-) -> None:
-    """Draw the mean face and the first components."""
-    from gramian.plots.images import face_sheet
-    from gramian.plots.names import component_titles
-
-    _check_suffix(out, ".png", "the sheet")
-    check_file(out)
-    space = open_model(model)
-    count = min(SHOWN, space.n_components_) if components is None else components
-    with progress("making the sheet"):
-        pictures = space.component_pictures(count)
-        face_sheet(space.mean_face_, pictures, component_titles(space, count)).save(out)
-    print(f"Written: {shown(out)}, the mean face and {count} of {space.n_components_:,} components.")
 
 
 @spread

@@ -52,8 +52,11 @@ def fit(
     bounds. Results of an earlier fit in it are replaced; other files stay. Without -o the command
     prints components, plan and certificate, and writes nothing.
     """
+    import numpy as np
+
     from gramian.arrays import memory_limit_bytes
     from gramian.report.results import check_folder, own_files, write_results
+    from gramian.report.summary import Fitted
     from gramian.store import remove_checkpoint
 
     made = estimator(model)
@@ -71,10 +74,18 @@ def fit(
     limit = memory_limit_bytes(model.memory_limit)
     keep = writing.checkpoint is not None and model.kernel is None
     table = read_table(data, reading, limit=limit, in_place=keep, engine=engine)
-    given = as_arguments(reading, model, engine, replace(writing, checkpoint=None))
-    command = ("gramian", "fit", data, *given, *(["-o", out] if out else []))
-    fitted = fit_table(made, table, command, writing, to_folder)
-    fitted = replace(fitted, reading=None if data == "-" else read_arguments(data, reading))
+    options = as_arguments(reading, model, engine, replace(writing, checkpoint=None))
+    command = ("gramian", "fit", data, *options, *(["-o", out] if out else []))
+    resumed = {} if writing.checkpoint is None else {"checkpoint": writing.checkpoint}
+    start, scores = time.perf_counter(), np.empty((0, 0))
+    with progress("computing"):
+        if to_folder and table.in_memory:  # scores of a table in a file are computed when they are written
+            scores = np.asarray(made.fit_transform(table, **resumed))
+        else:
+            made.fit(table, **resumed)
+    seconds, kinds = time.perf_counter() - start, (writing.loadings or "unit", writing.format or "csv")
+    given = None if data == "-" else read_arguments(data, reading)
+    fitted = Fitted(made, table, scores, command, seconds, *kinds, given)
     files: list[str] = []
     notes: list[str] = []
     if out is not None:
@@ -106,34 +117,6 @@ def plan(
     table = read_table(data, reading, limit=memory_limit_bytes(model.memory_limit), engine=engine)
     chosen = made.plan(table)
     answer(as_json, {"data": data_facts(table), "plan": plan_facts(chosen)}, chosen)
-
-
-def fit_table(
-    model: Any,
-    table: Any,
-    command: tuple[str, ...],
-    writing: Writing = PLAINLY,
-    scores: bool = True,
-) -> Any:
-    """Fit a model to a table; scores of a table in a file are computed when they are written.
-
-    Returns
-    -------
-    gramian.report.Fitted
-    """
-    import numpy as np
-
-    from gramian.report.summary import Fitted
-
-    start = time.perf_counter()
-    given = {} if writing.checkpoint is None else {"checkpoint": writing.checkpoint}
-    now = scores and table.in_memory
-    with progress("computing"):
-        mapped = model.fit_transform(table, **given) if now else np.empty((0, 0))
-        fitted = model if now else model.fit(table, **given)
-    seconds = time.perf_counter() - start
-    kinds = writing.loadings or "unit", writing.format or "csv"
-    return Fitted(fitted, table, np.asarray(mapped), command, seconds, *kinds)
 
 
 def _check_writing(options: Model, writing: Writing, to_folder: bool) -> None:

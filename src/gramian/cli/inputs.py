@@ -99,21 +99,6 @@ def read_new_data(
     return read_table(data, reading, expected_columns(model), limit=limit, engine=engine)
 
 
-def refuse_folder(table: Any, out: str) -> None:
-    """Raise if a table is too large for memory to be written as a folder of pictures.
-
-    Raises
-    ------
-    ParameterError
-    """
-
-    if not table.in_memory:
-        raise ParameterError(
-            f"{table.source} is too large for a folder of pictures. Name a .csv, .parquet, .npy or .zarr "
-            f"file for the result instead of the folder {out}, or take part of it with --rows."
-        )
-
-
 def model_path(model: str) -> Path:
     """Return the path of the model file; for a folder that fit wrote, of the one inside."""
     from gramian.store import readable_file

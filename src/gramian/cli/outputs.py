@@ -102,6 +102,37 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
     return (_Terminal() if sys.stdout.isatty() else sys.stdout.buffer), kind
 
 
+def picture_target(out: str, listing: str, *inputs: str) -> Path:
+    """Return the folder for a PNG file of each row, and refuse one that holds other files or an input.
+
+    Raises
+    ------
+    FileError, ParameterError
+    """
+    from gramian.report.picture_folder import check_picture_folder
+
+    folder = Path(out)
+    check_place(folder)
+    check_not_input(out, *inputs, replaced=list(folder.rglob("*")))
+    check_picture_folder(folder, listing)
+    return folder
+
+
+def check_pictures(table: Any, out: str) -> None:
+    """Refuse a table whose rows cannot be written as pictures.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not table.in_memory or table.picture_shape is None:
+        why = "is a table" if table.in_memory else "is too large for one"
+        raise ParameterError(
+            f"-o {out} names a folder of pictures, but {table.source} {why}. Name a .csv, .parquet, .npy or "
+            ".zarr file instead."
+        )
+
+
 class _Terminal:
     """Writes a table to a terminal, with control characters as escapes; files and pipes keep them."""
 

@@ -1,20 +1,16 @@
 """The command that explains a saved model on one page: ``report``."""
 
-import inspect
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.cli.inputs import model_path, read_model, read_new_data
-from gramian.cli.models import LANDMARKS, estimator
-from gramian.cli.options import JsonFlag, Model, ModelFile, Reading, argument, as_arguments, option
+from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, option
 from gramian.cli.outputs import answer, check_file, check_not_input
 from gramian.cli.progress import progress
-from gramian.errors import GramianError, ParameterError
+from gramian.errors import ParameterError
 
 MOST_NAMES = 30
-SHELL = {python: shell for shell, python in LANDMARKS.items()}
-SHELL |= {"n_components": "components", "random_state": "seed"}
 
 
 def report(
@@ -55,13 +51,11 @@ def report(
         limit = memory_limit_bytes(getattr(fitted, "memory_limit", None))
         table = read_new_data(data, reading, fitted, limit=limit)
     same = table is not None and table.values.shape[0] == fitted.n_samples_
-    reading = _as_fitted(reading, fitted)
-    options = _options(fitted) if same or table is None else None
-    fit = ("gramian", "fit", data or "DATA")
-    command = () if options is None else (*fit, *as_arguments(reading, options), "-o", model)
-    given = read_arguments(data, reading) if data is not None and same and data != "-" else None
+    given = None
+    if data is not None and same and data != "-":
+        given = read_arguments(data, _as_fitted(reading, fitted))
     with progress("writing"):
-        shown = Fitted(fitted, table, command=command, reading=given)
+        shown = Fitted(fitted, table, reading=given)
         write_report(out, shown, stored_model(model_path(model)).versions)
     answer(as_json, {"files": [out]}, f"Written: {out}")
 
@@ -78,23 +72,3 @@ def _as_fitted(reading: Reading, model: Any) -> Reading:
     chosen = reading.columns or reading.drop or reading.transpose
     short = 0 < len(names) <= MOST_NAMES and not any("," in name or name.startswith("@") for name in names)
     return replace(reading, columns=",".join(names)) if short and not chosen else reading
-
-
-def _options(model: Any) -> Model | None:
-    """Return the options of fit that make such a model; None where there are none that do."""
-    takes = inspect.signature(type(model)).parameters
-    all_given = model.get_params(deep=False)
-    if not model.model_kind.gives_scores:
-        return None
-    given = {SHELL.get(n, n): v for n, v in all_given.items() if repr(v) != repr(takes[n].default)}
-    given["no_center"] = not given.pop("center", True)
-    kernel = given.get("kernel")
-    texts = {name: str(given[name]) for name in ("components", "gamma", "memory_limit") if name in given}
-    texts |= {} if kernel is None else {"kernel": kernel if isinstance(kernel, str) else repr(kernel)}
-    try:
-        options = Model(**given | texts)
-        made = estimator(options).get_params(deep=False)
-    except (GramianError, TypeError):  # a parameter that only Python has
-        return None
-    free = {"kernel", "memory_limit"} | ({"random_state"} if all_given["random_state"] is None else set())
-    return options if all(repr(made[name]) == repr(all_given[name]) for name in made.keys() - free) else None

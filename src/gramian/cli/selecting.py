@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from gramian.checks import check_choice, check_integer, shown_lines
+from gramian.checks import check_choice, shown_lines
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_share
 from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, flag, only_for, option, spread
@@ -14,8 +14,8 @@ from gramian.errors import ParameterError
 
 FILTERS = ("mutual-information", "f", "chi2", "correlation")
 WRAPPERS = ("forward", "backward")
-WRAPPER_ONLY = ("floating", "patience", "nested", "no_validate")
-VALIDATING = ("estimator", "cv", "scoring", "neighbors")
+WRAPPER_ONLY = ("floating", "patience", "nested")
+VALIDATING = ("estimator", "cv", "scoring")
 CLASSES = ("logistic", "lda", "knn", "tree")
 NUMBERS = ("ridge", "knn", "tree")
 
@@ -45,9 +45,7 @@ class Selecting:
     floating: bool = flag("Wrappers: undo earlier steps where that improves the score.")
     patience: int | None = option("STEPS", "Wrappers: stop after this many steps without gain. [all]")
     nested: bool = flag("Wrappers: also run nested cross-validation of the whole selection.")
-    no_validate: bool = flag("Wrappers: score on the training rows. For teaching only.")
     scoring: str | None = option("NAME", "Name of a scikit-learn score. [accuracy; r2]")
-    neighbors: int | None = option("NUMBER", "Neighbours of knn. [5]")
     seed: Seed = 0
 
 
@@ -141,12 +139,6 @@ def _check_applicable(selecting: Selecting, wanted: int | float | str) -> None:
             only_for("--features cv", selecting, *VALIDATING)
     if wanted != "fdr":
         only_for("--features fdr", selecting, "alpha")
-    if selecting.no_validate and not selecting.nested:
-        only_for("validation, which --no-validate leaves out", selecting, "cv")
-    if selecting.estimator != "knn":
-        only_for("--estimator knn", selecting, "neighbors")
-    elif selecting.neighbors is not None:
-        check_integer("--neighbors", selecting.neighbors)
 
 
 def _check_names(table: Any, out: str | None) -> None:
@@ -158,7 +150,7 @@ def _check_names(table: Any, out: str | None) -> None:
         )
 
 
-def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None, seed: int = 0) -> Any:
+def estimator(name: str | None, discrete: bool, seed: int = 0) -> Any:
     """Return the estimator for validation, on standardised columns except for a tree.
 
     Parameters
@@ -167,8 +159,6 @@ def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None,
         None takes logistic or ridge.
     discrete : bool
         Whether the label names classes.
-    neighbors : int or None
-        Of knn; None is 5.
     seed : int
         For the tree's choice between equal splits.
 
@@ -198,7 +188,7 @@ def estimator(name: str | None, discrete: bool, *, neighbors: int | None = None,
     if name == "tree":
         return (DecisionTreeClassifier if discrete else DecisionTreeRegressor)(random_state=seed)
     nearest = KNeighborsClassifier if discrete else KNeighborsRegressor
-    last = LinearDiscriminantAnalysis() if name == "lda" else nearest(neighbors or 5)
+    last = LinearDiscriminantAnalysis() if name == "lda" else nearest()
     return make_pipeline(StandardScaler(), last)
 
 
@@ -207,7 +197,7 @@ def _selector(selecting: Selecting, wanted: int | float | str, discrete: bool) -
     from gramian.selection.filters import FeatureFilter
     from gramian.selection.wrappers import SequentialFeatureSelector
 
-    validating = estimator(selecting.estimator, discrete, neighbors=selecting.neighbors, seed=selecting.seed)
+    validating = estimator(selecting.estimator, discrete, selecting.seed)
     shared: dict[str, Any] = {"cv": 5 if selecting.cv is None else selecting.cv, "scoring": selecting.scoring}
     if selecting.method in WRAPPERS:
         return SequentialFeatureSelector(
@@ -217,7 +207,6 @@ def _selector(selecting: Selecting, wanted: int | float | str, discrete: bool) -
             floating=selecting.floating,
             patience=selecting.patience,
             nested=selecting.nested,
-            validate=not selecting.no_validate,
             **shared,
         )
     if selecting.estimator is not None:

@@ -1,6 +1,5 @@
 """The command that shows a page and answers over HTTP: ``serve``."""
 
-import os
 import sys
 import webbrowser
 from typing import Annotated
@@ -56,34 +55,23 @@ def serve(
     from gramian.service import Limits, create_app
     from gramian.service.listening import Server
     from gramian.service.logs import LOG, log_as_json
-    from gramian.service.settings import is_loopback
 
     check_integer("--port", port, 0, 65535)
-    token = token or os.environ.get("GRAMIAN_TOKEN") or None
-    opening = [] if is_loopback(host) else [f"--host {host}"]
-    opening += [f"--allow-host {name}" for name in allow_host or ()]
-    opening += ["--behind-proxy"] * behind_proxy + ["--proxy-address"] * bool(proxy_address)
-    if token is None and opening:
-        raise ParameterError(
-            f"{opening[0]} lets other machines in, and there is no token. Give --token or set "
-            f"GRAMIAN_TOKEN, or leave {opening[0].split()[0]} out to answer this machine only."
-        )
     if store_bytes is not None and store is None:
         raise ParameterError("--store-bytes is about a store. Give --store DIR too, or leave it out.")
     most = {} if store_bytes is None else {"store_bytes": parse_bytes(store_bytes, "--store-bytes ")}
-    names = [*(allow_host or ()), *([] if host in ("0.0.0.0", "::") else [host])]
     app = create_app(
         *(sources or ()),
         store=store,
         token=token,
-        hosts=names,
+        hosts=[host, *(allow_host or ())],
         behind_proxy=proxy_address or behind_proxy,
         limits=Limits(**most),
         api_only=api_only,
     )
 
     def ready(url: str) -> None:
-        known = "" if token is None else " Visitors need the token."
+        known = " Visitors need the token." if app.state.gramian.settings.token else ""
         page = "" if api_only else "open it in a browser, or see "
         where = f"gramian answers at {url} until Ctrl-C: {page}the routes at {url}docs.{known}"
         LOG.info(where)

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from gramian.checks import check_choice
-from gramian.cli.inputs import HERE, read_table, refuse_folder
+from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_name, read_components
 from gramian.cli.options import Data, Device, Engine, JsonFlag, Reading, Seed, option
-from gramian.cli.outputs import TABLES, answer, check_file, check_not_input, check_place, table_target
+from gramian.cli.outputs import TABLES, answer, check_out, check_pictures, picture_target, table_target
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
@@ -57,13 +57,8 @@ def whiten(
     kind, target = _target(out, method, as_json, *reading.inputs(data))
     limit = memory_limit_bytes(None)
     table = read_table(data, reading, limit=limit, engine=engine)
-    if kind == "pictures" and table.picture_shape is None:
-        raise ParameterError(
-            f"{table.source} is a table, and -o {out} names a folder for pictures. "
-            "Name a .csv, .parquet, .npy or .zarr file, - for CSV, or FILE.gramian for the model."
-        )
     if kind == "pictures":
-        refuse_folder(table, out)
+        check_pictures(table, out)
     files = 1
     with progress("computing"):
         fitted = model.fit(table)
@@ -71,7 +66,7 @@ def whiten(
         if kind == "model":
             model.save(out)
         elif kind == "pictures":
-            files = _write_pictures(Path(out), table, fitted.transform(table))
+            files = _write_pictures(target, table, fitted.transform(table))
         else:
             _write_table(target, kind, model, table, mapped(fitted, table, limit))
     _report(model, out, files, as_json)
@@ -79,26 +74,20 @@ def whiten(
 
 def _target(out: str, method: str, as_json: bool, *inputs: str) -> tuple[str, Any]:
     """Say what is written, "model", a kind of table, or "pictures", and where to; refuse what cannot be."""
-    from gramian.report.picture_folder import check_picture_folder
-
     suffix = Path(out).suffix.lower()
     folder = out.endswith("/") or (Path(out).is_dir() and suffix != ".zarr")
     if out == "-" or (suffix in TABLES and not folder):
         target, kind = table_target(out, as_json, *inputs)
         return kind, target
-    check_not_input(out, *inputs)
     if suffix == ".gramian" and not folder:
-        check_file(out)
+        check_out(out, as_json, *inputs)
         return "model", out
     if method.startswith("pca"):
         raise ParameterError(
             f"--method {method} gives scores, which are no pictures and no folder. Name a .csv, .parquet or "
             ".npy file with -o, or take --method zca."
         )
-    check_place(Path(out))
-    check_picture_folder(Path(out), LIST)
-    check_not_input(out, *inputs, replaced=list(Path(out).rglob("*")))
-    return "pictures", out
+    return "pictures", picture_target(out, LIST, *inputs)
 
 
 def _write_table(target: Any, kind: str, model: Any, table: Any, blocks: Any) -> None:

@@ -27,8 +27,8 @@ from gramian.errors import (
 )
 from gramian.faces.face_images import SMALLEST, Faces, as_pictures
 from gramian.progress import track
+from gramian.rows.archives import damage
 from gramian.rows.files import Location, locate, opened_source
-from gramian.rows.formats.npz import read_npz_names
 from gramian.rows.names import PICTURE_SUFFIXES, readable
 from gramian.rows.pictures import (
     PictureFile,
@@ -333,14 +333,14 @@ def _read_arrays(location: Location, size: Size | None) -> Faces:
     source = readable(str(location))
     people = names = None
     notes: tuple[str, ...] = ()
-    with opened_source(location, name=source) as (format, opened, array):
+    with opened_source(location, name=source) as (format, _, array):
         assert isinstance(array, ArraySource)
         values = array.read()
         if format.name == "npz":
-            people = read_npz_names(opened.file, "y", len(values), source)
+            people = _entries(location.path, "y", len(values), source)
             try:
-                names = read_npz_names(opened.file, "name", len(values), source)
-            except DataError as error:
+                names = _entries(location.path, "name", len(values), source)
+            except GramianError as error:
                 notes = (f"pictures are named by their numbers because {error}",)
     try:
         pictures = as_pictures(values)
@@ -359,3 +359,18 @@ def _read_arrays(location: Location, size: Size | None) -> Faces:
         notes=notes,
         source=source,
     )
+
+
+def _entries(path: Path, key: str, count: int, source: str) -> tuple[str, ...] | None:
+    """Return an array of an .npz file, one text or whole number a picture; None if it is not there."""
+    with damage(source), np.load(path) as arrays:
+        if key not in arrays:
+            return None
+        values = arrays[key]
+    entries = tuple(map(str, values.tolist())) if values.ndim else ()
+    if values.dtype.kind not in "iuU" or values.shape != (count,) or not all(map(str.strip, entries)):
+        raise DataError(
+            f"{source}: {key} holds {values.dtype} of shape {values.shape}, but a text or whole number for "
+            f"each of the {count} pictures is needed, and none may be empty. Correct it, or leave {key} out."
+        )
+    return entries

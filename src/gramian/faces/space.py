@@ -382,10 +382,10 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the scores: PC1, PC2, ..."""
-        return self._found.get_feature_names_out()
+        return self._fitted.get_feature_names_out()
 
     @property
-    def _found(self) -> Any:
+    def _fitted(self) -> Any:
         check_is_fitted(self)
         return self.decomposition_
 
@@ -398,13 +398,13 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
     @property
     def explained_variance_ratio_(self) -> FloatArray | None:
         """Ratios of the variances to their total; None under a kernel that is not proven valid."""
-        shares: FloatArray | None = self._found.explained_variance_ratio_
+        shares: FloatArray | None = self._fitted.explained_variance_ratio_
         return shares
 
     @property
     def rank_(self) -> int:
         """Number of components above the rank tolerance."""
-        return int(self._found.rank_)
+        return int(self._fitted.rank_)
 
     @property
     def n_samples_(self) -> int:
@@ -422,13 +422,13 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
     @property
     def plan_(self) -> Plan:
         """The plan by which the components were computed."""
-        plan: Plan = self._found.plan_
+        plan: Plan = self._fitted.plan_
         return plan
 
     @property
     def certificate_(self) -> Certificate:
         """The certificate of the components."""
-        certificate: Certificate = self._found.certificate_
+        certificate: Certificate = self._fitted.certificate_
         return certificate
 
 

@@ -18,7 +18,6 @@ from typing import Any
 
 from gramian.plots.registry import FUNCTIONS, function_of
 
-PUBLIC = sorted(FUNCTIONS.keys() - {"compared_contours", "sample_reconstructions"})
 __all__ = sorted(FUNCTIONS)
 
 

@@ -20,11 +20,11 @@ MOST_PICTURES, MOST_REBUILT = 24, 6
 
 
 def components(model: Any, count: int = MOST_PICTURES) -> Picture:
-    """Show the first components of a PCA of pictures as pictures; middle grey is 0.
+    """Show the mean and the first components of a model of pictures; in a component, middle grey is 0.
 
     Parameters
     ----------
-    model : fitted PCA
+    model : fitted PCA or FaceSpace
         Fitted on pictures, an array of shape (n_samples, height, width).
     count : int, default 24
         The number of components.
@@ -41,12 +41,16 @@ def components(model: Any, count: int = MOST_PICTURES) -> Picture:
     MissingExtraError
         If Pillow is not installed.
     """
-    model = fitted(model)
-    shape = _shape(model)
-    if not kind_of(model).linear:
+    shape, kind = _shape(fitted(model)), kind_of(model)
+    if not (kind.linear or kind.faces):
         raise DataError("Components of a kernel PCA are not pictures. Use gramian.PCA.")
-    shown = as_float64(model.components_[:count]).reshape(-1, *shape)
-    return contact_sheet([signed(picture) for picture in shown], component_titles(model, len(shown)))
+    if kind.faces:
+        mean, shown = model.mean_face_, model.component_pictures(min(count, model.n_components_))
+    else:
+        mean = as_float64(model.mean_).reshape(shape)
+        shown = as_float64(model.components_[:count]).reshape(-1, *shape)
+    pictures = [grey(mean, *grey_range(mean)), *map(signed, shown)]
+    return contact_sheet(pictures, ["mean", *component_titles(model, len(shown))])
 
 
 def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> Picture:
@@ -128,19 +132,6 @@ def grey_range(picture: npt.NDArray[Any]) -> tuple[float, float]:
     """
     low, high = float(picture.min()), float(picture.max())
     return (0.0, 255.0) if low >= 0 and 8 < high <= 255 else (low, high)
-
-
-def face_sheet(mean: npt.NDArray[Any], components: npt.NDArray[Any], titles: Sequence[str]) -> Picture:
-    """Draw the mean face and components, in which middle grey is 0.
-
-    Parameters
-    ----------
-    mean : ndarray of shape (height, width)
-    components : ndarray of shape (k, height, width)
-    titles : sequence of k str
-    """
-    shown = [grey(mean, *grey_range(mean)), *(signed(component) for component in components)]
-    return contact_sheet(shown, ["mean face", *titles])
 
 
 def strip(

@@ -118,9 +118,9 @@ def contact_sheet(pictures: Sequence[Pixels], captions: Sequence[str], columns: 
     columns : int, optional
         Pictures in a row; by default about as many as rows.
     """
+    Image = require_pillow()
     from PIL import ImageDraw, ImageFont
 
-    Image = require_pillow()
     pictures = [enlarged(pixels) for pixels in pictures]
     height, width = _shown_size(pictures[0].shape)
     columns = columns or math.ceil(math.sqrt(len(pictures) * 1.5))

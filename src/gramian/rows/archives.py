@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount
-from gramian.errors import DataError, FileError, GramianError, MemoryLimitError
+from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, reason
 
 Use = Literal["table", "labels"]
 
@@ -122,14 +122,10 @@ def require(header: Header, source: str, use: Use = "table") -> None:
                 f"{source} holds {header}, but labels need one text or number for each row. Choose another."
             )
         return
-    if header.dtype.kind not in "buif":
+    if not header.fits(use):
         raise DataError(
-            f"{source} holds {header}, not real numbers. Save it as an array of integers or floats."
-        )
-    if len(header.shape) not in (2, 3):
-        raise DataError(
-            f"{source} holds {header}. A table has two axes, rows and columns, and grey pictures "
-            "have three: picture, height, width. Save it reshaped to that."
+            f"{source} holds {header}. A table has real numbers and two axes, rows and columns; grey "
+            "pictures have three: picture, height, width. Save it like that."
         )
     if 0 in header.shape:
         what = "rows" if header.shape[0] == 0 else "columns"
@@ -144,11 +140,21 @@ def require_room(header: Header, source: str) -> None:
     MemoryLimitError
     """
     need = math.prod(header.shape) * (header.dtype.itemsize or TEXT)
-    limit = memory_limit_bytes(None)
+    require_memory(need, f"{source} holds {header}, which", "Save a part of it or smaller numbers")
+
+
+def require_memory(need: int, what: str, advice: str, most: int = 0) -> None:
+    """Check that so many bytes are within the memory limit, or within ``most`` where that is more.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    limit = max(most, memory_limit_bytes(None))
     if need > limit:
         raise MemoryLimitError(
-            f"{source} holds {header}, which takes {amount(need)}, and {amount(limit)} of memory may be "
-            "used. Save a part of it or smaller numbers such as float32, or raise GRAMIAN_MEMORY_LIMIT."
+            f"{what} takes {amount(need)}, and {amount(limit)} of memory may be used. {advice}, or raise "
+            "GRAMIAN_MEMORY_LIMIT."
         )
 
 
@@ -174,12 +180,18 @@ def _described(names: Sequence[str], look: Callable[[str], Header]) -> str:
 
 @contextmanager
 def damage(source: str) -> Iterator[None]:
-    """Turn any exception that a reader raises on a damaged file into a FileError."""
+    """Turn any exception that a library raises on a file into a GramianError, with the library's words."""
     try:
         yield
-    except (GramianError, MemoryError):
+    except (GramianError, Warning):  # warnings may be errors
         raise
+    except MemoryError as error:
+        raise MemoryLimitError(
+            f"{source} takes more memory than there is ({error}). Read a part of it."
+        ) from error
     except Exception as error:  # libraries meet damaged bytes unprepared and raise anything
+        if isinstance(error, OSError) and error.strerror:
+            raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
         detail = str(error).split("\n")[0].rstrip(".")
         raise FileError(
             f"{source} cannot be read: it is truncated, damaged or protected, or of another kind ({detail}). "

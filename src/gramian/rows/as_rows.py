@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from gramian.arrays import fix_threads, memory_limit_bytes, to_numpy
-from gramian.checks import counted, listed
+from gramian.checks import listed
 from gramian.errors import DataError, GramianError, InputTypeError
 from gramian.rows.choose import table_of
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.array import ArrayRows
 from gramian.rows.kinds.dask import DaskRows, DaskTable, is_dask
-from gramian.rows.kinds.sparse import SparseRows, StoredSparseRows
-from gramian.rows.kinds.stored import StoredRows
+from gramian.rows.kinds.sparse import StoredSparseRows, rows_in_memory
+from gramian.rows.kinds.stored import StoredRows, require_rows
 from gramian.rows.lazy.array import LazyArray, whole_within
 from gramian.rows.lazy.spool import Spool
 from gramian.rows.lazy.stored import stored_map
@@ -125,16 +123,11 @@ def _table(X: Any, request: _Request) -> Table | None:
 
 
 def _in_memory(values: Any, request: _Request) -> Rows:
-    kind = SparseRows if sparse.issparse(values) else ArrayRows
-    return kind.checked(values, request.estimator, request.minimum)
+    return rows_in_memory(values, request.estimator, request.minimum)
 
 
 def _of_stored(values: LazyArray, request: _Request) -> Rows:
-    if len(values) < request.minimum:
-        raise DataError(
-            f"{values.source} holds {counted(len(values), 'row')}, and a minimum of {request.minimum} is "
-            f"required by {request.estimator}. Give more rows."
-        )
+    require_rows(len(values), values.source, request.minimum, request.estimator)
     rows = (StoredSparseRows if hasattr(values, "indptr") else StoredRows).of(values, request.working)
     return rows if request.limit is not None else _in_memory(rows.whole(request.working), request)
 
@@ -196,11 +189,7 @@ def table_of_blocks(blocks: Iterator[Any], estimator: str, limit: int) -> Table:
         If the disk is full.
     """
     spool, names, first = Spool(_SOURCE), None, None
-    for number in count():
-        try:
-            block = next(blocks)
-        except StopIteration:
-            break
+    for number, block in enumerate(blocks):
         try:
             rows = ArrayRows.checked(block, estimator, 1)
         except GramianError as error:
@@ -211,9 +200,8 @@ def table_of_blocks(blocks: Iterator[Any], estimator: str, limit: int) -> Table:
             first, names = rows, here
         if rows.shape[1] != first.shape[1] or rows.picture_shape != first.picture_shape or here != names:
             raise DataError(
-                f"Block {number} of the generator, counted from 0, has {_columns_text(rows, here)}, but "
-                f"block 0 has {_columns_text(first, names)}. Every block needs the same columns, "
-                "in the same order."
+                f"Block {number} of the generator, counted from 0, has {_size(rows, here)}, but block 0 has "
+                f"{_size(first, names)}. Every block needs the same columns, in the same order."
             )
         values = to_numpy(rows.in_memory())
         spool.append(values if rows.picture_shape is None else values.reshape(-1, *rows.picture_shape))
@@ -244,7 +232,6 @@ def column_names(block: Any) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _columns_text(rows: ArrayRows, names: tuple[str, ...] | None) -> str:
-    if rows.picture_shape:
-        return f"pictures of {rows.picture_shape[1]}x{rows.picture_shape[0]} (width x height)"
-    return f"{rows.shape[1]} columns" + (f" ({listed(names)})" if names else "")
+def _size(rows: ArrayRows, names: tuple[str, ...] | None) -> str:
+    what = f"pictures of shape {rows.picture_shape}" if rows.picture_shape else f"{rows.shape[1]} columns"
+    return what + (f" ({listed(names)})" if names else "")

@@ -16,12 +16,15 @@ from gramian.reading import ReadingOptions
 from gramian.rows.archives import damage
 from gramian.rows.expected import Expected
 from gramian.rows.files import Place, opened_source
+from gramian.rows.kinds.sparse import rows_in_memory
+from gramian.rows.kinds.stored import StoredRows
 from gramian.rows.labels import LabelPlace, with_labels
 from gramian.rows.lazy.array import LazyArray, whole_within
-from gramian.rows.lazy.spool import columns_taken, copied, parts, rows_taken
+from gramian.rows.lazy.spool import columns_taken, parts, rows_taken
 from gramian.rows.missing import handle_missing
 from gramian.rows.source import ArraySource, PictureSource, Source
 from gramian.rows.table import (
+    COLUMN_OPTIONS,
     LOGICAL,
     Choice,
     Table,
@@ -57,9 +60,9 @@ def choose(
     choice = choice_of(reading, expected)
     with opened_source(place, limit=limit) as (format, opened, source):
         if not format.marks:
-            choice.refuse_marks(source.source, "pictures" if isinstance(source, PictureSource) else "numbers")
+            choice.refuse(["na_values"], source.source, "no text")
         if not isinstance(source, PictureSource):
-            choice.refuse_size(source.source)
+            choice.refuse(["size"], source.source, "a table")
         fills = isinstance(source, ArraySource) and source.fills_missing
         if fills and reading.missing not in (None, "mean"):
             limit = None
@@ -75,30 +78,27 @@ def choose(
         table = expected.ordered(table)
     stored = isinstance(table.values, LazyArray)
     fitted_means = expected is not None and expected.means is not None
-    # Otherwise the first pass over the numbers finds NaN and infinity.
-    if reading.missing is not None or fitted_means or not stored or table.values.finite is False:
-        # Calls of genotypes become means without being asked to.
-        unasked = fills and reading.missing is None and expected is None
+    # Calls of genotypes become means without being asked to.
+    unasked = fills and reading.missing is None and expected is None
+    if reading.missing is not None or fitted_means or unasked:
         table = handle_missing(table, "mean" if unasked else reading.missing, expected)
+    # Otherwise the first pass over the numbers finds NaN and infinity.
+    if table.values.finite is False if stored else table.values.dtype.kind == "f":
+        rows = StoredRows.of(table.values) if stored else rows_in_memory(table.flat)
+        rows = replace(rows, table=table, feature_names=table.feature_names, row_names=table.row_names)
+        rows.require_finite()
     return table if stored else replace(table, values=contiguous(table.values))
 
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
     """Return the reading options as a choice in the terms of the file."""
-    column, row = (None, reading.label) if reading.transpose else (reading.label, None)
-    wanted = None if expected is None or reading.transpose or expected.names is None else expected
-    return Choice(
-        reading.rows,
-        reading.columns,
-        reading.drop,
-        reading.id,
-        column,
-        reading.size,
-        reading.na_values,
-        row,
-        None if wanted is None else wanted.names,
-        None if wanted is None else wanted.means,
-    )
+    options = ("rows", "columns", "drop", "id", "label", "size", "na_values")
+    shared = {option: getattr(reading, option) for option in options}
+    if reading.transpose:
+        shared |= {"label": None, "label_row": reading.label}
+    elif expected is not None and expected.names is not None:
+        shared |= {"needed": expected.names, "means": expected.means}
+    return Choice(**shared)
 
 
 def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
@@ -120,7 +120,7 @@ def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
     ((3, 2), [0.0, 0.0, 1.0])
     """
     if isinstance(source, PictureSource):
-        choice.refuse_columns(source.source)
+        choice.refuse(COLUMN_OPTIONS, source.source, "pictures")
         return _table_of_array(source.array(choice.rows, choice.size), Choice(), limit)
     if isinstance(source, ArraySource):
         return _table_of_array(source, choice, limit)
@@ -183,7 +183,7 @@ def _roles(
             why = f"labels of {name} are columns of obs. Leave out transpose: its rows are samples already."
         raise ParameterError(f"label={choice.label_row!r} with transpose names a row, but {why}")
     if len(source.shape) == 3:
-        choice.refuse_columns(name)
+        choice.refuse(COLUMN_OPTIONS, name, "pictures")
         return None, None, None, notes
     if columns is None:
         if not choice.names_columns():
@@ -234,19 +234,9 @@ def _on_disk(
         notes += more
     if value_columns is None:
         return array, {}, notes, None
-    if hasattr(array, "indptr"):
-        taken = {place: _column(array, place) for place in aside}
-        return columns_taken(array, value_columns)[0], taken, notes, None
-    parts_aside: dict[int, list[npt.NDArray[Any]]] = {place: [] for place in aside}
-
-    def change(_: slice, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        for place, column in parts_aside.items():
-            column.append(block[:, place].copy())
-        return block[:, value_columns]
-
-    values, note = copied(array, change, len(array) * len(value_columns) * array.dtype.itemsize)
-    taken = {place: np.concatenate(column) for place, column in parts_aside.items()}
-    return values, taken, (*notes, note), None
+    taken = {place: _column(array, place) for place in aside}
+    values, more = columns_taken(array, value_columns)
+    return values, taken, (*notes, *more), None
 
 
 def _column(matrix: Any, place: int) -> npt.NDArray[Any]:

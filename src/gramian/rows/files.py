@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from gramian.arrays import memory_limit_bytes
-from gramian.checks import amount
-from gramian.errors import FileError, InputTypeError, MemoryLimitError, ParameterError, reason, shortened
-from gramian.rows.archives import Use
+from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
+from gramian.rows.archives import Use, damage, require_memory
 from gramian.rows.formats import (
     FOLDER,
     FORMATS,
@@ -113,14 +111,10 @@ def format_of(path: Path) -> Format:
     format = by_name(path)
     if format is not None:
         return format
-    suffix, advice = suffix_of(path), ""
-    if suffix in (".xls", ".ods"):
-        advice = " Save the sheet as .xlsx or CSV."
-    elif suffix in (".pkl", ".pickle", ".joblib"):
-        advice = " Save the array as .npy."
+    suffix = suffix_of(path)
     kind = f"of the kind {readable(suffix)}" if suffix else "without a suffix"
     raise FileError(
-        f"{readable(str(path))} is a file {kind}, which is not supported. Readable are {READABLE}.{advice}"
+        f"{readable(str(path))} is a file {kind}, which is not supported. Readable are {READABLE}."
     )
 
 
@@ -185,7 +179,8 @@ def opened_source(
         else:
             format = format_of(opened.path)
             if limit is not None and not format.in_blocks:
-                _refuse_whole(opened, limit)
+                advice = "It can only be read as a whole: save it as .npy, .csv or .parquet"
+                require_memory(opened.path.stat().st_size, opened.name, advice, limit)
             if opened.path.is_file():
                 opened.file.seek(0)  # so that every format reports an empty file alike
         yield format, opened, format.open(opened, key)
@@ -207,10 +202,8 @@ def _opened(place: Any, use: Use, name: str | None) -> Opened:
 
 def _content_of(stream: IO[bytes], name: str) -> bytes:
     """Read a binary stream to its end."""
-    try:
+    with damage(name):
         data = stream.read()
-    except (OSError, ValueError) as error:
-        raise FileError(f"{name} cannot be read: {error}.") from error
     if not isinstance(data, bytes):
         raise InputTypeError(
             f"{name} returns {type(data).__name__}, but bytes are needed. "
@@ -219,14 +212,3 @@ def _content_of(stream: IO[bytes], name: str) -> bytes:
     if not data:
         raise FileError(f"{name} is empty (0 bytes). A stream can be read only once.")
     return data
-
-
-def _refuse_whole(opened: Opened, limit: int) -> None:
-    path = opened.path or Path()
-    size, most = path.stat().st_size, max(limit, memory_limit_bytes(None))
-    if size > most:
-        raise MemoryLimitError(
-            f"{opened.name} has {amount(size)} and can only be read as a whole, but "
-            f"{amount(most)} of memory may be used. Save it as .npy, .csv or .parquet, which are read "
-            "block by block (without a row of labels)."
-        )

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
@@ -26,12 +26,8 @@ class LabelPlace:
         return readable(str(self.file)) + (f":{self.column}" if self.column else "")
 
 
-@dataclass(frozen=True, eq=False)
-class _Labels:
-    values: npt.NDArray[Any]
-    row_names: tuple[str, ...] | None
-    name: str
-    notes: tuple[str, ...] = ()
+# The labels, names of their rows, the name of their column, and notes.
+Labels: TypeAlias = tuple[npt.NDArray[Any], tuple[str, ...] | None, str, tuple[str, ...]]
 
 
 def locate_labels(text: str | os.PathLike[str]) -> LabelPlace:
@@ -76,28 +72,28 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
     DataError
         If a row has no label, or the numbers of labels and rows differ and rows have no names.
     """
-    labels = _read(place, id, table.values.shape[0] if rows is None else None)
-    if table.row_names is None or labels.row_names is None:
-        wanted = pick_rows(len(labels.values), rows, str(place))
+    values, row_names, name, more = _read(place, id, table.values.shape[0] if rows is None else None)
+    if table.row_names is None or row_names is None:
+        wanted = pick_rows(len(values), rows, str(place))
         if len(wanted) != table.values.shape[0] or (table.row_numbers not in (None, wanted)):
             raise DataError(
-                f"{place} has {counted(len(labels.values), 'label')}, which do not match the rows of "
+                f"{place} has {counted(len(values), 'label')}, which do not match the rows of "
                 f"{table.source} ({table.values.shape[0]} used). Without row names in both files, labels are "
                 "matched by order: give one label for each row of the file."
             )
-        notes = (*table.notes, *labels.notes)
+        notes = (*table.notes, *more)
         if table.row_names is not None:
             notes = (*notes, f"{place} has no unique row names, so labels were matched by order")
-        return replace(table, labels=labels.values[list(wanted)], label_name=labels.name, notes=notes)
-    twice = [name for name, count in Counter(labels.row_names).items() if count > 1]
+        return replace(table, labels=values[list(wanted)], label_name=name, notes=notes)
+    twice = [name for name, count in Counter(row_names).items() if count > 1]
     if twice:
         raise DataError(f"{place} names {listed(twice)} more than once. Give each row one label.")
-    where = {name: index for index, name in enumerate(labels.row_names)}
+    where = {name: index for index, name in enumerate(row_names)}
     missing = [name for name in table.row_names if name not in where]
     if missing:
         raise DataError(
             f"{place} has no label for {listed(missing)} of {table.source}. Its rows are named "
-            f"{listed(labels.row_names)}. Add the missing labels, or remove the row names to match labels by "
+            f"{listed(row_names)}. Add the missing labels, or remove the row names to match labels by "
             "order."
         )
     extra = len(where.keys() - set(table.row_names))
@@ -105,20 +101,20 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
     note = f"{left_out} left out because no row has that name, in {place}"
     return replace(
         table,
-        labels=labels.values[[where[name] for name in table.row_names]],
-        label_name=labels.name,
+        labels=values[[where[name] for name in table.row_names]],
+        label_name=name,
         notes=(*table.notes, note) if extra else table.notes,
     )
 
 
-def _read(place: LabelPlace, id: str | None, expected: int | None) -> _Labels:
+def _read(place: LabelPlace, id: str | None, expected: int | None) -> Labels:
     file, format = place.file, format_of(place.file.path)
     column = place.column
     if format.keyed and not format.marks and file.key is None:  # of arrays the column is one of several
         file = replace(file, key=column)
     with opened_source(file, "labels") as (_, _, source):
         if isinstance(source, ArraySource) and source.columns is None:
-            return _Labels(source.read().reshape(-1), None, file.key or column or "label", source.notes)
+            return source.read().reshape(-1), None, file.key or column or "label", source.notes
         if isinstance(source, ArraySource | PictureSource):
             raise FileError(
                 f"{source.source} cannot be read as labels. Give a table of labels, or FILE:COLUMN."
@@ -126,4 +122,4 @@ def _read(place: LabelPlace, id: str | None, expected: int | None) -> _Labels:
         # Arrow takes longer to import than everything else here.
         from gramian.rows.columns import labels_of_columns
 
-        return _Labels(*labels_of_columns(source, Choice(label=column, id=id), expected))
+        return labels_of_columns(source, Choice(label=column, id=id), expected)

@@ -17,9 +17,6 @@ from gramian.rows.table import Table
 
 MissingPolicy = Literal["mean", "drop-rows", "drop-columns"]
 
-_WAY_OUT = (
-    'Use missing="mean", "drop-rows" or "drop-columns" (--missing on the command line), or fill it first.'
-)
 _NO_MEANS = (
     'The model was fitted without missing="mean", so it has no means to fill with. Leave those rows out with '
     'missing="drop-rows" (--missing drop-rows), fill the values first, or fit the model again with '
@@ -30,15 +27,14 @@ _NO_MEANS = (
 def handle_missing(
     table: Table, policy: MissingPolicy | None = None, expected: Expected | None = None
 ) -> Table:
-    """Raise an error for NaN and inf, or treat NaN by a policy.
+    """Treat NaN by a policy; :meth:`Rows.require_finite` finds what is left.
 
     Parameters
     ----------
     table : Table
         New data has the columns that are expected, in their order.
     policy : {"mean", "drop-rows", "drop-columns"} or None
-        ``"mean"`` puts the mean of the column's other values in place of NaN. inf raises an
-        error under every policy.
+        ``"mean"`` puts the mean of the column's other values in place of NaN.
     expected : Expected or None
         For new data, what its model expects: the means are then those of the fitted data, and fill NaN
         without a policy too.
@@ -46,7 +42,7 @@ def handle_missing(
     Raises
     ------
     DataError
-        If there is inf, or NaN without a policy, or nothing is left.
+        If nothing is left, or a column has no mean.
     ParameterError
         For ``"mean"`` where the model has no means.
 
@@ -64,15 +60,9 @@ def handle_missing(
     if sparse.issparse(table.values) or hasattr(table.values, "indptr"):
         return _handle_sparse(table, policy, expected)
     holes = _survey(table.values)
-    if holes.infinite is not None:
-        raise DataError(
-            f"inf in {_place(table, holes.infinite)} ({counted(holes.n_infinite, 'infinite value')} in "
-            "total; rows are counted from 0). "
-            "No missing-value policy covers inf: correct it, or leave out those rows or columns."
-        )
     if policy == "mean" and expected is None and table.means is None:
         table = replace(table, means=_column_means(table, holes))
-    if holes.first is None:
+    if not holes.rows:
         return table
     if policy == "drop-rows":
         return _drop_rows(table, holes)
@@ -80,12 +70,7 @@ def handle_missing(
         return _drop_columns(table, holes)
     if expected is not None and expected.means is not None:
         return _filled(table, holes, expected.means, "the means of the fitted data")
-    if table.means is not None:
-        return _filled(table, holes, table.means, "column means")
-    raise DataError(
-        f"NaN in {_place(table, holes.first)} ({counted(holes.n_missing, 'missing value')} in total; rows "
-        f"are counted from 0). {_WAY_OUT if expected is None else _NO_MEANS}"
-    )
+    return table if table.means is None else _filled(table, holes, table.means, "column means")
 
 
 def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expected | None) -> Table:
@@ -97,14 +82,6 @@ def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expecte
             f"missing={policy!r} is not supported for {table.source}, a sparse matrix that stays in its "
             "file. Leave it out: a NaN raises an error when it is read."
         )
-    if not np.isfinite(values.data).all():
-        wrong = values.tocoo()
-        first = int(np.isfinite(wrong.data).argmin())
-        raise DataError(
-            f"{wrong.data[first]} in {_row(table, int(wrong.row[first]))}, "
-            f"{_column(table, int(wrong.col[first]))} of a sparse matrix (rows are counted from 0). "
-            "Missing values of sparse matrices are not filled. Fill it or leave out its row before saving."
-        )
     if policy != "mean" or expected is not None:
         return table
     return replace(table, means=np.asarray(values.mean(axis=0, dtype=np.float64)).ravel())
@@ -112,13 +89,10 @@ def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expecte
 
 @dataclass
 class _Holes:
-    """Positions of a table's NaN and infinity, collected block by block.
+    """Positions of a table's NaN, collected block by block.
 
     Attributes
     ----------
-    infinite, first : (row, column) or None
-        Of the first infinite number, and of the first NaN.
-    n_infinite : int
     by_column : ndarray of shape (d,)
         Number of NaN.
     rows, empty : list of int
@@ -126,9 +100,6 @@ class _Holes:
     """
 
     by_column: npt.NDArray[np.int64]
-    infinite: tuple[int, int] | None = None
-    first: tuple[int, int] | None = None
-    n_infinite: int = 0
     rows: list[int] = field(default_factory=list)
     empty: list[int] = field(default_factory=list)
 
@@ -137,20 +108,10 @@ class _Holes:
         return int(self.by_column.sum())
 
     def add(self, start: int, flat: npt.NDArray[Any]) -> None:
-        infinite, missing = np.isinf(flat), np.isnan(flat)
-        self.infinite = self.infinite or _first(start, infinite)
-        self.first = self.first or _first(start, missing)
-        self.n_infinite += int(infinite.sum())
+        missing = np.isnan(flat)
         self.by_column += missing.sum(axis=0)
         self.rows += (start + np.flatnonzero(missing.any(axis=1))).tolist()
         self.empty += (start + np.flatnonzero(missing.all(axis=1))).tolist()
-
-
-def _first(start: int, where: npt.NDArray[np.bool_]) -> tuple[int, int] | None:
-    if not where.any():
-        return None
-    row, column = divmod(int(where.argmax()), where.shape[1])
-    return start + row, column
 
 
 def _survey(values: Any) -> _Holes:
@@ -172,23 +133,13 @@ def _blocks(values: Any) -> Iterator[tuple[int, npt.NDArray[Any]]]:
         yield part.start, np.ascontiguousarray(block.reshape(len(block), -1))
 
 
-def _place(table: Table, where: tuple[int, int]) -> str:
-    row, column = where
-    return f"{_row(table, row)}, {_column(table, column)}"
-
-
 def _row(table: Table, row: int) -> str:
     text = f"row {row if table.row_numbers is None else table.row_numbers[row]}"
     return text if table.row_names is None else f"{text} ({table.row_names[row]})"
 
 
 def _column(table: Table, column: int) -> str:
-    if table.picture_shape is not None:
-        down, across = divmod(column, table.picture_shape[1])
-        return f"pixel ({down}, {across})"
-    if table.feature_names is not None:
-        return f"column {table.feature_names[column]!r}"
-    return f"column {column}"
+    return f"column {column if table.feature_names is None else repr(table.feature_names[column])}"
 
 
 def _column_means(table: Table, holes: _Holes) -> npt.NDArray[np.float64]:
@@ -200,14 +151,9 @@ def _column_means(table: Table, holes: _Holes) -> npt.NDArray[np.float64]:
             f"{table.source} has none. Leave out empty columns (drop=[...], --drop NAME), or use "
             'missing="drop-columns".'
         )
-    largest, sums = np.zeros(d), np.zeros(d)
-    for _, flat in _blocks(table.values):
-        np.fmax(largest, np.fmax.reduce(np.abs(flat.astype(np.float64)), axis=0), out=largest)
-    # Scaled by an exact power of two, a sum stays finite where values are near the limit.
-    exponents = np.frexp(largest)[1]
-    for _, flat in _blocks(table.values):
-        sums += np.nansum(np.ldexp(flat.astype(np.float64), -exponents), axis=0)
-    return np.ldexp(sums / (n - holes.by_column), exponents)
+    sums = (np.nansum(flat, axis=0, dtype=np.float64) for _, flat in _blocks(table.values))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return sum(sums, np.zeros(d)) / (n - holes.by_column)
 
 
 def _shown(table: Table, places: list[int], name: Callable[[Table, int], str]) -> str:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import os
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TypeVar
 
-from gramian.arrays import memory_limit_bytes
-from gramian.checks import amount
-from gramian.errors import FileError, MemoryLimitError, reason
-from gramian.rows.archives import Use
+from gramian.errors import FileError, reason
+from gramian.rows.archives import Use, damage, require_memory
 from gramian.rows.pictures import SAVE_FIRST, open_picture
 
 T = TypeVar("T")
+GZIP, PIECE = b"\x1f\x8b", 1 << 20
+_WBITS = 31  # makes zlib expect gzip
 HASHED = 64 << 20  # bytes up to which every kind of file is hashed
 
 
@@ -53,16 +52,12 @@ class Opened(ExitStack):
         self.sha256 = "" if data is None else hashlib.sha256(data).hexdigest()
         self._data = None if data is None else unpacked(data, name)
 
-    def enter(self, context: AbstractContextManager[T]) -> T:
-        """Enter a context that ends when reading does."""
-        return self.enter_context(context)
-
     @cached_property
     def file(self) -> IO[bytes]:
         """The content as a file that can be read from any place."""
         if self.path is None:
             return io.BytesIO(self._data or b"")
-        return self.enter(opened_file(self.path, self.name, regular=True))
+        return self.enter_context(opened_file(self.path, self.name, regular=True))
 
     def content(self) -> bytes:
         """Return all of it, without the gzip around it."""
@@ -105,29 +100,33 @@ def opened_file(path: Path, source: str, regular: bool = False) -> Iterator[io.B
 
 
 def unpacked(data: bytes, source: str) -> bytes:
-    """Return bytes without the gzip around them.
+    """Return bytes without the gzip around them; raises as :func:`expanded`."""
+    if not data.startswith(GZIP):
+        return data
+    return b"".join(expanded(iter([data]), PIECE, source, whole=True))
+
+
+def expanded(pieces: Iterator[bytes], size: int, source: str, whole: bool = False) -> Iterator[bytes]:
+    """Yield gzip's content in pieces of at most so many bytes.
 
     Raises
     ------
     FileError
-        If they are damaged.
+        If it is damaged.
     MemoryLimitError
-        If they exceed the memory limit.
+        If all of it is needed, and exceeds the memory limit.
     """
-    if not data.startswith(b"\x1f\x8b"):
-        return data
-    limit = memory_limit_bytes(None)
-    try:
-        with gzip.open(io.BytesIO(data)) as packed:
-            data = packed.read(limit)
-            more = packed.read(1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise FileError(f"{source} is truncated or damaged gzip ({error}). Make or copy it again.") from error
-    if more:
-        raise MemoryLimitError(
-            f"{source} takes more than the {amount(limit)} of memory that may be used when it is unpacked. "
-            "Pack a part of it, or raise GRAMIAN_MEMORY_LIMIT."
-        )
-    if not data:
-        raise FileError(f"{source} is empty: 0 bytes when unpacked. Make or copy it again.")
-    return data
+    expand, begun, length = zlib.decompressobj(_WBITS), False, 0
+    with damage(f"{source} (gzip)"):
+        for data in pieces:
+            while data:
+                piece = expand.decompress(data, size)
+                length += len(piece)
+                if whole:
+                    require_memory(length, f"{source}, when it is unpacked,", "Pack a part of it")
+                yield piece
+                data, begun = expand.unconsumed_tail, not expand.eof
+                if expand.eof:  # more members may follow
+                    data, expand = expand.unused_data, zlib.decompressobj(_WBITS)
+        if begun or not length:
+            raise ValueError("it ends too early" if begun else "0 bytes when unpacked")

@@ -2,10 +2,8 @@
 
 import io
 import os
-import re
 import warnings
 import zipfile
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -18,6 +16,7 @@ import numpy.typing as npt
 
 from gramian.checks import counted
 from gramian.errors import DataError, FileError, GramianError, needs
+from gramian.rows.archives import damage
 from gramian.rows.names import PICTURE_SUFFIXES, is_hidden, is_picture, natural_key, readable
 
 LARGEST_FILE = 1 << 30
@@ -39,14 +38,13 @@ class PictureFile:
 class PictureForm:
     """What is known of a picture from its header: upright size in pixels and kind of grey values.
 
-    Equality ignores colour and orientation, which reading removes.
+    Equality ignores colour, which reading removes.
     """
 
     height: int
     width: int
     dtype: np.dtype[Any]
     coloured: bool = field(default=False, compare=False)
-    turned: bool = field(default=False, compare=False)
 
 
 def picture_form(picture: PictureFile) -> tuple[PictureForm, bool]:
@@ -107,36 +105,21 @@ def _pillow() -> Any:
 def _decoding(name: str) -> Iterator[None]:
     """Turn any exception of a decoder into one error that names the picture."""
     image = _pillow()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("error", image.DecompressionBombWarning)
+    with damage(readable(name)), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", image.DecompressionBombWarning)
+        try:
             yield
-    except (image.DecompressionBombError, image.DecompressionBombWarning) as error:
-        raise DataError(
-            f"{readable(name)} is too large to be decoded safely: it has {_pixels(error)}more than the "
-            f"{image.MAX_IMAGE_PIXELS:,} pixels that a picture may have. Make it smaller first."
-        ) from error
-    except (GramianError, MemoryError):
-        raise
-    except image.UnidentifiedImageError as error:
-        raise FileError(
-            f"{readable(name)} is not a picture despite its name, or its first bytes are damaged. "
-            "Leave it out or create it again."
-        ) from error
-    except Exception as error:  # Pillow's decoders meet damaged bytes unprepared and raise anything
-        if isinstance(error, OSError) and error.strerror:
-            raise FileError(f"{readable(name)} cannot be opened: {error.strerror}.") from error
-        raise FileError(
-            f"{readable(name)} cannot be read: it is truncated or damaged ({error}). "
-            "Leave it out or create it again."
-        ) from error
-
-
-def _pixels(error: Exception) -> str:
-    """Return the number of pixels from Pillow's message, whose limit differs from ours."""
-    match = re.search(r"\((\d+) pixels\)", str(error))
-    return f"{int(match[1]):,}, " if match else ""
+        except image.UnidentifiedImageError as error:
+            raise FileError(
+                f"{readable(name)} is not a picture despite its name, or its first bytes are damaged. Leave "
+                "it out or create it again."
+            ) from error
+        except (image.DecompressionBombError, image.DecompressionBombWarning) as error:
+            raise DataError(
+                f"{readable(name)} has more than the {image.MAX_IMAGE_PIXELS:,} pixels that a picture may "
+                "have. Make it smaller first."
+            ) from error
 
 
 def _form(image: Any) -> PictureForm:
@@ -144,7 +127,7 @@ def _form(image: Any) -> PictureForm:
     orientation = image.getexif().get(_ORIENTATION_TAG)
     if orientation in (5, 6, 7, 8):
         width, height = height, width
-    return PictureForm(height, width, _grey_dtype(image), _coloured(image), turned=orientation in range(2, 9))
+    return PictureForm(height, width, _grey_dtype(image), _coloured(image))
 
 
 def _coloured(image: Any) -> bool:
@@ -220,6 +203,8 @@ _CHUNK = 4096
 def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]]:
     """Find the pictures in a folder and those below it or linked from it, in natural order of their paths.
 
+    A link that leads back to a folder that it is in is not followed.
+
     Returns
     -------
     pictures : list of PictureFile
@@ -231,7 +216,7 @@ def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]
     DataError
         If there is no picture.
     FileError
-        If a folder cannot be listed, or a link leads back to a folder that it is in.
+        If a folder cannot be listed.
     """
 
     def on_error(error: OSError) -> None:
@@ -240,22 +225,15 @@ def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]
     names = []
     for parent, folders, files in os.walk(folder, onerror=on_error, followlinks=True):
         place = Path(parent).relative_to(folder)
-        for name in folders:
-            _refuse_loop(folder, place / name)
+        folders[:] = [name for name in folders if not _leads_back(folder, place / name)]
         names += [(place / name).as_posix() for name in files]
     picture_names, notes = _only_pictures(names, f"folder {readable(str(folder))}")
     return [PictureFile(name, partial(open_picture, folder / name, name)) for name in picture_names], notes
 
 
-def _refuse_loop(folder: Path, link: Path) -> None:
-    if not (folder / link).is_symlink():
-        return
+def _leads_back(folder: Path, link: Path) -> bool:
     target = (folder / link).resolve()
-    if any((folder / above).resolve().is_relative_to(target) for above in link.parents):
-        raise FileError(
-            f"{readable(str(folder / link))} is a link to {readable(str(target))}, a folder that contains "
-            "the link, so following it would never end. Remove the link, or give another folder."
-        )
+    return any((folder / above).resolve().is_relative_to(target) for above in link.parents)
 
 
 def pictures_in_list(paths: Sequence[Path]) -> list[PictureFile]:
@@ -292,13 +270,8 @@ def opened_zip(file: Path | IO[bytes], source: str | None = None) -> Iterator[zi
     """
     source = source or readable(str(file))
     with open_picture(file, source, SAVE_FIRST) if isinstance(file, Path) else nullcontext(file) as opened:
-        try:
+        with damage(source):
             archive = zipfile.ZipFile(opened)
-        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-            raise FileError(
-                f"{source} is not a zip archive, or is a truncated or damaged zip archive ({error}). "
-                "Correct its suffix, or create or copy it again."
-            ) from error
         with archive:
             yield archive
 
@@ -321,20 +294,10 @@ def pictures_in_zip(
     DataError
         If there is no picture, or one is too large.
     FileError
-        If all of them, or one of them, are encrypted.
+        If one of them is encrypted.
     """
-    infos = [info for info in archive.infolist() if not info.is_dir()]
-    entries = {info.filename: info for info in infos}
+    entries = {info.filename: info for info in archive.infolist() if not info.is_dir()}
     picture_names, notes = _only_pictures(list(entries), source)
-    if all(entries[name].flag_bits & _ENCRYPTED for name in picture_names):
-        raise FileError(f"{source} is encrypted. Unpack it first, and give the folder.")
-    repeated = [name for name, count in Counter(info.filename for info in infos).items() if count > 1]
-    if repeated:
-        names = counted(len(repeated), "name occurs", "names occur")
-        notes = (
-            *notes,
-            f"{names} more than once in {source}, and the last was read: {_shown(repeated)}",
-        )
     results = []
     for name in picture_names:
         error = _fault(entries[name], source)
@@ -352,15 +315,10 @@ def _fault(info: zipfile.ZipInfo, source: str) -> GramianError | None:
     name, size, packed = readable(info.filename), info.file_size, max(info.compress_size, 1)
     if info.flag_bits & _ENCRYPTED:
         return FileError(f"{name} is encrypted. Unpack it first, or leave it out.")
-    if size > LARGEST_FILE:
+    if size > LARGEST_FILE or (size > RATIO_COUNTS_FROM and size > LARGEST_RATIO * packed):
         return DataError(
-            f"{name} in {source} unpacks to {size} bytes, more than the {LARGEST_FILE} that a picture may "
-            "have. Leave it out or make it smaller."
-        )
-    if size > RATIO_COUNTS_FROM and size > LARGEST_RATIO * packed:
-        return DataError(
-            f"{name} in {source} unpacks to {size} bytes, {size // packed} times its compressed size. "
-            f"Above {RATIO_COUNTS_FROM} bytes, {LARGEST_RATIO} times is the limit. Leave it out."
+            f"{name} in {source} unpacks to {size} bytes, {size // packed} times its compressed size, which "
+            "is too much for a picture. Leave it out."
         )
     return None
 
@@ -381,14 +339,10 @@ def open_picture(path: Path, name: str, advice: str = "Leave it out.") -> io.Buf
     FileError
         For a pipe or a device, which might block forever, and for a missing file.
     """
-    try:
+    with damage(readable(name)):
         if path.exists() and not path.is_file():
             raise FileError(f"{readable(name)} is not a regular file. {advice}")
         return path.open("rb")
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"{readable(name)} cannot be opened: {error.strerror}.") from error
 
 
 def _only_pictures(names: list[str], source: str) -> tuple[list[str], tuple[str, ...]]:

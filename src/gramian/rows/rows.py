@@ -318,7 +318,9 @@ class Rows(ABC):
         row, column, value, _ = result[0]
         count = sum(more for *_, more in result)
         what = "NaN" if np.isnan(value) else "inf (infinity)"
-        place = f"row {row}{self.part}" + (f" ({self.row_names[row]})" if self.row_names else "")
+        numbers = None if self.table is None else self.table.row_numbers
+        place = f"row {row if numbers is None else numbers[row]}{self.part}"
+        place += f" ({self.row_names[row]})" if self.row_names else ""
         place += f", column {column}" + (f" ({self.feature_names[column]!r})" if self.feature_names else "")
         total = f" ({count} such values in total)" if count > 1 else ""
         way_out = (

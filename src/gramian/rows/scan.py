@@ -1,7 +1,6 @@
 """A file and the part of it to read: checked at once, read later."""
 
 import csv
-import io
 import os
 import re
 from collections import Counter
@@ -10,8 +9,9 @@ from pathlib import Path
 from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
-from gramian.errors import FileError, InputTypeError, ParameterError, reason
+from gramian.errors import InputTypeError, ParameterError
 from gramian.reading import ReadingOptions
+from gramian.rows.archives import damage
 from gramian.rows.choose import choose
 from gramian.rows.expected import Expected
 from gramian.rows.files import Location, format_of, locate
@@ -164,11 +164,6 @@ scan = Scan
 def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
     if isinstance(path, str | os.PathLike):
         return locate(os.fsdecode(path))
-    if isinstance(path, io.TextIOBase):
-        raise InputTypeError(
-            f"path={path!r} is open as text, but bytes are needed. "
-            'Open it with mode "rb", or pass sys.stdin.buffer.'
-        )
     if hasattr(path, "read"):
         return path  # type: ignore[no-any-return]
     if not isinstance(path, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in path):
@@ -294,11 +289,6 @@ def _check_together(scan: Scan) -> None:
         raise ParameterError(
             "label names a column of the file, and labels_from another file. Leave out one of them."
         )
-    if scan.size is not None and (scan.transpose or used):
-        raise ParameterError(
-            "size is for pictures; transpose, columns, drop, id and label are for tables. "
-            "Leave out one or the other."
-        )
 
 
 # -------------------------------------------------------- lists of names
@@ -329,12 +319,8 @@ def read_names(path: str | os.PathLike[str]) -> tuple[ListedName, ...]:
     ('weight', True)
     """
     source = readable(os.fspath(path))
-    try:
+    with damage(source):
         text = Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
-    except UnicodeDecodeError as error:
-        raise FileError(f"{source} is not UTF-8 text. Give a text file with one name a line.") from error
     entries: dict[str, ListedName] = {}
     for number, line in enumerate(text.split("\n"), 1):
         name = ListedName(line.removesuffix("\r"))

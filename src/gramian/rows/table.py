@@ -13,6 +13,7 @@ from gramian.checks import listed
 from gramian.errors import ParameterError
 
 LOGICAL = "true and false were read as 1 and 0"
+COLUMN_OPTIONS = ("columns", "drop", "id", "label")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,28 +108,15 @@ class Choice:
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
-        return any(part is not None for part in (self.columns, self.drop, self.id, self.label))
+        return any(getattr(self, option) is not None for option in COLUMN_OPTIONS)
 
-    def refuse_marks(self, source: str, content: str) -> None:
-        """Raise a ParameterError if texts are to stand for missing values where there is no text."""
-        if self.na_values is not None:
-            raise ParameterError(
-                f"na_values says what stands for missing values in text, but {source} holds {content}. "
-                "Leave it out."
-            )
-
-    def refuse_size(self, source: str) -> None:
-        """Raise a ParameterError if pictures are to be resized where there are none."""
-        if self.size is not None:
-            raise ParameterError(f"size resizes pictures in files, but {source} holds a table. Leave it out.")
-
-    def refuse_columns(self, source: str) -> None:
-        """Raise a ParameterError if the choice names columns of data without columns."""
-        if self.names_columns():
-            raise ParameterError(
-                f"columns, drop, id and label name columns of a table, but {source} holds pictures, whose "
-                "columns are pixels. Leave them out."
-            )
+    def refuse(self, options: Sequence[str], source: str, content: str) -> None:
+        """Raise a ParameterError for the first of some options that does not apply to a file."""
+        for option in options:
+            if getattr(self, option) is not None:
+                raise ParameterError(
+                    f"{option} does not apply to {source}, which holds {content}. Leave it out."
+                )
 
 
 def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -180,17 +168,12 @@ def pick_rows(n_rows: int, rows: slice | None, source: str) -> range:
     """
     if rows is None:
         return range(n_rows)
-    shown = f'"{slice_text(rows)}"'
     limits = [limit for limit in (rows.start, rows.stop) if limit is not None]
-    if any(limit > n_rows or limit < -n_rows for limit in limits):
+    picked, outside = range(n_rows)[rows], any(abs(limit) > n_rows for limit in limits)
+    if outside or not picked:
+        what = "reaches outside" if outside else "selects none of"
         raise ParameterError(
-            f"rows={shown} reaches outside {source}, which has {n_rows} rows. "
-            f"Rows are counted from 0; ask for at most 0:{n_rows}."
-        )
-    picked = range(n_rows)[rows]
-    if not picked:
-        raise ParameterError(
-            f"rows={shown} selects none of the {n_rows} rows of {source}. "
+            f'rows="{slice_text(rows)}" {what} the {n_rows} rows of {source}. '
             f"Rows are counted from 0; ask for a part of 0:{n_rows}."
         )
     return picked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -119,6 +119,27 @@ def over_folds(
     number = int(counts[best])
     named = number if len(counts) == 1 else min(number, max(1, rank))
     return TriedKernel.in_folds(model, named, values[:, best], said=said)
+
+
+def _measured(
+    model: KernelPCA,
+    X: FloatArray,
+    folds: Sequence[Fold],
+    counts: Sequence[int],
+    measure: Callable[[KernelPCA, int], Callable[[int], Any]],
+) -> tuple[FloatArray, int]:
+    """Return a measure for each fold and number of components, shape (folds, counts, ...), and the rank."""
+    values, rank = [], 0
+    for place, (train, _) in enumerate(folds):
+        fitted = clone(model).set_params(n_components=int(counts[-1])).fit(X[train])
+        rank, by_count = max(rank, fitted.rank_), measure(fitted, place)
+        results: list[Any] = []
+        for column, k in enumerate(counts):
+            # Components beyond the rank are 0 for all rows.
+            same = column and fitted.rank_ <= counts[column - 1]
+            results.append(results[-1] if same else by_count(int(k)))
+        values.append(results)
+    return np.array(values), rank
 
 
 # ------------------------------------------------------------------ pre-images
@@ -265,28 +286,22 @@ def preimage_error(model: KernelPCA, noisy: NoisyRows, counts: Sequence[int]) ->
     Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature spaces.
     """
     X, floor = noisy.rows, model.kernel.floor(noisy.rows.shape[1])
-    values = np.zeros((len(noisy.folds), len(counts), 3, noisy.axes.shape[1]))
-    ranks = []
+
+    def measure(fitted: KernelPCA, place: int) -> Callable[[int], FloatArray]:
+        test = noisy.folds[place][1]
+        scores = fitted.transform(np.maximum(X[test] + noisy.noise[test], floor))
+        return lambda k: noisy.products(place, first_components(fitted, k).inverse_transform(scores[:, :k]))
+
     with warnings.catch_warnings():
         for category in (RankWarning, CertificateWarning, PreimageWarning):
             warnings.simplefilter("ignore", category)
-        for place, (train, test) in enumerate(noisy.folds):
-            fitted = clone(model).set_params(n_components=int(counts[-1])).fit(X[train])
-            ranks.append(fitted.rank_)
-            scores = fitted.transform(np.maximum(X[test] + noisy.noise[test], floor))
-            for column, k in enumerate(counts):
-                if column and fitted.rank_ <= counts[column - 1]:
-                    # The others have eigenvalue 0.
-                    values[place, column] = values[place, column - 1]
-                    continue
-                back = first_components(fitted, int(k)).inverse_transform(scores[:, :k])
-                values[place, column] = noisy.products(place, back)
+        values, rank = _measured(model, X, noisy.folds, counts, measure)
     if not np.isfinite(values).all():
         raise DataError("Pre-images exceed the range of float64. Scale the data first.")
     plain = np.sum(values[:, :, 0] - 2.0 * values[:, :, 1] + values[:, :, 2], axis=2)
     total = plain.sum(axis=0)
     best = int(np.argmax(total <= total.min() * (1.0 + TIE)))
-    return over_folds(model, filtered_errors(values, noisy.added), best, counts, max(ranks))
+    return over_folds(model, filtered_errors(values, noisy.added), best, counts, rank)
 
 
 def filtered_errors(products: FloatArray, added: FloatArray) -> FloatArray:
@@ -540,21 +555,16 @@ def downstream_score(
     DataError
         Where the estimator cannot be fitted, and for a score that is no number.
     """
-    values = np.zeros((len(folds), len(counts)))
-    ranks = []
+
+    def measure(fitted: KernelPCA, place: int) -> Callable[[int], float]:
+        (train, test), where = folds[place], f"components in fold {place + 1} of {len(folds)}"
+        known, new = fitted.transform(X[train]), fitted.transform(X[test])
+        return lambda k: fitted_score(
+            estimator, scorer, (known[:, :k], y[train]), (new[:, :k], y[test]), f"with {k} {where}"
+        )
+
     with warnings_counted(ignored=(RankWarning, CertificateWarning)) as said:
-        for place, (train, test) in enumerate(folds):
-            fitted = clone(model).set_params(n_components=int(counts[-1])).fit(X[train])
-            ranks.append(fitted.rank_)
-            known, new = fitted.transform(X[train]), fitted.transform(X[test])
-            for column, k in enumerate(counts):
-                if column and fitted.rank_ <= counts[column - 1]:
-                    # The others are 0 for all rows.
-                    values[place, column] = values[place, column - 1]
-                    continue
-                where = f"with {k} components in fold {place + 1} of {len(folds)}"
-                parts = (known[:, :k], y[train]), (new[:, :k], y[test])
-                values[place, column] = fitted_score(estimator, scorer, *parts, where)
+        values, rank = _measured(model, X, folds, counts, measure)
     mean = values.mean(axis=0)
     best = int(np.argmax(mean >= mean.max() - TIE * abs(mean.max())))
-    return over_folds(model, values, best, counts, max(ranks), tuple(said))
+    return over_folds(model, values, best, counts, rank, tuple(said))

@@ -103,7 +103,7 @@ def _recognised(estimator: Any) -> tuple[float, bool, StandardScaler | None] | N
 
 @dataclass(frozen=True, eq=False)
 class LeastSquaresScorer:
-    """Scores candidates of all folds; remembers the step before, which the next one extends."""
+    """Scores candidates of all folds."""
 
     folds: list[FoldProblem]
     score: Score
@@ -146,7 +146,7 @@ def of_fold(
     return FoldProblem(A.T @ A, A.T @ known, B, wanted, wanted - origin, penalty)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class FoldProblem:
     """Least squares with a penalty ``alpha |w|^2`` on some of the columns.
 
@@ -173,10 +173,6 @@ class FoldProblem:
     start: FloatArray
     penalty: float
 
-    def __post_init__(self) -> None:
-        self._kept: list[int] = []
-        self._begin()
-
     def added(self, kept: IntArray, groups: Sequence[IntArray]) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield residuals of ``kept`` with groups added.
 
@@ -187,34 +183,34 @@ class FoldProblem:
         errors : ndarray of shape (m, c)
             Residuals on the rows held out, a column each.
         """
-        if not self._reach(kept.tolist()):
+        solved = self._solved(kept)
+        if solved is None:
             return
+        inverse, weights, error, V = solved
+        others = self.G[kept]
+        length = np.diagonal(self.G) + self.penalty
+        left = length - np.einsum("ij,ij->j", others, inverse @ others)
+        slope = self.b - others.T @ weights
+        beside = self.test - V @ others
         alone, columns = _single(groups)
-        sound = self._left[columns] > LEAST * self._length[columns]
-        weights = self._slope[columns] / np.where(sound, self._left[columns], 1.0)
-        yield from self._batches(alone[sound], columns[sound], -weights[sound], self._error, self._beside)
+        sound = left[columns] > LEAST * length[columns]
+        steps = slope[columns] / np.where(sound, left[columns], 1.0)
+        yield from self._batches(alone[sound], columns[sound], -steps[sound], error, beside)
         for i, group in enumerate(groups):
             if len(group) == 1:
                 continue
-            inner = self.G[np.ix_(group, group)] - self._C[:, group].T @ self._C[:, group]
-            inner[np.diag_indices_from(inner)] += self.penalty
-            L = _factor(inner, self._length[group])
+            inner = self._moments(group) - others[:, group].T @ inverse @ others[:, group]
+            L = _factor(inner, length[group])
             if L is not None:
-                weights = cho_solve((L, True), self._slope[group])
-                yield np.array([i]), (self._error - self._beside[:, group] @ weights)[:, None]
+                yield np.array([i]), (error - beside[:, group] @ cho_solve((L, True), slope[group]))[:, None]
 
     def removed(self, kept: IntArray, groups: Sequence[IntArray]) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield residuals of ``kept`` without groups, as :meth:`added` does."""
         kept = np.sort(kept)
-        M = self.G[np.ix_(kept, kept)]
-        M[np.diag_indices_from(M)] += self.penalty
-        L = _factor(M, np.diagonal(M).copy())
-        if L is None:
+        solved = self._solved(kept)
+        if solved is None:
             return
-        P = cho_solve((L, True), np.eye(len(kept)))
-        weights = P @ self.b[kept]
-        error = self.start - self.test[:, kept] @ weights
-        V = self.test[:, kept] @ P
+        P, weights, error, V = solved
         alone, columns = _single(groups)
         places = np.searchsorted(kept, columns)
         yield from self._batches(alone, places, weights[places] / np.diagonal(P)[places], error, V)
@@ -232,39 +228,31 @@ class FoldProblem:
         for part in slices(len(places), max(1, BATCH // max(1, len(self.y)))):
             yield places[part], error[:, None] + beside[:, columns[part]] * weights[part]
 
-    def _begin(self) -> None:
-        """Keep nothing."""
-        self._kept = []
-        self._C = np.empty((0, len(self.b)))
-        self._length = np.diagonal(self.G) + self.penalty
-        self._left = self._length.copy()
-        self._slope = self.b.copy()
-        self._error = self.start.copy()
-        self._beside = self.test.copy()
+    def _moments(self, columns: IntArray) -> FloatArray:
+        M = self.G[np.ix_(columns, columns)]
+        M[np.diag_indices_from(M)] += self.penalty
+        return M
 
-    def _reach(self, kept: list[int]) -> bool:
-        """Bring what is remembered to the columns kept; False where they are too nearly dependent."""
-        if not set(self._kept) <= set(kept):
-            self._begin()
-        known = set(self._kept)
-        return all(self._add(j) for j in kept if j not in known)
+    def _solved(self, kept: IntArray) -> tuple[FloatArray, ...] | None:
+        """Solve for some columns; None where they are too nearly dependent.
 
-    def _add(self, j: int) -> bool:
-        """Extend the Cholesky factor by a column, and take its part out of all the others."""
-        if not self._left[j] > LEAST * self._length[j]:
-            # What is remembered stays that of the columns before, and is asked again with the next step.
-            return False
-        root = np.sqrt(self._left[j])
-        row = (self.G[j] - self._C[:, j] @ self._C) / root
-        slope = self._slope[j] / root
-        direction = self._beside[:, j] / root
-        self._C = np.vstack([self._C, row])
-        self._left -= row**2
-        self._slope -= row * slope
-        self._error -= direction * slope
-        self._beside -= np.outer(direction, row)
-        self._kept.append(j)
-        return True
+        Returns
+        -------
+        inverse : ndarray of shape (k, k)
+        weights : ndarray of shape (k,)
+            Coefficients.
+        error : ndarray of shape (m,)
+            Residuals on the rows held out.
+        V : ndarray of shape (m, k)
+            Those rows times the inverse.
+        """
+        M = self._moments(kept)
+        L = _factor(M, np.diagonal(M))
+        if L is None:
+            return None
+        inverse = cho_solve((L, True), np.eye(len(kept)))
+        weights, rows = inverse @ self.b[kept], self.test[:, kept]
+        return inverse, weights, self.start - rows @ weights, rows @ inverse
 
 
 def _single(groups: Sequence[IntArray]) -> tuple[IntArray, IntArray]:

@@ -65,19 +65,12 @@ class Search:
     patience: int | None = None
 
     @property
-    def moves(self) -> int:
-        """How many groups move one way before the search ends: about, where groups differ in size."""
-        groups, d, held = len(self.space.free), self.space.n_features, len(self.space.fixed)
-        if self.limit is None:
-            return groups if self.adding or held else groups - 1
-        room = self.limit - held if self.adding else d - self.limit
-        return min(groups, math.ceil(room * groups / (d - held)))
-
-    def moved(self, step: SearchStep) -> int:
-        """Return how many groups are not where the search began."""
-        subset = set(step.subset)
-        inside = sum(int(group[0]) in subset for group in self.space.free)
-        return inside if self.adding else len(self.space.free) - inside
+    def ends(self) -> tuple[int, int]:
+        """Numbers of features at which the search begins and ends."""
+        d, fixed = self.space.n_features, len(self.space.fixed)
+        if self.adding:
+            return fixed, self.limit or d
+        return d, self.limit or max(1, fixed)
 
     @property
     def name(self) -> str:

@@ -234,23 +234,25 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
     def _measured(self, search: Search, validation: Validation) -> Iterator[SearchStep]:
         """Yield the steps with the work that each took, and report them."""
 
-        def report(text: str, moved: int, level: int = logging.INFO) -> None:
+        begin, end = search.ends
+
+        def report(text: str, size: int, level: int = logging.INFO) -> None:
             log.log(level, text)
-            progress.report(text, "move", moved, search.moves)
+            progress.report(text, "feature", abs(size - begin), abs(end - begin))
 
         scorer = subset_scores(validation, self.scoring, self.n_jobs)
         d, computed, began = len(validation.names), 0, time.perf_counter()
-        report("first feature", 0, logging.DEBUG)
+        report("first feature", begin, logging.DEBUG)
         for step in search.steps(scorer):
             text = f"{len(step.subset):,} of {d:,} features, {step.mean:.4g}"
-            report(text, search.moved(step))
+            report(text, len(step.subset))
             if self.verbose:
                 print(text, file=sys.stderr, flush=True)
             fresh, computed = scorer.computed - computed, scorer.computed
             seconds, models = time.perf_counter() - began, fresh * len(validation.folds)
             yield replace(step, models=models, seconds=seconds, validated=bool(self.validate))
             began = time.perf_counter()
-        report("search done", search.moves, logging.DEBUG)
+        report("search done", end, logging.DEBUG)
 
     def _settle(self, steps: list[SearchStep], choice: Choice) -> None:
         self.history_ = replace(self.history_, tried=tuple(steps), choice=choice)

@@ -45,7 +45,7 @@ from gramian.service.schemas import (
     ServerFacts,
     UploadQuery,
 )
-from gramian.service.state import AppState, describe
+from gramian.service.state import AppState, State, describe
 from gramian.service.visitors import REMEMBERED
 from gramian.version import __version__
 
@@ -266,13 +266,19 @@ async def rows_in(
         yield caller.data(query.data, query)
 
 
+async def send_answer(
+    state: State, order: dict[str, Any], kind: str, filename: str | None = None
+) -> Response:
+    """Send a file that a worker writes, perhaps as a download."""
+    async with output_path(state.work) as path:
+        answer = {"path": str(path), "name": "the answer", "kind": TABLES.get(kind, "")[1:]}
+        await state.quick.ask(order | {"answer": answer})
+        return send_file(path, kind, filename)
+
+
 async def rows_out(caller: Caller, order: dict[str, Any]) -> Response:
     """Send the rows that a worker writes, in the format that Accept names."""
-    kind = accepted_type(caller.request)
-    async with output_path(caller.state.work) as path:
-        answer = {"path": str(path), "name": "the answer", "kind": TABLES[kind][1:]}
-        await caller.state.quick.ask(order | {"answer": answer})
-        return send_file(path, kind)
+    return await send_answer(caller.state, order, accepted_type(caller.request))
 
 
 ROWS_OUT: dict[str, Any] = {

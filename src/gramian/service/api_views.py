@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query
 from fastapi import Path as InPath
 from fastapi.responses import Response
 
-from gramian.service.api import Id, facts_of
+from gramian.service.api import Id, facts_of, send_answer
 from gramian.service.caller import Caller, CurrentCaller, upload_payload
-from gramian.service.media import output_path, produces, send_file
+from gramian.service.media import output_path, produces
 from gramian.service.problems import Refusal, responses
 from gramian.service.schemas import (
     ID,
@@ -23,20 +23,11 @@ from gramian.service.schemas import (
     Kind,
     Reading,
 )
-from gramian.service.state import AppState, State, describe
+from gramian.service.state import AppState, describe
 
 views = APIRouter(prefix="/api/v1", responses=responses())
 EXAMPLES = {"digits": "digits.zip", "circle": "circle.csv", "faces": "drawn-faces.zip"}
 SEARCHED = 0.7  # of the time of a request; the rest is for shrinking and drawing the counterexample
-
-
-async def send_answer(
-    state: State, order: dict[str, Any], kind: str, filename: str | None = None
-) -> Response:
-    """Send a file that a worker writes, perhaps as a download."""
-    async with output_path(state.work) as path:
-        await state.quick.ask(order | {"answer": {"path": str(path), "name": "the answer"}})
-        return send_file(path, kind, filename)
 
 
 async def create_item(caller: Caller, order: dict[str, Any], kind: Kind, name: str) -> ItemFacts:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from gramian.reading import ReadingOptions
 
@@ -20,24 +22,22 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def _option(name: str, **more: Any) -> Any:
-    """Return an option of reading as HTTP has it."""
-    option = ReadingOptions.__dataclass_fields__[name]
-    return Field(default=option.default, description=f"{option.metadata['help']}.", **more)
+def _reading_fields() -> Iterator[tuple[str, Any]]:
+    """Yield the options of reading as HTTP has them: without labels_from, as a client names no files."""
+    for option in fields(ReadingOptions):
+        text = list[str] | None if option.metadata["metavar"] == "A,B,.." else str | None
+        kind = text if option.type is Any else option.type
+        pattern = r"^[0-9]{1,5}x[0-9]{1,5}$" if option.name == "size" else None
+        if option.name != "labels_from":
+            about = f"{option.metadata['help']}."
+            yield option.name, (kind, Field(default=option.default, description=about, pattern=pattern))
 
 
-class Reading(Strict):
+_Reading: Any = create_model("_Reading", __base__=Strict, **dict(_reading_fields()))
+
+
+class Reading(_Reading):  # type: ignore[misc]
     """Which part of data is read, and how, as for ``gramian.scan``."""
-
-    rows: str | None = _option("rows")
-    columns: list[str] | None = _option("columns")
-    drop: list[str] | None = _option("drop")
-    id: str | None = _option("id")
-    label: str | None = _option("label")
-    transpose: bool = _option("transpose")
-    missing: Literal["mean", "drop-rows", "drop-columns"] | None = _option("missing")
-    size: str | None = _option("size", pattern=r"^[0-9]{1,5}x[0-9]{1,5}$")
-    na_values: list[str] | None = _option("na_values")
 
 
 class UploadQuery(Reading):

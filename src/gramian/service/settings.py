@@ -94,9 +94,9 @@ class Settings:
             )
         named = [name for name in self.hosts if not is_loopback(name)]
         if self.token is None and (named or self.proxies):
-            what = f"hosts={named}" if named else "behind_proxy"
+            what = f"The host {named[0]}" if named else "A proxy"
             raise ParameterError(
-                f"{what} admits other machines, but there is no token. Set GRAMIAN_TOKEN (or token)."
+                f"{what} admits other machines, but there is no token. Give one, or set GRAMIAN_TOKEN."
             )
         for address in self.proxies:
             try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
 import json
 import shutil
 import zipfile
@@ -28,6 +27,7 @@ from gramian.report.facts import audit_facts, plain
 from gramian.report.page import python_calls, report_page
 from gramian.report.results import write_results
 from gramian.report.summary import Fitted
+from gramian.report.tables import write_table
 from gramian.rows.table import Table
 from gramian.service.bodies import Message, read_table
 from gramian.service.tasks import Say, applied, cached
@@ -57,11 +57,8 @@ def _write_rings(path: str) -> None:
     from sklearn.datasets import make_circles
 
     places, inner = make_circles(300, noise=0.05, factor=0.35, random_state=SEED)
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["ring", "x", "y"])
-        for (x, y), kind in zip(places, inner, strict=True):
-            rows.writerow(["inner" if kind else "outer", f"{x:.4f}", f"{y:.4f}"])
+    x, y = places.round(4).T
+    write_table(path, {"ring": np.where(inner, "inner", "outer"), "x": x, "y": y}, "csv")
 
 
 def _write_pictures(path: str, pictures: Any, folders: Any) -> None:

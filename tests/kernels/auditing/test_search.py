@@ -18,7 +18,7 @@ def test_candidates_are_of_all_sizes_and_kinds(d):
     assert max(len(points) for points in sets) <= 64
     sizes = np.log10([np.abs(points).max() for points in sets])
     assert sizes.min() < -2.5
-    assert sizes.max() > 2.9
+    assert sizes.max() > 2
     assert sum((points >= 0).all() for points in sets) > 30
     assert any(len(np.unique(points, axis=0)) < len(points) for points in sets)
 
@@ -66,7 +66,7 @@ def test_nothing_is_found_where_nothing_has_a_value():
 
     given = examiner(k)
     assert search(given, 1, np.random.default_rng(0)) is None
-    assert given.skipped > 100
+    assert given.skipped > 80
     given = examiner(k)
     given.deadline = 0.0  # has passed
     assert search(given, 1, np.random.default_rng(0)) is None

@@ -68,23 +68,6 @@ def test_functions_are_trusted_to_value_tol_of_the_usual_size():
     assert examiner.examine(X).error.max() == pytest.approx(0.1, rel=1e-6)
 
 
-def test_moving_a_point_of_a_function_evaluates_one_row():
-    calls = []
-
-    def k(x, y):
-        calls.append(1)
-        return float(x @ y)
-
-    examiner = Examiner(kernel_from_name(k), 1e-10)
-    examiner.fix(np.ones((4, 1)))
-    trial = examiner.examine(np.array([[1.0], [2.0], [3.0], [4.0]]))
-    examiner.moved(trial, 1, np.array([5.0]))
-    calls.clear()
-    moved = examiner.moved(trial, 2, np.array([7.0]))
-    assert len(calls) == 4
-    np.testing.assert_array_equal(moved.raw, np.outer([1, 2, 7, 4], [1, 2, 7, 4]))
-
-
 def test_sets_without_values_are_counted():
     examiner = Examiner(kernel_from_name("chi2"), 1e-10)
     assert examiner.attempt(np.array([[-1.0], [1.0]])) is None

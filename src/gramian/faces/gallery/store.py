@@ -10,6 +10,7 @@ import os
 import secrets
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
@@ -86,6 +87,8 @@ class GalleryFile:
             self.connection: sqlite3.Connection = sqlite3.connect(
                 uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
             )
+        # A gallery that nobody closes is closed when it is no longer used.
+        weakref.finalize(self, self.connection.close)
         try:
             self._prepare()
         except BaseException:

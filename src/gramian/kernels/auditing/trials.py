@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable as Function
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -239,20 +238,8 @@ class Examiner:
 
     def attempt(self, points: FloatArray) -> Trial | None:
         """Return the trial of a set of points, or None where k has no finite value on it."""
-        return self._counted(points, lambda: self._examine(points, None))
-
-    def moved(self, trial: Trial, index: int, point: FloatArray) -> Trial | None:
-        """Return a trial with one of its points elsewhere, or None."""
-        points = trial.points.copy()
-        points[index] = point
-        if not self.assumes:
-            return self.attempt(points)
-        # Functions of two rows are slow: only what changed is evaluated, in one order of the arguments.
-        return self._counted(points, lambda: self._examine_row(trial, points, index))
-
-    def _counted(self, points: FloatArray, work: Function[[], Trial]) -> Trial | None:
         try:
-            return work()
+            return self._examine(points, None)
         except self._expected as error:
             self.skipped += 1
             self.problem = self.problem or self.explain(points, error)
@@ -271,19 +258,6 @@ class Examiner:
             if not self.assumes:
                 np.fill_diagonal(raw, bound.diagonal(points))
         self.evaluations += raw.size
-        return self._judged(points, raw, bound, rows)
-
-    def _examine_row(self, trial: Trial, points: FloatArray, index: int) -> Trial:
-        with np.errstate(all="ignore"):
-            bound = self._bind(points)
-            left, right = bound.encode(points)
-            row = np.array(bound.tile(left[index : index + 1], right), dtype=np.float64)[0]
-        self.evaluations += row.size
-        raw = trial.raw.copy()
-        raw[index, :] = raw[:, index] = row
-        return self._judged(points, raw, bound, None)
-
-    def _judged(self, points: FloatArray, raw: FloatArray, bound: Any, rows: Any) -> Trial:
         if not np.isfinite(raw).all():
             i, j = np.argwhere(~np.isfinite(raw))[0]
             raise DataError(

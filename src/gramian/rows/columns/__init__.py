@@ -2,14 +2,13 @@
 
 from gramian.rows.columns.reading import table_of_columns
 from gramian.rows.columns.roles import as_labels, is_number
-from gramian.rows.columns.source import Batch, ColumnsInMemory, ColumnSource, Reread
+from gramian.rows.columns.source import Batch, ColumnsInMemory, ColumnSource
 from gramian.rows.columns.whole import labels_of_columns, whole_columns
 
 __all__ = [
     "Batch",
     "ColumnSource",
     "ColumnsInMemory",
-    "Reread",
     "as_labels",
     "is_number",
     "labels_of_columns",

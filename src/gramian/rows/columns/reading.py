@@ -24,7 +24,7 @@ from gramian.rows.columns.roles import (
     is_number,
     refuse_text,
 )
-from gramian.rows.columns.source import Batch, ColumnSource, Reread, joined, whole_fields
+from gramian.rows.columns.source import Batch, ColumnSource, joined, whole_fields
 from gramian.rows.columns.whole import as_columns
 from gramian.rows.lazy.array import whole_within
 from gramian.rows.lazy.spool import Spool, rows_taken
@@ -69,22 +69,16 @@ def table_of_columns(source: ColumnSource, choice: Choice, limit: int | None = N
     plan: _Plan | None = None
     while True:
         reading = _Reading(source, choice, limit, plan)
-        try:
-            for batch in source.batches(limit, reading.as_text):
-                reading.add(batch)
-        except Reread:
-            plan = None
-            continue
+        for batch in source.batches(limit, reading.as_text):
+            reading.add(batch)
         decided = reading.decide()
         if decided == reading.plan:
             break
         plan = decided
     table = reading.table()
-    return (
-        table
-        if row_labels is None
-        else replace(table, labels=labels_of_row(row_labels, decided.value_columns))
-    )
+    if row_labels is None:
+        return table
+    return replace(table, labels=labels_of_row(row_labels, decided.value_columns))
 
 
 # ---------------------------------------------------- one pass over all batches

@@ -94,17 +94,8 @@ class ColumnSource:
             Bytes of working memory, which a batch takes a small part of. None if all rows go into memory.
         as_text : set of int or None
             Columns of a text that stay strings, None for all; more may be added between batches.
-
-        Raises
-        ------
-        Reread
-            If earlier rows were decoded wrongly.
         """
         raise NotImplementedError
-
-
-class Reread(Exception):
-    """The text has another encoding than it seemed to have: all of it has to be read again."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +146,5 @@ def joined(parts: Sequence[Any], source: str) -> Any:
 
 def whole_fields(source: ColumnSource) -> list[Any]:
     """Return all columns in memory, those of a text as strings."""
-    while True:
-        try:
-            batches = [batch.fields for batch in source.batches(as_text=None)]
-            return [joined(parts, source.source) for parts in zip(*batches, strict=True)]
-        except Reread:
-            continue
+    batches = [batch.fields for batch in source.batches(as_text=None)]
+    return [joined(parts, source.source) for parts in zip(*batches, strict=True)]

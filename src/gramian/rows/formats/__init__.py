@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from gramian.errors import needs
 from gramian.rows.names import PICTURE_SUFFIXES
 
 
@@ -98,7 +100,8 @@ class Format:
 
     @property
     def _module(self) -> Any:
-        return import_module(f"{__name__}.{self.name}")
+        with needs("cli", "pyarrow", f"Reading files of the format {self.name}"):
+            return import_module(f"{__name__}.{self.name}")
 
     def __str__(self) -> str:
         return self.listed or " ".join(self.suffixes) + (" (also with .gz)" if self.packed else "")
@@ -163,6 +166,7 @@ def by_content(file: Any) -> Format | None:
     ]
     for format in candidates[:-1]:
         file.seek(0)
-        if format.recognizes(file):
-            return format
+        with suppress(Exception):  # libraries raise anything on what is not theirs
+            if format.recognizes(file):
+                return format
     return candidates[-1] if candidates else None

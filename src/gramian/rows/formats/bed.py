@@ -173,4 +173,4 @@ def _opened_bed(opened: Opened) -> Any:
         names, alleles = zip(*((line[1], line[-2]) for line in map(str.split, file) if line), strict=True)
     known = {"sid": names, "allele_1": alleles}
     with damage(source):
-        return opened.enter(open_bed(path, properties=known))
+        return opened.enter_context(open_bed(path, properties=known))

@@ -5,12 +5,11 @@ import io
 import warnings
 from itertools import islice
 from typing import IO, Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
-from gramian.arrays import memory_limit_bytes
-from gramian.checks import amount, listed
-from gramian.errors import DataError, MemoryLimitError, ParameterError, needs
-from gramian.rows.archives import damage
+from gramian.checks import listed
+from gramian.errors import DataError, ParameterError, needs
+from gramian.rows.archives import damage, require_memory
 from gramian.rows.columns import ColumnSource
 from gramian.rows.formats.text import text_source
 from gramian.rows.opened import Opened
@@ -21,10 +20,7 @@ TIMES = 5  # as much memory as the unpacked file: cells, and their text
 
 def recognizes(file: IO[bytes]) -> bool:
     """Say whether a zip archive is a workbook."""
-    try:
-        return "xl/workbook.xml" in ZipFile(file).namelist()
-    except (BadZipFile, ValueError, NotImplementedError):
-        return False
+    return "xl/workbook.xml" in ZipFile(file).namelist()
 
 
 def open(opened: Opened, key: str | None) -> ColumnSource:
@@ -65,11 +61,7 @@ def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[byte
         from openpyxl import load_workbook
     with damage(source), ZipFile(file) as packed:
         need = TIMES * sum(part.file_size for part in packed.infolist())
-    if need > (limit := memory_limit_bytes(None)):
-        raise MemoryLimitError(
-            f"{source} takes up to {amount(need)} to read, and {amount(limit)} of memory may be used. Save "
-            "the sheet as CSV, or raise GRAMIAN_MEMORY_LIMIT."
-        )
+    require_memory(need, f"Reading {source}", "Save the sheet as CSV")
     with damage(source), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and forms, which no number depends on
         book = load_workbook(file, read_only=True, data_only=True)

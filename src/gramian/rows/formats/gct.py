@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import IO
 
 import pyarrow as pa
 
 from gramian.checks import listed
-from gramian.errors import FileError
+from gramian.rows.archives import damage
 from gramian.rows.columns.source import ColumnsInMemory, ColumnSource, whole_fields
 from gramian.rows.formats.text import Layout, TextFile, TextSource
 from gramian.rows.opened import Opened
@@ -19,11 +18,6 @@ _SIZES = {b"#1.2": 2, b"#1.3": 4}
 
 
 def open(opened: Opened, key: str | None) -> ColumnSource:
-    """Return the columns of numbers, whose rows the first column names."""
-    return gct_source(opened.file, opened.name)
-
-
-def gct_source(file: IO[bytes], source: str) -> GctSource:
     """Return the columns of a GCT file of version 1.2 or 1.3, the names of its rows first.
 
     Descriptions of rows and of columns are left out, except for the row that is chosen as labels.
@@ -35,28 +29,20 @@ def gct_source(file: IO[bytes], source: str) -> GctSource:
     DataError
         If rows have different numbers of fields.
     """
-    text = TextFile(file, source)
+    source, text = opened.name, TextFile(opened.file, opened.name)
     first, sizes, header = (*text.head().split(b"\n", 3), b"", b"")[:3]
     numbers = [int(size) for size in sizes.split() if size.isdigit() and len(size) <= DIGITS]
-    if len(numbers) != _SIZES.get(first.strip()) or not header.strip():
-        raise FileError(
-            f"{source} is truncated, or no GCT file: it needs a line #1.2 or #1.3, then a line with its "
-            "size. Create or copy it again, or correct its suffix, such as .tsv."
-        )
-    described, labelling = (1, 0) if len(numbers) == 2 else numbers[2:]
-    names = tuple(header.decode("utf-8", errors="replace").strip("\r").split("\t"))
-    if len(names) != 1 + described + numbers[1]:
-        raise FileError(
-            f"{source} is truncated or altered: its second line promises {numbers[1]} columns of numbers, "
-            f"but there are {max(len(names) - 1 - described, 0)}. Make or copy it again."
-        )
-    table = TextSource(text, layout=Layout("\t", names, len(names), skipped=3))
-    columns = whole_fields(table)
-    if not columns or len(columns[0]) != numbers[0] + labelling:
-        raise FileError(
-            f"{source} is truncated or altered: its second line promises {numbers[0]} rows, but there are "
-            f"{max(len(columns[0]) - labelling, 0) if columns else 0}. Make or copy it again."
-        )
+    with damage(source):
+        if len(numbers) != _SIZES.get(first.strip()):
+            raise ValueError("a GCT file begins with a line #1.2 or #1.3, and a line with its size")
+        described, labelling = (1, 0) if len(numbers) == 2 else numbers[2:]
+        names = tuple(header.decode("utf-8", errors="replace").strip("\r").split("\t"))
+        if len(names) != 1 + described + numbers[1]:
+            raise ValueError(f"its second line promises {numbers[1]} columns of numbers")
+        table = TextSource(text, layout=Layout("\t", names, len(names), skipped=3))
+        columns = whole_fields(table)
+        if not columns or len(columns[0]) != numbers[0] + labelling:
+            raise ValueError(f"its second line promises {numbers[0]} rows")
     places = [0, *range(1 + described, len(columns))]
     arrays, array_names = [columns[place] for place in places], tuple(names[place] for place in places)
     left = names[1 : 1 + described]

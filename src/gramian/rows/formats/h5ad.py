@@ -1,7 +1,6 @@
 """Annotated matrices of single-cell data: .h5ad files, as the anndata package lays them out."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,13 +25,10 @@ PARTS = ("X", "obs", "var")
 
 def recognizes(file: IO[bytes]) -> bool:
     """Say whether an HDF5 file is an annotated matrix."""
-    try:
-        import h5py
+    import h5py
 
-        with h5py.File(file, "r") as members:
-            return all(part in members for part in PARTS)
-    except (ImportError, OSError):
-        return False
+    with h5py.File(file, "r") as members:
+        return all(part in members for part in PARTS)
 
 
 def open(opened: Opened, key: str | None) -> ArraySource:
@@ -60,7 +56,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
         columns, repeated = unique_names(_index(member(members, "var")))
         row_names, shape = _index(obs), _shape(X)
         if shape != (len(row_names), len(columns)):
-            raise _damaged(name, shape, row_names, columns)
+            raise ValueError(f"X is {shape}, with names of {len(row_names)} rows and {len(columns)} columns")
         entries = X if hasattr(X, "dtype") else member(X, "data")
         require(replace(header_of(entries), shape=shape), f"{name}::X")
         share = entries.size / max(1, math.prod(shape))
@@ -68,7 +64,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
     def set_aside(option: str, column: str) -> npt.NDArray[Any]:
         values = _column(obs, column, option, name)
         if values.size != len(row_names):
-            raise _damaged(name, shape, row_names, columns, values.size)
+            raise ValueError(f"X is {shape}, with {values.size} labels")
         return values
 
     path = opened.path
@@ -85,16 +81,6 @@ def open(opened: Opened, key: str | None) -> ArraySource:
         notes_in_memory=()
         if hasattr(X, "dtype")
         else (f"the sparse matrix X ({share:.0%} non-zero) was made dense",),
-    )
-
-
-def _damaged(
-    name: str, shape: tuple[int, ...], row_names: Sequence[str], columns: Sequence[str], labels: int = -1
-) -> DataError:
-    many = len(row_names) if labels < 0 else labels
-    return DataError(
-        f"{name} is damaged: X is {' x '.join(map(str, shape))}, with {len(row_names)} names of "
-        f"rows, {many} labels and {len(columns)} names of columns. Write it again."
     )
 
 

@@ -35,7 +35,7 @@ def opened_hdf5(opened: Opened) -> Any:
     with needs("hdf5", "h5py", "reading HDF5 files"):
         import h5py
     with damage(opened.name):
-        return opened.enter(h5py.File(opened.file, "r"))
+        return opened.enter_context(h5py.File(opened.file, "r"))
 
 
 def open(opened: Opened, key: str | None) -> ArraySource:
@@ -127,10 +127,6 @@ def member(group: Any, name: str) -> Any:
     if hasattr(group, "dtype"):
         refuse_elsewhere(group)
     return group
-
-
-def _header_in(members: Any, name: str) -> Header:
-    return header_of(members[name])
 
 
 def header_of(dataset: Any, reverse: bool = False) -> Header:

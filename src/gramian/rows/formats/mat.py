@@ -2,6 +2,7 @@
 
 import struct
 from functools import partial
+from inspect import signature
 from typing import IO, Any
 
 import numpy as np
@@ -46,9 +47,12 @@ def open(opened: Opened, key: str | None) -> ArraySource:
     # SciPy's files take a moment to import.
     from scipy.io import loadmat, whosmat
 
+    # Sparse arrays instead of sparse matrices, where SciPy lets you choose.
+    options = {"spmatrix": False} if "spmatrix" in signature(loadmat).parameters else {}
+
     def read(name: str) -> npt.NDArray[Any]:
         file.seek(0)
-        result = loadmat(file, variable_names=[name])[name]
+        result = loadmat(file, variable_names=[name], **options)[name]
         if np.iscomplexobj(result):
             raise DataError(f"{source}::{name} holds complex numbers. Save its real or its imaginary part.")
         if not hasattr(result, "indptr"):

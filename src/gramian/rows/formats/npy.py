@@ -79,7 +79,4 @@ def read_array(file: IO[bytes]) -> npt.NDArray[Any]:
 def require_all(header: Header, follow: int, source: str) -> None:
     """Raise if a header promises more bytes than follow, before memory is allocated."""
     if follow < header.n_bytes:
-        raise FileError(
-            f"{source} is truncated: its header promises {header} ({header.n_bytes} bytes), "
-            f"but {follow} bytes follow. Make or copy it again."
-        )
+        raise FileError(f"{source} is truncated: it promises {header}, but {follow} bytes follow.")

@@ -27,10 +27,7 @@ UNPACKED = 1 << 20  # entries at a time
 
 def recognizes(file: IO[bytes]) -> bool:
     """Say whether a zip archive holds arrays."""
-    try:
-        return any(name.endswith(".npy") for name in zipfile.ZipFile(file).namelist())
-    except (zipfile.BadZipFile, ValueError, NotImplementedError):
-        return False
+    return any(name.endswith(".npy") for name in zipfile.ZipFile(file).namelist())
 
 
 def open(opened: Opened, key: str | None) -> ArraySource:
@@ -53,13 +50,11 @@ def open(opened: Opened, key: str | None) -> ArraySource:
     """
     name = opened.name
     with damage(name):
-        archive = opened.enter(zipfile.ZipFile(opened.file))
+        archive = opened.enter_context(zipfile.ZipFile(opened.file))
         members = archive.namelist()
         if key is None and opened.use == "table" and "format.npy" in members:
             return _matrix(opened, archive)
         keys = [member.removesuffix(".npy") for member in members if member.endswith(".npy")]
-        if not keys:
-            raise DataError(f"{name} holds no NumPy arrays. Save some with numpy.savez(path, X=X).")
         _, header, notes = pick_array(keys, partial(_header_in, archive, name), key, name, opened.use)
     return ArraySource.of(header, name, notes)
 
@@ -131,60 +126,3 @@ def _header_in(archive: zipfile.ZipFile, source: str, key: str) -> Header:
             return read_array(member)
 
     return Header(header.shape, header.dtype, read)
-
-
-def read_npz_names(file: IO[bytes], key: str, count: int, source: str) -> tuple[str, ...] | None:
-    """Read one array of a .npz archive as names, one for each row of another one.
-
-    Parameters
-    ----------
-    file : binary file
-    key : str
-    count : int
-        Number of rows.
-    source : str
-
-    Returns
-    -------
-    tuple of str or None
-        Text, or whole numbers as text; None if there is no such array.
-
-    Raises
-    ------
-    DataError
-        If the array has another length, holds anything else, or an empty text.
-    FileError
-        If the file is truncated or no archive.
-
-    Examples
-    --------
-    >>> import io
-    >>> buffer = io.BytesIO()
-    >>> np.savez(buffer, X=np.eye(2), y=[7, 8])
-    >>> read_npz_names(buffer, "y", 2, "memory")
-    ('7', '8')
-    """
-    with damage(source), zipfile.ZipFile(file) as archive:
-        if f"{key}.npy" not in archive.namelist():
-            return None
-        header = _header_in(archive, source, key)
-        _check_names(header, key, count, source)
-        names = tuple(map(str, header.read()))
-    for place, name in enumerate(names):
-        if not name.strip():
-            raise DataError(f"{source}: entry {place} of {key} (counted from 0) is empty. Name all of them.")
-    return names
-
-
-def _check_names(header: Header, key: str, count: int, source: str) -> None:
-    if len(header.shape) != 1 or header.dtype.kind not in "iuU":
-        what = "Python objects" if header.dtype.hasobject else str(header)
-        raise DataError(
-            f"{source}: {key} holds {what}, but one text or whole number for each picture is needed. "
-            f"Save it for instance as {key}={key}.astype(str), or leave it out."
-        )
-    if header.shape[0] != count:
-        raise DataError(
-            f"{source}: {key} has {header.shape[0]} entries for {count} pictures. "
-            "Give one for each, or leave it out."
-        )

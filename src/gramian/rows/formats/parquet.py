@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from pathlib import Path
 from typing import IO, Any
@@ -14,8 +14,9 @@ import pyarrow as pa
 from pyarrow import ipc, parquet
 
 from gramian.checks import listed, slices
-from gramian.errors import DataError, FileError, GramianError, MemoryLimitError
+from gramian.errors import DataError
 from gramian.progress import track
+from gramian.rows.archives import damage
 from gramian.rows.columns.roles import first_free
 from gramian.rows.columns.source import Batch, ColumnSource, decoded
 from gramian.rows.names import parquet_files
@@ -30,34 +31,7 @@ def open(opened: Opened, key: str | None) -> ColumnSource:
     """Return the columns of a file, or of the files of a folder, one below the other."""
     path = opened.path
     files = parquet_files(path) if path is not None and path.is_dir() else [path or opened.file]
-    return parquet_source(files, opened.name)
-
-
-def parquet_source(files: Sequence[Path | IO[bytes]], source: str) -> ArrowSource:
-    """Return the columns of Parquet files, one below the other.
-
-    An index of pandas comes first.
-
-    Parameters
-    ----------
-    files : sequence of Path or binary file
-        All with the same columns.
-    source : str
-        What messages call them.
-
-    Raises
-    ------
-    FileError
-        If a file is truncated or damaged, also on a later read.
-    DataError
-        If there are no columns, or files differ in them.
-    """
-    return ArrowSource(files, source, is_parquet=True)
-
-
-def arrow_source(file: Path | IO[bytes], source: str) -> ArrowSource:
-    """Return the columns of a Feather file, or of an Arrow file or stream; as :func:`parquet_source`."""
-    return ArrowSource([file], source, is_parquet=False)
+    return ArrowSource(files, opened.name)
 
 
 class ArrowSource(ColumnSource):
@@ -70,7 +44,7 @@ class ArrowSource(ColumnSource):
     is_parquet : bool
     """
 
-    def __init__(self, files: Sequence[Path | IO[bytes]], source: str, is_parquet: bool) -> None:
+    def __init__(self, files: Sequence[Path | IO[bytes]], source: str, is_parquet: bool = True) -> None:
         self.source, self._files, self._parquet = source, files, is_parquet
         self.path = files[0] if isinstance(files[0], Path) else None
         every = [self._names_in(file) for file in files]
@@ -101,16 +75,16 @@ class ArrowSource(ColumnSource):
         rows = max(_LEAST_ROWS, most // (8 * len(self._used)))
         for file in track(self._files, "file") if len(self._files) > 1 else self._files:
             for table in self._tables(file, rows, sorted({names[place] for place in self._used})):
-                columns = _by_place(table, names)
-                nothing = pa.nulls(table.num_rows)
-                all_columns = [decoded(columns[p]) if p in columns else nothing for p in range(len(names))]
+                used, nothing = set(table.column_names), pa.nulls(table.num_rows)
+                all_columns = [decoded(table[name]) if name in used else nothing for name in names]
                 yield Batch(all_columns, all_columns)
 
     def _names_in(self, file: Path | IO[bytes]) -> tuple[str, ...]:
         with opened_columns(file, self._parquet, self.source) as opened:
             schema = opened.schema_arrow if self._parquet else opened.schema
-            if not schema.names:
-                raise DataError(f"{self.source} has no columns. At least one column of numbers is needed.")
+            if not schema.names or len(set(schema.names)) < len(schema.names):
+                what = "columns of the same name" if schema.names else "no columns"
+                raise DataError(f"{self.source} has {what}. Give each column of numbers a name of its own.")
         index = _pandas_index(schema)
         # pandas writes the index last; in a table that is read, row names come first.
         return tuple(sorted(schema.names, key=lambda name: name not in index))
@@ -118,8 +92,7 @@ class ArrowSource(ColumnSource):
     def _tables(self, file: Path | IO[bytes], rows: int, names: list[str]) -> Iterator[Any]:
         with opened_columns(file, self._parquet, self.source) as opened:
             if self._parquet:
-                twice = len(set(self.names or ())) < len(self.names or ())
-                for batch in opened.iter_batches(rows, columns=None if twice else names, use_threads=False):
+                for batch in opened.iter_batches(rows, columns=names, use_threads=False):
                     yield pa.Table.from_batches([batch])
                 return
             few: list[Any] = []
@@ -157,29 +130,12 @@ def opened_columns(file: Path | IO[bytes], is_parquet: bool = True, source: str 
     FileError
         If it is truncated or damaged, also on a later read.
     """
-    kind = "Parquet" if is_parquet else "Arrow or Feather"
-    name = str(file) if isinstance(file, Path) else source
-    with _damage(name, kind), _as_file(file, is_parquet) as opened:
+    with damage(str(file) if isinstance(file, Path) else source), ExitStack() as stack:
+        opened: Any = file
+        if isinstance(file, Path):  # mapped, one batch of a file may be larger than memory
+            opened = stack.enter_context(file.open("rb") if is_parquet else pa.memory_map(str(file)))
+        opened.seek(0)
         yield parquet.ParquetFile(opened) if is_parquet else _opened_arrow(opened)
-
-
-@contextmanager
-def _as_file(file: Path | IO[bytes], is_parquet: bool) -> Iterator[Any]:
-    if not isinstance(file, Path):
-        file.seek(0)
-        yield file
-        return
-    # Mapped, one batch of a file may be larger than memory.
-    with file.open("rb") if is_parquet else pa.memory_map(str(file)) as opened:
-        yield opened
-
-
-def _by_place(table: Any, names: Sequence[str]) -> dict[int, Any]:
-    """Return the columns of a table by their places among all names, which may occur more than once."""
-    columns: dict[str, list[Any]] = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        columns.setdefault(name, []).append(column)
-    return {place: columns[name].pop(0) for place, name in enumerate(names) if columns.get(name)}
 
 
 def _opened_arrow(file: Any) -> Any:
@@ -192,24 +148,6 @@ def _record_batches(file: Any) -> Iterator[Any]:
     if hasattr(file, "get_batch"):
         return (file.get_batch(place) for place in range(file.num_record_batches))
     return iter(file)
-
-
-@contextmanager
-def _damage(source: str, kind: str) -> Iterator[None]:
-    """Turn any exception of Arrow on a damaged file into a FileError."""
-    try:
-        yield
-    except GramianError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, MemoryError):  # Arrow's are also errors of Arrow
-            raise MemoryLimitError(
-                f"{source} takes more memory than there is ({error}). Read a part of it."
-            ) from error
-        detail = str(error).split("\n")[0].rstrip(".")
-        raise FileError(
-            f"{source} is truncated or damaged {kind} ({detail}). Make or copy it again."
-        ) from error
 
 
 def _pandas_index(schema: Any) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def array_of_pictures(
         If Pillow is not installed.
     """
     pictures = [pictures[row] for row in pick_rows(len(pictures), rows, name)]
-    form, frames, coloured, turned = _forms(pictures, size)
+    form, frames, coloured = _forms(pictures, size)
     shape, digest = (len(pictures), form.height, form.width), hashlib.sha256()
 
     def grey() -> Iterator[npt.NDArray[Any]]:
@@ -108,11 +108,6 @@ def array_of_pictures(
             *notes,
             f"{counted(coloured, 'colour picture was', 'colour pictures were')} made grey (ITU-R 601-2 luma)",
         )
-    if turned:
-        notes = (
-            *notes,
-            f"{counted(turned, 'picture was', 'pictures were')} turned upright, as the camera recorded",
-        )
     return ArraySource(
         name,
         shape,
@@ -126,24 +121,22 @@ def array_of_pictures(
     )
 
 
-def _forms(
-    pictures: Sequence[PictureFile], size: tuple[int, int] | None
-) -> tuple[PictureForm, int, int, int]:
+def _forms(pictures: Sequence[PictureFile], size: tuple[int, int] | None) -> tuple[PictureForm, int, int]:
     """Check by their headers alone that all pictures fit together, before any is decoded.
 
     Returns their form, and how many have several frames, have colours, and are to be turned.
     """
     first = None
-    frames = coloured = turned = 0
+    frames = coloured = 0
     for picture in track(pictures, "header"):
         form, animated = picture_form(picture)
-        frames, coloured, turned = frames + animated, coloured + form.coloured, turned + form.turned
+        frames, coloured = frames + animated, coloured + form.coloured
         form = form if size is None else replace(form, width=size[0], height=size[1])
         first = first or form
         if form != first:
             raise _different(pictures[0].name, first, picture.name, form)
     assert first is not None
-    return first, frames, coloured, turned
+    return first, frames, coloured
 
 
 def _different(first: str, one: PictureForm, second: str, other: PictureForm) -> DataError:

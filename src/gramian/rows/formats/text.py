@@ -9,7 +9,6 @@ import hashlib
 import io
 import itertools
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -20,13 +19,13 @@ from typing import IO, Any
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from gramian.arrays import memory_limit_bytes, parallel_map
-from gramian.checks import amount, counted, slices
-from gramian.errors import DataError, FileError, MemoryLimitError
+from gramian.arrays import parallel_map
+from gramian.checks import counted, slices
+from gramian.errors import DataError, FileError
 from gramian.progress import track
 from gramian.rows.columns.numerals import is_missing, is_number, plain_numbers
-from gramian.rows.columns.source import Batch, ColumnSource, Reread
-from gramian.rows.opened import Opened
+from gramian.rows.columns.source import Batch, ColumnSource
+from gramian.rows.opened import GZIP, Opened, expanded
 from gramian.rows.table import Choice
 
 # Earlier wins where two separators explain the text equally well: a tab is never part of a value by
@@ -42,7 +41,6 @@ _LINE = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
 _LEAST, _MOST = 1 << 12, 1 << 21  # bytes of a batch
 _LEAST_ROWS = 64  # of a batch: a column of strings takes as long for one row as for so many
 _TOGETHER = 8  # batches that are parsed at a time, by as many threads as there are
-_GZIP = 31  # makes zlib expect gzip
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -130,7 +128,7 @@ class TextFile:
         self.path = Path(name) if isinstance(name, str) else None
         self.nbytes = file.seek(0, io.SEEK_END)
         file.seek(0)
-        self._packed = file.read(2) == b"\x1f\x8b"
+        self._packed = file.read(2) == GZIP
 
     def pieces(self, size: int, whole: bool = False, silent: bool = False) -> Iterator[bytes]:
         """Yield the text from its beginning.
@@ -150,7 +148,9 @@ class TextFile:
             If it is damaged.
         MemoryLimitError
         """
-        pieces = self._unpacked(size, whole, silent)
+        pieces = self._raw(size, silent)
+        if self._packed:
+            pieces = expanded(pieces, size, self.source, whole)
         first = next(pieces, b"")
         if not first.startswith(_WIDE):
             yield first.removeprefix(codecs.BOM_UTF8)
@@ -163,36 +163,6 @@ class TextFile:
             raise FileError(
                 f"{self.source} begins as UTF-16 text but is damaged or cut off. Save it as UTF-8."
             ) from error
-
-    def _unpacked(self, size: int, whole: bool, silent: bool) -> Iterator[bytes]:
-        raw = self._raw(size, silent)
-        if not self._packed:
-            yield from raw
-            return
-        expand, begun, length = zlib.decompressobj(_GZIP), False, 0
-        most = memory_limit_bytes(None) if whole else 0
-        try:
-            for data in raw:
-                while data:
-                    piece = expand.decompress(data, size)
-                    length += len(piece)
-                    if whole and length > most:
-                        raise MemoryLimitError(
-                            f"{self.source} takes more than the {amount(most)} of memory that may be used "
-                            "when it is unpacked. Pack a part of it, or raise GRAMIAN_MEMORY_LIMIT."
-                        )
-                    yield piece
-                    data, begun = expand.unconsumed_tail, not expand.eof
-                    if expand.eof:  # more members may follow
-                        data, expand = expand.unused_data, zlib.decompressobj(_GZIP)
-            if begun:
-                raise zlib.error("it ends too early")
-        except zlib.error as error:
-            raise FileError(
-                f"{self.source} is truncated or damaged gzip ({error}). Make or copy it again."
-            ) from error
-        if not length:
-            raise FileError(f"{self.source} is empty: 0 bytes when unpacked. Make or copy it again.")
 
     def _raw(self, size: int, silent: bool) -> Iterator[bytes]:
         digest = hashlib.sha256()
@@ -247,12 +217,11 @@ class TextSource(ColumnSource):
     ) -> None:
         self._file, self.na_values, self._notes = file, na_values, notes
         self.source, self.path = file.source, file.path
-        self._head = file.head()
-        self._utf8 = is_utf8(self._head)
+        self.notes, self._head = notes, file.head()
         head = self._as_utf8(self._head)
         self._layout = layout = layout or detect_layout(head, self.source, na_values)
         self.names, self.separator = layout.names, layout.separator
-        self.notes = (*notes, *(() if self._utf8 else (GUESSED,)), *layout.notes)
+        self.notes += layout.notes
         self._row_bytes = len(head) // max(1, head.count(b"\n"))
         self._strings = arrow_csv.ConvertOptions(
             column_types={str(place): pa.string() for place in range(layout.n_fields)}
@@ -326,10 +295,12 @@ class TextSource(ColumnSource):
         return Batch(plain_numbers(fields, as_text, self.na_values), fields)
 
     def _as_utf8(self, text: bytes) -> bytes:
-        if self._utf8 and not is_utf8(text):
-            self._utf8, self.notes = False, (*self._notes, GUESSED, *self._layout.notes)
-            raise Reread
-        return text if self._utf8 else text.decode("cp1252", errors="replace").encode()
+        """Return bytes as they are if they are UTF-8, otherwise as Windows-1252, and note that."""
+        if is_utf8(text):
+            return text
+        if GUESSED not in self.notes:
+            self.notes = (GUESSED, *self.notes)
+        return text.decode("cp1252", errors="replace").encode()
 
 
 def is_utf8(text: bytes) -> bool:

@@ -8,6 +8,6 @@ from gramian.rows.source import PictureSource
 
 def open(opened: Opened, key: str | None) -> PictureSource:
     """Return the pictures of an archive, without unpacking it to disk."""
-    archive = opened.enter(opened_zip(opened.file, opened.name))
+    archive = opened.enter_context(opened_zip(opened.file, opened.name))
     pictures, notes = pictures_in_zip(archive, opened.name)
     return picture_source(pictures, opened.name, notes)

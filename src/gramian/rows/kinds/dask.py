@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import namespace, one_thread
-from gramian.checks import counted, slices
+from gramian.checks import slices
 from gramian.errors import DataError, InputTypeError
 from gramian.records import Spread
 from gramian.rows.kinds.array import ArrayRows
-from gramian.rows.kinds.stored import StoredRows
+from gramian.rows.kinds.stored import StoredRows, require_rows
 from gramian.rows.lazy.array import LazyArray
 from gramian.rows.lazy.chunked import UNPACKED
 from gramian.rows.rows import Block, PartState, Rows
@@ -118,11 +118,8 @@ class DaskRows(StoredRows):
             rows = max(1, CHUNK_BYTES // (X.shape[1] * dtype.itemsize))
             X = X.rechunk({1: -1} if np.isnan(n) else {0: rows, 1: -1})
         table = DaskTable(X if X.dtype == dtype else X.astype(dtype))
-        if np.isnan(n) and minimum > 1 and table.shape[0] < minimum:
-            raise DataError(
-                f"The Dask collection holds {counted(table.shape[0], 'row')}, and a minimum of {minimum} is "
-                f"required by {estimator}. Give more rows."
-            )
+        if np.isnan(n) and minimum > 1:
+            require_rows(table.shape[0], "The Dask collection", minimum, estimator)
         return cls(table, limit, dtype=dtype, picture_shape=picture_shape)
 
     @property

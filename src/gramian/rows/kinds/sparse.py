@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from gramian.arrays import as_csr
-from gramian.rows.kinds.array import check_by_sklearn
+from gramian.rows.kinds.array import ArrayRows, check_by_sklearn
 from gramian.rows.kinds.stored import StoredRows
 from gramian.rows.lazy.sparse import ENTRY, require_lengths
 from gramian.rows.rows import Block, Rows
@@ -140,3 +141,8 @@ class StoredSparseRows(Sparse, StoredRows):
     def require_finite(self) -> None:
         if not all(np.isfinite(self.values[part].data).all() for part in self.batches):
             super().require_finite()
+
+
+def rows_in_memory(values: Any, estimator: str = "gramian", minimum: int = 1) -> Rows:
+    """Return an array or a sparse matrix as rows; raises as :meth:`ArrayRows.checked`."""
+    return (SparseRows if sparse.issparse(values) else ArrayRows).checked(values, estimator, minimum)

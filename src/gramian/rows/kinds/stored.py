@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import memory_limit_bytes
-from gramian.checks import amount, evenly
-from gramian.errors import MemoryLimitError
+from gramian.checks import amount, counted, evenly
+from gramian.errors import DataError, MemoryLimitError
 from gramian.rows.lazy.array import LazyArray, dtype_of_rows, whole_within
 from gramian.rows.rows import Rows
 from gramian.store import Passes
@@ -123,3 +123,12 @@ class StoredRows(Rows):
                 "reads block by block."
             )
         return self.block(slice(None)).values
+
+
+def require_rows(number: int, source: str, minimum: int, estimator: str) -> None:
+    """Raise a DataError for fewer rows than an estimator needs."""
+    if number < minimum:
+        raise DataError(
+            f"{source} holds {counted(number, 'row')}, and a minimum of {minimum} is required by "
+            f"{estimator}. Give more rows."
+        )

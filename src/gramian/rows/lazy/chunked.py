@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import amount
-from gramian.errors import FileError, GramianError, MemoryLimitError
+from gramian.errors import FileError, MemoryLimitError
+from gramian.rows.archives import damage
 from gramian.rows.lazy.array import LazyArray, whole_within
 
 BAND_BYTES = 8 << 20
@@ -91,13 +92,8 @@ class StoredDataset(LazyArray):
 
     def _made(self, first: int, last: int) -> npt.NDArray[Any]:
         where = f"{self.source}, rows {first:,} to {last - 1:,}"
-        try:
+        with damage(where):
             result = self._dataset()[first:last]
-        except (GramianError, MemoryError):
-            raise
-        except Exception as error:  # h5py meets damaged bytes with whatever its filters raise
-            detail = str(error).split("\n")[0]
-            raise FileError(f"{where} cannot be read: the file is damaged or cut off ({detail}).") from error
         if self._state() != self._before:
             raise FileError(f"{where}: the file was changed while it was read. Start again.")
         return np.asarray(result.reshape(last - first, self.shape[1]).astype(self.dtype, copy=False))
@@ -113,8 +109,6 @@ class StoredDataset(LazyArray):
         return f"h5repack -l {self.key.strip('/')}:CHUNK={'x'.join(map(str, chunks))}"
 
     def _state(self) -> tuple[int, int, int]:
-        try:
+        with damage(self.source):
             status = os.stat(self._path)
-        except OSError as error:
-            raise FileError(f"{self.source} cannot be read any more: it was moved or deleted.") from error
         return status.st_ino, status.st_size, status.st_mtime_ns

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount
 from gramian.errors import FileError, MemoryLimitError
+from gramian.rows.archives import require_memory
 from gramian.rows.lazy.array import LazyArray, whole_within
 
 ENTRY = 12  # bytes of a number and its column in memory
@@ -25,13 +25,9 @@ def require_lengths(shape: tuple[int, int], source: str) -> None:
     ------
     MemoryLimitError
     """
-    need, limit = 8 * VECTORS * sum(shape), memory_limit_bytes(None)
-    if need > limit:
-        raise MemoryLimitError(
-            f"{source} is a sparse matrix of {shape[0]:,} x {shape[1]:,}: eight numbers a row and column "
-            f"take {amount(need)}, and {amount(limit)} of memory may be used. Leave out columns without "
-            "entries, X[:, np.unique(X.nonzero()[1])], or raise GRAMIAN_MEMORY_LIMIT."
-        )
+    what = f"{source} is a sparse matrix of {' x '.join(f'{n:,}' for n in shape)}: a computation"
+    advice = "Leave out columns without entries, X[:, np.unique(X.nonzero()[1])]"
+    require_memory(8 * VECTORS * sum(shape), what, advice)
 
 
 def refuse_by_columns(form: str, entries: int, limit: int, source: str, way_out: str) -> None:

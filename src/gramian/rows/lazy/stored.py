@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import FileError, reason
+from gramian.errors import FileError
+from gramian.rows.archives import damage
 from gramian.rows.lazy.array import LazyArray, bytes_of_rows
 
 IN_A_ROW, AHEAD = 1 << 18, 32 << 20  # bytes of a read from which on others follow it, and how far ahead
@@ -94,13 +95,11 @@ class StoredArray(LazyArray):
         with self._lock:
             if "_file" in vars(self):
                 return int(vars(self)["_file"])
-            try:
+            with damage(self.source):
                 if self._copy is not None:
                     file = os.dup(self._copy.fileno())
                 else:
                     file = os.open(self._place or "", os.O_RDONLY | getattr(os, "O_BINARY", 0))
-            except OSError as error:
-                raise FileError(f"{self.source} cannot be read: {reason(error)}.") from error
             vars(self).update(_before=_state(file), _file=file)
         return file
 
@@ -131,10 +130,11 @@ class StoredArray(LazyArray):
         out = np.empty(
             (max(0, stop - start), max(0, right - left)), self._stored, order="F" if self.fortran else "C"
         )
-        if self.fortran:
-            self._read(out.T, left, start, self.shape[0], slice(start, stop))
-        else:
-            self._read(out, start, left, self.shape[1], slice(start, stop))
+        with damage(self._block(slice(start, stop))):
+            if self.fortran:
+                self._read(out.T, left, start, self.shape[0], slice(start, stop))
+            else:
+                self._read(out, start, left, self.shape[1], slice(start, stop))
         return out if self._stored.isnative else out.astype(self.dtype)
 
     def _read(self, out: npt.NDArray[Any], first: int, left: int, length: int, rows: slice) -> None:
@@ -152,10 +152,7 @@ class StoredArray(LazyArray):
         if len(view) >= IN_A_ROW:
             self._ask_ahead(file, place, place + len(view))
         while done < len(view):
-            try:
-                read = os.preadv(file, [view[done:]], self.offset + place + done)
-            except OSError as error:
-                raise FileError(f"{self._block(rows)} cannot be read: {reason(error)}.") from error
+            read = os.preadv(file, [view[done:]], self.offset + place + done)
             if not read:
                 raise FileError(
                     f"{self._block(rows)} are not there: the file was cut off while it was read. "
