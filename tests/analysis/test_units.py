@@ -110,6 +110,7 @@ def test_a_fitted_model_says_so_and_names_the_way_out(fit):
             "x3 has 99.96 % of the variance because of its scale and decides the first component. "
             'If columns have different units, scale them to standard deviation 1 (scale="unit").'
         )
+        assert "because of its scale" in model._repr_html_()
     assert not getattr(PCA(2, scale="unit"), fit)(X).dominant_columns_.size
     assert not unit_trap(getattr(PCA(2, scale=X.std(axis=0)), fit)(X))
     assert not unit_trap(PCA(2, center=False).fit(X))
