@@ -35,9 +35,11 @@ if TYPE_CHECKING:
         RankWarning,
     )
     from gramian.estimators.choose_components import choose_components
+    from gramian.estimators.describe import describe
     from gramian.estimators.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.pca import PCA
+    from gramian.estimators.rotate import rotate
     from gramian.estimators.stability import stability
     from gramian.estimators.whitener import Whitener
     from gramian.laws.relations import relations
@@ -74,6 +76,7 @@ __all__ = [
     "choose_components",
     "choose_kernel",
     "compare",
+    "describe",
     "errors",
     "faces",
     "kernels",
@@ -81,6 +84,7 @@ __all__ = [
     "mutual_information",
     "plots",
     "relations",
+    "rotate",
     "scan",
     "stability",
 ]
@@ -98,9 +102,11 @@ _HOME = {
     "choose_components": "gramian.estimators.choose_components",
     "choose_kernel": "gramian.selection.choose_kernel",
     "compare": "gramian.analysis.comparison",
+    "describe": "gramian.estimators.describe",
     "load": "gramian.loading",
     "mutual_information": "gramian.selection.mutual_information",
     "relations": "gramian.laws.relations",
+    "rotate": "gramian.estimators.rotate",
     "scan": "gramian.rows.scan",
     "stability": "gramian.estimators.stability",
 }

@@ -19,7 +19,11 @@ class ReadingOptions:
     )
     drop: Any = reading_option("A,B,..", "Columns to leave out", "; also @FILE")
     id: Any = reading_option("COLUMN", "Column that names the rows")
-    label: Any = reading_option("COLUMN", "Column of labels, numbers or text", "; with --transpose a row")
+    label: Any = reading_option(
+        "A,B,..",
+        "Column of labels, numbers or text; of several, the others are metadata",
+        "; with --transpose a row",
+    )
     labels_from: Any = reading_option("FILE[:COLUMN]", "Labels from another file, by row names or order")
     transpose: bool = reading_option("", "Swap rows and columns, as for genes x samples", default=False)
     missing: Literal["mean", "drop-rows", "drop-columns"] | None = reading_option(

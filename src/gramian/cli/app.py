@@ -10,6 +10,7 @@ from gramian.cli.bootstrapping import stability
 from gramian.cli.choosing import choose_kernel
 from gramian.cli.comparing import compare
 from gramian.cli.demonstration import demo
+from gramian.cli.describing import describe
 from gramian.cli.faces_app import faces
 from gramian.cli.fitting import fit, plan
 from gramian.cli.kernels import kernels
@@ -48,7 +49,9 @@ def gramian(
     help_alone(context)
 
 
-for command in (fit, transform, reconstruct, denoise, whiten, plot, report, info, stability, compare, plan):
+for command in (fit, transform, reconstruct, denoise, whiten):
+    app.command()(spread(command))
+for command in (describe, plot, report, info, stability, compare, plan):
     app.command()(spread(command))
 if is_installed("gramian.laws"):
     app.command()(spread(relations))

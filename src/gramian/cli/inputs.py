@@ -99,6 +99,23 @@ def read_new_data(
     return read_table(data, reading, expected_columns(model), limit=limit, engine=engine)
 
 
+def add_metadata(table: Any, meta: Any, id: str | None) -> Any:
+    """Return a table with the metadata of a file, and print how they were joined.
+
+    Parameters
+    ----------
+    table : gramian.rows.table.Table
+    meta : str or gramian.rows.metadata.Metadata
+    id : str or None
+        The column that names rows, in the file of metadata too where it is there.
+    """
+    from gramian.rows.metadata import with_metadata
+
+    joined = with_metadata(table, meta, id)
+    say(f"gramian: {joined.notes[-1]}")
+    return joined
+
+
 def model_path(model: str) -> Path:
     """Return the path of the model file; for a folder that fit wrote, of the one inside."""
     from gramian.store import readable_file

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.component_rules.table import RULES
-from gramian.analysis.components import Summary, component_names
+from gramian.analysis.components import Summary, summary_of
 from gramian.analysis.gaussian import Gaussian
 from gramian.analysis.projection import LinearProjection
 from gramian.analysis.units import column_variances, dominant_columns, unit_trap
@@ -56,6 +56,7 @@ from gramian.estimators.linear_fit import (
 )
 from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
+from gramian.estimators.tables import linear_table
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.stream_moments import StreamMoments, seen_of_components
 from gramian.records import FloatArray, IntArray, ModelKind, Plan, Remainder
@@ -489,7 +490,9 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         X : array-like of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        rows = self._new_rows(X)
+        return self._scores(self._new_rows(X))
+
+    def _scores(self, rows: Rows) -> Any:
         return rows.mapped(self._projection().scores, self.n_components_)
 
     def _projection(self) -> LinearProjection:
@@ -527,15 +530,86 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     def summary(self) -> Summary:
         """Return standard deviations, explained variance ratios and their cumulative sums as a table."""
         check_is_fitted(self)
-        ratios = as_float64(self.explained_variance_ratio_)
-        return Summary(
-            component_names(self.n_components_),
-            np.sqrt(as_float64(self.explained_variance_)),
-            ratios,
-            np.cumsum(ratios),
-            getattr(self, "component_choice_", None),
-            tuple(filter(None, (*self.certificate_.rotation_sentences(), unit_trap(self, 'scale="unit"')))),
-        )
+        summary, trap = summary_of(self), unit_trap(self, 'scale="unit"')
+        return replace(summary, notes=(*summary.notes, trap)) if trap else summary
+
+    def table(self, of: str, X: Any = None, *, supplementary: Any = None) -> Any:
+        """Return coordinates, squared cosines and contributions of the rows or of the columns.
+
+        Parameters
+        ----------
+        of : {"rows", "columns"}
+        X : array-like of shape (n_samples, n_features), optional
+            The rows of the fit. Needed for rows, and for supplementary columns.
+        supplementary : optional
+            For rows: further rows, an array-like of shape (m, n_features). For columns: columns that the
+            model was not fitted on, as a frame, a mapping of names to arrays of shape (n_samples,), or the
+            path of a table. Columns of text, categories and booleans are categories.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or dict of str to ndarray
+            A frame of Polars if ``X`` is one or pandas is not installed, a dict without both. With k
+            components ``PC1`` to ``PCk`` are coordinates; other columns are named like ``cos2 PC1``.
+
+            - coordinate of a row: its score, before whitening; of a column: ``component * sqrt(variance)``,
+              under unit scale its correlation with the score; of a category: the mean score of its rows.
+            - correlation of a column with the score.
+            - cos2: squared coordinate over the squared distance of a row from the mean, or over the variance
+              of a column. Over all components it sums to 1.
+            - contribution: share of the sum of squares of the component; over rows, or columns, it sums to 1.
+              FactoMineR prints 100 times this. Rows of a fit in which rows count differently have none.
+            - v-test of a category: its mean score in standard deviations under random labels.
+            - mean, standard deviation and scale of a column; distance of a row or of the mean of a category
+              from the mean; rows: number of rows with that value.
+
+            Entries that do not apply are NaN. Standard deviations divide by ``n_samples - ddof``; v-tests
+            always use population variances. ``PCA(scale="unit", ddof=0)`` gives FactoMineR's numbers.
+
+        Raises
+        ------
+        ParameterError
+            If X is needed and missing, or for a model of an older gramian that lacks the norms of columns.
+        DataError
+            If X has another number of rows than the fit, or ``supplementary`` cannot be joined to it.
+
+        References
+        ----------
+        Lebart, Morineau, Warwick (1984), Multivariate Descriptive Statistical Analysis. Husson, Le, Pages
+        (2017), Exploratory Multivariate Analysis by Example Using R, 2nd ed., chapter 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import PCA
+        >>> X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]])
+        >>> rows = PCA(ddof=0).fit(X).table("rows", X)
+        >>> float(rows["contribution PC1"].sum().round(12)), float(rows["cos2 PC1"].iloc[0].round(4))
+        (1.0, 0.9998)
+        """
+        check_is_fitted(self)
+        return linear_table(self, of, X, supplementary)
+
+    @property
+    def _degrees(self) -> float:
+        """Divisor of sums of squares: less than ``n_samples_ - ddof`` where rows count less than 1."""
+        top = float(self.explained_variance_[0])
+        return float(self.singular_values_[0]) ** 2 / top if top > 0 else self.n_samples_ - float(self.ddof)
+
+    def _column_deviations(self) -> FloatArray:
+        """Return standard deviations of the fitted columns in units of the data, shape (d,)."""
+        seen: StreamMoments | None = vars(self).get("_seen")
+        if seen is None and "_remainder" not in vars(self):
+            raise ParameterError(
+                "This model was saved by an older gramian without the norms of its columns. Fit it again."
+            )
+        if seen is None:
+            norms = self._remainder.norms
+        else:
+            norms = np.sqrt(seen.column_moments()[1]) * np.sqrt(float(seen.moments.count))
+        result = np.asarray(norms / np.sqrt(self._degrees))
+        result[to_numpy(self.constant_features_)] = 0.0
+        return result
 
     @property
     def dominant_columns_(self) -> IntArray:

@@ -175,6 +175,7 @@ def biplot(
     x: int | str = 1,
     y: int | str = 2,
     color: Any = None,
+    shape: Any = None,
     names: Sequence[Any] | None = None,
     ellipses: float | None = 0.95,
 ) -> Any:
@@ -187,7 +188,7 @@ def biplot(
     ----------
     model : fitted PCA
     X : array-like of shape (n_samples, n_features)
-    x, y, color, names, ellipses
+    x, y, color, shape, names, ellipses
         As for :func:`scores`.
 
     Returns
@@ -203,7 +204,7 @@ def biplot(
     k = directions.shape[1]
     if k < 2:
         raise ParameterError("A biplot needs two components, and the model has one. Fit more.")
-    cloud = Cloud.of(model, X, x, y, color, names)
+    cloud = Cloud.of(model, X, x, y, color, shape, names)
     pair = directions[:, [place_of(x, k, "x"), place_of(y, k, "y")]]
     lengths, reach = np.abs(pair).max(axis=0), np.abs(cloud.values).max(axis=0)
     factor = float(np.min(reach / np.where(lengths > 0, lengths, 1.0)) or 1.0)

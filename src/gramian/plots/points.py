@@ -13,10 +13,17 @@ import numpy.typing as npt
 from gramian.analysis.components import decomposition_of, kind_of
 from gramian.analysis.loadings import normal_ellipse
 from gramian.arrays import as_float64
-from gramian.checks import check_share, listed
+from gramian.checks import check_share, counted, listed
 from gramian.errors import ParameterError
 from gramian.plots.labels import LabelLayout
-from gramian.plots.names import axis_title, feature_names_of, numbers_of, place_of, row_names_of
+from gramian.plots.names import (
+    MOST_SHAPES,
+    axis_title,
+    feature_names_of,
+    numbers_of,
+    place_of,
+    row_names_of,
+)
 from gramian.plots.style import (
     BLUE,
     COLOURS,
@@ -40,6 +47,7 @@ SAMPLE = 2000
 BINS = (64, 48)
 MOST_NUMBERS = 10  # distinct numbers above which the colours are continuous
 FEWEST = 3  # points of an ellipse
+NOT_KNOWN = "not known"
 OWN_COLOURS = alt.Resolve(scale=alt.ScaleResolveMap(color="independent", shape="independent"))
 LISTED = 14  # rows of the linked table
 
@@ -51,6 +59,7 @@ def scores(
     x: int | str = 1,
     y: int | str = 2,
     color: Any = None,
+    shape: Any = None,
     names: Sequence[Any] | None = None,
     ellipses: float | None = 0.95,
     linked: bool = False,
@@ -66,9 +75,11 @@ def scores(
     x, y : int or str, default=1 and 2
         Components, such as 3 or ``"PC3"``. A single component is drawn against the row number.
     color : array-like of shape (n_samples,), str, optional
-        Labels or numbers that set the colour, or the name of a column of ``X`` that the model uses. The ten
-        most frequent classes get a colour and a shape each; more than ten distinct numbers get a continuous
-        scale.
+        Labels or numbers that set the colour, or the name of a column of ``X`` that the model uses, or of its
+        labels and metadata. The ten most frequent classes get a colour and a shape each; more than ten
+        distinct numbers get a continuous scale.
+    shape : array-like of shape (n_samples,), str, optional
+        Labels that set the shape, in place of those that set the colour; at most eight classes.
     names : sequence of n_samples, optional
         Row names, by default those of ``X``. Up to 60 are written where they do not overlap; tooltips show
         the others.
@@ -98,7 +109,7 @@ def scores(
     >>> chart = gramian.plots.scores(gramian.PCA(3).fit(X), X, x="PC1", y="PC3", color=X[:, 0])
     >>> chart.save("scores.pdf")  # doctest: +SKIP
     """
-    cloud = Cloud.of(model, X, x, y, color, names, mapped)
+    cloud = Cloud.of(model, X, x, y, color, shape, names, mapped)
     return draw(cloud, ellipses, linked)
 
 
@@ -112,7 +123,8 @@ class Cloud:
     fields, titles : pair of str
         Their names in the table, and on the axes.
     names : sequence of str or None
-    group : Group or None
+    group, shape : Group or None
+        What sets the colour, and the shape if that is another.
     unit : str
     """
 
@@ -121,11 +133,20 @@ class Cloud:
     titles: tuple[str, str]
     names: Sequence[Any] | None
     group: Group | None
+    shape: Group | None
     unit: str
 
     @classmethod
     def of(
-        cls, model: Any, X: Any, x: Any, y: Any, color: Any = None, names: Any = None, mapped: Any = None
+        cls,
+        model: Any,
+        X: Any,
+        x: Any,
+        y: Any,
+        color: Any = None,
+        shape: Any = None,
+        names: Any = None,
+        mapped: Any = None,
     ) -> Cloud:
         """Check and combine the arguments of :func:`scores`."""
         Z = as_float64(_mapped(model, X) if mapped is None else mapped)
@@ -145,7 +166,8 @@ class Cloud:
         if given is not None and len(given) != n:
             raise ParameterError(f"names has {len(given)} entries for {n} rows. Give one for each row.")
         group = None if color is None else Group.of(color, n, model, X)
-        return cls(values, fields, titles, given, group, _unit(model))
+        shapes = None if shape is None else Group.of(shape, n, model, X, "shape", MOST_SHAPES)
+        return cls(values, fields, titles, given, group, shapes, _unit(model))
 
     def columns(self, rows: npt.NDArray[Any]) -> dict[str, Any]:
         """Return the table of some rows."""
@@ -153,7 +175,10 @@ class Cloud:
         if self.names is not None:
             columns = {"name": [str(self.names[i]) for i in rows]}
         columns |= {field: self.values[rows, j] for j, field in enumerate(self.fields)}
-        return columns if self.group is None else columns | {"group": self.group.values[rows].tolist()}
+        groups = {"group": self.group, "shape": self.shape}
+        return columns | {
+            field: group.values[rows].tolist() for field, group in groups.items() if group is not None
+        }
 
 
 def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any = None) -> Any:
@@ -165,6 +190,8 @@ def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any
         caption.append(
             f"Points: a random sample of {SAMPLE:,} of {n:,} rows (seed 0), over the density of all rows."
         )
+    if group is not None and not group.kinds and (without := int(np.isnan(group.values).sum())):
+        caption.append(f"{counted(without, 'row')} without {group.title or 'a value'} not drawn.")
     columns = cloud.columns(drawn)
     lines = [] if group is None or ellipses is None else _ellipses(cloud.values, group, ellipses)
     if lines:
@@ -200,6 +227,8 @@ def _points(cloud: Cloud, columns: Mapping[str, Any], edges: list[list[float]]) 
     n = len(cloud.values)
     size = 36 if n <= 500 else 18 if n <= DENSE else 10
     colors = {"color": alt.value(BLUE)} if cloud.group is None else cloud.group.channels()
+    if cloud.shape is not None:
+        colors["shape"] = cloud.shape.shapes("shape")
     points = alt.Chart().mark_point(filled=True, size=size, opacity=0.85 if n <= 2000 else 0.6)
     return points.encode(
         x=axis(alt.X, cloud.fields[0], cloud.titles[0], edges[0]),
@@ -256,23 +285,40 @@ class Group:
     title: str
 
     @classmethod
-    def of(cls, color: Any, n: int, model: Any = None, X: Any = None) -> Group:
-        """Read labels, numbers, or the name of a column."""
+    def of(
+        cls,
+        color: Any,
+        n: int,
+        model: Any = None,
+        X: Any = None,
+        what: str = "color",
+        most: int = len(COLOURS),
+    ) -> Group:
+        """Read labels, numbers, or the name of a column; more than so many classes become "others"."""
         title = str(getattr(color, "name", None) or "")
         if isinstance(color, str):
-            title, color = color, _column(color, model, X)
+            title, color = color, _column(color, model, X, what)
         given = np.atleast_1d(np.asarray(color))
         if given.shape != (n,):
-            raise ParameterError(f"color has {len(given)} entries for {n} rows. Give one for each row.")
+            raise ParameterError(f"{what} has {len(given)} entries for {n} rows. Give one for each row.")
         numeric = given.dtype.kind in "iuf"
         distinct = np.unique(given[np.isfinite(given)] if numeric else given.astype(str))
         if numeric and len(distinct) > MOST_NUMBERS:
+            if what == "shape":
+                raise ParameterError(
+                    f"shape has {len(distinct)} distinct numbers, but shapes are for classes. Use color for "
+                    f"numbers, or at most {MOST_NUMBERS} of them."
+                )
             return cls(given.astype(np.float64), [], title)
         texts = np.array([f"{value:g}" if numeric else str(value) for value in given.tolist()], dtype=object)
-        kinds = [f"{value:g}" if numeric else str(value) for value in distinct.tolist()]
-        if len(kinds) > len(COLOURS):
+        kinds = [f"{value:g}" if numeric else str(value) for value in distinct.tolist() if value != ""]
+        missing = ~np.isfinite(given) if numeric else texts == ""
+        if missing.any():
+            texts[missing] = NOT_KNOWN
+            kinds.append(NOT_KNOWN)
+        if len(kinds) > most:
             counts = {kind: int((texts == kind).sum()) for kind in kinds}
-            frequent = sorted(kinds, key=lambda kind: -counts[kind])[: len(COLOURS) - 1]
+            frequent = sorted(kinds, key=lambda kind: -counts[kind])[: most - 1]
             others = f"{len(kinds) - len(frequent)} others"
             texts = np.array([text if text in frequent else others for text in texts], dtype=object)
             kinds = [*(kind for kind in kinds if kind in frequent), others]
@@ -289,19 +335,25 @@ class Group:
         channel, title = {"color": alt.Color, "fill": alt.Fill}[color], self.title or None
         if not self.kinds:
             return {color: channel("group:Q", title=title, scale=alt.Scale(scheme="viridis"))}
-        shapes = alt.Scale(domain=self.kinds, range=list(SHAPES[: len(self.kinds)]))
-        shape = alt.Shape("group:N", title=title, scale=shapes)
-        return {color: channel("group:N", title=title, scale=self.scale()), "shape": shape}
+        return {color: channel("group:N", title=title, scale=self.scale()), "shape": self.shapes("group")}
+
+    def shapes(self, field: str) -> Any:
+        """Return the channel of shape for a field of the table."""
+        scale = alt.Scale(domain=self.kinds, range=list(SHAPES[: len(self.kinds)]))
+        return alt.Shape(f"{field}:N", title=self.title or None, scale=scale)
 
 
-def _column(name: str, model: Any, X: Any) -> Any:
+def _column(name: str, model: Any, X: Any, what: str) -> Any:
     if getattr(X, "label_name", None) == name and X.labels is not None:
         return X.labels
+    further = getattr(X, "metadata", {})
+    if name in further:
+        return further[name]
     columns = feature_names_of(model)
     if X is None or name not in columns:
         raise ParameterError(
-            f"color={name!r} is not a column of the data: {listed(columns)}. Name one of these, or give one "
-            "label for each row."
+            f"{what}={name!r} is not a column of the data: {listed([*columns, *further])}. Name one of "
+            "these, or give one label for each row."
         )
     return numbers_of(X)[:, columns.index(name)]
 

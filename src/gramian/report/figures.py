@@ -12,6 +12,7 @@ from typing import Any
 
 from gramian import plots
 from gramian.errors import GramianError, MissingExtraError
+from gramian.plots.names import groupings
 from gramian.plots.registry import FIGURES
 from gramian.rows.table import Table
 
@@ -33,14 +34,10 @@ def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None)
         The indices of these rows, None for all.
     """
     if shown is not None:
-        labels, names = table.labels, table.row_names
-        table = replace(
-            table,
-            labels=None if labels is None else labels[shown],
-            row_names=None if names is None else tuple(names[row] for row in shown),
-        )
-    color = None if table.labels is None else table.label_name or table.labels
-    return plots.scores(model, table, mapped=scores, color=color)
+        names = table.row_names
+        names = None if names is None else tuple(names[row] for row in shown)
+        table = replace(table, row_names=names, **table.labels_at(shown))
+    return plots.scores(model, table, mapped=scores, **groupings(table))
 
 
 class Figures:

@@ -41,8 +41,7 @@ def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
         if table.picture_shape is not None:
             values = values.reshape(-1, *table.picture_shape)
         names = None if table.row_names is None else table.row_names[part]
-        labels = None if table.labels is None else table.labels[part]
-        yield part, replace(table, values=values, row_names=names, labels=labels)
+        yield part, replace(table, values=values, row_names=names, **table.labels_at(part))
 
 
 def mapped(model: Any, table: Table, limit: int) -> Iterator[tuple[slice, npt.NDArray[Any]]]:

@@ -92,13 +92,20 @@ def choose(
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
     """Return the reading options as a choice in the terms of the file."""
-    options = ("rows", "columns", "drop", "id", "label", "size", "na_values")
+    options = ("rows", "columns", "drop", "id", "size", "na_values")
     shared = {option: getattr(reading, option) for option in options}
-    if reading.transpose:
-        shared |= {"label": None, "label_row": reading.label}
-    elif expected is not None and expected.names is not None:
+    label, *further = labels_asked(reading.label)
+    shared |= (
+        {"label_row": label} if reading.transpose else {"label": label, "further_labels": tuple(further)}
+    )
+    if not reading.transpose and expected is not None and expected.names is not None:
         shared |= {"needed": expected.names, "means": expected.means}
     return Choice(**shared)
+
+
+def labels_asked(label: str | tuple[str, ...] | None) -> tuple[str | None, ...]:
+    """Return the names of the labels, at least one, which may be None."""
+    return label if isinstance(label, tuple) else (label,)
 
 
 def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
@@ -133,7 +140,11 @@ def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
 def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> Table:
     rows = pick_rows(source.shape[0], choice.rows, source.source)
     value_columns, id_column, label, roles_notes = _roles(source, choice)
-    aside = [place for place in (id_column, label) if place is not None]
+    # Labels of an .h5ad file are no columns of its matrix.
+    inside = () if source.set_aside is not None else choice.further_labels
+    columns = source.columns or tuple(map(str, range(source.shape[-1])))
+    further = {name: columns.index(name) for name in inside}
+    aside = [place for place in (id_column, label, *further.values()) if place is not None]
     with damage(source.source):
         if limit is not None and source.stays(rows, whole_within(limit)):
             values, taken, notes, means = _on_disk(source, choice, rows, value_columns, aside, limit)
@@ -148,6 +159,9 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
             names = tuple(map(str, source.set_aside("id", choice.id)[list(rows)].tolist()))
         if source.set_aside is not None and choice.label is not None:
             labels = source.set_aside("label", choice.label)[list(rows)]
+        metadata = {name: taken[place] for name, place in further.items()}
+        if source.set_aside is not None:
+            metadata = {name: source.set_aside("label", name)[list(rows)] for name in choice.further_labels}
     positions = range(values.shape[1]) if value_columns is None else value_columns
     features = None if source.columns is None else tuple(source.columns[place] for place in positions)
     known = {} if source.alleles is None else source.alleles
@@ -166,6 +180,7 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
         column_numbers=None if value_columns is None or features is not None else tuple(value_columns),
         means=means,
         alleles={name: known[name] for name in features or () if name in known} if known else None,
+        metadata=metadata,
     )
 
 
@@ -189,7 +204,7 @@ def _roles(
         if not choice.names_columns():
             return None, None, None, notes
         columns = tuple(map(str, range(source.shape[1])))
-    inside = replace(choice, id=None, label=None) if elsewhere else choice
+    inside = replace(choice, id=None, label=None, further_labels=()) if elsewhere else choice
     value_columns, id_column, label = pick_columns(columns, inside, name)
     if source.by_columns and choice.needed is not None:
         places, notes = Expected(choice.needed).places([columns[place] for place in value_columns], name)

@@ -198,7 +198,7 @@ def _drop_rows(table: Table, holes: _Holes) -> Table:
         table,
         values=values,
         row_names=None if names is None else tuple(names[row] for row in keep),
-        labels=None if table.labels is None else table.labels[keep],
+        **table.labels_at(keep),
         row_numbers=None,
         notes=(*table.notes, *notes, f"rows with missing values were dropped: {n - len(keep)} of {n}"),
     )
