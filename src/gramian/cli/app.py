@@ -49,9 +49,8 @@ def gramian(
     help_alone(context)
 
 
-for command in (fit, transform, reconstruct, denoise, whiten):
-    app.command()(spread(command))
-for command in (describe, plot, report, info, stability, compare, plan):
+READ = describe, plot, report, info, stability, compare
+for command in (fit, transform, reconstruct, denoise, whiten, *READ, plan):
     app.command()(spread(command))
 if is_installed("gramian.laws"):
     app.command()(spread(relations))
