@@ -678,8 +678,8 @@ class Certificate:
             f"Forming the matrix adds {self.widening / top:.1e} to these bounds; the largest residual is "
             f"{float(self.residuals.max()) / top:.1e}.",
             _completeness_sentence(self.completeness),
-            *([] if self.approximation is None else [str(self.approximation)]),
             *self.direction_sentences(),
+            *([] if self.approximation is None else [str(self.approximation)]),
         ]
         return "\n".join(lines + [f"Not met: {reason}" for reason in self.reasons])
 
@@ -695,7 +695,8 @@ class Certificate:
             what = "Each direction is" if every else f"The direction{_of(sure)} {'is' if one else 'are'}"
             rotated = "" if len(bounds.clusters) == bounds.first.size else ", up to rotations of close ones"
             worst = float(bounds.angles[sure].max())
-            lines = [f"{what} within {worst:.1e} radians of the exact one{rotated} [{bounds.kind}]."]
+            exact = "the exact one" if self.approximation is None else "that of the approximate matrix"
+            lines = [f"{what} within {worst:.1e} radians of {exact}{rotated} [{bounds.kind}]."]
         return lines + self.rotation_sentences()
 
     def rotation_sentences(self) -> list[str]:
