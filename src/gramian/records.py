@@ -557,7 +557,8 @@ class DirectionBounds:
     first : ndarray of shape (r,), int
         The first component of each component's cluster, counted from 0; itself where it is alone.
     gaps : ndarray of shape (r,)
-        Distance of each cluster to every other eigenvalue, at least; 0 where none is certain.
+        Lower bound on the distance of each cluster to every other eigenvalue; 0 where none is certain, and
+        at most the largest eigenvalue.
     sines : ndarray of shape (r,)
         Upper bound on the sine of the angle between a computed direction and the exact one; for a cluster,
         of the largest principal angle between the subspaces. 1 says nothing.

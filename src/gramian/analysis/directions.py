@@ -71,7 +71,8 @@ def direction_bounds(
     for a, b in pairwise([*starts, k]):
         above = float(values[a - 1] - values[a]) - reach if a else math.inf
         below = float(values[b - 1] - values[b]) - reach if b < k else math.inf
-        gap = min(above, below, float(values[b - 1]) - others)
+        # Finite where there is no other eigenvalue at all.
+        gap = min(above, below, float(values[b - 1]) - others, float(values[0]))
         first[a:b], gaps[a:b] = a, max(gap, 0.0)
         off = float(np.linalg.norm(residuals[a:b])) + error
         # A cluster that reaches into rounding has no directions.
