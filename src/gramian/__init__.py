@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         InputTypeError,
         MemoryLimitError,
         MissingExtraError,
+        MissingValuesWarning,
         ModelFileError,
         ParameterError,
         PreimageWarning,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from gramian.estimators.describe import describe
     from gramian.estimators.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
     from gramian.estimators.kernel_pca import KernelPCA
+    from gramian.estimators.monitor import Monitor
     from gramian.estimators.pca import PCA
     from gramian.estimators.rotate import rotate
     from gramian.estimators.stability import stability
@@ -63,7 +65,9 @@ __all__ = [
     "KernelPCA",
     "MemoryLimitError",
     "MissingExtraError",
+    "MissingValuesWarning",
     "ModelFileError",
+    "Monitor",
     "ParameterError",
     "PolynomialMap",
     "PreimageWarning",
@@ -94,6 +98,7 @@ _HOME = {
     "PCA": "gramian.estimators.pca",
     "FeatureFilter": "gramian.selection.filters",
     "KernelPCA": "gramian.estimators.kernel_pca",
+    "Monitor": "gramian.estimators.monitor",
     "PolynomialMap": "gramian.estimators.feature_maps",
     "RandomFourierMap": "gramian.estimators.feature_maps",
     "SequentialFeatureSelector": "gramian.selection.wrappers",

@@ -34,12 +34,13 @@ class ModelKind(Enum):
     KERNEL_PCA = "KernelPCA"
     WHITENER = "Whitener"
     FACES = "FaceSpace"
+    MONITOR = "Monitor"
     OTHER = ""
 
     @property
     def has_components(self) -> bool:
         """Whether it consists of eigenpairs, with a plan and a certificate."""
-        return self is not ModelKind.OTHER
+        return self not in (ModelKind.OTHER, ModelKind.MONITOR)
 
     @property
     def faces(self) -> bool:
@@ -625,6 +626,8 @@ class Certificate:
         How far the matrix that all of this is about is from the exact one, where it only approximates that.
     directions : DirectionBounds or None
         How far the computed directions can be from those of that matrix; None in files of older versions.
+    about : str
+        A sentence on the matrix where it is not that of the data as given; "" otherwise.
     """
 
     values: FloatArray
@@ -641,6 +644,7 @@ class Certificate:
     reasons: tuple[str, ...] = ()
     approximation: Approximation | None = None
     directions: DirectionBounds | None = None
+    about: str = ""
 
     @property
     def lower(self) -> FloatArray:
@@ -681,6 +685,7 @@ class Certificate:
             _completeness_sentence(self.completeness),
             *self.direction_sentences(),
             *([] if self.approximation is None else [str(self.approximation)]),
+            *([self.about] if self.about else []),
         ]
         return "\n".join(lines + [f"Not met: {reason}" for reason in self.reasons])
 

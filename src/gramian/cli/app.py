@@ -14,6 +14,7 @@ from gramian.cli.describing import describe
 from gramian.cli.faces_app import faces
 from gramian.cli.fitting import fit, plan
 from gramian.cli.kernels import kernels
+from gramian.cli.monitoring import monitor
 from gramian.cli.options import help_alone, spread
 from gramian.cli.plotting import plot
 from gramian.cli.relating import relations
@@ -43,13 +44,13 @@ def gramian(
 ) -> None:
     """Fast PCA and kernel PCA that explain the method chosen and bound the error of every result.
 
-    Exit codes: 0 success, 1 fault in the data or a file, 2 fault in the command, 3 beyond a tolerance, 130
-    interrupted.
+    Exit codes: 0 success, 1 fault in the data or a file, 2 fault in the command, 3 alarms with
+    monitor --fail or a change beyond compare --tolerance, 130 interrupted.
     """
     help_alone(context)
 
 
-READ = describe, plot, report, info, stability, compare
+READ = describe, monitor, plot, report, info, stability, compare
 for command in (fit, transform, reconstruct, denoise, whiten, *READ, plan):
     app.command()(spread(command))
 if is_installed("gramian.laws"):

@@ -44,6 +44,8 @@ def plot(
     loadings, and replaces the files of an earlier call. In .html files the scores have a table of the rows
     that you select with the pointer.
     """
+    from gramian.analysis.components import mapping_of
+
     check_choice("--format", kind, FORMATS)
     names = [] if what is None else [check_choice("--what", name, tuple(BY_NAME)) for name in what.split(",")]
     folder = Path(out)
@@ -52,12 +54,12 @@ def plot(
             f"-o {out}: plot writes a folder. Name a folder, and use --format {folder.suffix[1:]}."
         )
     check_place(folder)
-    fitted = read_model(model)
+    fitted = read_model(model, whole=True)
     table = None
     if data is not None and fitted.model_kind.faces:
         raise ParameterError("Figures of a face model take no DATA. Leave it out.")
     if data is not None:
-        table, look = _read(data, reading, fitted, {"color": color, "shape": shape}, meta)
+        table, look = _read(data, reading, mapping_of(fitted), {"color": color, "shape": shape}, meta)
     else:
         only_with_data(color=color, shape=shape, meta=meta)
         look = {}
@@ -96,6 +98,7 @@ def _read(
 ) -> tuple[Any, dict[str, Any]]:
     """Return the rows with their metadata, and what sets colour and shape of their points."""
     from gramian.plots.names import groupings
+    from gramian.report.pieces import completed
     from gramian.rows.metadata import as_metadata
 
     metadata = None if meta is None else as_metadata(meta, reading.id)
@@ -108,6 +111,7 @@ def _read(
             f"{new[0]} is a column of DATA, and --labels-from names another file. Leave out one "
             "of them, or give a table of all labels with --meta."
         )
-    table = read_new_data(data, replace(reading, label=[*labels, *new] or None), fitted)
+    reading = replace(reading, label=[*labels, *new] or None)
+    table = completed(fitted, read_new_data(data, reading, fitted))
     table = table if metadata is None else add_metadata(table, metadata, reading.id)
     return table, given or groupings(table)

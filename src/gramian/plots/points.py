@@ -10,20 +10,13 @@ import altair as alt
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import decomposition_of, kind_of
+from gramian.analysis.components import decomposition_of, feature_names_of, kind_of
 from gramian.analysis.loadings import normal_ellipse
 from gramian.arrays import as_float64
 from gramian.checks import check_share, counted, listed
 from gramian.errors import ParameterError
 from gramian.plots.labels import LabelLayout
-from gramian.plots.names import (
-    MOST_SHAPES,
-    axis_title,
-    feature_names_of,
-    numbers_of,
-    place_of,
-    row_names_of,
-)
+from gramian.plots.names import MOST_SHAPES, axis_title, numbers_of, place_of, row_names_of
 from gramian.plots.style import (
     BLUE,
     COLOURS,

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gramian import plots
 from gramian.analysis.components import component_names
+from gramian.analysis.imputation import Imputed
 from gramian.analysis.loadings import correlations
 from gramian.analysis.tables import items_table
 from gramian.arrays import as_float64, memory_limit_bytes
@@ -37,7 +38,7 @@ MOST_CELLS = 5_000_000
 MOST_PICTURES = 24
 DESCRIBED = 10  # components in the tables of rows and columns
 OWN = re.compile(
-    r"(model\.gramian|summary\.md|report\.html|(scores|rows|columns|loadings|eigenvalues)\.(csv|parquet)|(scores|scree)\.svg"
+    r"(model\.gramian|summary\.md|report\.html|(scores|rows|columns|loadings|eigenvalues|imputed)\.(csv|parquet)|(scores|scree)\.svg"
     r"|components\.png|mean\.png|components/PC\d+\.png)"
 )
 
@@ -152,6 +153,10 @@ def _write_tables(written: Written, fitted: Fitted) -> None:
     suffix = fitted.format
     facts = component_facts(fitted.model)
     written.add(f"eigenvalues.{suffix}", lambda path: write_table(path, facts, suffix))
+    imputed = getattr(fitted.model, "imputed_", None)
+    if imputed is not None:
+        table = imputed_table(imputed, fitted.table)
+        written.add(f"imputed.{suffix}", lambda path: write_table(path, table, suffix))
     if fitted.model.model_kind.linear:
         _write_statistics(written, fitted)
         _write_loadings(written, fitted)
@@ -171,6 +176,18 @@ def _write_loadings(written: Written, fitted: Fitted) -> None:
         zip(component_names(k), loadings(fitted.model, fitted.table, fitted.loadings).T, strict=True)
     )
     written.add(f"loadings.{suffix}", lambda path: write_table(path, columns, suffix))
+
+
+def imputed_table(imputed: Imputed, table: Table) -> dict[str, npt.NDArray[Any]]:
+    """Return the imputed entries, one a row: where they are, their values and standard errors."""
+    rows, names = table.row_names, np.array(feature_names(table), dtype=object)
+    named = imputed.rows if rows is None else np.array(rows, dtype=object)[imputed.rows]
+    return {
+        "row": named,
+        "column": names[imputed.columns],
+        "value": imputed.values,
+        "standard_error": imputed.standard_errors,
+    }
 
 
 def _write_statistics(written: Written, fitted: Fitted) -> None:

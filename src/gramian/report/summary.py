@@ -183,6 +183,7 @@ def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[s
         "rows": "each row: distance from the mean, and for the first 10 components coordinate, cos2 and "
         "contribution",
         "loadings": f"the loadings of each column of the data ({kind})",
+        "imputed": "the imputed entries: row, column, value, standard error",
         "report": "a report with figures, unusual rows and all component rules, for a browser",
         "mean": "the mean picture",
         "components": "the components as pictures, also as single files in [components/](components/)",

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from gramian.arrays import dense
 from gramian.errors import DataError, ParameterError
-from gramian.reading import ReadingOptions
+from gramian.reading import IMPUTED, ReadingOptions
 from gramian.rows.archives import damage
 from gramian.rows.expected import Expected
 from gramian.rows.files import Place, opened_source
@@ -77,16 +77,21 @@ def choose(
     if expected is not None:
         table = expected.ordered(table)
     stored = isinstance(table.values, LazyArray)
-    fitted_means = expected is not None and expected.means is not None
+    holes = expected is not None and expected.holes and reading.missing is None
+    fitted_means = expected is not None and expected.means is not None and not holes
     # Calls of genotypes become means without being asked to.
     unasked = fills and reading.missing is None and expected is None
-    if reading.missing is not None or fitted_means or unasked:
+    if reading.missing is not None or fitted_means or unasked or (holes and not stored):
         table = handle_missing(table, "mean" if unasked else reading.missing, expected)
+    if stored and (count := getattr(table.values, "missing_values", 0)):
+        table = replace(table, missing_values=count)
+    if reading.missing == "mean":
+        table = replace(table, missing="mean")
     # Otherwise the first pass over the numbers finds NaN and infinity.
     if table.values.finite is False if stored else table.values.dtype.kind == "f":
         rows = StoredRows.of(table.values) if stored else rows_in_memory(table.flat)
         rows = replace(rows, table=table, feature_names=table.feature_names, row_names=table.row_names)
-        rows.require_finite()
+        rows.require_finite(holes=holes or table.missing in IMPUTED)
     return table if stored else replace(table, values=contiguous(table.values))
 
 
@@ -99,7 +104,8 @@ def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
         {"label_row": label} if reading.transpose else {"label": label, "further_labels": tuple(further)}
     )
     if not reading.transpose and expected is not None and expected.names is not None:
-        shared |= {"needed": expected.names, "means": expected.means}
+        holes = expected.holes and reading.missing is None
+        shared |= {"needed": expected.names, "means": None if holes else expected.means, "holes": holes}
     return Choice(**shared)
 
 

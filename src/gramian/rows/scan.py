@@ -10,13 +10,12 @@ from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import InputTypeError, ParameterError
-from gramian.reading import ReadingOptions
+from gramian.reading import MissingPolicy, ReadingOptions
 from gramian.rows.archives import damage
 from gramian.rows.choose import choose, labels_asked
 from gramian.rows.expected import Expected
 from gramian.rows.files import Location, format_of, locate
 from gramian.rows.labels import LabelPlace, locate_labels
-from gramian.rows.missing import MissingPolicy
 from gramian.rows.names import readable
 from gramian.rows.table import Table, slice_text
 
@@ -50,9 +49,10 @@ class Scan(ReadingOptions):
         ``rows`` are counted without it.
     transpose : bool, default False
         Swap rows and columns after choosing them, as for genes x samples.
-    missing : {"mean", "drop-rows", "drop-columns"}, optional
-        What to do with missing values, after transposing. By default they raise an error; inf
-        always does.
+    missing : {"error", "mean", "drop-rows", "drop-columns", "em", "iterative"}, optional
+        What to do with missing values, after transposing. By default they raise an error, but PCA maps new
+        rows from their observed entries; inf always raises one. "em" and "iterative" leave them in for
+        :class:`gramian.PCA` to impute, and leave out rows without any value.
     size : "WIDTHxHEIGHT" or (width, height), optional
         Resize pictures.
     na_values : list of str or numbers, or comma-separated str, optional

@@ -56,6 +56,10 @@ class Table:
         Of genotypes: the allele that a column counts, by its name, where that is known.
     metadata : mapping of str to ndarray of shape (n_samples,)
         Further labels: those after the first one, and columns of a file of metadata.
+    missing : str
+        The method of PCA that missing values were left in for, or "mean" where that was asked for.
+    missing_values : int
+        Number of missing values that were filled while reading.
     """
 
     values: Any
@@ -74,6 +78,8 @@ class Table:
     means: npt.NDArray[np.float64] | None = None
     alleles: Mapping[str, str] | None = None
     metadata: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    missing: str = ""
+    missing_values: int = 0
 
     @property
     def flat(self) -> Any:
@@ -102,7 +108,7 @@ class Choice:
     """Which part of a file to read, and how to interpret it, in the terms of the file.
 
     A fitted model needs some columns and ignores the others; its means, if it has any, replace missing
-    values.
+    values, unless it maps rows with holes.
     """
 
     rows: slice | None = None
@@ -116,6 +122,7 @@ class Choice:
     needed: tuple[str, ...] | None = None
     means: npt.NDArray[Any] | None = None
     further_labels: tuple[str, ...] = ()
+    holes: bool = False
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
