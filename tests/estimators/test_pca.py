@@ -1048,16 +1048,7 @@ def test_an_unfitted_model_says_so():
 # ---------------------------------------------------------------- scikit-learn
 
 
-def by_design(estimator):
-    """Return the checks that do not apply: they expect NaN in transform to raise an error."""
-    nan = {"check_estimators_nan_inf": "transform maps rows with missing values"}
-    return nan if estimator.n_components == 0.9 else {}
-
-
-@parametrize_with_checks(
-    [PCA(), PCA(0.9, scale="unit", whiten=True, solver="krylov"), PCA(1, missing="em")],
-    expected_failed_checks=by_design,
-)
+@parametrize_with_checks([PCA(), PCA(0.9, scale="unit", whiten=True, solver="krylov"), PCA(1, missing="em")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
