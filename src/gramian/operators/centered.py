@@ -237,8 +237,8 @@ class CenteredRows:
     def forming_error(self) -> float:
         """Bound on what forming C in its arithmetic changes eigenvalues of ``C.T C`` by.
 
-        An entry takes two subtractions, a rounded factor and a product; the first subtraction leaves the
-        rounding of the mean in addition to C itself. The root of a weight and its product are two roundings more.
+        An entry takes two subtractions, a rounded factor and a product; the first subtraction also leaves the
+        rounding of the mean. The root of a weight and its product are two roundings more.
         """
         roundings = 14 if self.weighted else 10
         return roundings * self.unit_roundoff * (self.total + self.noise) + self.mean_error
