@@ -15,6 +15,9 @@ from gramian.arrays import to_numpy
 from gramian.checks import check_integer
 from gramian.errors import ParameterError
 
+NOT_KNOWN = "not known"  # the group of rows without one
+WITHOUT = ("", "None", "nan", "NaN", "<NA>")  # texts of labels of such rows
+
 
 def fitted(model: Any) -> Any:
     """Return a fitted decomposition, for a FaceSpace the one that it contains.

@@ -16,7 +16,15 @@ from gramian.arrays import as_float64
 from gramian.checks import check_share, listed
 from gramian.errors import ParameterError
 from gramian.plots.labels import LabelLayout
-from gramian.plots.names import axis_title, feature_names_of, numbers_of, place_of, row_names_of
+from gramian.plots.names import (
+    NOT_KNOWN,
+    WITHOUT,
+    axis_title,
+    feature_names_of,
+    numbers_of,
+    place_of,
+    row_names_of,
+)
 from gramian.plots.style import (
     BLUE,
     COLOURS,
@@ -43,8 +51,6 @@ SAMPLE = 2000
 BINS = (64, 48)
 MOST_NUMBERS = 10  # distinct numbers above which the colours are continuous
 FEWEST, FEWEST_OF_MEAN = 3, 5  # points of an ellipse; of fewer, that of the mean is the larger one
-NOT_KNOWN = "not known"  # the group of rows without one
-WITHOUT = ("", "None", "nan", "NaN", "<NA>")
 STRIP = 0.3  # half the height of the points of a group on a single component
 OWN_COLOURS = alt.Resolve(scale=alt.ScaleResolveMap(color="independent", shape="independent"))
 LISTED = 14  # rows of the linked table

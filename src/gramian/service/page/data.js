@@ -43,7 +43,8 @@ function parameters() {
 }
 
 const sigma = () => Number(((median ?? 1) * 10 ** Number(value("sigma"))).toPrecision(4));
-const order = () => ({ data: id, estimator: method(), parameters: parameters(), reading: reading(), name: `${method()} of ${document.querySelector("h1").textContent}`.slice(0, 200) });
+const WORDS = { PCA: "PCA", KernelPCA: "Kernel PCA", FaceSpace: "Eigenfaces" };
+const order = () => ({ data: id, estimator: method(), parameters: parameters(), reading: reading(), name: `${WORDS[method()]} of ${document.querySelector("h1").textContent}`.slice(0, 200) });
 
 async function widths() {
   const made = query(reading());
