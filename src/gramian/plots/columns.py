@@ -42,8 +42,7 @@ from gramian.records import FloatArray
 KINDS = ("auto", "bars", "heat", "lines")
 MOST_BARS, MOST_CELLS, MOST_ARROWS = 30, 60, 40
 FIRST = 3  # components drawn by default
-CIRCLE = 380  # pixels at most
-LONGEST, LETTER = 130, 6.2  # pixels of the name of a column, and of its letters
+LONGEST, LETTER = 130, 5.7  # pixels of the name of a column, and of its letters
 PANEL = 90  # pixels of a panel of bars, at least
 FIT = 0.8  # share of the room to the edge for the longest arrow
 TIP = ["component:N", "column:N", "loading:Q"]
@@ -249,7 +248,7 @@ def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2
     angle = np.linspace(0, 2 * np.pi, 121)
     corners = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     circle = outline(corners, color=LINE, strokeWidth=1)
-    domain, side = [-1.3, 1.3], min(CIRCLE, width())
+    domain, side = [-1.3, 1.3], width()
     labels = LabelLayout(domain, domain, (side, side))
     labels.block(corners)
     tooltips = (alt.Tooltip(field, type="quantitative", format=".3f") for field in (*fields, "squares"))
@@ -262,11 +261,10 @@ def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2
     marks, notes = Arrows(result, feature_names_of(model)).layers(labels)
     mean = float(np.mean(data["squares"]))
     head = headed(
-        "Correlations of columns with components",
+        "Correlation circle",
         f"The two components explain {100 * mean:.3g} % of a variable's variance on average; variables fully "
         "represented by these two components touch the circle.",
         *notes,
-        width=side,
     )
     return Layers(data=data, layer=[circle, *zero_lines(), *marks, tips], title=head, width=side, height=side)
 

@@ -393,8 +393,9 @@ def _outlines(lines: list[tuple[str, str, FloatArray]], group: Group | None) -> 
     }
     drawn = alt.Chart(table(columns)).mark_line(opacity=0.9, clip=True)
     color = alt.Color("group:N", legend=None, scale=group.scale())
-    thick = alt.StrokeWidth("of:N", legend=None, scale=alt.Scale(domain=["rows", "mean"], range=[1, 2.4]))
-    return [drawn.encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q", color=color, strokeWidth=thick)]
+    thick = alt.condition("datum.of === 'mean'", alt.value(2.4), alt.value(1))
+    drawn = drawn.encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q", color=color, strokeWidth=thick)
+    return [drawn.encode(detail="of:N")]
 
 
 def _density(values: FloatArray, edges: list[list[float]]) -> list[Any]:

@@ -19,7 +19,7 @@ from gramian.plots.names import fitted
 from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, Layers, Lines, headed, table, width
 
 MOST_BARS = 40
-RULE_LINE, RULE_NAMES = 17, 24  # pixels of a rule, and of its name where it exceeds the margin
+RULE_LINE, RULE_NAMES = 17, 30  # pixels of a rule, and of its name where it exceeds the margin
 MARKED = 95  # % of the variance, whose number of components is shown
 LOG = alt.Scale(type="log")
 SHARES = [alt.Tooltip(name, type="quantitative", format=".2f") for name in ("share", "cumulative")]

@@ -215,7 +215,7 @@ def kernel(say: Say, expression: str, features: int | None, seconds: float) -> M
     report = audit(kernel, n_features=features, random_state=0, time_limit=seconds)
     facts = plain(audit_facts(report)) | {"text": str(report), "figure": None}
     if report.witness is not None:
-        with suppress(MissingExtraError):
+        with suppress(MissingExtraError), needs("plots", "altair", "Drawing figures"):
             from gramian.plots.style import in_page, room
 
             with room(NARROW):

@@ -2,7 +2,7 @@
 
 import { asked } from "./api.js";
 
-const FRAME = 26;  // pixels of the border and the padding of a figure
+const FRAME = 34;  // pixels of the border and the padding of a figure, and of labels that are longer than usual
 let program;
 const loaded = () => program ??= new Promise((resolve, reject) => {
   const script = document.createElement("script");
