@@ -28,15 +28,18 @@ if TYPE_CHECKING:
         InputTypeError,
         MemoryLimitError,
         MissingExtraError,
+        MissingValuesWarning,
         ModelFileError,
         ParameterError,
         PreimageWarning,
         RankWarning,
     )
     from gramian.estimators.choose_components import choose_components
+    from gramian.estimators.describe import describe
     from gramian.estimators.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
     from gramian.estimators.kernel_pca import KernelPCA
     from gramian.estimators.pca import PCA
+    from gramian.estimators.rotate import rotate
     from gramian.estimators.whitener import Whitener
     from gramian.laws.relations import relations
     from gramian.loading import load
@@ -59,6 +62,7 @@ __all__ = [
     "KernelPCA",
     "MemoryLimitError",
     "MissingExtraError",
+    "MissingValuesWarning",
     "ModelFileError",
     "ParameterError",
     "PolynomialMap",
@@ -71,6 +75,7 @@ __all__ = [
     "__version__",
     "choose_components",
     "choose_kernel",
+    "describe",
     "errors",
     "faces",
     "kernels",
@@ -78,6 +83,7 @@ __all__ = [
     "mutual_information",
     "plots",
     "relations",
+    "rotate",
     "scan",
 ]
 
@@ -93,9 +99,11 @@ _HOME = {
     "Whitener": "gramian.estimators.whitener",
     "choose_components": "gramian.estimators.choose_components",
     "choose_kernel": "gramian.selection.choose_kernel",
+    "describe": "gramian.estimators.describe",
     "load": "gramian.loading",
     "mutual_information": "gramian.selection.mutual_information",
     "relations": "gramian.laws.relations",
+    "rotate": "gramian.estimators.rotate",
     "scan": "gramian.rows.scan",
 }
 for _name, _module in (_HOME | {name: f"gramian.{name}" for name in _SUBMODULES}).items():

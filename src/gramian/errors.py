@@ -19,6 +19,7 @@ __all__ = [
     "InputTypeError",
     "MemoryLimitError",
     "MissingExtraError",
+    "MissingValuesWarning",
     "ModelFileError",
     "ParameterError",
     "PreimageWarning",
@@ -106,6 +107,10 @@ class CertificateWarning(UserWarning):
 
 class CostWarning(UserWarning):
     """The exact route is predicted to take more than ten minutes."""
+
+
+class MissingValuesWarning(UserWarning):
+    """Observed entries do not determine the scores of a row, or an imputation did not converge."""
 
 
 class PreimageWarning(UserWarning):

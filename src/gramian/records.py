@@ -576,6 +576,8 @@ class Certificate:
         Why ``ok`` is False, one sentence each.
     approximation : Approximation or None
         How far the matrix that all of this is about is from the exact one, where it only approximates that.
+    about : str
+        A sentence on the matrix where it is not that of the data as given; "" otherwise.
     """
 
     values: FloatArray
@@ -591,6 +593,7 @@ class Certificate:
     ok: bool
     reasons: tuple[str, ...] = ()
     approximation: Approximation | None = None
+    about: str = ""
 
     @property
     def lower(self) -> FloatArray:
@@ -630,6 +633,7 @@ class Certificate:
             f"{float(self.residuals.max()) / top:.1e}.",
             _completeness_sentence(self.completeness),
             *([] if self.approximation is None else [str(self.approximation)]),
+            *([self.about] if self.about else []),
         ]
         return "\n".join(lines + [f"Not met: {reason}" for reason in self.reasons])
 

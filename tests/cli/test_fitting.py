@@ -25,7 +25,7 @@ def test_a_results_folder_holds_everything(folder, gramian, drawn):
     assert "PCA of 30 rows x 3 columns: 2 components" in ran.out
     assert "Certificate: holds" in ran.out
     names = sorted(path.name for path in (folder / "results").iterdir())
-    tables = ["eigenvalues.csv", "loadings.csv", "model.gramian", "scores.csv"]
+    tables = ["columns.csv", "eigenvalues.csv", "loadings.csv", "model.gramian", "rows.csv", "scores.csv"]
     pictures = ["biplot.svg", "correlation-circle.svg", "loadings.svg", "scores.svg", "scree.svg"]
     assert names == sorted([*tables, *pictures, "summary.md"])
     model = package.load("results/model.gramian")
@@ -39,6 +39,12 @@ def test_a_results_folder_holds_everything(folder, gramian, drawn):
     loadings = read("results/loadings.csv")
     assert [row[0] for row in loadings] == ["feature", "length", "width", "height"]
     assert [float(row[1]) for row in loadings[1:]] == model.components_[0].tolist()
+    described = {"rows": model.table("rows", table), "columns": model.table("columns")}
+    for name, expected in described.items():
+        head, *lines = read(f"results/{name}.csv")
+        assert head == [{"rows": "name", "columns": "feature"}[name], *expected.columns[1:]]
+        assert [line[0] for line in lines] == expected.index.tolist()
+        np.testing.assert_allclose([list(map(float, line[1:])) for line in lines], expected.iloc[:, 1:])
 
 
 def test_a_model_of_landmarks_has_all_results(folder, gramian):

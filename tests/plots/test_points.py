@@ -8,7 +8,9 @@ import gramian
 from gramian import plots
 from gramian.analysis.loadings import mean_ellipse, normal_ellipse
 from gramian.errors import ParameterError
+from gramian.plots.names import groupings
 from gramian.plots.points import Group
+from gramian.plots.registry import available
 from gramian.plots.style import room
 from gramian.rows.table import Table
 
@@ -178,3 +180,48 @@ def test_a_mean_is_in_its_ellipse_as_by_hotelling():
     inverse = np.linalg.inv(np.cov(points.T) / 12)
     squared = np.einsum("ij,jk,ik->i", centred, inverse, centred)
     np.testing.assert_allclose(squared, 2 * 11 / 10 * f.ppf(0.9, 2, 10))
+
+
+def test_colour_and_shape_by_two_groupings(pca, X):
+    site, dose = np.array(["a", "b", "c", ""] * 5), np.arange(20.0)
+    dose[3] = np.nan
+    chart = plots.scores(pca, X, color=dose, shape=site)
+    result = chart.data.to_pydict()
+    assert result["shape"][:4] == ["a", "b", "c", "not known"]
+    assert result["group"][3] is None
+    assert "1 row without a value not drawn." in caption(chart)
+    points = next(one for one in chart.to_dict()["layer"] if one["mark"]["type"] == "point")
+    assert points["encoding"]["shape"]["field"] == "shape"
+    assert points["encoding"]["shape"]["scale"]["domain"] == ["a", "b", "c", "not known"]
+    assert points["encoding"]["color"]["field"] == "group"
+    table = Table(X, labels=site, label_name="site", metadata={"dose": dose, "kit": np.arange(20) % 2})
+    by_names = plots.biplot(pca, table, color="dose", shape="kit").data.to_pydict()
+    assert by_names["shape"][:3] == ["0", "1", "0"]
+    assert groupings(table) == {"color": "site"}  # no shape for each of twenty numbers
+    assert groupings(Table(X, metadata={"kit": np.arange(20) % 2})) == {"color": "kit"}
+    two = Table(X, labels=site, label_name="site", metadata={"kit": np.arange(20) % 2})
+    assert groupings(two) == {"color": "site", "shape": "kit"}
+    assert groupings(Table(X, labels=site))["color"] is site
+    with pytest.raises(ParameterError, match="shapes are for classes"):
+        plots.scores(pca, X, shape=dose)
+    with pytest.raises(ParameterError, match=r"shape='plate' is not a column of the data: .*dose"):
+        plots.scores(pca, table, shape="plate")
+    many = plots.scores(pca, X, shape=[f"s{i % 10}" for i in range(20)]).data.to_pydict()
+    assert len(set(many["shape"])) == 8
+    assert "3 others" in many["shape"]
+
+
+def test_metadata_are_drawn_as_a_heat_map(pca, X):
+    found = gramian.describe(pca, X, {"side": X[:, 0] > 100, "noise": np.arange(20) % 7 + 0.5})
+    result = plots.metadata(found).data.to_pydict()
+    assert result["component"][:3] == ["all, weighted", "PC1", "PC2"]
+    assert result["variable"][:3] == [found.variables[0]] * 3
+    np.testing.assert_allclose(result["r2"][:3], [found.weighted_r2[0], *found.r2[0]])
+    assert result["label"][1].endswith("*") == (found.p_adjusted[0, 0] < 0.05)
+    table = Table(X, metadata={"side": (X[:, 0] > 100).astype(str)})
+    assert "metadata" in [figure.name for figure in available(pca, table)]
+    assert "metadata" not in [figure.name for figure in available(pca, Table(X))]
+    drawn = next(figure for figure in available(pca, table) if figure.name == "metadata").draw(pca, table)
+    assert drawn.data.to_pydict()["r2"] == pytest.approx(result["r2"][:3])
+    with pytest.raises(ParameterError, match="side was left out: 20 rows with a value, all of them equal"):
+        plots.metadata(gramian.describe(pca, X, {"side": ["same"] * 20}))

@@ -84,11 +84,11 @@ def test_a_page_has_everything_and_loads_nothing():
     model = gramian.PCA(2, scale="unit", random_state=0).fit(table)
     page = report_page(Fitted(model, table, reading={"path": "<b>.csv", "id": "x"}))
     result = Read(page)
-    assert result.sections == SECTIONS
+    assert result.sections == [*SECTIONS[:2], "Metadata", *SECTIONS[2:]]
     assert result.loads == []
     assert not {"script", "i", "u"} & set(result.tags)
     assert "default-src 'none'" in page
-    assert result.tags.count("svg") == 6
+    assert result.tags.count("svg") == 7
     labels = re.findall('<figure role="img" aria-label="([^"]+)"', page)
     assert labels[:4] == ["Scores", "Biplot", "Loadings", "Correlation circle"]
     colours = set(re.findall(r'(?:fill|stroke)="(#[^"]+)"', page))
@@ -107,6 +107,8 @@ def test_a_page_has_everything_and_loads_nothing():
         "X = gramian.scan('<b>.csv', id='x').read()",
         "gramian.PCA(n_components=2, random_state=0, scale='unit').fit(X)",
         "Jackson, J. E.",
+        "Rows that contribute most",
+        "2 categories, n = 30",
     ):
         assert part in result.text, part
     assert len(page) < 1_000_000

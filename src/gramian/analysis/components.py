@@ -116,7 +116,8 @@ class Summary:
     names : list of str
         PC1, PC2, ...
     standard_deviation, explained_variance_ratio, cumulative : ndarray of shape (k,)
-        Square roots of the variances; their ratios to the total variance; the sums of the ratios.
+        Square roots of the variances; their ratios to the total variance; the sums of the ratios. NaN where
+        there is no total, as for a kernel that is not proven positive semidefinite.
     choice : ComponentChoice or None
         The rule that found the number of components, and why.
     """
@@ -147,3 +148,16 @@ class Summary:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def summary_of(model: Any) -> Summary:
+    """Return the importance of the components of a fitted model."""
+    ratios = shares_of(model)
+    ratios = np.full(int(model.n_components_), np.nan) if ratios is None else ratios
+    return Summary(
+        component_names(int(model.n_components_)),
+        np.sqrt(as_float64(model.explained_variance_)),
+        ratios,
+        np.cumsum(ratios),
+        getattr(model, "component_choice_", None),
+    )

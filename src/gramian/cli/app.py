@@ -8,6 +8,7 @@ from gramian.applications import is_installed
 from gramian.cli.applying import denoise, reconstruct, transform
 from gramian.cli.choosing import choose_kernel
 from gramian.cli.demonstration import demo
+from gramian.cli.describing import describe
 from gramian.cli.faces_app import faces
 from gramian.cli.fitting import fit, plan
 from gramian.cli.kernels import kernels
@@ -45,7 +46,7 @@ def gramian(
     help_alone(context)
 
 
-for command in (fit, transform, reconstruct, denoise, whiten, plot, report, info, plan):
+for command in (fit, transform, reconstruct, denoise, whiten, describe, plot, report, info, plan):
     app.command()(spread(command))
 if is_installed("gramian.laws"):
     app.command()(spread(relations))

@@ -19,6 +19,7 @@ from gramian.errors import (
     CostWarning,
     GramianError,
     InputTypeError,
+    MissingValuesWarning,
     ParameterError,
     PreimageWarning,
     RankWarning,
@@ -44,7 +45,7 @@ def run(command: Any, arguments: Sequence[str] | None = None) -> int:
     """
     prepare_streams()
     with warnings.catch_warnings():
-        for category in (RankWarning, CertificateWarning, CostWarning, PreimageWarning):
+        for category in (RankWarning, CertificateWarning, CostWarning, MissingValuesWarning, PreimageWarning):
             warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:

@@ -193,7 +193,9 @@ def expected_columns(estimator: Any) -> Expected:
     known = None if names is None else tuple(map(str, names))
     alleles = getattr(estimator, "counted_alleles_", ())
     counts = {name: allele for name, allele in zip(known or (), alleles, strict=False) if allele}
-    return Expected(known, getattr(estimator, "column_means_", None), counts)
+    # Means of an older model, and those that were asked for, fill; else PCA needs no filling.
+    holes = getattr(estimator, "maps_holes", False)
+    return Expected(known, getattr(estimator, "column_means_", None), counts, holes)
 
 
 def check_features(estimator: Any, X: Any, rows: Rows) -> None:

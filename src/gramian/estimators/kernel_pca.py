@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.analysis.components import Summary, summary_of
 from gramian.analysis.preimages import FeatureSpace, residuals
 from gramian.analysis.projection import KernelProjection
 from gramian.analysis.ridge_map import RidgeMap
@@ -59,6 +60,7 @@ from gramian.estimators.sklearn_hints import (
     KnowsHabits,
     refuse_metadata,
 )
+from gramian.estimators.tables import kernel_table
 from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
 from gramian.records import FloatArray, ModelKind, Plan, Repair
@@ -427,8 +429,44 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         """
         check_is_fitted(self)
         limit = memory_limit_bytes(self.memory_limit)
-        rows = self._new_rows(X, limit=limit)
+        return self._scores(self._new_rows(X, limit=limit))
+
+    def _scores(self, rows: Rows) -> Any:
         return rows.mapped(self._projection.scores, self.n_components_)
+
+    def summary(self) -> Summary:
+        """Return standard deviations, explained variance ratios and their cumulative sums as a table.
+
+        Ratios are NaN for a kernel that is not proven positive semidefinite.
+        """
+        check_is_fitted(self)
+        return summary_of(self)
+
+    def table(self, of: str, X: Any = None, *, supplementary: Any = None) -> Any:
+        """Return scores, squared cosines and contributions of rows in feature space.
+
+        Parameters
+        ----------
+        of : {"rows"}
+        X : array-like of shape (n_samples, n_features)
+            The rows of the fit.
+        supplementary : array-like of shape (m, n_features), optional
+            Further rows.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or dict of str to ndarray
+            As :meth:`gramian.PCA.table`, with distances from the mean in feature space. ``distance`` and
+            ``cos2`` are missing for sparse rows, a precomputed kernel, random features, and a kernel that is
+            not positive semidefinite.
+
+        Raises
+        ------
+        ParameterError
+            For ``"columns"``: the components are no directions of the columns.
+        """
+        check_is_fitted(self)
+        return kernel_table(self, of, X, supplementary)
 
     @property
     def _projection(self) -> KernelProjection:

@@ -68,6 +68,8 @@ class PCAParameters:
     forgetting: float = 1.0
     sketch_size: int | None = None
     device: str | None = None
+    missing: str = "error"
+    regularization: float | str | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.analysis.components import Summary, summary_of
 from gramian.analysis.whitening import (
     METHODS,
     Regularized,
@@ -374,6 +375,14 @@ class Whitener(Saved, InNotebooks, Transformer):
         if self._reduces:
             return super().get_feature_names_out(input_features)
         return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+
+    def summary(self) -> Summary:
+        """Return standard deviations, explained variance ratios and their cumulative sums as a table.
+
+        They are those of the principal components, before regularization.
+        """
+        check_is_fitted(self)
+        return summary_of(self)
 
     @property
     def explained_variance_(self) -> FloatArray:

@@ -186,6 +186,7 @@ def biplot(
     x: int | str = 1,
     y: int | str = 2,
     color: Any = None,
+    shape: Any = None,
     names: Sequence[Any] | None = None,
     ellipses: float | None = 0.95,
     mapped: Any = None,
@@ -200,7 +201,7 @@ def biplot(
     ----------
     model : fitted PCA
     X : array-like of shape (n_samples, n_features)
-    x, y, color, names, ellipses, mapped
+    x, y, color, shape, names, ellipses, mapped
         As for :func:`scores`.
 
     Returns
@@ -216,7 +217,7 @@ def biplot(
     k = directions.shape[1]
     if k < 2:
         raise ParameterError("A biplot needs two components, and the model has one. Fit more.")
-    cloud = Cloud.of(model, X, x, y, color, names, mapped)
+    cloud = Cloud.of(model, X, x, y, color, shape, names, mapped)
     pair = directions[:, [place_of(x, k, "x"), place_of(y, k, "y")]]
     return draw(cloud, ellipses, arrows=Arrows(pair, feature_names_of(model)))
 

@@ -14,6 +14,10 @@ from gramian.analysis.components import component_names, decomposition_of, share
 from gramian.arrays import to_numpy
 from gramian.checks import check_integer
 from gramian.errors import ParameterError
+from gramian.rows.metadata import labels_of
+from gramian.rows.table import Table
+
+MOST_SHAPES = 8  # that can be distinguished
 
 NOT_KNOWN = "not known"  # the group of rows without one
 WITHOUT = ("", "None", "nan", "NaN", "<NA>")  # texts of labels of such rows
@@ -94,3 +98,20 @@ def row_names_of(X: Any) -> Sequence[Any] | None:
         given = np.asarray(() if callable(index) else index)
         names = given.tolist() if given.dtype.kind in "OUT" else None
     return names
+
+
+def groupings(table: Table) -> dict[str, Any]:
+    """Return the labels of a table that set colour and shape of points: the first two.
+
+    A second column of many distinct values sets nothing.
+    """
+    columns = labels_of(table)
+    if not columns:
+        return {}
+    first, *others = columns
+    result: dict[str, Any] = {"color": first}
+    if table.labels is not None and table.label_name is None:
+        result["color"] = table.labels
+    if others and 1 < len(set(columns[others[0]].tolist()) - {""}) <= MOST_SHAPES:
+        result["shape"] = others[0]
+    return result

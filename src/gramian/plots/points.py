@@ -13,10 +13,11 @@ import numpy.typing as npt
 from gramian.analysis.components import decomposition_of, kind_of
 from gramian.analysis.loadings import mean_ellipse, normal_ellipse
 from gramian.arrays import as_float64
-from gramian.checks import check_share, listed
+from gramian.checks import check_share, counted, listed
 from gramian.errors import ParameterError
 from gramian.plots.labels import LabelLayout
 from gramian.plots.names import (
+    MOST_SHAPES,
     NOT_KNOWN,
     WITHOUT,
     axis_title,
@@ -63,6 +64,7 @@ def scores(
     x: int | str = 1,
     y: int | str = 2,
     color: Any = None,
+    shape: Any = None,
     names: Sequence[Any] | None = None,
     ellipses: float | None = 0.95,
     linked: bool = False,
@@ -79,9 +81,11 @@ def scores(
         Components, such as 3 or ``"PC3"``; a unit of both has the same length, unless one range is more than
         six times the other. A single component is drawn as a strip for each group.
     color : array-like of shape (n_samples,), str, optional
-        Labels or numbers that set the colour, or the name of a column of ``X`` that the model uses. The ten
-        most frequent classes get a colour and a shape each, and rows without a class are grey; more than ten
-        distinct numbers get a continuous scale.
+        Labels or numbers that set the colour, or the name of a column of ``X`` that the model uses, or of its
+        labels and metadata. The ten most frequent classes get a colour and a shape each, and rows without a
+        class are grey; more than ten distinct numbers get a continuous scale.
+    shape : array-like of shape (n_samples,), str, optional
+        Labels that set the shape, in place of those that set the colour; at most eight classes.
     names : sequence of n_samples, optional
         Row names, by default those of ``X``. Up to 60 are written where they do not overlap; tooltips show
         the others.
@@ -112,7 +116,7 @@ def scores(
     >>> chart = gramian.plots.scores(gramian.PCA(3).fit(X), X, x="PC1", y="PC3", color=X[:, 0])
     >>> chart.save("scores.pdf")  # doctest: +SKIP
     """
-    cloud = Cloud.of(model, X, x, y, color, names, mapped)
+    cloud = Cloud.of(model, X, x, y, color, shape, names, mapped)
     return draw(cloud, ellipses, linked)
 
 
@@ -127,7 +131,8 @@ class Cloud:
         Their names in the table, and on the axes. The second title is "" for a single component, whose second
         values are places within strips.
     names : sequence of str or None
-    group : Group or None
+    group, shape : Group or None
+        What sets the colour, and the shape if that is another.
     unit : str
     """
 
@@ -136,11 +141,20 @@ class Cloud:
     titles: tuple[str, str]
     names: Sequence[Any] | None
     group: Group | None
+    shape: Group | None
     unit: str
 
     @classmethod
     def of(
-        cls, model: Any, X: Any, x: Any, y: Any, color: Any = None, names: Any = None, mapped: Any = None
+        cls,
+        model: Any,
+        X: Any,
+        x: Any,
+        y: Any,
+        color: Any = None,
+        shape: Any = None,
+        names: Any = None,
+        mapped: Any = None,
     ) -> Cloud:
         """Check and combine the arguments of :func:`scores`."""
         Z = as_float64(_mapped(model, X) if mapped is None else mapped)
@@ -160,9 +174,10 @@ class Cloud:
         if given is not None and len(given) != n:
             raise ParameterError(f"names has {len(given)} entries for {n} rows. Give one for each row.")
         group = None if color is None else Group.of(color, n, model, X)
+        shapes = None if shape is None else Group.of(shape, n, model, X, "shape", MOST_SHAPES)
         if k == 1:
             values[:, 1] = _strips(n, group)
-        return cls(values, fields, titles, given, group, _unit(model))
+        return cls(values, fields, titles, given, group, shapes, _unit(model))
 
     def columns(self, rows: npt.NDArray[Any]) -> dict[str, Any]:
         """Return the table of some rows."""
@@ -170,7 +185,10 @@ class Cloud:
         if self.names is not None:
             columns = {"name": [str(self.names[i]) for i in rows]}
         columns |= {field: self.values[rows, j] for j, field in enumerate(self.fields)}
-        return columns if self.group is None else columns | {"group": self.group.values[rows].tolist()}
+        groups = {"group": self.group, "shape": self.shape}
+        return columns | {
+            field: group.values[rows].tolist() for field, group in groups.items() if group is not None
+        }
 
 
 def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any = None) -> Any:
@@ -182,6 +200,8 @@ def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any
         caption.append(
             f"Points: a random sample of {SAMPLE:,} of {n:,} rows (seed 0), over the density of all rows."
         )
+    if group is not None and not group.kinds and (without := int(np.isnan(group.values).sum())):
+        caption.append(f"{counted(without, 'row')} without {group.title or 'a value'} not drawn.")
     columns = cloud.columns(drawn)
     lines = [] if group is None or ellipses is None or single else _ellipses(cloud.values, group, ellipses)
     if lines:
@@ -230,12 +250,15 @@ def _points(cloud: Cloud, columns: Mapping[str, Any], edges: list[list[float]]) 
     n = len(cloud.values)
     size = 36 if n <= 500 else 18 if n <= DENSE else 10
     colors = {"color": alt.value(BLUE)} if cloud.group is None else cloud.group.channels()
+    if cloud.shape is not None:
+        colors["shape"] = cloud.shape.shapes("shape")
     points = alt.Chart().mark_point(filled=True, size=size, opacity=0.85 if n <= 2000 else 0.6)
     up: dict[str, Any] = {}
     if not cloud.titles[1]:  # empty, not None: Vega-Lite cannot merge no axis with those of other layers
         up["axis"] = alt.Axis(labels=False, ticks=False, grid=False)
         if cloud.group is not None and cloud.group.kinds:  # the strips have names
-            colors = {name: channel.legend(None) for name, channel in colors.items()}
+            own = "shape" if cloud.shape is not None else ""
+            colors = {name: one if name == own else one.legend(None) for name, one in colors.items()}
     return points.encode(
         x=axis(alt.X, cloud.fields[0], cloud.titles[0], edges[0]),
         y=axis(alt.Y, cloud.fields[1], cloud.titles[1], edges[1], **up),
@@ -250,10 +273,10 @@ def _strips(n: int, group: Group | None) -> FloatArray:
     """Return the places of rows across the strips of their groups, 0, 1, ... and around."""
     around = np.modf(np.arange(n) * 0.6180339887498949)[0]  # evenly spread, in any part of the rows
     places: FloatArray = STRIP * (2 * around - 1)
-    if group is None or not group.kinds:
-        return places
-    number = {kind: -place for place, kind in enumerate(group.kinds)}
-    return places + np.array([number[kind] for kind in group.values.tolist()], dtype=float)
+    if group is not None and group.kinds:
+        number = {kind: -place for place, kind in enumerate(group.kinds)}
+        places = places + np.array([number[kind] for kind in group.values.tolist()], dtype=float)
+    return places
 
 
 def _strip_names(group: Group | None) -> list[Any]:
@@ -311,26 +334,39 @@ class Group:
     title: str
 
     @classmethod
-    def of(cls, color: Any, n: int, model: Any = None, X: Any = None) -> Group:
-        """Read labels, numbers, or the name of a column."""
+    def of(
+        cls,
+        color: Any,
+        n: int,
+        model: Any = None,
+        X: Any = None,
+        what: str = "color",
+        most: int = len(COLOURS),
+    ) -> Group:
+        """Read labels, numbers, or the name of a column; more than so many classes become "others"."""
         title = str(getattr(color, "name", None) or "")
         if isinstance(color, str):
-            title, color = color, _column(color, model, X)
+            title, color = color, _column(color, model, X, what)
         given = np.atleast_1d(np.asarray(color))
         if given.shape != (n,):
-            raise ParameterError(f"color has {len(given)} entries for {n} rows. Give one for each row.")
+            raise ParameterError(f"{what} has {len(given)} entries for {n} rows. Give one for each row.")
         numeric = given.dtype.kind in "iuf"
         distinct = np.unique(given[np.isfinite(given)] if numeric else given.astype(str))
         if numeric and len(distinct) > MOST_NUMBERS:
+            if what == "shape":
+                raise ParameterError(
+                    f"shape has {len(distinct)} distinct numbers, but shapes are for classes. Use color for "
+                    f"numbers, or at most {MOST_NUMBERS} of them."
+                )
             return cls(given.astype(np.float64), [], title)
         texts = np.array([f"{value:g}" if numeric else str(value) for value in given.tolist()], dtype=object)
         kinds = [f"{value:g}" if numeric else str(value) for value in distinct.tolist()]
-        missing = np.isin(texts.astype(str), WITHOUT)
-        texts[missing] = NOT_KNOWN
         kinds = [kind for kind in kinds if kind not in WITHOUT]
-        if len(kinds) > len(COLOURS):
+        missing = ~np.isfinite(given) if numeric else np.isin(texts.astype(str), WITHOUT)
+        texts[missing] = NOT_KNOWN
+        if len(kinds) > most:
             counts = {kind: int((texts == kind).sum()) for kind in kinds}
-            frequent = sorted(kinds, key=lambda kind: -counts[kind])[: len(COLOURS) - 1]
+            frequent = sorted(kinds, key=lambda kind: -counts[kind])[: most - 1]
             others = f"{len(kinds) - len(frequent)} others"
             texts = np.array([text if text in frequent else others for text in texts], dtype=object)
             texts[missing] = NOT_KNOWN
@@ -348,19 +384,25 @@ class Group:
         channel, title = {"color": alt.Color, "fill": alt.Fill}[color], self.title or None
         if not self.kinds:
             return {color: channel("group:Q", title=title, scale=alt.Scale(scheme="viridis"))}
-        shapes = alt.Scale(domain=self.kinds, range=list(SHAPES[: len(self.kinds)]))
-        shape = alt.Shape("group:N", title=title, scale=shapes)
-        return {color: channel("group:N", title=title, scale=self.scale()), "shape": shape}
+        return {color: channel("group:N", title=title, scale=self.scale()), "shape": self.shapes("group")}
+
+    def shapes(self, field: str) -> Any:
+        """Return the channel of shape for a field of the table."""
+        scale = alt.Scale(domain=self.kinds, range=list(SHAPES[: len(self.kinds)]))
+        return alt.Shape(f"{field}:N", title=self.title or None, scale=scale)
 
 
-def _column(name: str, model: Any, X: Any) -> Any:
+def _column(name: str, model: Any, X: Any, what: str) -> Any:
     if getattr(X, "label_name", None) == name and X.labels is not None:
         return X.labels
+    further = getattr(X, "metadata", {})
+    if name in further:
+        return further[name]
     columns = feature_names_of(model)
     if X is None or name not in columns:
         raise ParameterError(
-            f"color={name!r} is not a column of the data: {listed(columns)}. Name one of these, or give one "
-            "label for each row."
+            f"{what}={name!r} is not a column of the data: {listed([*columns, *further])}. Name one of "
+            "these, or give one label for each row."
         )
     return numbers_of(X)[:, columns.index(name)]
 

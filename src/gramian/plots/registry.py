@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
+from gramian.checks import counted
 from gramian.errors import needs
 
 Kind = Literal["PCA", "KernelPCA", "Whitener", "FaceSpace"]
 MAPS: tuple[Kind, ...] = ("PCA", "KernelPCA")
 DECOMPOSED: tuple[Kind, ...] = (*MAPS, "Whitener", "FaceSpace")
-POINTS = ("x", "y", "color")
+POINTS = ("x", "y", "color", "shape")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Figure:
         The least number of components.
     data : bool
         Whether it shows rows.
+    labels : bool
+        Whether they need labels or metadata.
     options : tuple of str
         The options of ``gramian plot`` that it takes.
     """
@@ -46,6 +49,7 @@ class Figure:
     components: int = 0
     data: bool = False
     options: tuple[str, ...] = ()
+    labels: bool = False
 
     @property
     def module(self) -> str:
@@ -62,8 +66,9 @@ class Figure:
         """What it needs, for messages and help."""
         text = " or ".join([", ".join(self.models[:-1]), self.models[-1]] if self.models[1:] else self.models)
         text += "" if self.fitted_on is None else f" of {self.fitted_on}"
-        text += f" with {self.components} components" if self.components else ""
-        return f"a {text}{' and DATA' if self.data else ''}"
+        text += f" with {counted(self.components, 'component')}" if self.components else ""
+        data = " and DATA with labels or metadata" if self.labels else " and DATA" if self.data else ""
+        return f"a {text}{data}"
 
     def is_available(self, model: Any, table: Any) -> bool:
         """Return whether it can be drawn of a model, with rows or with None."""
@@ -71,6 +76,9 @@ class Figure:
 
         kind = kind_of(model).value
         if kind not in self.models or (self.data and table is None):
+            return False
+        labelled = getattr(table, "labels", None) is not None or getattr(table, "metadata", None)
+        if self.labels and not labelled:
             return False
         pictures = getattr(model, "picture_shape_", None) is not None
         of = {"tables": not pictures, "pictures": pictures, "two columns": model.n_features_in_ == 2}
@@ -92,6 +100,17 @@ FIGURES = (
     Figure("eigenvalues", "Eigenvalues with error bounds", "spectra", DECOMPOSED),
     Figure("biplot", "Biplot", "columns", ("PCA",), "tables", 2, data=True, options=POINTS),
     Figure("correlation-circle", "Correlation circle", "columns", ("PCA",), "tables", 2, True, ("x", "y")),
+    Figure(
+        "metadata",
+        "Components and metadata",
+        "associations:described_metadata",
+        MAPS,
+        None,
+        1,
+        True,
+        (),
+        True,
+    ),
     Figure("reconstructions", "Reconstructions", "images:sampled", MAPS, "pictures", data=True),
     Figure("whitening", "Effect of whitening", "whitening_panels", ("Whitener",), None, 0, True, ("x", "y")),
     Figure("face-scores", "Distances from the face space", "score_histograms", ("FaceSpace",)),
@@ -100,7 +119,7 @@ FIGURES = (
 FUNCTIONS = {
     **{figure.function: figure.module for figure in FIGURES if ":" not in figure.place},
     **{"Picture": "pixels", "reconstructions": "images", "kernel_contours": "contours"},
-    **{"selection": "curves", "counter_example": "witness"},
+    **{"metadata": "associations", "selection": "curves", "counter_example": "witness"},
 }
 
 

@@ -66,18 +66,19 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     if ratios is not None:
         total, of = float(result[0]) / (float(ratios[0]) or 1.0), "the total variance"
     shares = result / (total or 1.0)
+    cumulative = 100 * np.cumsum(shares)
     columns = {
         "component": np.arange(1, len(result) + 1),
         "name": component_names(len(result)),
         "variance": result,
         "share": 100 * shares,
-        "cumulative": 100 * np.cumsum(shares),
+        "cumulative": cumulative,
         "kept": np.arange(len(result)) < kept,
     }
     asked = list(_default_choices(model) if choices is None else getattr(choices, "choices", choices))
     answers = [choice for choice in asked if choice.number is not None]
     silent = ", ".join(choice.rule for choice in asked if choice.number is None)
-    enough = int(np.searchsorted(columns["cumulative"], MARKED - 1e-9)) + 1
+    enough = int(np.searchsorted(cumulative, MARKED - 1e-9)) + 1
     marked = enough if enough <= len(result) else None
     title = headed(
         "Explained variance",
@@ -145,8 +146,8 @@ def _share(of: str) -> Any:
 
 def _mark(x: Any, number: int, right: bool) -> list[Any]:
     """Return lines and words where so many components explain most of the variance."""
-    row = {"component": [number], "marked": [MARKED], "zero": [0]}
-    row["words"] = [f"{MARKED} %: {counted(number, 'component')}"]
+    words = f"{MARKED} %: {counted(number, 'component')}"
+    row = {"component": [number], "marked": [MARKED], "zero": [0], "words": [words]}
     base, dashed = alt.Chart(table(row)), {"color": INK, "strokeDash": [3, 3], "strokeWidth": 1}
     place = {"align": "right", "dx": -2, "dy": -7} if right else {"align": "left", "dx": 5, "dy": 10}
     return [

@@ -12,6 +12,7 @@ from typing import Any
 
 from gramian import plots
 from gramian.errors import GramianError, MissingExtraError, needs
+from gramian.plots.names import groupings
 from gramian.plots.registry import FIGURES
 from gramian.rows.table import Table
 
@@ -35,14 +36,10 @@ def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None,
     name : {"scores", "biplot"}
     """
     if shown is not None:
-        labels, names = table.labels, table.row_names
-        table = replace(
-            table,
-            labels=None if labels is None else labels[shown],
-            row_names=None if names is None else tuple(names[row] for row in shown),
-        )
-    color = None if table.labels is None else table.label_name or table.labels
-    return getattr(plots, name)(model, table, mapped=scores, color=color)
+        names = table.row_names
+        names = None if names is None else tuple(names[row] for row in shown)
+        table = replace(table, row_names=names, **table.labels_at(shown))
+    return getattr(plots, name)(model, table, mapped=scores, **groupings(table))
 
 
 def figures(*shown: str) -> str:

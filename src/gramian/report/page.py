@@ -6,6 +6,7 @@ import inspect
 import os
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -20,6 +21,9 @@ from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.components import decomposition_of
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import counted, listed, percent
+from gramian.errors import ParameterError
+from gramian.estimators.describe import describe
+from gramian.estimators.tables import linear_rows
 from gramian.plots.names import component_titles, feature_names_of
 from gramian.report.facts import component_rows, method_name, size_text, versions
 from gramian.report.figures import Figures, figures, scores_chart
@@ -36,6 +40,7 @@ from gramian.report.summary import (
 )
 from gramian.report.survey import Survey, survey
 from gramian.report.tables import row_names
+from gramian.rows.metadata import labels_of
 from gramian.store import atomic_write
 
 FIRST, MOST = 10, 200  # components at once, and at most
@@ -104,6 +109,7 @@ class _Page:
         return {
             "Scores": self.rows,
             "Components as pictures" if self.pictures else "Loadings": self.columns,
+            "Metadata": self.metadata,
             "How many components": self.components,
             "Unusual rows": self.unusual,
             "Quality of the data": self.data,
@@ -194,7 +200,36 @@ class _Page:
         return bool(is_table and self.model.n_features_in_ > 1)
 
     def unusual(self) -> str:
-        return "" if self.survey is None else self._unusual(self.survey)
+        return "" if self.survey is None else self._unusual(self.survey) + self._contributors()
+
+    def _contributors(self) -> str:
+        """Return the rows of the fit that contribute most to each component."""
+        model, k = self.model, min(LOADED, int(self.model.rank_))
+        if model.model_kind.kernel or self.table.values.shape[0] != model.n_samples_ or not k:
+            return ""
+        statistics = linear_rows(model, self.table, k).statistics
+        if "contribution" not in statistics:  # of rows that count differently
+            return ""
+        title, names = row_names(self.table)
+        tables = []
+        for j, caption in enumerate(component_titles(model, k)):
+            shares = statistics["contribution"][:, j]
+            top = np.argsort(-shares, kind="stable")[:TOP].tolist()
+            rows = [
+                (
+                    str(names[i]),
+                    f"{statistics['coordinate'][i, j]:.4g}",
+                    f"{statistics['cos2'][i, j]:.3f}",
+                    percent(shares[i]),
+                )
+                for i in top
+            ]
+            tables.append(table((title, "score", "cos2", "contribution"), rows, "rnnn", caption))
+        said = (
+            "<p>For each component, the rows that contribute most to its variance. cos2 is the share of the "
+            "squared distance of a row from the mean that the component represents.</p>"
+        )
+        return f'<h3>Rows that contribute most</h3>{said}<div class="pair small">{"".join(tables)}</div>'
 
     def _unusual(self, seen: Survey) -> str:
         """Return the rows with the largest distances from the mean and from their reconstructions."""
@@ -220,12 +255,13 @@ class _Page:
         names = feature_names_of(model)
         count = min(LOADED, model.n_components_, max(1, model.rank_))
         tables = []
+        heads, facts = self._column_facts()
         for title, direction in zip(
             component_titles(model, count), as_float64(model.components_[:count]), strict=True
         ):
             top = np.argsort(-np.abs(direction), kind="stable")[:TOP].tolist()
-            rows = [(names[j], f"{direction[j]:+.3f}") for j in top]
-            tables.append(table(("column", "loading"), rows, "rn", title))
+            rows = [(names[j], f"{direction[j]:+.3f}", *facts[j]) for j in top]
+            tables.append(table(("column", "loading", *heads), rows, "rn" + "n" * len(heads), title))
         of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
         said = f"<p>For each component, the {of} with the largest loadings (entries of unit vectors):</p>"
         drawn = [show("loadings", lambda: plots.loadings(model))] if len(names) > 1 else []
@@ -234,7 +270,30 @@ class _Page:
         if self.survey is not None and data.in_memory and drawn and model.n_components_ > 1:
             drawn.append(show("correlation-circle", lambda: plots.correlation_circle(model, data)))
         numbers = f'{said}<div class="pair small">{"".join(tables)}</div>'
-        return figures(drawn[0], f"<div>{''.join(drawn[1:])}{numbers}</div>") if drawn else numbers
+        return figures(*drawn) + numbers
+
+    def _column_facts(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return what is said of each column in the tables of loadings: titles, and numbers by column."""
+        means, deviations = as_float64(self.model.mean_), None
+        with suppress(ParameterError):  # of a model that an older gramian saved
+            if not self.whitens:
+                deviations = self.model._column_deviations()
+        if deviations is None:
+            return ("mean",), [(f"{mean:.4g}",) for mean in means]
+        return ("mean", "std. dev."), [
+            (f"{m:.4g}", f"{d:.4g}") for m, d in zip(means, deviations, strict=True)
+        ]
+
+    def metadata(self) -> str:
+        if self.table is None or not self.given.model_kind.gives_scores or not labels_of(self.table):
+            return ""
+        description = describe(self.given, self.table, top=0)
+        if not description.variables or not self.model.n_components_:
+            return paragraphs(description.sentences())
+        figure = self.figures.show("metadata", lambda: plots.metadata(description))
+        head, *rows = description.lines()
+        lines = table(head, rows, "r" + "n" * (len(head) - 2) + "t")
+        return f"{figures(figure)}{lines}{paragraphs(description.sentences())}"
 
     def data(self) -> str:
         model, seen = self.model, self.survey

@@ -177,7 +177,12 @@ def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[s
         "model": 'the fitted model: `gramian transform`, or in Python `gramian.load("model.gramian")`',
         "scores": "the scores of each row of the data",
         "eigenvalues": "each component: variance, explained variance ratio, residual, error bound",
+        "columns": "each column: mean, standard deviation, and for the first 10 components coordinate, "
+        "correlation, cos2 and contribution",
+        "rows": "each row: distance from the mean, and for the first 10 components coordinate, cos2 and "
+        "contribution",
         "loadings": f"the loadings of each column of the data ({kind})",
+        "imputed": "the imputed entries: row, column, value, standard error",
         "report": "a report with figures, unusual rows and all component rules, for a browser",
         "mean": "the mean picture",
         "components": "the components as pictures, also as single files in [components/](components/)",

@@ -145,8 +145,9 @@ def _parquet_source(path: Path, choice: Choice, name: str) -> ArraySource:
     paths = parquet_files(path) if path.is_dir() else [path]
     with opened_columns(paths[0]) as file:
         every = list(file.schema_arrow.names)
-    pick_columns(every, Choice(label=choice.label), name)
-    columns = [column for column in every if column != choice.label]
+    labels = (choice.label, *choice.further_labels)
+    pick_columns(every, Choice(label=choice.label, further_labels=choice.further_labels), name)
+    columns = [column for column in every if column not in labels]
     n = _Groups(paths, every, [], name).shape[0]
 
     def read(rows: range, places: Sequence[int]) -> Any:

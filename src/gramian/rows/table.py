@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,12 @@ class Table:
         Means of the columns without their missing values, where those were to be filled with them.
     alleles : dict of str to str
         Of genotypes: the allele that a column counts, by its name, where that is known.
+    metadata : mapping of str to ndarray of shape (n_samples,)
+        Further labels: those after the first one, and columns of a file of metadata.
+    missing : str
+        The method of PCA that missing values were left in for, or "mean" where that was asked for.
+    missing_values : int
+        Number of missing values that were filled while reading.
     """
 
     values: Any
@@ -71,6 +77,9 @@ class Table:
     column_numbers: tuple[int, ...] | None = None
     means: npt.NDArray[np.float64] | None = None
     alleles: Mapping[str, str] | None = None
+    metadata: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    missing: str = ""
+    missing_values: int = 0
 
     @property
     def flat(self) -> Any:
@@ -82,6 +91,13 @@ class Table:
         """Whether the numbers are in memory, and not in a file or on a cluster."""
         return isinstance(self.values, np.ndarray) or sparse.issparse(self.values)
 
+    def labels_at(self, rows: Any) -> dict[str, Any]:
+        """Return labels and metadata of some rows, as arguments of ``dataclasses.replace``."""
+        return {
+            "labels": None if self.labels is None else self.labels[rows],
+            "metadata": {name: values[rows] for name, values in self.metadata.items()},
+        }
+
     def __repr__(self) -> str:
         size = " x ".join(str(length) for length in self.values.shape)
         return f"Table({size}, {self.values.dtype}, source={self.source!r})"
@@ -92,7 +108,7 @@ class Choice:
     """Which part of a file to read, and how to interpret it, in the terms of the file.
 
     A fitted model needs some columns and ignores the others; its means, if it has any, replace missing
-    values.
+    values, unless it maps rows with holes.
     """
 
     rows: slice | None = None
@@ -105,6 +121,8 @@ class Choice:
     label_row: str | None = None
     needed: tuple[str, ...] | None = None
     means: npt.NDArray[Any] | None = None
+    further_labels: tuple[str, ...] = ()
+    holes: bool = False
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
@@ -218,7 +236,7 @@ def pick_columns(
     id_column = find("id", [choice.id])[0] if choice.id is not None else None
     label_column = find("label", [choice.label])[0] if choice.label is not None else None
     places = list(range(len(names))) if choice.columns is None else find("columns", choice.columns)
-    out = {*find("drop", choice.drop or ()), id_column, label_column}
+    out = {*find("drop", choice.drop or ()), *find("label", choice.further_labels), id_column, label_column}
     return [index for index in places if index not in out], id_column, label_column
 
 

@@ -30,7 +30,9 @@ from gramian.faces.space import FaceSpace
 from gramian.loading import load
 from gramian.plots.images import center_of
 from gramian.progress import report_to
+from gramian.reading import IMPUTED
 from gramian.report.facts import calibration_facts, data_facts, info_facts, plain, plan_facts
+from gramian.report.pieces import completed
 from gramian.report.reconstruction import Errors, rebuilt
 from gramian.report.survey import survey
 from gramian.report.tables import feature_names
@@ -135,7 +137,13 @@ def _made(fit: Message) -> Any:
 def _training(made: Any, data: Message) -> Any:
     """Return the training data: a table, or pictures of people."""
     if not isinstance(made, FaceSpace):
-        return read_table(data)
+        table = read_table(data)
+        if table.missing in IMPUTED and not isinstance(made, PCA):
+            raise ParameterError(
+                f"Missing values are imputed by PCA only, not by {type(made).__name__}. Fill them with "
+                "column means, or drop such rows or columns."
+            )
+        return table
     if data["kind"] not in (*FILES_OF_PICTURES, ".npz") and not data["given"]:
         raise DataError("Face recognition needs a .zip of pictures, or an .npz with pictures X and people y.")
     return read_faces(data["path"], size=data["reading"].get("size"))
@@ -189,19 +197,20 @@ class _Messages:
 # --------------------------------------------------------------- models applied
 
 
-def applied(model: Message, data: Message) -> tuple[Any, Table]:
-    """Return a fitted model and the rows for it."""
+def applied(model: Message, data: Message, *, whole: bool = True) -> tuple[Any, Table]:
+    """Return a fitted model and the rows for it, with missing values imputed where they must be whole."""
     fitted = cached(model, load)
 
     def read(path: str) -> Table:
         return read_table(data, expected_columns(fitted), getattr(fitted, "picture_shape_", None))
 
-    return fitted, cached(data, read, f"{model['path']} {json.dumps(data['reading'], sort_keys=True)}")
+    table = cached(data, read, f"{model['path']} {json.dumps(data['reading'], sort_keys=True)}")
+    return fitted, completed(fitted, table) if whole else table
 
 
 def transform(say: Say, model: Message, data: Message, answer: Message) -> Message:
     """Write the scores of rows."""
-    fitted, table = applied(model, data)
+    fitted, table = applied(model, data, whole=False)
     scores = np.asarray(fitted.transform(table))
     return write_rows(answer, table, fitted.get_feature_names_out(), scores.reshape(len(scores), -1))
 

@@ -217,6 +217,7 @@ class _Reading:
         stay = text if self._commas is None else text.difference(np.flatnonzero(self._commas.numbers(comma)))
         free = first_free(names, choice) if len(names) > 1 else None
         aside = {place for place in (given, label) if place is not None}
+        aside |= {names.index(name) for name in choice.further_labels}
         if free is not None and free != given and (free in stay or (free == 0 and source.first_is_index)):
             aside.add(free)
         if self.plan is None:
@@ -311,6 +312,10 @@ class _Reading:
             hashed="the bytes of the file" if source.sha256 else "",
             row_numbers=None if choice.rows is None else rows,
             column_numbers=plan.value_columns if source.names is None else None,
+            metadata={
+                name: as_labels(_cut(self._whole(self._names.index(name)), rows))
+                for name in choice.further_labels
+            },
         )
 
 

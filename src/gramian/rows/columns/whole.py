@@ -72,6 +72,28 @@ def labels_of_columns(
     return as_labels(columns.arrays[place]), row_names, columns.names[place], ()
 
 
+def metadata_of_columns(
+    source: ColumnSource, choice: Choice
+) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...] | None]:
+    """Return all columns as labels by their names, and names of rows where a column has them.
+
+    Parameters
+    ----------
+    source : ColumnSource
+    choice : Choice
+        Its id, if there is such a column, names the rows.
+    """
+    columns = whole_columns(source)
+    if choice.id not in columns.names:
+        choice = replace(choice, id=None)
+    places, id_column, _ = pick_columns(columns.names, choice, columns.source)
+    id_column, places, _ = find_row_names(
+        columns.names, source.first_is_index, choice, id_column, places, columns.arrays.__getitem__
+    )
+    row_names = None if id_column is None else as_names(columns.arrays[id_column])
+    return {columns.names[place]: as_labels(columns.arrays[place]) for place in places}, row_names
+
+
 def as_columns(fields: list[Any], source: ColumnSource, first_row: int = 0) -> Columns:
     """Return fields of many rows as columns in the types that they have."""
     from_text = source.separator is not None

@@ -159,7 +159,9 @@ class DaskRows(StoredRows):
             results = [merged(work, results[some]) for some in slices(len(results), MERGED)]
         return compute(results[0])[0].value  # type: ignore[no-any-return]
 
-    def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
+    def mapped(
+        self, f: Callable[[Rows], Any], columns: int, dtype: Any = None, *, holes: bool = False
+    ) -> Any:
         lazy, own = self.values.lazy, self.dtype  # the only objects sent to workers
         dtype = dtype or own
 
@@ -169,7 +171,8 @@ class DaskRows(StoredRows):
             number = block_info[0]["chunk-location"][0] if block_info else 0
             part = _rows_of(chunk, own, f" of chunk {number}")
             with one_thread():
-                part.require_finite()
+                if not holes:
+                    part.require_finite()
                 return f(part)
 
         return lazy.map_blocks(

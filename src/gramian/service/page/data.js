@@ -83,6 +83,13 @@ async function plan() {
   }
 }
 
+for (const button of form.querySelectorAll("[data-missing]")) {
+  button.addEventListener("click", () => {
+    byId("missing").value = button.dataset.missing;
+    byId("missing").dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
 const usual = { PCA: value("components"), KernelPCA: "3", FaceSpace: "0.95" };
 let waiting, edited = false;
 form.addEventListener("input", (event) => {
