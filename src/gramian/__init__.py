@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gramian.estimators.describe import describe
     from gramian.estimators.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
     from gramian.estimators.kernel_pca import KernelPCA
+    from gramian.estimators.monitor import Monitor
     from gramian.estimators.pca import PCA
     from gramian.estimators.rotate import rotate
     from gramian.estimators.whitener import Whitener
@@ -64,6 +65,7 @@ __all__ = [
     "MissingExtraError",
     "MissingValuesWarning",
     "ModelFileError",
+    "Monitor",
     "ParameterError",
     "PolynomialMap",
     "PreimageWarning",
@@ -92,6 +94,7 @@ _HOME = {
     "PCA": "gramian.estimators.pca",
     "FeatureFilter": "gramian.selection.filters",
     "KernelPCA": "gramian.estimators.kernel_pca",
+    "Monitor": "gramian.estimators.monitor",
     "PolynomialMap": "gramian.estimators.feature_maps",
     "RandomFourierMap": "gramian.estimators.feature_maps",
     "SequentialFeatureSelector": "gramian.selection.wrappers",

@@ -32,12 +32,13 @@ class ModelKind(Enum):
     KERNEL_PCA = "KernelPCA"
     WHITENER = "Whitener"
     FACES = "FaceSpace"
+    MONITOR = "Monitor"
     OTHER = ""
 
     @property
     def has_components(self) -> bool:
         """Whether it consists of eigenpairs, with a plan and a certificate."""
-        return self is not ModelKind.OTHER
+        return self not in (ModelKind.OTHER, ModelKind.MONITOR)
 
     @property
     def faces(self) -> bool:

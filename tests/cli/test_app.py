@@ -8,9 +8,8 @@ from gramian.cli.app import app
 from gramian.version import __version__
 
 COMMANDS = (
-    "fit", "transform", "reconstruct", "denoise", "whiten", "describe", "plot", "report", "info", "plan",
-    "relations",
-    "select", "choose-kernel", "serve", "demo", "kernels", "faces"
+    "fit", "transform", "reconstruct", "denoise", "whiten", "describe", "monitor", "plot", "report", "info",
+    "plan", "relations", "select", "choose-kernel", "serve", "demo", "kernels", "faces"
 )  # fmt: skip
 
 

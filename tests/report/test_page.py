@@ -1,3 +1,4 @@
+import html
 import re
 from html.parser import HTMLParser
 
@@ -5,6 +6,7 @@ import numpy as np
 import pytest
 
 import gramian
+from gramian.estimators.monitor import monitor_of
 from gramian.plots.style import VARIABLES
 from gramian.report import figures, rules
 from gramian.report.findings import findings
@@ -175,10 +177,32 @@ def test_unusual_rows_are_those_of_the_definitions():
         C = (X - X.mean(axis=0)) / (1.0 if model.scale is None else X.std(axis=0, ddof=1))
         values, V = np.linalg.eigh(C.T @ C / 19)
         Z = C @ V[:, ::-1][:, :2]
-        np.testing.assert_allclose(seen.distances, (Z**2 / values[::-1][:2]).sum(axis=1), rtol=1e-6)
+        np.testing.assert_allclose(seen.statistics["T2"], (Z**2 / values[::-1][:2]).sum(axis=1), rtol=1e-6)
         left = (C**2).sum(axis=1) - (Z**2).sum(axis=1)
-        np.testing.assert_allclose(seen.errors.squares, left, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(seen.statistics["SPE"], left, rtol=1e-5, atol=1e-7)
         assert seen.repeated == 0
+
+
+def test_unusual_rows_have_limits_and_causes():
+    X = RNG.normal(size=(200, 2)) @ RNG.normal(size=(2, 5)) + 0.1 * RNG.normal(size=(200, 5))
+    new = X[:50].copy()
+    new[7, 3] += 9
+    names = tuple("abcde")
+    model = gramian.PCA(2).fit(Table(X, names))
+    monitor = gramian.Monitor(model, alpha=0.05).fit(Table(X, names))
+    for given, alpha in ((model, "1.00"), (monitor, "5.00")):
+        page = report_page(Fitted(given, Table(new, names)))
+        text = html.unescape(re.sub("<[^>]+>", " ", page))
+        result = (monitor if given is monitor else monitor_of(model)).statistics(Table(new, names))
+        assert result.summary in text
+        assert f"Limits for {alpha} % false alarms" in text
+        assert re.search(rf"\b7\s+{result['T2'][7]:.4g}\s+{result['SPE'][7]:.4g}\s+(T2 and )?SPE\s+d, ", text)
+    # Those of the fit have limits of their own.
+    text = html.unescape(report_page(Fitted(model, Table(X, names))))
+    assert f"T2 {monitor_of(model).limits_.deciding('fit')['T2']:.6g}" in text
+    with pytest.warns(gramian.RankWarning):
+        flat = gramian.PCA(1).fit(np.ones((9, 2)))
+    assert "do not vary" in report_page(Fitted(flat, Table(np.ones((9, 2)))))
 
 
 def test_a_page_begins_with_what_the_data_show(few_figures):

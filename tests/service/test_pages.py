@@ -141,7 +141,7 @@ def test_without_what_draws_all_else_goes_on(files, tmp_path, monkeypatch):
         got = client.post(f"{API}/kernels", json={"expression": "sigmoid"}).json()
         assert (got["verdict"], got["figure"]) == ("not a kernel", None)
         assert client.get(f"{API}/models/{model}/report?data={data}").status_code == 200
-        assert client.post(f"{API}/models/{model}/unusual?data={data}").status_code == 200
+        assert client.post(f"{API}/models/{model}/monitor?data={data}").status_code == 200
         assert client.get(f"/models/{model}?data={data}").status_code == 200
 
 

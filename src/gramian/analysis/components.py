@@ -33,10 +33,25 @@ def decomposition_of(model: Any) -> Any:
     return getattr(model, "decomposition_", model) if kind_of(model) is ModelKind.FACES else model
 
 
+def mapping_of(model: Any) -> Any:
+    """Return the model itself, or the PCA or KernelPCA that a monitor watches."""
+    return model.model_ if kind_of(model) is ModelKind.MONITOR else model
+
+
 def shares_of(model: Any) -> FloatArray | None:
     """Return the explained variance ratios of a fitted model in NumPy; None where they are not known."""
     result = model.explained_variance_ratio_
     return None if result is None else as_float64(result)
+
+
+def feature_names_of(model: Any) -> list[str]:
+    """Return the column names of the fit; without names x0, x1, ..., of pictures r0c0, r0c1, ..."""
+    names, shape = getattr(model, "feature_names_in_", None), getattr(model, "picture_shape_", None)
+    if names is not None:
+        return [str(name) for name in names]
+    if shape is not None:
+        return [f"r{i}c{j}" for i in range(shape[0]) for j in range(shape[1])]
+    return [f"x{j}" for j in range(model.n_features_in_)]
 
 
 def components_of(

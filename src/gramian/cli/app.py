@@ -12,6 +12,7 @@ from gramian.cli.describing import describe
 from gramian.cli.faces_app import faces
 from gramian.cli.fitting import fit, plan
 from gramian.cli.kernels import kernels
+from gramian.cli.monitoring import monitor
 from gramian.cli.options import help_alone, spread
 from gramian.cli.plotting import plot
 from gramian.cli.relating import relations
@@ -41,12 +42,13 @@ def gramian(
 ) -> None:
     """Fast PCA and kernel PCA that explain the method chosen and bound the error of every result.
 
-    Exit codes: 0 success, 1 fault in the data or a file, 2 fault in the command, 130 interrupted.
+    Exit codes: 0 success, 1 fault in the data or a file, 2 fault in the command, 3 alarms with
+    monitor --fail, 130 interrupted.
     """
     help_alone(context)
 
 
-for command in (fit, transform, reconstruct, denoise, whiten, describe, plot, report, info, plan):
+for command in (fit, transform, reconstruct, denoise, whiten, describe, monitor, plot, report, info, plan):
     app.command()(spread(command))
 if is_installed("gramian.laws"):
     app.command()(spread(relations))

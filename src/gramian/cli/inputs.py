@@ -138,8 +138,8 @@ def model_path(model: str) -> Path:
     return inside if os.path.exists(inside) else path
 
 
-def read_model(model: str) -> Any:
-    """Open a saved model.
+def read_model(model: str, *, whole: bool = False) -> Any:
+    """Open a saved model; of a monitor the PCA or kernel PCA, unless all of it is needed.
 
     Raises
     ------
@@ -148,9 +148,10 @@ def read_model(model: str) -> Any:
     """
     from sklearn.utils.validation import check_is_fitted
 
+    from gramian.analysis.components import mapping_of
     from gramian.loading import load
 
     with progress(f"reading {model}"):
         fitted = load(model_path(model))
         check_is_fitted(fitted)
-        return fitted
+        return fitted if whole else mapping_of(fitted)

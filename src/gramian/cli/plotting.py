@@ -44,6 +44,8 @@ def plot(
     loadings, and replaces the files of an earlier call. In .html files the scores have a table of the rows
     that you select with the pointer.
     """
+    from gramian.analysis.components import mapping_of
+
     check_choice("--format", kind, FORMATS)
     names = [] if what is None else [check_choice("--what", name, tuple(BY_NAME)) for name in what.split(",")]
     folder = Path(out)
@@ -52,12 +54,12 @@ def plot(
             f"-o {out}: plot writes a folder. Name a folder, and use --format {folder.suffix[1:]}."
         )
     check_place(folder)
-    fitted = read_model(model)
+    fitted = read_model(model, whole=True)
     table = None
     if data is not None and fitted.model_kind.faces:
         raise ParameterError("Figures of a face model take no DATA. Leave it out.")
     if data is not None:
-        table, look = _read(data, reading, fitted, {"color": color, "shape": shape}, meta)
+        table, look = _read(data, reading, mapping_of(fitted), {"color": color, "shape": shape}, meta)
     else:
         only_with_data(color=color, shape=shape, meta=meta)
         look = {}

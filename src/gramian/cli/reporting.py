@@ -33,6 +33,7 @@ def report(
     loads nothing from elsewhere. With --label or --meta it says how much these explain of each component.
     Without DATA it lists what needs the data.
     """
+    from gramian.analysis.components import mapping_of
     from gramian.arrays import memory_limit_bytes
     from gramian.report.page import write_report
     from gramian.report.pieces import completed
@@ -44,7 +45,8 @@ def report(
     check_file(out)
     metas = () if meta is None else (meta,)
     check_not_input(out, model, *metas, *(reading.inputs(data) if data is not None else ()))
-    fitted = read_model(model)
+    given = read_model(model, whole=True)
+    fitted = mapping_of(given)
     if not fitted.model_kind.has_components:
         kind = type(fitted).__name__
         raise ParameterError(
@@ -62,11 +64,11 @@ def report(
     same = table is not None and table.values.shape[0] == fitted.n_samples_
     if (method := getattr(fitted, "missing", None)) in IMPUTED:
         reading = replace(reading, missing=method)
-    given = None
+    arguments = None
     if data is not None and same and data != "-":
-        given = read_arguments(data, _as_fitted(reading, fitted))
+        arguments = read_arguments(data, _as_fitted(reading, fitted))
     with progress("writing"):
-        shown = Fitted(fitted, table, reading=given)
+        shown = Fitted(given, table, reading=arguments)
         write_report(out, shown, stored_model(model_path(model)).versions)
     answer(as_json, {"files": [out]}, f"Written: {out}")
 

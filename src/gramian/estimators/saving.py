@@ -115,6 +115,10 @@ class Saved:
     def check_restored(self) -> None:
         """Raise a ValueError unless the parts of a model from a file belong together."""
 
+    def _saved_parameters(self) -> Parts:
+        parameters: Parts = self.get_params(deep=False)  # type: ignore[attr-defined]
+        return parameters
+
     def _require_savable(self) -> None:
         # Here, so that a model's description can be read without scikit-learn.
         from sklearn.utils.validation import check_is_fitted
@@ -147,7 +151,7 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
 
 
 def _tell_estimator(model: Any) -> Parts:
-    parameters = model.get_params(deep=False)
+    parameters = model._saved_parameters()
     state = {name: value for name, value in vars(model).items() if name not in parameters}
     if "device" in parameters:
         parameters["device"] = None  # which another machine may not have

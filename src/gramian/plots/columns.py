@@ -10,13 +10,13 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from gramian.analysis.components import component_names, kind_of
+from gramian.analysis.components import component_names, feature_names_of, kind_of
 from gramian.analysis.loadings import correlations
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError
 from gramian.plots.labels import LabelLayout
-from gramian.plots.names import axis_title, component_titles, feature_names_of, fitted, place_of
+from gramian.plots.names import axis_title, component_titles, fitted, place_of
 from gramian.plots.points import Cloud, draw
 from gramian.plots.style import (
     BLUE,

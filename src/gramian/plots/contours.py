@@ -8,12 +8,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from gramian.analysis.components import kind_of
+from gramian.analysis.components import feature_names_of, kind_of
 from gramian.arrays import as_float64
 from gramian.checks import evenly
 from gramian.errors import DataError
 from gramian.estimators.pca import PCA
-from gramian.plots.names import component_titles, feature_names_of, numbers_of
+from gramian.plots.names import component_titles, numbers_of
 from gramian.plots.points import Group
 from gramian.plots.style import GREY, MARGIN, WIDTH, Lines, axis, headed, limits, table, width
 from gramian.records import FloatArray

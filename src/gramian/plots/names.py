@@ -78,12 +78,6 @@ def place_of(component: int | str, count: int, name: str = "component", advice: 
     return check_integer(name, given, 1, count, advice or f"The model has PC1 to PC{count}.") - 1
 
 
-def feature_names_of(model: Any) -> list[str]:
-    """Return the column names of the fit; x0, x1, ... without names."""
-    names = getattr(model, "feature_names_in_", None)
-    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
-
-
 def numbers_of(X: Any) -> npt.NDArray[Any]:
     """Return the numbers of an array, a data frame or a table."""
     values = getattr(X, "values", X)

@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import decomposition_of, kind_of
+from gramian.analysis.components import decomposition_of, feature_names_of, kind_of
 from gramian.analysis.loadings import mean_ellipse, normal_ellipse
 from gramian.arrays import as_float64
 from gramian.checks import check_share, counted, listed
@@ -21,7 +21,6 @@ from gramian.plots.names import (
     NOT_KNOWN,
     WITHOUT,
     axis_title,
-    feature_names_of,
     numbers_of,
     place_of,
     row_names_of,

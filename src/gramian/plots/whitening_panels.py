@@ -7,9 +7,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from gramian.analysis.components import feature_names_of
 from gramian.analysis.loadings import normal_ellipse
 from gramian.arrays import as_float64
-from gramian.plots.names import feature_names_of, numbers_of, place_of
+from gramian.plots.names import numbers_of, place_of
 from gramian.plots.points import SAMPLE
 from gramian.plots.style import (
     BLUE,

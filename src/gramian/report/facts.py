@@ -13,7 +13,7 @@ from gramian import store
 from gramian.analysis.components import component_names, shares_of
 from gramian.arrays import as_float64
 from gramian.checks import percent
-from gramian.records import Certificate, Plan
+from gramian.records import Certificate, ModelKind, Plan
 
 if TYPE_CHECKING:
     from gramian.rows.table import Table
@@ -179,6 +179,8 @@ def info_facts(model: Any, kind: str) -> dict[str, Any]:
     """Return the facts of a saved model, with its components if it has some."""
     if model.model_kind.has_components:
         return {"model": model_facts(model) | {"kind": kind}, "components": component_facts(model)}
+    if model.model_kind is ModelKind.MONITOR:
+        return info_facts(model.model_, type(model.model_).__name__) | {"limits": str(model.limits_)}
     # A map of features has no components.
     return {"model": {"kind": kind, "parameters": plain(model.get_params(deep=False))}}
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import component_names, shares_of
+from gramian.analysis.components import component_names, feature_names_of, shares_of
 from gramian.arrays import as_float64
 from gramian.checks import percent
-from gramian.plots.names import WITHOUT, feature_names_of
+from gramian.plots.names import WITHOUT
 
 SHOWN = 2  # components
 COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest

@@ -18,13 +18,14 @@ import numpy as np
 
 from gramian import plots
 from gramian.analysis.component_rules.table import RULES
-from gramian.analysis.components import decomposition_of
+from gramian.analysis.components import decomposition_of, feature_names_of, mapping_of
+from gramian.analysis.monitoring import BOTH
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import counted, listed, percent
 from gramian.errors import ParameterError
 from gramian.estimators.describe import describe
 from gramian.estimators.tables import linear_rows
-from gramian.plots.names import component_titles, feature_names_of
+from gramian.plots.names import component_titles
 from gramian.report.facts import component_rows, method_name, size_text, versions
 from gramian.report.figures import Figures, figures, scores_chart
 from gramian.report.findings import findings
@@ -85,8 +86,8 @@ class _Page:
 
     def __init__(self, fitted: Fitted, used: Mapping[str, str]) -> None:
         self.fitted, self.table, self.used = fitted, fitted.table, used
-        self.given = fitted.model
-        self.model: Any = decomposition_of(fitted.model)
+        self.given = mapping_of(fitted.model)
+        self.model: Any = decomposition_of(self.given)
         self.figures = Figures()
         kind = self.given.model_kind
         self.faces, self.whitens = kind.faces, kind.whitens
@@ -94,7 +95,7 @@ class _Page:
         self.survey: Survey | None = None
         if self.table is not None and self.model.n_components_ and not (self.faces or self.whitens):
             limit = memory_limit_bytes(getattr(self.model, "memory_limit", None))
-            self.survey = survey(self.model, self.table, limit)
+            self.survey = survey(self.model, self.table, limit, fitted.model)
         self.choices, self.left_out = rule_choices(self.model, self.table)
         what = "Eigenfaces" if self.faces else method_name(self.model)
         of = (
@@ -181,7 +182,7 @@ class _Page:
             return figures(show("whitening", lambda: plots.whitening(model, data)))
         if seen is None:
             return ""
-        n = len(seen.distances)
+        n = self.table.values.shape[0]
         parts = []
         if n != model.n_samples_:
             parts.append(f"<p>These are {n:,} rows. The model was fitted on {model.n_samples_:,}.</p>")
@@ -232,19 +233,24 @@ class _Page:
         return f'<h3>Rows that contribute most</h3>{said}<div class="pair small">{"".join(tables)}</div>'
 
     def _unusual(self, seen: Survey) -> str:
-        """Return the rows with the largest distances from the mean and from their reconstructions."""
-        _, names = row_names(self.table)
+        """Return the rows that are largest relative to their limits, with the columns that cause it."""
+        result = seen.statistics
+        if result is None:
+            return "<p>The rows of the fit do not vary, so no row can be compared with them.</p>"
         title = "row (from 0)" if self.table.row_names is None else "name"
-        far = "Largest distance from the mean: Hotelling's T squared, the sum of score² / variance"
-        parts = [_largest(far, title, names, seen.distances, "T squared")]
-        if seen.errors is None:
-            return parts[0]
-        errors = np.asarray(seen.errors.squares)
-        if not errors.sum() > 1e-20 * float(np.sum(np.square(seen.errors.sizes))):
-            return parts[0] + "<p>All components are kept, so there is no residual.</p>"
-        units = "" if getattr(self.model, "scale_", None) is None else " of the scaled columns"
-        left = f"Largest residual: Q, the squared distance of a row from its reconstruction{units}"
-        return f'<div class="pair">{parts[0]}{_largest(left, title, names, errors, "Q")}</div>'
+        names = [name for name in BOTH if name in result.columns]
+        rows = []
+        for place in result.worst(UNUSUAL).tolist():
+            causes = [result[f"contributor {j}"][place] for j in (1, 2, 3)]
+            numbers = [f"{result[name][place]:.4g}" for name in names]
+            rows.append(
+                (str(result["row"][place]), *numbers, result["alarm"][place], ", ".join(filter(None, causes)))
+            )
+        head = (title, *names, "alarm", "largest contributions")
+        kinds = "r" + "n" * len(names) + "tt"
+        lines = [result.summary, *result.limits.sentences]
+        caption = "Largest T2 or SPE, relative to its limit"
+        return paragraphs([" ".join(lines)]) + table(head, rows, kinds, caption)
 
     def columns(self) -> str:
         model, show = self.model, self.figures.show
@@ -344,15 +350,6 @@ class _Page:
 
     def versions(self) -> str:
         return paragraphs(f"- {package} {number}" for package, number in self.used.items())
-
-
-def _largest(caption: str, title: str, names: Any, values: Any, head: str) -> str:
-    """Return the rows with the largest values, relative to the median."""
-    top = np.argsort(-values, kind="stable")[:UNUSUAL].tolist()
-    median = float(np.median(values))
-    times = [f"{values[i] / median:,.1f}" if median > 0 else "-" for i in top]
-    rows = [(str(names[i]), f"{values[i]:.4g}", t) for i, t in zip(top, times, strict=True)]
-    return table((title, head, "times the median"), rows, "rnn", caption)
 
 
 def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:

@@ -6,7 +6,7 @@ import functools
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -206,6 +206,12 @@ class Rows(ABC):
             if high > low:
                 taken.append(rows_of(block.values, ascending[low:high] - block.rows.start))
         return rows_of(stacked(taken), np.argsort(order, kind="stable"))
+
+    def picked(self, places: npt.NDArray[np.intp]) -> Rows:
+        """Return some rows, whose numbers rise, as rows of their own; all of them are on this machine."""
+        this: Any = self
+        some: Rows = replace(this, values=rows_of(this.values, places), row_names=None, table=None)
+        return some
 
     def take_columns(self, places: npt.NDArray[np.intp]) -> Any:
         """Return some columns of all rows."""

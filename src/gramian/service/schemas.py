@@ -79,6 +79,17 @@ class ApplyQuery(DataQuery):
     """Rows for a model: the body, or uploaded data."""
 
     components: int | None = Field(default=None, ge=1, description="For reconstruct, by default all.")
+    alpha: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="For monitor: share of normal rows with an alarm, by default 0.01.",
+    )
+    normal: str | None = Field(
+        default=None,
+        pattern=ID,
+        description="For monitor: id of data with normal rows, which set the limits.",
+    )
 
 
 class Fit(Strict):

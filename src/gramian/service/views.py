@@ -8,12 +8,14 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gramian import plots
+from gramian.analysis.components import mapping_of
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
 from gramian.errors import DataError, MissingExtraError, ParameterError, needs
@@ -126,7 +128,7 @@ def figure(
     width: int | None,
 ) -> Message:
     """Write one figure: a specification that Vega-Lite draws, or a picture."""
-    fitted, table = (cached(model, load), None) if data is None else applied(model, data)
+    fitted, table = cached(model, load), None if data is None else applied(model, data)[1]
     figures = {figure.name: figure for figure in available(fitted, table)}
     if table is None and name == "scores":
         raise ParameterError("A figure of scores needs data. Choose the data to plot.")
@@ -156,7 +158,7 @@ def _colour(table: Table | None, color: str | None) -> Any:
 
 def figures(say: Say, model: Message, data: Message | None) -> Message:
     """List the figures, and the columns that may set the colour of rows."""
-    fitted, table = (cached(model, load), None) if data is None else applied(model, data)
+    fitted, table = cached(model, load), None if data is None else applied(model, data)[1]
     names = [] if table is None or table.feature_names is None else list(table.feature_names[:200])
     known = available(fitted, table)
     titles = {figure.name: figure.title for figure in known}
@@ -168,7 +170,7 @@ def figures(say: Say, model: Message, data: Message | None) -> Message:
 
 def _fitted(model: Message, data: Message | None) -> Fitted:
     if data is None:
-        return Fitted(cached(model, load), None)
+        return Fitted(mapping_of(cached(model, load)), None)
     fitted, table = applied(model, data)
     scores = np.asarray(fitted.transform(table))
     reading = {"path": data["name"], **data["reading"]}
@@ -177,15 +179,16 @@ def _fitted(model: Message, data: Message | None) -> Fitted:
 
 def report(say: Say, model: Message, data: Message | None, answer: Message) -> Message:
     """Write the report of a model."""
-    faces = cached(model, load).model_kind.faces
+    given = cached(model, load)
+    fitted = _fitted(model, None if given.model_kind.faces else data)
     with open(answer["path"], "x", encoding="utf-8") as file:
-        file.write(report_page(_fitted(model, None if faces else data)))
+        file.write(report_page(replace(fitted, model=given)))
     return {}
 
 
 def results(say: Say, model: Message, data: Message, answer: Message) -> Message:
     """Write the folder of results as a .zip."""
-    fitted, folder = cached(model, load), Path(answer["path"] + "-folder")
+    fitted, folder = mapping_of(cached(model, load)), Path(answer["path"] + "-folder")
     if not fitted.model_kind.has_components or fitted.model_kind.faces:
         raise ParameterError(
             f"A {type(fitted).__name__} has no folder of results. Choose a PCA or a KernelPCA."
@@ -203,7 +206,7 @@ def results(say: Say, model: Message, data: Message, answer: Message) -> Message
 def code(say: Say, model: Message, data: Message | None) -> Message:
     """Return Python code that fits the same model."""
     reading = None if data is None else {"path": data["name"], **data["reading"]}
-    return {"python": python_calls(cached(model, load), reading)}
+    return {"python": python_calls(mapping_of(cached(model, load)), reading)}
 
 
 # ------------------------------------------------------------------- kernels
