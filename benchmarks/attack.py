@@ -109,23 +109,32 @@ def _orthonormal(Q: Any) -> Any:
     return Q
 
 
-def centered(X: Any, *, center: bool, scale: Any, ddof: int, constant: Any = None) -> Any:
-    """C as the documentation defines it; ``constant`` are the columns that the model calls constant."""
+def centered(
+    X: Any, *, center: bool, scale: Any, ddof: int, constant: Any = None, weights: Any = None
+) -> Any:
+    """C as the documentation defines it; ``constant`` are the columns that the model calls constant.
+
+    Rows are multiplied by the roots of their weights.
+    """
     eps = float(np.finfo(np.float64).eps)
     X = (X.toarray() if sp.issparse(X) else X).astype(LONG)
+    w = np.ones(len(X), dtype=LONG) if weights is None else weights.astype(LONG)
+    n = w.sum()
     C, mean = X, np.zeros(X.shape[1], dtype=LONG)
     if center:
         for _ in range(3):
-            shift = C.mean(axis=0)
+            shift = w @ C / n
             C, mean = C - shift, mean + shift
+        C[:, np.ptp(X[w > 0], axis=0) == 0] = 0  # not the rounding of a weighted mean
+    C = np.sqrt(w)[:, None] * C
     squares = (C * C).sum(axis=0)
     if scale is None:
         return C
-    known = squares <= len(X) * (eps * np.abs(mean)) ** 2
-    border = np.abs(np.sqrt(squares / len(X)) - eps * np.abs(mean)) < 1e-3 * eps * np.abs(mean)
+    known = squares <= n * (eps * np.abs(mean)) ** 2
+    border = np.abs(np.sqrt(squares / n) - eps * np.abs(mean)) < 1e-3 * eps * np.abs(mean)
     if constant is not None:
         known = np.where(border, np.isin(np.arange(len(mean)), constant), known)
-    deviation = np.sqrt(np.where(known, 1, squares) / (len(X) - ddof))
+    deviation = np.sqrt(np.where(known, 1, squares) / (n - ddof))
     if isinstance(scale, str):
         divisor = deviation if scale == "unit" else np.sqrt(deviation)
         return np.where(known, 0, C / divisor)
@@ -134,11 +143,13 @@ def centered(X: Any, *, center: bool, scale: Any, ddof: int, constant: Any = Non
 
 def linear_truth(X: Any, model: PCA) -> Truth:
     """Variances of C."""
-    C = centered(
-        X, center=model.center, scale=model.scale, ddof=model.ddof, constant=model.constant_features_
-    )
+    weights = vars(model).get("weights_of_attack")
+    options = {"center": model.center, "scale": model.scale, "ddof": model.ddof}
+    C = centered(X, **options, constant=model.constant_features_, weights=weights)
     n, d = C.shape
-    A = (C.T @ C if d <= n else C @ C.T) / (n - model.ddof)
+    total = n if weights is None else weights.astype(LONG).sum()
+    # Integer weights stand for more rows than there are.
+    A = (C.T @ C if d <= n or weights is not None else C @ C.T) / (total - model.ddof)
     return eigenvalues(A).of_order({"covariance": d, "gram": n}.get(model.plan_.operator, 0))
 
 
@@ -221,9 +232,10 @@ def false_ratios(ratio: Any, certificate: Any, truth: Truth) -> Iterator[tuple[s
     # An error of the matrix changes its trace by up to its order times as much.
     own = 1e-13 + (truth.error + certificate.widening * (1 + np.sqrt(order))) / truth.total
     if about is None:
+        k = min(k, len(ratio))
         high, low = (np.abs(bound[:k]) / truth.total for bound in (certificate.upper, certificate.lower))
         high = np.where(np.isfinite(high), high, 1)
-        low = np.where(certificate.lower > 0, low, 0)
+        low = np.where(certificate.lower[:k] > 0, low, 0)
         off = np.maximum(ratio[:k] - high, np.where(ratio[:k] > 0, low - ratio[:k], 0)) - own
     elif about.unexplained is None:
         return
@@ -271,7 +283,8 @@ def _check_pca(model: PCA, X: Any) -> Iterator[tuple[str, float]]:
         yield "not finite", np.inf
         return
     yield from false_statements(certificate, truth)
-    yield from false_ratios(ratio, certificate, truth)
+    # Components that only repeated rows would have are beyond the rank.
+    yield from false_ratios(ratio[: len(certificate.values)], certificate, truth)
     yield from _not_orthonormal(components.T, certificate)
     if (variances < 0).any():
         yield "negative variance", float(variances.min())
@@ -567,6 +580,30 @@ def by_dask(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
         return PCA(**asked).fit(array)
 
 
+def by_weights(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
+    """With weights of the rows: in memory, dense or sparse, in batches, or in small blocks."""
+    n = len(X)
+    weights = [
+        lambda: rng.integers(0, 4, n).astype(float),
+        lambda: rng.random(n) * n,
+        lambda: 10.0 ** rng.uniform(-8, 4, n),
+        lambda: np.where(rng.random(n) < 0.7, 0.0, rng.random(n) * 9),
+        lambda: rng.random(n) * 10.0 ** rng.choice([-140, 140]),
+    ][rng.integers(5)]()
+    model, way = PCA(**asked), rng.integers(4)
+    if way == 0:
+        model.set_params(solver="auto", n_components=None)
+        for rows in np.array_split(np.arange(n), int(rng.integers(1, 4))):
+            model.partial_fit(X[rows], sample_weight=weights[rows])
+    elif way == 1 and X.dtype == np.float64 and asked["solver"] != "full":
+        model.fit(sp.csr_matrix(X), sample_weight=weights)
+    else:
+        with small_blocks(way == 2):
+            model.fit(X, sample_weight=weights)
+    model.weights_of_attack = weights
+    return model
+
+
 def fit_by(path: Path, needs: str = "") -> Callable[[np.random.Generator], SolverResult]:
     """One fit of dense data that goes another way."""
 
@@ -779,6 +816,7 @@ ATTACKS: dict[str, tuple[int, Callable[[np.random.Generator], SolverResult]]] = 
     "stream": (15, fit_by(by_stream)),
     "torch": (10, fit_by(by_torch, "torch")),
     "dask": (5, fit_by(by_dask, "dask")),
+    "weights": (15, fit_by(by_weights)),
     "operator": (10, fit_operator),
     "planted": (1, fit_planted),
 }

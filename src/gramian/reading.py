@@ -28,6 +28,7 @@ class ReadingOptions:
         "; with --transpose a row",
     )
     labels_from: Any = reading_option("FILE[:COLUMN]", "Labels from another file, by row names or order")
+    weights: Any = reading_option("COLUMN", "Column of row weights for a fit: how often each row counts")
     transpose: bool = reading_option("", "Swap rows and columns, as for genes x samples", default=False)
     missing: MissingPolicy | None = reading_option(
         "HOW",

@@ -287,6 +287,7 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
         "drop": [(flowers, "'species' was left out")],
         "id": [((*flowers, "--id", "flower"), "row names were taken from column 'flower'")],
         "label": [(("flowers.csv", "--label", "species"), "'species' was used as labels")],
+        "weights": [((*flowers, "--weights", "width"), "rows were weighted by column 'width'")],
         "labels_from": [((*flowers, "--labels-from", "kinds.csv"), "labels were joined from kinds.csv")],
         "transpose": [((*flowers, "--transpose"), "rows and columns were swapped")],
         "size": [(("pictures", "--size", "4x3"), "pictures were resized to 4 x 3 pixels")],

@@ -109,7 +109,7 @@ def test_names_with_commas_can_be_quoted(tmp_path):
         ({"columns": [1]}, ParameterError, r"columns=\[1\] holds no names. Give columns=\["),
         ({"columns": []}, ParameterError, r"columns=\[\] holds no names"),
         ({"drop": "x,,y"}, ParameterError, r"drop=\['x', '', 'y'\] holds no names"),
-        ({"drop": "x,x"}, ParameterError, "columns, drop, id and label name 'x' more than once"),
+        ({"drop": "x,x"}, ParameterError, "columns, drop, id, label and weights name 'x' more"),
         ({"id": ["x"]}, ParameterError, r"id=\['x'\] is not a name. Name one column"),
         ({"label": ""}, ParameterError, "label='' is not a name"),
         ({"columns": "x,y", "drop": "y"}, ParameterError, "name 'y' more than once. A column has one use"),

@@ -34,11 +34,12 @@ def correlations(model: Any, data: Any) -> FloatArray:
     DataError
         For one row, in which nothing varies.
     """
-    rows = as_rows(data, limit=memory_limit_bytes(None))
+    rows = as_rows(data, limit=memory_limit_bytes(None), weigh=True)
     if rows.shape[0] < 2:
         raise DataError("Nothing varies in one row, so no column has a correlation. Give at least 2 rows.")
-    view = center_rows(rows, center=True, scale=None, ddof=model.ddof)
-    deviation = np.ldexp(np.sqrt(view.column_squares / (rows.shape[0] - model.ddof)), view.exponent)
+    ddof = np.ldexp(model.ddof, -2 * rows.weight_exponent)
+    view = center_rows(rows, center=True, scale=None, ddof=ddof)
+    deviation = np.ldexp(np.sqrt(view.column_squares / (rows.weight - ddof)), view.exponent)
     divisor = np.ones(len(deviation)) if model.scale_ is None else as_float64(model.scale_)
     constant = deviation == 0
     factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))

@@ -65,6 +65,9 @@ class LinearProblem(Problem):
     center : bool
     scale : None, "unit", "pareto", "genotype" or ndarray of shape (d,)
     ddof : float
+        In the unit of ``rows.weights``, as the sum of the weights is.
+    metric : ndarray of shape (d,) or None
+        Roots of the weights of the columns.
     view : CenteredRows or None
         The centred data, once it has been measured.
     """
@@ -75,6 +78,7 @@ class LinearProblem(Problem):
     ddof: float = 1
     unit: str = "eigenvalues (variances)"
     view: CenteredRows | None = None
+    metric: FloatArray | None = None
 
     @property
     def costs(self) -> TableCosts:
@@ -83,12 +87,18 @@ class LinearProblem(Problem):
         # To read once more costs more than products of few columns in float64, which need one pass.
         quick = quick_double(rows.like) or (not rows.free_to_revisit and rows.shape[1] <= FEW_COLUMNS)
         facts = (rows.skips_zeros, rows.speed, rows.cuts_columns, rows.share, rows.spread, quick)
-        return TableCosts(rows.shape, rows.dtype, *facts)
+        dtype = rows.dtype if rows.weights is None else np.dtype(np.float64)
+        return TableCosts(rows.shape, dtype, *facts)
 
     @property
     def weight(self) -> float:
-        """Sum of the weights of the rows: their number."""
-        return self.rows.shape[0]
+        """Sum of the weights of the rows, or their number."""
+        return self.rows.weight
+
+    @property
+    def most(self) -> int:
+        """Number of all components; integer weights stand for repeated rows."""
+        return min(self.rows.repeats, self.rows.shape[1])
 
     @property
     def degrees(self) -> float:
@@ -98,9 +108,13 @@ class LinearProblem(Problem):
     def measured(self) -> CenteredRows:
         """Return the centred data, measuring it in one pass where that has not been done."""
         if self.view is None:
-            self.view = center_rows(self.rows, center=self.center, scale=self.scale, ddof=self.ddof)
+            self.view = center_rows(self.rows, **self._options)
             require_range(self.view, self.degrees)
         return self.view
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"center": self.center, "scale": self.scale, "ddof": self.ddof, "metric": self.metric}
 
     def data_view(self) -> CenteredRows:
         """Return how the data are centred and scaled."""
@@ -117,9 +131,8 @@ class LinearProblem(Problem):
 
     def _covariance(self, *, double: bool) -> CovarianceOperator:
         """Mean and scatter matrix in one pass over the data."""
-        options = {"center": self.center, "scale": self.scale, "ddof": self.ddof}
         exponent, result = scatter(self.rows, center=self.center, double=double)
-        self.view = from_moments(self.rows, result, exponent, **options)  # type: ignore[arg-type]
+        self.view = from_moments(self.rows, result, exponent, **self._options)
         require_range(self.view, self.degrees)
         matrix = result.squares
         if self.view.divisor is not None:
@@ -150,7 +163,7 @@ class LinearProblem(Problem):
             Number of directions: beyond the rank they are orthonormal and have no variance.
         """
         spectrum, view = solution.spectrum, self.measured()
-        components = components_of(spectrum, count, self.factor(), view.total, min(self.rows.shape))
+        components = components_of(spectrum, count, self.factor(), view.total, self.most)
         vectors, scores = _directions(solution, view, components.rank, components.values.size)
         return Directions(components, vectors, scores)
 
@@ -247,7 +260,8 @@ def _directions(solution: Solution, view: CenteredRows, rank: int, k: int) -> tu
     signs = fixed_signs(directions)
     directions = directions * to_dtype(from_numpy(signs, directions), rows.dtype)[None, :]
     directions = moved(directions, rows.home)
-    if scores is None:
+    # Vectors of weighted rows are scores times the roots of their weights.
+    if scores is None or view.weighted:
         return directions, None
     xp = namespace(scores)
     with np.errstate(over="ignore"):  # callers that want scores raise an error

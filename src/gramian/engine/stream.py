@@ -56,6 +56,12 @@ class MomentsProblem(LinearProblem):
         """Sum of the weights of the rows."""
         return self.seen.moments.count
 
+    @property
+    def most(self) -> int:
+        """Number of all components; integer weights stand for repeated rows."""
+        n, d = self.seen.table().shape
+        return min(max(n, int(self.weight)), d)
+
 
 @dataclass(eq=False)
 class StreamProblem(MomentsProblem):
@@ -69,7 +75,7 @@ class StreamProblem(MomentsProblem):
     def measured(self) -> CenteredRows:
         """Return the centred rows, without their numbers."""
         if self.view is None:
-            self.view = replace(self.seen.view(self.scale, self.ddof), rows=self.rows)
+            self.view = replace(self.seen.view(self.scale, self.ddof, self.metric), rows=self.rows)
             require_range(self.view, self.degrees)
         return self.view
 
@@ -161,20 +167,20 @@ class SketchProblem(MomentsProblem):
         result = super().directions(solution, count)
         view, table = self.data_view(), self.seen.table()
         total = view.total * (view.square_unit / self.degrees)
-        components = replace(
-            result.components, total=total, size=min(table.shape), rest=result.components.rest[:0]
-        )
+        components = replace(result.components, total=total, size=self.most, rest=result.components.rest[:0])
         vectors = to_dtype(result.vectors, numpy_dtype(table.like))
         return replace(result, components=components, vectors=vectors, scores=None)
 
 
-def problem_of(seen: StreamMoments, scale: Any, ddof: int) -> StreamProblem | SketchProblem:
+def problem_of(
+    seen: StreamMoments, scale: Any, ddof: int, metric: Any = None
+) -> StreamProblem | SketchProblem:
     """Return the problem for the moments or the sketch of a stream."""
-    lost = seen.degrees_lost(ddof)
+    lost, more = seen.degrees_lost(ddof), {"seen": seen, "metric": metric}
     if seen.sketch is None:
         kind = np.empty((0, 0), dtype=numpy_dtype(seen.kind))
         rows = replace(seen.table(), kind=kind)
-        return StreamProblem(rows, seen.centered, scale, lost, seen=seen)
+        return StreamProblem(rows, seen.centered, scale, lost, **more)
     return SketchProblem(as_rows(seen.sketch.rows), False, None, lost, seen=seen)
 
 

@@ -67,9 +67,12 @@ class ExactFit(KernelFit):
         if evaluator is not None:
             self._warn_of_products(evaluator, solution, X)
         result = problem.coefficients(solution, target.count)
-        certificate = with_orthonormality(solution.certificate, result.vectors)
+        certificate = solution.certificate
+        if rows.weights is None:
+            certificate = with_orthonormality(certificate, result.vectors)
         return KernelModel(
             rows.shape[0],
+            rows.total_weight,
             "the centred kernel matrix" if asked.center else "the kernel matrix",
             None if evaluator is None else evaluator.kernel,
             replace(solution, spectrum=problem.scaled(solution.spectrum), certificate=certificate),
@@ -111,8 +114,10 @@ class ExactFit(KernelFit):
             given=evaluator is None,
             fraction=target.fraction is not None,
             single=evaluator is not None and evaluator.single is not None,
-            spread=None if evaluator is None else self.spread,
+            spread=None if evaluator is None or rows.weights is not None else self.spread,
         )
+        if rows.weights is not None:
+            problem.unit = "eigenvalues of Kc with weighted rows"
         request = self._request(problem, target)
         try:
             return problem, evaluator, problem.schedule(request)

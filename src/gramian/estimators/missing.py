@@ -14,7 +14,7 @@ from gramian.analysis.imputation import Imputed, choose_strength, impute_em, imp
 from gramian.arrays import is_numpy, memory_limit_bytes, power_of_two
 from gramian.checks import NAMES_SHOWN, amount, check_choice, counted
 from gramian.errors import DataError, MemoryLimitError, MissingValuesWarning, ParameterError
-from gramian.estimators.inputs import check_scale, generators
+from gramian.estimators.inputs import check_feature_weight, check_scale, generators
 from gramian.estimators.linear_fit import PCAParameters
 from gramian.records import Certificate, FloatArray
 from gramian.rows import Rows
@@ -124,8 +124,13 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False) -> Filled:
     rows.require_finite(holes=True)
     _refuse_empty(rows, holes)
     X = np.asarray(rows.values, dtype=np.float64)
+    if rows.weights is not None and method != "mean":
+        raise DataError(
+            f"missing={method!r} does not support weights of rows. Use missing='mean', or fill the table "
+            f"first: PCA({asked.n_components!r}, missing={method!r}).fit(X).impute(X)."
+        )
     if method == "mean" or quick:
-        values, imputed = _by_means(X)
+        values, imputed = _by_means(X, rows.weights)
     else:
         k = _number(asked, method, rows.shape)
         _require_memory(asked, rows.shape, k)
@@ -151,6 +156,9 @@ def _check_strength(strength: Any) -> float | str:
 def _refuse_empty(rows: Rows, holes: Holes) -> None:
     n, d = rows.shape
     columns = np.flatnonzero(holes.by_column == n).tolist()
+    if rows.weights is not None:  # rows of weight 0 determine nothing
+        there = ~np.isnan(rows.in_memory()[rows.weights > 0])
+        columns = np.flatnonzero(~there.any(axis=0)).tolist()
     names = rows.feature_names
     empty_rows = [row_text(rows, row) for row, count in holes.by_row.items() if count == d]
     empty_columns = [f"column {j}" + (f" ({names[j]!r})" if names else "") for j in columns]
@@ -164,22 +172,23 @@ def _refuse_empty(rows: Rows, holes: Holes) -> None:
             )
 
 
-def _by_means(X: FloatArray) -> tuple[FloatArray, Imputed]:
+def _by_means(X: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, Imputed]:
     rows, columns = np.nonzero(np.isnan(X))
-    means, deviations = _spread(X)
+    means, deviations = _spread(X, weights)
     values = X.copy()
     values[rows, columns] = means[columns]
     nothing = np.empty(0)
     return values, Imputed("mean", rows, columns, means[columns], deviations[columns], nothing, None, 0, True)
 
 
-def _spread(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _spread(X: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
     """Return means and standard deviations of the observed entries of each column."""
-    count = (~np.isnan(X)).sum(axis=0)
+    own = np.ones((len(X), 1)) if weights is None else weights[:, None]
+    count = (own * ~np.isnan(X)).sum(axis=0)
     # Divided first, so that sums stay finite.
-    means = np.nansum(X / count, axis=0)
+    means = np.nansum(X * (own / count), axis=0)
     top = np.maximum(np.nanmax(np.abs(X), axis=0), np.finfo(float).tiny)
-    squares = np.nansum(((X - means) / top) ** 2, axis=0)
+    squares = np.nansum(own * ((X - means) / top) ** 2, axis=0)
     return means, top * np.sqrt(squares / np.maximum(count - 1, 1))
 
 
@@ -215,17 +224,19 @@ def _require_memory(asked: PCAParameters, shape: tuple[int, int], k: int) -> Non
 
 def _divisor(asked: PCAParameters, X: FloatArray, rows: Rows) -> FloatArray:
     """Return what the fit would divide columns by, from their observed entries."""
-    scale = check_scale(asked.scale, rows)
+    scale, metric = check_scale(asked.scale, rows), check_feature_weight(asked.feature_weight, rows)
     if scale is None:
-        return np.ones(X.shape[1])
-    if not isinstance(scale, str):
-        return scale
-    means, deviations = _spread(X)
-    if scale == "genotype":
-        divisor = np.sqrt(np.maximum(means * (1 - means / 2), 0.0))
+        divisor = np.ones(X.shape[1])
+    elif not isinstance(scale, str):
+        divisor = scale
     else:
-        divisor = deviations if scale == "unit" else np.sqrt(deviations)
-    return np.where(deviations > 1e-12 * np.abs(means), divisor, 1.0)
+        means, deviations = _spread(X)
+        if scale == "genotype":
+            divisor = np.sqrt(np.maximum(means * (1 - means / 2), 0.0))
+        else:
+            divisor = deviations if scale == "unit" else np.sqrt(deviations)
+        divisor = np.where(deviations > 1e-12 * np.abs(means), divisor, 1.0)
+    return divisor if metric is None else divisor / metric
 
 
 def _by_model(

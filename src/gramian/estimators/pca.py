@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -67,12 +68,13 @@ from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.device import sent_to
 from gramian.rows.scan import Scan
+from gramian.rows.weights import weighted
 from gramian.store import Array, Nested, Optional
 
 CHECKPOINT_INSTEAD = "save the data with numpy.save and pass its pathlib.Path"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 # Attributes of a stream that need no decomposition.
-AT_ONCE = DATA.keys() | {"_seen?"}
+AT_ONCE = DATA.keys() | {"_seen?", "_unequal?"}
 
 register_record(
     Imputed,
@@ -111,7 +113,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     whiten : bool, default=False
         Scale scores to unit variance. Scores of components beyond the rank are 0, not amplified noise.
     ddof : int, default=1
-        Variances divide by ``n_samples - ddof``.
+        Variances divide by ``n_samples - ddof``, or the sum of the weights less ``ddof``.
     solver : {"auto", "full", "covariance", "gram", "krylov", "frequent-directions"}, default="auto"
         Method for the eigenpairs; ``plan(X)`` shows the choice of "auto" and its reason. All methods but
         "frequent-directions" are exact to ``tol``; if an iteration stalls, a direct method finishes the
@@ -134,11 +136,17 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         error per entry, ``sqrt(sum |x - x~|^2 / (n d))``, of at most ``max_rmse`` in fitted (scaled) units.
     forgetting : float, default=1.0
         Forgetting factor in (0, 1]: each call of :meth:`partial_fit` multiplies the weight of all earlier
-        rows by it. Means and variances are then weighted, as in ``numpy.cov(..., aweights=w, ddof=ddof)``:
-        sums of squares are divided by ``sum(w) - ddof * sum(w^2) / sum(w)``. It has no effect on
-        :meth:`fit`, which processes a single batch.
+        rows by it. With f the product of these factors for a row, and w its ``sample_weight``, sums of
+        squares are divided by ``sum(f w) - ddof * sum(f^2 w) / sum(f w)``. That is
+        ``numpy.cov(..., aweights=f, fweights=w, ddof=ddof)``. It has no effect on :meth:`fit`, which
+        processes a single batch.
     sketch_size : int or None, default=None
         Rows of the sketch of "frequent-directions"; None means twice the number of components, at least 20.
+    feature_weight : array-like of shape (n_features,) or None, default=None
+        Positive weights of the columns in distances between rows (``col.w`` of FactoMineR): each centred and
+        scaled column is multiplied by the square root of its weight, so that ``scale_`` is the divisor over
+        this root. ``components_`` are orthonormal directions of these columns. Leave a column out of X to
+        give it no weight.
     device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
         PyTorch device for NumPy arrays and files. Data are moved there, large data block by block, and the
         results are NumPy arrays; "cpu" is the host. None computes on the device of the data.
@@ -186,7 +194,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     certificate_ : Certificate
         Error bounds of the results; print it.
     reconstruction_error_ : float
-        Mean square ``||x - x~||^2`` over the fitted rows, in fitted (scaled) units.
+        Mean square ``||x - x~||^2`` over the fitted rows, by their weights, in fitted (scaled) units.
     n_samples_, n_features_in_, feature_names_in_, picture_shape_
         Size and names of the fitted data.
     column_means_ : ndarray of shape (n_features,) or None
@@ -232,6 +240,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         "_center": Array("d"),
         "_center_rest?": Array("d"),
         "_divisor": Optional(Array("d"), "scale"),
+        "_weight?": float,
+        "_unequal?": bool,  # whether rows have weights of their own
         "_remainder?": Nested((Remainder,), {"columns": "d"}),
         "constant_features_": Array("_", least=0, kinds="iu"),
         "noise_variance_": float,
@@ -253,23 +263,30 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
 
     # ------------------------------------------------------------------ fit
 
-    def plan(self, X: Any) -> Plan:
-        """Return the plan that ``fit(X)`` would follow, without fitting.
+    def plan(self, X: Any, *, sample_weight: Any = None) -> Plan:
+        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting.
 
         If ``n_components`` is a rule, its answer is not known yet, and the plan is for 10 components.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+        sample_weight : array-like of shape (n_samples,), optional
 
         Returns
         -------
         Plan
         """
-        return self._planned(X).plan
+        return self._planned(X, sample_weight).plan
 
     def fit(
-        self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        **metadata: Any,
     ) -> Self:
         """Find the components of X.
 
@@ -280,19 +297,23 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             rows, such as a generator, is allowed too. Files, memory maps and blocks may be larger than
             memory. Dask arrays and frames are processed chunk by chunk on their workers.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts: an integer has the effect of so many equal rows, 0 that of no row.
+            Sums of squares are divided by ``sample_weight.sum() - ddof``. None means 1 for every row.
         checkpoint : path, optional
             A folder that stores the results of passes over a file, at the end of each pass and once a
             minute. After a crash the same call continues from there and gives the same result. The folder
             remains after the fit, so that the same call repeats the result without reading the file. Remove
             it when you have saved the model.
         **metadata
-            Not supported: ``sample_weight`` and other metadata raise an InputTypeError with advice.
+            Not supported: other metadata raise an InputTypeError with advice.
 
         Raises
         ------
         DataError
-            Infinity, text or complex entries, fewer than two rows, NaN without a method for ``missing``, and
-            rows or columns without any entry.
+            Infinity, text or complex entries, fewer than two rows; NaN without a method for ``missing``, and
+            rows or columns without any entry; weights that are negative, not finite, all zero, or not one
+            for each row, and a sum of weights of ``ddof`` or less.
         ParameterError
             A parameter outside its range, a checkpoint of another fit, or a checkpoint for data in memory.
         FileError
@@ -301,18 +322,24 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             If no route fits into ``memory_limit``.
         """
         refuse_metadata(self, metadata)
-        self._fit(X, checkpoint)
+        self._fit(X, sample_weight, checkpoint)
         return self
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        **metadata: Any,
     ) -> Any:
         """Find the components of X and return its scores, shape (n_samples, n_components_).
 
         Rows with missing values get the scores that :meth:`transform` gives them.
         """
         refuse_metadata(self, metadata)
-        result, given = self._fit(X, checkpoint)
+        result, given = self._fit(X, sample_weight, checkpoint)
         rows, scores = result.rows, result.directions.scores
         if given is not rows:
             return self._scores(given)
@@ -320,7 +347,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             return self._scores(rows)
         return self._projection().whitened(require_range(scores, "Scores"))
 
-    def partial_fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Self:
         """Update the model with a batch of rows, so that it describes all rows since the first call.
 
         The method merges mean and covariance exactly, in float64, and does not store the rows. A batch may
@@ -336,6 +363,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
             At least one row, with the columns of the first batch.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            As in :meth:`fit`. ``forgetting`` multiplies the weights of earlier rows.
         **metadata
             Not supported, as in :meth:`fit`.
 
@@ -365,7 +394,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         before: StreamMoments | None = vars(self).get("_seen")
         fitted = before is None and "components_" in vars(self)
         begun = fitted or before is not None
-        rows = self._new_rows(X) if begun else self._rows(X)
+        rows = self._new_rows(X, sample_weight=sample_weight) if begun else self._rows(X, None, sample_weight)
         if self.missing != "error" and rows.holes() is not None:
             rows.require_finite(holes=True)
             raise DataError(
@@ -379,11 +408,12 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             remember_features(self, X, rows)
             self.picture_shape_ = rows.picture_shape
         self._seen, self.n_samples_ = seen, seen.rows
+        self._unequal = vars(self).get("_unequal", False) or rows.weights is not None
         for name in self._following():
             self.__dict__.pop(name, None)
         return self
 
-    def _rows(self, X: Any, limit: int | None = None, **options: Any) -> Rows:
+    def _rows(self, X: Any, limit: int | None = None, sample_weight: Any = None, **options: Any) -> Rows:
         limit = memory_limit_bytes(self.memory_limit) if limit is None else limit
         X = Scan(X) if isinstance(X, Path) else X
         if (
@@ -393,21 +423,24 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             and self.missing in IMPUTING
         ):
             X = replace(X, missing=self.missing)  # type: ignore[arg-type]
-        rows = as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
-        return sent_to(rows, self.device)
+        rows = as_rows(X, weigh=True, estimator="PCA", check_finite=False, limit=limit, **options)
+        return sent_to(weighted(rows, sample_weight), self.device)
 
-    def _planned(self, X: Any) -> TableFit:
+    def _planned(self, X: Any, sample_weight: Any = None) -> TableFit:
         """Return the planned fit to X; missing values change no plan."""
-        return self._completed(X, quick=True)[0]
+        return self._completed(X, sample_weight, quick=True)[0]
 
-    def _completed(self, X: Any, *, quick: bool = False, **options: Any) -> tuple[TableFit, Filled]:
+    def _completed(
+        self, X: Any, sample_weight: Any, *, quick: bool = False, **options: Any
+    ) -> tuple[TableFit, Filled]:
         """Return the planned fit to X; a file is read in blocks if no route fits with its whole table."""
         X = Scan(X) if isinstance(X, Path) else X
 
         def complete(rows: Rows) -> Filled:
             return filled(self, rows, quick=quick)
 
-        table = complete(self._rows(X, minimum=2, **options))
+        options |= {"minimum": 2, "sample_weight": sample_weight}
+        table = complete(self._rows(X, **options))
         rows = table.rows
         fit = fit_of(self, rows)
         try:
@@ -416,12 +449,14 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             if not rows.free_to_revisit or not (rows.resident_bytes and isinstance(X, Scan) and X.repeatable):
                 raise
             # A table in memory may take a quarter of the limit.
-            table = complete(self._rows(X, 4 * rows.resident_bytes - 1, minimum=2, **options))
+            table = complete(self._rows(X, 4 * rows.resident_bytes - 1, **options))
             fit = fit_of(self, table.rows)
         return fit, table
 
-    def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Decomposition, Rows]:
-        fit, table = self._completed(X, in_place=checkpoint is not None)
+    def _fit(
+        self, X: Any, sample_weight: Any = None, checkpoint: str | os.PathLike[str] | None = None
+    ) -> tuple[Decomposition, Rows]:
+        fit, table = self._completed(X, sample_weight, in_place=checkpoint is not None)
         rows = fit.rows
         sketch = isinstance(fit, SketchFit)
         if checkpoint is not None and (sketch or rows.free_to_revisit):
@@ -442,6 +477,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         self.__dict__.pop("_seen", None)
         certificate = table.stated(result.solution.certificate)
         result = replace(result, solution=replace(result.solution, certificate=certificate))
+        self._unequal = rows.weights is not None
         self._adopt(result)
         self._remember_missing(table)
         self._remainder = result.problem.remainder(result.solution, result.directions)
@@ -451,7 +487,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         self.n_missing_, self.imputed_ = table.missing, table.imputed
         self._fit_parameters["missing"] = table.method
         if table.imputed is not None and table.method == "mean":
-            self.column_means_ = as_float64(table.rows.values).mean(axis=0)  # type: ignore[attr-defined]
+            values = as_float64(table.rows.in_memory())
+            self.column_means_ = np.average(values, axis=0, weights=table.rows.weights)
 
     def _adopt(self, result: Decomposition) -> None:
         """Set the attributes from the result of a fit."""
@@ -476,10 +513,13 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         components, view, degrees = result.components, problem.data_view(), problem.degrees
         remember_parameters(self, "missing", "whiten")
         self.n_missing_, self.imputed_ = 0, None
+        # In the unit of the user's weights, which is another only where they are very large or small.
+        exponent = rows.weight_exponent
+        self._weight = math.ldexp(problem.weight, 2 * exponent)
         self.n_samples_ = rows.shape[0]
         self.components_ = namespace(result.vectors).asarray(result.vectors.T)
         self.explained_variance_ = components.values
-        self.singular_values_ = np.sqrt(components.values) * np.sqrt(degrees)
+        self.singular_values_ = np.sqrt(components.values) * math.ldexp(math.sqrt(degrees), exponent)
         self._center = view.mean * 2.0**view.exponent
         self.__dict__.pop("_center_rest", None)
         if view.rest is not None:
@@ -541,6 +581,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         rest = as_float64(vars(self).get("_center_rest", np.zeros(len(center))))
         return seen_of_components(
             self.n_samples_,
+            vars(self).get("_weight", self.n_samples_),
             as_float64(self.singular_values_)[:, None] * as_float64(self.components_),
             (center, rest),
             self._remainder,

@@ -59,7 +59,7 @@ def linear_rows(model: Any, X: Any, k: int) -> Items:
     rows = _fitted_rows(model, X)
     sums: FloatArray | None = as_float64(model.singular_values_)[:k] ** 2
     degrees = rows.shape[0] - float(model.ddof)
-    if abs(model._degrees - degrees) > 1e-6 * degrees:
+    if vars(model).get("_unequal", False) or abs(model._degrees - degrees) > 1e-6 * degrees:
         sums = None  # rows count differently, and the model does not say how much each
     return row_items("row", _row_names(rows), *_scores_and_squares(model, rows, k), sums)
 
@@ -89,7 +89,7 @@ def kernel_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
             "correlations of columns with scores."
         )
     rows = _fitted_rows(model, X)
-    sums = as_float64(model.eigenvalues_)
+    sums = None if vars(model).get("_unequal", False) else as_float64(model.eigenvalues_)
     parts = [_kernel_rows(model, "row", rows, sums)]
     if supplementary is not None:
         others = model._new_rows(supplementary, limit=memory_limit_bytes(model.memory_limit))

@@ -310,7 +310,9 @@ def _treatment(model: Any) -> list[str]:
         "pareto": "divided by the square root of their standard deviations",
         "genotype": "divided by sqrt(2 p (1 - p)) for allele frequencies p",
     }
-    divisor = f"Variances were computed with divisor {'n' if model.ddof == 0 else f'n - {model.ddof}'}."
+    weighted = vars(model).get("_unequal", False)
+    rows = "the sum of the weights" if weighted else "n"
+    divisor = f"Variances were computed with divisor {rows if model.ddof == 0 else f'{rows} - {model.ddof}'}."
     if model.model_kind.whitens:
         by, rule = model.regularization_, model.regularization
         added = [] if by is None else [f"The covariance matrix was regularised by {rule} ({by:.4g})."]

@@ -97,7 +97,7 @@ def choose(
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
     """Return the reading options as a choice in the terms of the file."""
-    options = ("rows", "columns", "drop", "id", "size", "na_values")
+    options = ("rows", "columns", "drop", "id", "weights", "size", "na_values")
     shared = {option: getattr(reading, option) for option in options}
     label, *further = labels_asked(reading.label)
     shared |= (
@@ -145,12 +145,12 @@ def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
 
 def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> Table:
     rows = pick_rows(source.shape[0], choice.rows, source.source)
-    value_columns, id_column, label, roles_notes = _roles(source, choice)
+    value_columns, id_column, label, weighing, roles_notes = _roles(source, choice)
     # Labels of an .h5ad file are no columns of its matrix.
     inside = () if source.set_aside is not None else choice.further_labels
-    columns = source.columns or tuple(map(str, range(source.shape[-1])))
-    further = {name: columns.index(name) for name in inside}
-    aside = [place for place in (id_column, label, *further.values()) if place is not None]
+    further = {name: int(name) if source.columns is None else source.columns.index(name) for name in inside}
+    places = id_column, label, weighing, *further.values()
+    aside = [place for place in places if place is not None]
     with damage(source.source):
         if limit is not None and source.stays(rows, whole_within(limit)):
             values, taken, notes, means = _on_disk(source, choice, rows, value_columns, aside, limit)
@@ -165,6 +165,9 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
             names = tuple(map(str, source.set_aside("id", choice.id)[list(rows)].tolist()))
         if source.set_aside is not None and choice.label is not None:
             labels = source.set_aside("label", choice.label)[list(rows)]
+        weights = None if weighing is None else taken[weighing]
+        if source.set_aside is not None and choice.weights is not None:
+            weights = source.set_aside("weights", choice.weights)[list(rows)]
         metadata = {name: taken[place] for name, place in further.items()}
         if source.set_aside is not None:
             metadata = {name: source.set_aside("label", name)[list(rows)] for name in choice.further_labels}
@@ -186,14 +189,15 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
         column_numbers=None if value_columns is None or features is not None else tuple(value_columns),
         means=means,
         alleles={name: known[name] for name in features or () if name in known} if known else None,
+        weights=weights,
         metadata=metadata,
     )
 
 
 def _roles(
     source: ArraySource, choice: Choice
-) -> tuple[list[int] | None, int | None, int | None, tuple[str, ...]]:
-    """Return the columns of numbers, None for all, those that name and label rows, and notes."""
+) -> tuple[list[int] | None, int | None, int | None, int | None, tuple[str, ...]]:
+    """Return the columns of numbers, None for all, those that name, label and weigh rows, and notes."""
     name, columns, elsewhere = source.source, source.columns, source.set_aside is not None
     notes: tuple[str, ...] = ()
     if (choice.id or choice.label_row) and source.row_names is not None and not elsewhere:
@@ -205,19 +209,22 @@ def _roles(
         raise ParameterError(f"label={choice.label_row!r} with transpose names a row, but {why}")
     if len(source.shape) == 3:
         choice.refuse(COLUMN_OPTIONS, name, "pictures")
-        return None, None, None, notes
+        return None, None, None, None, notes
     if columns is None:
         if not choice.names_columns():
-            return None, None, None, notes
+            return None, None, None, None, notes
         columns = tuple(map(str, range(source.shape[1])))
-    inside = replace(choice, id=None, label=None, further_labels=()) if elsewhere else choice
-    value_columns, id_column, label = pick_columns(columns, inside, name)
+    inside = choice
+    if elsewhere:
+        inside = replace(choice, id=None, label=None, weights=None, further_labels=())
+    value_columns, id_column, label, weights = pick_columns(columns, inside, name)
     if source.by_columns and choice.needed is not None:
         places, notes = Expected(choice.needed).places([columns[place] for place in value_columns], name)
         value_columns = [value_columns[place] for place in places]
     if not value_columns:
         raise DataError(f"{name} has no columns left. Drop fewer columns, or choose some with columns.")
-    return None if value_columns == list(range(len(columns))) else value_columns, id_column, label, notes
+    every = value_columns == list(range(len(columns)))
+    return None if every else value_columns, id_column, label, weights, notes
 
 
 def _in_memory(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -37,10 +39,13 @@ class Block:
         Which rows they are.
     values : array of shape (m, d)
         Their numbers, in the kind of the table: those of sparse data are sparse.
+    weights : ndarray of shape (m,) or None
+        Their weights; None where all are 1.
     """
 
     rows: slice
     values: Any
+    weights: npt.NDArray[np.float64] | None = None
 
     @property
     def dense(self) -> Any:
@@ -70,6 +75,11 @@ class Rows(ABC):
         Whether the numbers are, or may be, in the caller's memory.
     part : str
         What these are rows of, where they are part of a larger table.
+    weights : ndarray of shape (n,) or None
+        How often each row counts, divided by ``4**weight_exponent``; None where all count once. Passes that
+        measure or multiply rows for a fit use them; a map of rows to scores does not.
+    weight_exponent : int
+        Not 0 where the weights themselves are too large or too small to be multiplied with squares.
     """
 
     dtype: np.dtype[Any]
@@ -79,6 +89,8 @@ class Rows(ABC):
     table: Table | None = None
     borrowed: bool = True
     part: str = ""
+    weights: npt.NDArray[np.float64] | None = None
+    weight_exponent: int = 0
     # Whether products use the entries that are not zero only: centring would fill such rows.
     skips_zeros: ClassVar[bool] = False
     # Whether another pass reads nothing: rows in files are read again when their turn comes.
@@ -105,7 +117,7 @@ class Rows(ABC):
 
     def block(self, rows: slice) -> Block:
         """Return the rows of a slice; a kind of data implements this, or :meth:`cut`."""
-        return Block(rows, self.cut(rows, slice(None)))
+        return Block(rows, self.cut(rows, slice(None)), self.weights_of(rows))
 
     def cut(self, rows: slice, columns: slice) -> Any:
         """Return a dense block of some columns: a view where that is possible."""
@@ -141,6 +153,28 @@ class Rows(ABC):
         return None
 
     # -------------------------------------------------------------- derived
+
+    @cached_property
+    def weight(self) -> float:
+        """Sum of :attr:`weights`, or the number of rows."""
+        return float(self.shape[0] if self.weights is None else self.weights.sum())
+
+    @cached_property
+    def repeats(self) -> int:
+        """Number of rows that these stand for: the sum of integer weights, else how many are not 0."""
+        if self.weights is None:
+            return self.shape[0]
+        whole = bool((self.weights == np.floor(self.weights)).all()) and self.weight_exponent >= 0
+        return int(self.total_weight) if whole else int(np.count_nonzero(self.weights))
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights that the user gave."""
+        return math.ldexp(self.weight, 2 * self.weight_exponent)
+
+    def weights_of(self, rows: slice) -> npt.NDArray[np.float64] | None:
+        """Return the weights of some rows; None where all are 1."""
+        return None if self.weights is None else self.weights[rows]
 
     @property
     def home(self) -> Any:

@@ -47,6 +47,8 @@ class Scan(ReadingOptions):
         Column to take out as labels; it may hold text. Of several, the first sets the labels, and the others
         become metadata. With ``transpose`` the row of that name: it labels the columns of the file, and
         ``rows`` are counted without it.
+    weights : str, optional
+        Column to take out as weights of the rows, as ``sample_weight`` of PCA, KernelPCA and Whitener.
     transpose : bool, default False
         Swap rows and columns after choosing them, as for genes x samples.
     missing : {"error", "mean", "drop-rows", "drop-columns", "em", "iterative"}, optional
@@ -92,6 +94,7 @@ class Scan(ReadingOptions):
             "drop": _check_columns("drop", self.drop),
             "id": _check_name("id", self.id),
             "label": _check_label(self.label, self.transpose),
+            "weights": _check_name("weights", self.weights),
             "size": check_size(self.size),
             "na_values": _check_names("na_values", _as_texts(self.na_values)),
         }
@@ -276,6 +279,7 @@ def _asked(scan: Scan) -> tuple[str, ...]:
         "drop": f"{listed(scan.drop or ())} {'was' if len(scan.drop or ()) == 1 else 'were'} left out",
         "id": f"row names were taken from column {scan.id!r}",
         "label": f"{' and '.join(map(repr, labels))} {'were' if len(labels) > 1 else 'was'} used as labels",
+        "weights": f"rows were weighted by column {scan.weights!r}",
         "labels_from": f"labels were joined from {scan._labels}",
         "transpose": "rows and columns were swapped",
         "size": f"pictures were resized to {size[0]} x {size[1]} pixels (width x height)",
@@ -288,12 +292,18 @@ def _check_together(scan: Scan) -> None:
     if scan.missing is not None:
         check_choice("missing", scan.missing, get_args(MissingPolicy))
     label_columns = () if scan.transpose else labels_asked(scan.label)
-    used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, (scan.id, *label_columns))]
+    named = (scan.id, *label_columns, scan.weights)
+    used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, named)]
     twice = [name for name, count in Counter(used).items() if count > 1]
     if twice:
         raise ParameterError(
-            f"columns, drop, id and label name {listed(twice)} more than once. A column has one use: "
-            "name it once."
+            f"columns, drop, id, label and weights name {listed(twice)} more than once. A column has one "
+            "use: name it once."
+        )
+    if scan.weights is not None and scan.transpose:
+        raise ParameterError(
+            "weights names a column of the file, which is a row after transpose. Leave out one of them, or "
+            "pass sample_weight to fit."
         )
     if scan.label is not None and scan.labels_from is not None:
         raise ParameterError(

@@ -56,6 +56,7 @@ def first_free(names: Sequence[str], choice: Choice) -> int | None:
     """Return the first column without another use, which may name rows."""
     taken = {
         choice.label,
+        choice.weights,
         *choice.further_labels,
         *(choice.drop or ()),
         *(choice.columns or ()),

@@ -58,7 +58,7 @@ def labels_of_columns(
             return np.array([header, *entries]), None, "label", (note,)
     if choice.id is not None and (choice.id not in columns.names or choice.id == choice.label):
         choice = replace(choice, id=None)
-    value_columns, id_column, label = pick_columns(columns.names, choice, columns.source)
+    value_columns, id_column, label, _ = pick_columns(columns.names, choice, columns.source)
     id_column, value_columns, _ = find_row_names(
         columns.names, source.first_is_index, choice, id_column, value_columns, columns.arrays.__getitem__
     )
@@ -86,7 +86,7 @@ def metadata_of_columns(
     columns = whole_columns(source)
     if choice.id not in columns.names:
         choice = replace(choice, id=None)
-    places, id_column, _ = pick_columns(columns.names, choice, columns.source)
+    places, id_column, *_ = pick_columns(columns.names, choice, columns.source)
     id_column, places, _ = find_row_names(
         columns.names, source.first_is_index, choice, id_column, places, columns.arrays.__getitem__
     )

@@ -90,7 +90,7 @@ class SparseRows(Sparse):
 
     def block(self, rows: slice) -> Block:
         everything = rows == slice(0, self.shape[0])
-        return Block(rows, self.values if everything else self.values[rows, :])
+        return Block(rows, self.values if everything else self.values[rows, :], self.weights_of(rows))
 
     def in_memory(self) -> Any:
         return self.values
@@ -133,7 +133,7 @@ class StoredSparseRows(Sparse, StoredRows):
         return 1
 
     def block(self, rows: slice) -> Block:
-        return Block(rows, self.values[rows])
+        return Block(rows, self.values[rows], self.weights_of(rows))
 
     def whole(self, most: int) -> Any:
         return as_csr(super().whole(most))

@@ -18,9 +18,10 @@ function reading() {
   if (!byId("label")) return found;
   if (value("label")) found.label = value("label");
   if (value("row-names")) found.id = value("row-names");
+  if (value("weights")) found.weights = value("weights");
   if (value("missing")) found.missing = value("missing");
   if (byId("transpose").checked) found.transpose = true;
-  const kept = new Set([found.label, found.id]);
+  const kept = new Set([found.label, found.id, found.weights]);
   const drop = [...form.querySelectorAll("[name=use]:not(:checked)")].map((box) => box.value).filter((name) => !kept.has(name));
   if (drop.length) found.drop = drop;
   return found;
@@ -95,7 +96,7 @@ let waiting, edited = false;
 form.addEventListener("input", (event) => {
   edited ||= event.target.id === "components";
   if (event.target.name === "method" && !edited) byId("components").value = usual[method()];
-  if (["label", "row-names", "missing", "transpose"].includes(event.target.id) || event.target.name === "use") median = null;
+  if (["label", "row-names", "weights", "missing", "transpose"].includes(event.target.id) || event.target.name === "use") median = null;
   layout();
   byId("run").disabled = true;  // only a planned fit may run
   clearTimeout(waiting);
