@@ -40,6 +40,7 @@ from gramian.rows import as_rows
 LONG = np.longdouble
 UNIT = float(np.finfo(LONG).eps) / 2
 CLUSTER = 1e-7  # eigenvalues closer than this, relatively, are told apart together
+WIDEST = 40  # columns up to which directions are compared: products in extended precision are slow
 OFFSETS = (0.0, 1.0, 1e3, 1e6, 1e8, 1e10, 1e12, 1e14, 1e15)
 MAGNITUDES = (1e-150, 1e-80, 1e-30, 1e30, 1e80, 1e150)
 
@@ -103,9 +104,26 @@ def eigenvalues(A: Any) -> Truth:
     return Truth(np.ldexp(values, exponent), np.ldexp(error, exponent), np.ldexp(total, exponent))
 
 
+def eigenvectors(A: Any) -> tuple[Any, Any, Any]:
+    """Eigenvalues, falling, eigenvectors and a bound on their residuals, in extended precision."""
+    size = LONG(np.abs(A).max(initial=0)) or LONG(1)
+    Q = np.linalg.eigh((A / size).astype(np.float64))[1][:, ::-1].astype(LONG)
+    Q = _orthonormal(Q)
+    for _ in range(3):
+        T = Q.T @ (A / size) @ Q
+        values = np.diag(T)
+        gaps = values[None, :] - values[:, None]
+        apart = np.abs(gaps) > 1e3 * np.abs(T - np.diag(values)).max(initial=0)
+        Q = _orthonormal(Q + Q @ np.where(apart, T / np.where(apart, gaps, 1), 0))
+    T = Q.T @ (A / size) @ Q
+    off = np.linalg.norm((T - np.diag(np.diag(T))).astype(np.float64)) + 8 * len(A) * UNIT
+    order = np.argsort(-np.diag(T))
+    return np.diag(T)[order] * size, Q[:, order], LONG(off) * size
+
+
 def _orthonormal(Q: Any) -> Any:
     for _ in range(2):
-        Q = Q @ (3 * np.eye(len(Q)) - Q.T @ Q) / 2
+        Q = Q @ (3 * np.eye(Q.shape[1]) - Q.T @ Q) / 2
     return Q
 
 
@@ -286,12 +304,39 @@ def _check_pca(model: PCA, X: Any) -> Iterator[tuple[str, float]]:
     # Components that only repeated rows would have are beyond the rank.
     yield from false_ratios(ratio[: len(certificate.values)], certificate, truth)
     yield from _not_orthonormal(components.T, certificate)
+    yield from _false_directions(model, X)
     if (variances < 0).any():
         yield "negative variance", float(variances.min())
     allowed = certificate.widening * (1 + len(truth.values) ** 0.5) + 1e-13 * model.total_variance_
     off = np.abs(LONG(model.total_variance_) - truth.total)
     if not off <= allowed + truth.error:
         yield "total variance", _times(off, allowed)
+
+
+def _false_directions(model: PCA, X: Any) -> Iterator[tuple[str, float]]:
+    """Which directions are further from the exact ones than is stated."""
+    bounds = model.certificate_.directions
+    if X.shape[1] > WIDEST:
+        return
+    asked = {"center": model.center, "scale": model.scale, "ddof": model.ddof}
+    C = centered(X, **asked, constant=model.constant_features_)
+    A = C.T @ C / (len(C) - model.ddof)
+    exact, Q, left = eigenvectors(A)
+    values, reach = model.certificate_.values.astype(LONG), LONG(model.certificate_.set_radius)
+    for part in bounds.clusters:
+        stated = float(bounds.sines[part.start])
+        if stated >= 1.0:
+            continue
+        high, low = values[part.start] + reach + left, values[part.stop - 1] - reach - left
+        inside = (exact >= low) & (exact <= high)
+        if inside.sum() != len(part):
+            yield "members of a cluster", np.inf
+            continue
+        gap = np.abs(exact[inside][:, None] - exact[~inside]).min(initial=np.inf)
+        V = _orthonormal(to_numpy(model.components_)[part.start : part.stop].T.astype(LONG))
+        sine = LONG(np.linalg.norm((Q[:, ~inside].T @ V).astype(np.float64), 2))
+        if sine > stated + 2 * left / gap + 1e-17:
+            yield f"direction [{bounds.kind}]", _times(sine, stated)
 
 
 def _check_kernel(model: KernelPCA, X: Any, settings: dict[str, Any]) -> Iterator[tuple[str, float]]:

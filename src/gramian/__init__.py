@@ -18,6 +18,7 @@ from gramian.version import __version__
 
 if TYPE_CHECKING:
     from gramian import errors, faces, kernels, plots
+    from gramian.analysis.comparison import compare
     from gramian.errors import (
         CertificateWarning,
         CostWarning,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from gramian.estimators.monitor import Monitor
     from gramian.estimators.pca import PCA
     from gramian.estimators.rotate import rotate
+    from gramian.estimators.stability import stability
     from gramian.estimators.whitener import Whitener
     from gramian.laws.relations import relations
     from gramian.loading import load
@@ -77,6 +79,7 @@ __all__ = [
     "__version__",
     "choose_components",
     "choose_kernel",
+    "compare",
     "describe",
     "errors",
     "faces",
@@ -87,6 +90,7 @@ __all__ = [
     "relations",
     "rotate",
     "scan",
+    "stability",
 ]
 
 _SUBMODULES = frozenset({"errors", "faces", "kernels", "plots"})
@@ -102,12 +106,14 @@ _HOME = {
     "Whitener": "gramian.estimators.whitener",
     "choose_components": "gramian.estimators.choose_components",
     "choose_kernel": "gramian.selection.choose_kernel",
+    "compare": "gramian.analysis.comparison",
     "describe": "gramian.estimators.describe",
     "load": "gramian.loading",
     "mutual_information": "gramian.selection.mutual_information",
     "relations": "gramian.laws.relations",
     "rotate": "gramian.estimators.rotate",
     "scan": "gramian.rows.scan",
+    "stability": "gramian.estimators.stability",
 }
 for _name, _module in (_HOME | {name: f"gramian.{name}" for name in _SUBMODULES}).items():
     if not is_installed(_module):

@@ -47,6 +47,22 @@ def test_a_results_folder_holds_everything(folder, gramian, drawn):
         np.testing.assert_allclose([list(map(float, line[1:])) for line in lines], expected.iloc[:, 1:])
 
 
+def test_a_column_that_dominates_by_its_unit_is_named(folder, gramian):
+    numbers = np.random.default_rng(0).standard_normal((40, 3)) * [2.0, 14.0, 800.0]
+    lines = ["depth,flipper,mass", *(",".join(map(str, row)) for row in numbers.tolist())]
+    Path("penguins.csv").write_text("\n".join(lines))
+    said = "mass has 99.9"
+    ran = gramian("fit", "penguins.csv", "-o", "results/", "--report")
+    assert said in ran.out
+    assert "scale them to standard deviation 1 (--scale unit)." in ran.out
+    for name in ("summary.md", "report.html"):
+        text = (Path("results") / name).read_text()
+        assert said in text
+        assert "--scale unit in the shell)." in text
+    assert said in gramian("info", "results/", "--json").json["model"]["note"]
+    assert said not in gramian("fit", "penguins.csv", "--scale", "unit").out
+
+
 def test_a_model_of_landmarks_has_all_results(folder, gramian):
     args = ("flowers.csv", "--label", "species", "--kernel", "rbf", "--solver", "nystroem", "--landmarks", 9)
     ran = gramian("plan", *args)

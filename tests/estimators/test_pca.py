@@ -1048,20 +1048,7 @@ def test_an_unfitted_model_says_so():
 # ---------------------------------------------------------------- scikit-learn
 
 
-def not_for_streams(estimator):
-    """A rule that draws from the rows says so when they come in batches, which these checks do not expect."""
-    names = ("check_fit_score_takes_y", "check_n_features_in_after_fitting")
-    if estimator.n_components != "parallel":
-        return {}
-    by_design = {"check_estimators_nan_inf": "transform maps rows with missing values"}
-    return by_design | dict.fromkeys(names, "partial_fit is refused")
-
-
-@parametrize_with_checks(
-    [PCA(), PCA("parallel", scale="unit", whiten=True, solver="krylov"), PCA(1, missing="em")],
-    expected_failed_checks=not_for_streams,
-)
-@pytest.mark.filterwarnings("ignore:n_components=.* finds no component:gramian.RankWarning")
+@parametrize_with_checks([PCA(), PCA(0.9, scale="unit", whiten=True, solver="krylov"), PCA(1, missing="em")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -52,6 +52,18 @@ def test_pages_and_what_is_not_there(client, server, ids):
         assert (got.status_code, "set-cookie" in got.headers) == (404, False)
 
 
+def test_a_model_page_names_a_column_that_dominates_by_its_unit(client):
+    rows = np.random.default_rng(0).standard_normal((30, 3)) * [1.0, 1.0, 900.0]
+    data = client.post(f"{API}/data?name=rows", content=npy(rows), headers=NPY).json()["id"]
+    asked = {"data": data, "parameters": {"n_components": 2}}
+    job = client.post(f"{API}/jobs", json=asked).json()["id"]
+    until(lambda: client.get(f"{API}/jobs/{job}").json()["state"] == "done")
+    model = client.get(f"{API}/jobs/{job}/result").json()["id"]
+    text = client.get(f"/models/{model}", headers=PEOPLE).text
+    assert "of the variance because of its scale and decides the first component" in text
+    assert "Column scaling, on the page of the data" in text
+
+
 def test_tables_in_memory_are_bounded_by_bytes(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "4MB")
     monkeypatch.setattr(tasks, "_cache", {})

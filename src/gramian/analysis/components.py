@@ -135,6 +135,8 @@ class Summary:
         there is no total, as for a kernel that is not proven positive semidefinite.
     choice : ComponentChoice or None
         The rule that found the number of components, and why.
+    notes : tuple of str
+        What to know before the components are interpreted.
     """
 
     names: list[str]
@@ -142,6 +144,7 @@ class Summary:
     explained_variance_ratio: FloatArray
     cumulative: FloatArray
     choice: ComponentChoice | None = None
+    notes: tuple[str, ...] = ()
 
     def rows(self) -> list[tuple[str, float, float, float]]:
         """Return one tuple a component."""
@@ -157,6 +160,7 @@ class Summary:
             lines.append(f"... and {len(shown) - 30} more")
         if self.choice is not None:
             lines.append(f"Chosen by {self.choice.rule}: {self.choice.sentence}")
+        lines += self.notes
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -175,4 +179,5 @@ def summary_of(model: Any) -> Summary:
         ratios,
         np.cumsum(ratios),
         getattr(model, "component_choice_", None),
+        tuple(model.certificate_.rotation_sentences()),
     )

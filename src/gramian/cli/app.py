@@ -6,7 +6,9 @@ import typer
 
 from gramian.applications import is_installed
 from gramian.cli.applying import denoise, reconstruct, transform
+from gramian.cli.bootstrapping import stability
 from gramian.cli.choosing import choose_kernel
+from gramian.cli.comparing import compare
 from gramian.cli.demonstration import demo
 from gramian.cli.describing import describe
 from gramian.cli.faces_app import faces
@@ -43,12 +45,13 @@ def gramian(
     """Fast PCA and kernel PCA that explain the method chosen and bound the error of every result.
 
     Exit codes: 0 success, 1 fault in the data or a file, 2 fault in the command, 3 alarms with
-    monitor --fail, 130 interrupted.
+    monitor --fail or a change beyond compare --tolerance, 130 interrupted.
     """
     help_alone(context)
 
 
-for command in (fit, transform, reconstruct, denoise, whiten, describe, monitor, plot, report, info, plan):
+READ = describe, monitor, plot, report, info, stability, compare
+for command in (fit, transform, reconstruct, denoise, whiten, *READ, plan):
     app.command()(spread(command))
 if is_installed("gramian.laws"):
     app.command()(spread(relations))

@@ -220,7 +220,11 @@ def _in_json(match: re.Match[str]) -> str:
 
 def model_lines(model: Any) -> list[str]:
     """Return what is said of every fitted model: components, plan, certificate."""
-    return [*component_table(model), "", str(model.plan_), "", str(model.certificate_)]
+    from gramian.analysis.units import unit_trap
+
+    trap = unit_trap(model, "--scale unit")
+    noted = [trap, ""] if trap else []
+    return [*component_table(model), "", *noted, str(model.plan_), "", str(model.certificate_)]
 
 
 def component_table(model: Any, count: int = LISTED) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from gramian.analysis.components import complete_basis, components_of, fixed_signs
+from gramian.analysis.directions import lifted
 from gramian.arrays import (
     as_float64,
     from_numpy,
@@ -26,7 +27,15 @@ from gramian.operators.costs import TableCosts
 from gramian.operators.moments import center_rows, from_moments, scatter
 from gramian.operators.operator import Operator
 from gramian.operators.scatter import CONFIDENCE, CovarianceOperator, GramOperator, ScatterOperator
-from gramian.records import BoundKind, Components, FloatArray, Remainder, SolveRequest, Spectrum
+from gramian.records import (
+    BoundKind,
+    Components,
+    DirectionBounds,
+    FloatArray,
+    Remainder,
+    SolveRequest,
+    Spectrum,
+)
 from gramian.rows import Rows
 from gramian.rows.kinds.device import quick_double
 from gramian.solvers.route import Route
@@ -166,6 +175,34 @@ class LinearProblem(Problem):
         components = components_of(spectrum, count, self.factor(), view.total, self.most)
         vectors, scores = _directions(solution, view, components.rank, components.values.size)
         return Directions(components, vectors, scores)
+
+    def direction_bounds(self, solution: Solution, result: Directions) -> DirectionBounds | None:
+        """Bound the angles between the directions and those of the exact covariance.
+
+        Notes
+        -----
+        A direction ``C.T b / s`` of an eigenvector b of the Gram matrix multiplies the sine of b's angle by
+        at most the largest singular value over s. Making them orthonormal again moves them by at most as
+        much once more. The product adds its own rounding.
+        """
+        if solution.certificate is None or solution.certificate.directions is None:
+            return None
+        bounds, kind = solution.certificate.directions, solution.spectrum.error_kind
+        unit = float(np.finfo(numpy_dtype(result.vectors)).eps)
+        factors, drift = np.ones(bounds.sines.size), np.full(bounds.sines.size, unit)
+        if solution.left is None and isinstance(solution.operator, GramOperator):
+            view = solution.operator.centered
+            values = np.maximum(solution.spectrum.values[: factors.size], np.finfo(np.float64).tiny)
+            top = float(values.max(initial=0.0))
+            exact = view.unit_roundoff < 1e-12
+            kind = kind if exact else "estimate"
+            n = view.rows.shape[0]
+            terms = (n if exact else min(n, CONFIDENCE * math.sqrt(n))) + 3
+            size = view.gross if view.implicit else math.sqrt(view.total)
+            change = terms * view.unit_roundoff * size + view.forming_error / math.sqrt(top or 1.0)
+            factors = 2.0 * np.sqrt(top / values)
+            drift = drift + change / np.sqrt(values)
+        return lifted(bounds, factors, drift, max(bounds.kind, kind, key=get_args(BoundKind).index))
 
     def hidden_by_offset(self, solution: Solution, components: Components) -> str:
         """Say which variances above the tolerance are 0 because the data are far from 0; "" where none is."""

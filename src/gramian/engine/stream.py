@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian.analysis.directions import direction_bounds
 from gramian.arrays import numpy_dtype, to_dtype
 from gramian.engine.linear import Directions, LinearProblem, require_range
 from gramian.engine.solving import Solution
@@ -160,7 +161,19 @@ class SketchProblem(MomentsProblem):
         if complete is not None and complete.method == "full decomposition":  # of the sketch, not of the data
             complete = Completeness("Frequent Directions sketch", certificate.widening_kind, bound, gap)
         tol = request.tol if np.isfinite(request.tol) else float(certificate.radii.max()) / top
-        return replace(certificate, completeness=complete, tol=tol)
+        bounds, lost = certificate.directions, certificate.widening
+        if bounds is not None and bounds.others < 0:  # eigenvalues that the sketch has no room for
+            rank, kind = bounds.first.size, certificate.widening_kind
+            bounds = direction_bounds(
+                certificate.values,
+                certificate.residuals,
+                lost,
+                others=lost,
+                known=False,
+                rank=rank,
+                kind=kind,
+            )
+        return replace(certificate, completeness=complete, tol=tol, directions=bounds)
 
     def directions(self, solution: Solution, count: int | None) -> Directions:
         """Lift the eigenpairs to directions, with the total variance, which is known exactly."""

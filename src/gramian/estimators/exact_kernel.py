@@ -7,9 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from gramian.analysis.directions import lifted
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount, check_choice, duration
 from gramian.engine import Schedule, Solution, run, warn_of_cost
@@ -70,6 +72,10 @@ class ExactFit(KernelFit):
         certificate = solution.certificate
         if rows.weights is None:
             certificate = with_orthonormality(certificate, result.vectors)
+        if certificate is not None and (bounds := certificate.directions) is not None:
+            r, unit = bounds.sines.size, float(np.finfo(rows.dtype).eps)
+            rounded = lifted(bounds, np.ones(r), np.full(r, unit), bounds.kind)
+            certificate = replace(certificate, directions=rounded)
         return KernelModel(
             rows.shape[0],
             rows.total_weight,

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.analysis.certificates import orthogonality_loss
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.components import component_names, decomposition_of, shares_of
+from gramian.analysis.units import unit_trap
 from gramian.arrays import as_float64, from_numpy, is_numpy, numpy_dtype
 from gramian.checks import counted
 from gramian.engine import Solution
@@ -217,6 +218,8 @@ def summary(model: Any) -> str:
         bar = f"display:inline-block;width:7px;margin-right:1px;background:{BLUE};height"
         bars = "".join(f'<span style="{bar}:{h}px" title="PC{j}"></span>' for j, h in enumerate(heights, 1))
         lines.append(f'<div role="img" aria-label="variances of the components">{bars}</div>')
+    if trap := unit_trap(model, 'scale="unit"'):
+        lines.append(html.escape(trap))
     for record in (model.plan_, model.certificate_):
         first, *more = str(record).splitlines()
         rest = "<br>".join(map(html.escape, more))

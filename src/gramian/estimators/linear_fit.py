@@ -161,11 +161,10 @@ class TableFit:
         result = problem.directions(solution, count)
         # A stream is solved in NumPy, whatever kind its rows were.
         result = replace(result, vectors=moved(result.vectors, self.rows.home))
-        solution = replace(
-            solution,
-            plan=self._with_rule(solution.plan),
-            certificate=with_orthonormality(solution.certificate, result.vectors),
-        )
+        certificate = with_orthonormality(solution.certificate, result.vectors)
+        if certificate is not None:
+            certificate = replace(certificate, directions=problem.direction_bounds(solution, result))
+        solution = replace(solution, plan=self._with_rule(solution.plan), certificate=certificate)
         return Decomposition(self.rows, problem, solution, result, choice)
 
 

@@ -18,6 +18,7 @@ from gramian.analysis.gaussian import Gaussian
 from gramian.analysis.imputation import Imputed
 from gramian.analysis.incomplete import IncompleteRows, ProjectionQuality
 from gramian.analysis.projection import LinearProjection, incomplete_rows, warn_of_undetermined
+from gramian.analysis.units import column_variances, dominant_columns, unit_trap
 from gramian.analysis.whitening import divided
 from gramian.arrays import (
     as_float64,
@@ -63,7 +64,7 @@ from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED,
 from gramian.estimators.tables import linear_table
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.stream_moments import StreamMoments, seen_of_components
-from gramian.records import FloatArray, ModelKind, Plan, Remainder
+from gramian.records import FloatArray, IntArray, ModelKind, Plan, Remainder
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.device import sent_to
@@ -770,7 +771,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     def summary(self) -> Summary:
         """Return standard deviations, explained variance ratios and their cumulative sums as a table."""
         check_is_fitted(self)
-        return summary_of(self)
+        summary, trap = summary_of(self), unit_trap(self, 'scale="unit"')
+        return replace(summary, notes=(*summary.notes, trap)) if trap else summary
 
     def table(self, of: str, X: Any = None, *, supplementary: Any = None) -> Any:
         """Return coordinates, squared cosines and contributions of the rows or of the columns.
@@ -849,6 +851,18 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         result = np.asarray(norms / np.sqrt(self._degrees))
         result[to_numpy(self.constant_features_)] = 0.0
         return result
+
+    @property
+    def dominant_columns_(self) -> IntArray:
+        """Columns whose scale alone decides the first components, largest first; most often none.
+
+        They have at least 95 % of the variance together, at least 5 times the standard deviation of every
+        other column, and are at most half of the columns. If they do so because of their unit, use
+        ``scale="unit"``.
+        """
+        check_is_fitted(self)
+        variances = column_variances(self)
+        return dominant_columns([] if variances is None else variances)
 
     @property
     def component_pictures_(self) -> Any:

@@ -22,6 +22,7 @@ from gramian.records import (
     Calls,
     Certificate,
     Completeness,
+    DirectionBounds,
     ModelKind,
     Moments,
     Plan,
@@ -202,6 +203,12 @@ for _record in PLAIN:
 register_record(Spectrum, values=Array("r"), residuals=Array("r"), rest=Array("_"))
 register_record(Moments, count=Array("", least=0), mean=Array("d"), rest=Array("d"), squares=np.ndarray)
 register_record(Remainder, norms=Array("d", least=0), root_loss=Array("", least=0))
+register_record(
+    DirectionBounds,
+    first=Array("r", kinds="iu", least=0),
+    gaps=Array("r", least=0),
+    sines=Array("r", least=0),
+)
 register_record(Certificate, values=Array("r"), residuals=Array("r"), radii=Array("r"))
 
 

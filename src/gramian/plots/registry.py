@@ -134,7 +134,7 @@ FUNCTIONS = {
     **{figure.function: figure.module for figure in FIGURES if ":" not in figure.place},
     **{"Picture": "pixels", "reconstructions": "images", "kernel_contours": "contours"},
     **{"metadata": "associations", "selection": "curves", "counter_example": "witness"},
-    **{"contributions": "monitoring"},
+    **{"contributions": "monitoring", "stability": "spectra"},
 }
 
 

@@ -15,6 +15,7 @@ from gramian.errors import ParameterError
 from gramian.estimators.choose_components import choose_components
 from gramian.estimators.component_choice import known_variances
 from gramian.estimators.pca import PCA
+from gramian.estimators.stability import Stability
 from gramian.plots.names import fitted
 from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, Layers, Lines, headed, table, width
 
@@ -272,3 +273,47 @@ def _radii(x: Any, tol: float) -> list[Any]:
         dots.encode(x=x, y=y, tooltip=["component:Q", "relative:Q"]),
         line.encode(y=alt.Y("tol:Q", scale=LOG)),
     ]
+
+
+def stability(result: Stability) -> Any:
+    """Draw the variance of each component with its bootstrap interval, and its agreement.
+
+    Parameters
+    ----------
+    result : Stability
+        What :func:`gramian.stability` returns.
+
+    Returns
+    -------
+    altair.LayerChart
+        ``chart.data``: number and name of each component, variance, ``low`` and ``high`` of its interval,
+        and the agreement of its direction.
+    """
+    k = len(result.variances)
+    if not k:
+        raise ParameterError("The model has no components to draw.")
+    columns = {
+        "component": np.arange(1, k + 1),
+        "name": component_names(k),
+        "variance": result.variances,
+        "low": result.variance_intervals[:, 0],
+        "high": result.variance_intervals[:, 1],
+        "agreement": result.agreement,
+    }
+    x = alt.X("component:O", title="component", axis=alt.Axis(labelAngle=0, ticks=False))
+    shade = alt.Color("agreement:Q", scale=alt.Scale(domain=[0, 1], range=["#d5e3ec", BLUE]))
+    base = alt.Chart().encode(x=x, tooltip=["name:N", *(f"{key}:Q" for key in list(columns)[2:])])
+    y = alt.Y("variance:Q", title="variance", scale=alt.Scale(zero=True))
+    layer = [
+        base.mark_rule(color=INK, strokeWidth=1.4).encode(y=alt.Y("low:Q", title="variance"), y2="high:Q"),
+        base.mark_point(filled=True, size=60, opacity=1, stroke=INK, strokeWidth=0.6).encode(
+            y=y, color=shade.title("agreement")
+        ),
+    ]
+    title = headed(
+        "Stability of the components",
+        f"Bars: {100 * result.level:g} % bootstrap intervals from {result.n_boot:,} samples of "
+        f"{result.n_samples:,} rows.",
+        *result.sentences()[:2],
+    )
+    return Layers(data=table(columns), layer=layer, title=title, width=WIDTH, height=260)

@@ -65,7 +65,9 @@ THEME: dict[str, Any] = {
     "legend": {
         **{"labelFontSize": 11, "titleFontSize": 11, "symbolSize": 60, "orient": "top", "offset": 6},
         **{"labelColor": INK, "titleColor": INK, "gradientLength": 120, "columnPadding": 14},
+        **{"symbolBaseFillColor": INK, "symbolBaseStrokeColor": INK},
     },
+    "text": {"color": INK},
     "title": {
         **{"anchor": "start", "frame": "group", "fontSize": 14, "color": INK, "offset": 10},
         **{

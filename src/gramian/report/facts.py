@@ -11,6 +11,7 @@ import numpy as np
 
 from gramian import store
 from gramian.analysis.components import component_names, shares_of
+from gramian.analysis.units import unit_trap
 from gramian.arrays import as_float64
 from gramian.checks import percent
 from gramian.records import Certificate, ModelKind, Plan
@@ -76,6 +77,7 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
         "orthogonality": certificate.orthogonality,
         "completeness": complete and asdict(complete),
         "reasons": certificate.reasons,
+        "directions": None if certificate.directions is None else vars(certificate.directions),
         "text": str(certificate),
     }
     return {name: plain(value) for name, value in facts.items()}
@@ -84,7 +86,8 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
 def component_facts(model: Any) -> dict[str, list[Any]]:
     """Return the columns of the table of components.
 
-    The residual and the radius are in the units of the eigenvalue. None means unknown, such as the explained
+    The residual and the radius are in the units of the eigenvalue; the angle is an upper bound on the error
+    of the direction, or of the subspace of its cluster, in radians. None means unknown, such as the explained
     variance ratio under a kernel that is not proven positive semi-definite.
     """
     k = model.n_components_
@@ -101,6 +104,7 @@ def component_facts(model: Any) -> dict[str, list[Any]]:
         "cumulative": [None] * k if ratios is None else np.cumsum(ratios),
         "residual": _padded(certificate.residuals, k),
         "radius": _padded(certificate.radii, k),
+        "angle": _padded(_angles(certificate), k),
     }
     if not (model.model_kind.kernel or model.model_kind.whitens):
         # The two are the same thing.
@@ -117,6 +121,13 @@ def component_rows(model: Any, count: int) -> list[list[str]]:
         [name, f"{value:.6g}", f"{deviation:.6g}", *map(percent, ratios)]
         for name, value, deviation, *ratios in list(zip(*columns, strict=True))[:count]
     ]
+
+
+def _angles(certificate: Certificate) -> list[float | None]:
+    bounds = certificate.directions
+    if bounds is None:
+        return []
+    return [angle if sine < 1.0 else None for angle, sine in zip(bounds.angles, bounds.sines, strict=True)]
 
 
 def _padded(values: Any, k: int) -> list[Any]:
@@ -170,6 +181,7 @@ def model_facts(model: Any) -> dict[str, Any]:
         "n_features": int(model.n_features_in_),
         "feature_names": plain(names),
         "picture_shape": plain(getattr(model, "picture_shape_", None)),
+        "note": unit_trap(model) or None,
         "plan": plan_facts(model.plan_),
         "certificate": certificate_facts(model.certificate_),
     }

@@ -20,6 +20,7 @@ from gramian import plots
 from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.components import decomposition_of, feature_names_of, mapping_of
 from gramian.analysis.monitoring import BOTH
+from gramian.analysis.units import unit_trap
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import counted, listed, percent
 from gramian.errors import ParameterError
@@ -32,6 +33,7 @@ from gramian.report.findings import findings
 from gramian.report.markup import code, escaped, folded, paragraphs, table, text
 from gramian.report.rules import rule_choices
 from gramian.report.summary import (
+    WAYS_OUT,
     Fitted,
     computed_lines,
     data_lines,
@@ -138,6 +140,8 @@ class _Page:
         items = "".join(f"<li><b>{v}</b><span>{k}</span></li>" for k, v in tiles.items() if v)
         notes = "".join(f'<p class="soft">{text(note)}</p>' for note in self.figures.notes)
         warning = "" if ok else '<p class="bad">The certificate does not hold. See What is guaranteed.</p>'
+        if trap := unit_trap(model, WAYS_OUT):
+            warning += f'<p class="bad">{text(trap)}</p>'
         data, seen = self.table, self.survey
         given = (data.labels if seen.shown is None else None, data.label_name, seen.scores) if seen else ()
         lead = " ".join(findings(model, *given))

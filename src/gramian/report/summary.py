@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis.components import shares_of
+from gramian.analysis.units import unit_trap
 from gramian.checks import counted, duration, percent, shown_lines
 from gramian.report.facts import (
     component_rows,
@@ -23,6 +24,7 @@ from gramian.report.facts import (
 from gramian.rows.table import Table
 
 ROWS_SHOWN = 10
+WAYS_OUT = 'scale="unit" in Python, --scale unit in the shell'
 PACKAGES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
 NO_HASH = "SHA-256: not computed, because the data were not read sequentially"
 METHODS = {
@@ -138,7 +140,9 @@ def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> 
     model = fitted.model
     holds = "holds" if model.certificate_.ok else "DOES NOT HOLD: see below"
     lines = [f"# {method_name(model)} of {_code(fitted.table.source)}", ""]
-    lines += [headline(model), "", f"The certificate {holds}.", "", *component_lines(model)]
+    trap = unit_trap(model, WAYS_OUT)
+    lines += [headline(model), "", f"The certificate {holds}.", "", *([trap, ""] if trap else [])]
+    lines += component_lines(model)
     if model.n_components_ > ROWS_SHOWN:
         table = next(name for name in files if name.startswith("eigenvalues"))
         lines += ["", f"The other {model.n_components_ - ROWS_SHOWN:,} are in [{table}]({table})."]

@@ -216,7 +216,7 @@ def improved(operator: Operator, result: SolverResult, request: SolveRequest) ->
     )
     pairs = replace(
         better.spectrum,
-        rest=spectrum.rest,
+        rest=np.concatenate([spectrum.values[k:], spectrum.rest]),
         complete=spectrum.complete,
         route=spectrum.route,
         passes=spectrum.passes + better.spectrum.passes,
