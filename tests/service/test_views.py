@@ -125,6 +125,8 @@ def test_figures_are_those_of_python(visitor, models, beside):
     got = visitor.get(scores, params=query | {"width": 340}).json()["spec"]
     assert got["width"] == 340 - MARGIN
     assert not set(VARIABLES) & set(re.findall('"(#[0-9A-Fa-f]{6})"', json.dumps(got)))
+    css = visitor.get("/static/page.css").text
+    assert all(f"--figure-{name}: " in css for name in VARIABLES.values())
     for wrong, word in (
         ({"x": 4}, "from 1 to 3"),
         ({"x": 10**9}, "less than"),

@@ -316,4 +316,4 @@ def stability(result: Stability) -> Any:
         f"{result.n_samples:,} rows.",
         *result.sentences()[:2],
     )
-    return Layers(data=table(columns), layer=layer, title=title, width=WIDTH, height=260)
+    return Layers(data=table(columns), layer=layer, title=title, width=width(), height=260)
