@@ -81,7 +81,7 @@ def remember(
     *,
     asked: bool,
     of: str,
-    told: bool = False,
+    already_warned: bool = False,
     hidden: str = "",
     stacklevel: int = 5,
 ) -> None:
@@ -97,7 +97,7 @@ def remember(
         Whether a number of components was asked for, so that a lower rank is worth a warning.
     of : str
         Whose rank it is, for the warning.
-    told : bool
+    already_warned : bool
         Whether an earlier warning said that there are no components.
     hidden : str
         Warning of components that rounding hides, in place of one of the rank.
@@ -113,7 +113,7 @@ def remember(
     k, rank = result.values.size, result.rank
     if hidden:
         warnings.warn(hidden, RankWarning, stacklevel=stacklevel)
-    elif rank == 0 and not told:
+    elif rank == 0 and not already_warned:
         warnings.warn(
             f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0.",
             RankWarning,

@@ -502,7 +502,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             solution,
             asked=asked,
             of="the data",
-            told=result.choice is not None and result.choice.number == 0,
+            already_warned=result.choice is not None and result.choice.number == 0,
             hidden=result.problem.hidden_by_offset(solution, components),
         )
         self.component_choice_ = choice = after_the_fit(self, result.choice)

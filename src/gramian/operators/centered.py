@@ -238,7 +238,7 @@ class CenteredRows:
         """Bound on what forming C in its arithmetic changes eigenvalues of ``C.T C`` by.
 
         An entry takes two subtractions, a rounded factor and a product; the first subtraction leaves the
-        rounding of the mean beside C itself. The root of a weight and its product are two roundings more.
+        rounding of the mean in addition to C itself. The root of a weight and its product are two roundings more.
         """
         roundings = 14 if self.weighted else 10
         return roundings * self.unit_roundoff * (self.total + self.noise) + self.mean_error
@@ -427,7 +427,7 @@ def in_batches(
     doing : str
         What the pass is for.
     of : sequence of arrays
-        What the result depends on beside the data.
+        What the result depends on in addition to the data.
     restore : callable
         Makes again of its arrays what ``work`` returns.
     """

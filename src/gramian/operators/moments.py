@@ -95,7 +95,7 @@ def _mean_of(parts: Sequence[Moments]) -> tuple[FloatArray, FloatArray, FloatArr
     """Mean of all rows as a pair, and how far each block's lies from it, times the root of its count."""
     counts = np.array([part.count for part in parts], dtype=np.float64)
     # From the mean that weighs most: a step back to it would leave the rounding of a nearly forgotten one.
-    # Differences of means are exact where the means are large beside them.
+    # Differences of means are exact where the means are large compared with them.
     origin = parts[int(counts.argmax())].mean
     gaps = np.array([(part.mean - origin) + part.rest for part in parts])
     gap = counts @ gaps / (counts.sum() or 1.0)  # rows of weight 0 alone have no mean
@@ -668,7 +668,7 @@ def _measured(
 
 
 def _about_zero(values: Any) -> Moments | None:
-    """Moments of a block of float32 whose means are small beside its spread; None for any other.
+    """Moments of a block of float32 whose means are small compared with its spread; None for any other.
 
     Such columns need not be centred before they are squared: what is taken off in the end is a small part.
     """

@@ -31,7 +31,7 @@ from gramian.rows.rows import SeenRows
 
 # Between two to these powers, sums of squares and their squares stay in the range of float64.
 SAFE = 200
-# Below the first, numbers lose digits; columns beside others above the second need them at no scale.
+# Below the first, numbers lose digits; columns much smaller than others by the second need them at no scale.
 LEAST_NORM, LEAST_SCALE = 1e-290, 1e-150
 SPLIT = 1e-8  # share of the largest eigenvalue that bounds the products of columns left out as constant
 WEIGHED = 4  # bounds the roundings of sums of weights and of their squares by a batch
