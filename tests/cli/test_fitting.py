@@ -26,7 +26,8 @@ def test_a_results_folder_holds_everything(folder, gramian, drawn):
     assert "Certificate: holds" in ran.out
     names = sorted(path.name for path in (folder / "results").iterdir())
     tables = ["columns.csv", "eigenvalues.csv", "loadings.csv", "model.gramian", "rows.csv", "scores.csv"]
-    assert names == [*tables, "scores.svg", "scree.svg", "summary.md"]
+    pictures = ["biplot.svg", "correlation-circle.svg", "loadings.svg", "scores.svg", "scree.svg"]
+    assert names == sorted([*tables, *pictures, "summary.md"])
     model = package.load("results/model.gramian")
     scores = read("results/scores.csv")
     assert scores[0] == ["name", "species", "PC1", "PC2"]

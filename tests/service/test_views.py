@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 
 import numpy as np
@@ -15,6 +16,7 @@ from gramian.faces import Gallery, drawn_faces
 from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
 from gramian.plots.registry import available
+from gramian.plots.style import MARGIN, VARIABLES
 from gramian.report.survey import survey
 from gramian.service import views
 from served import BINARY, CSV, FACES, NPY, X, client_of, npy
@@ -120,6 +122,11 @@ def test_figures_are_those_of_python(visitor, models, beside):
     scores = f"{API}/models/{models['pca'][1]}/figures/scores"
     got = visitor.get(scores, params=query | {"x": 3, "y": 1, "color": "b"}).json()["spec"]
     assert set(numbers_in(got)[0][0]) >= {"PC3", "PC1"}
+    got = visitor.get(scores, params=query | {"width": 340}).json()["spec"]
+    assert got["width"] == 340 - MARGIN
+    assert not set(VARIABLES) & set(re.findall('"(#[0-9A-Fa-f]{6})"', json.dumps(got)))
+    css = visitor.get("/static/page.css").text
+    assert all(f"--figure-{name}: " in css for name in VARIABLES.values())
     for wrong, word in (
         ({"x": 4}, "from 1 to 3"),
         ({"x": 10**9}, "less than"),

@@ -11,7 +11,7 @@ from gramian.analysis.associations import LEVEL, SHOWN, Description
 from gramian.checks import counted
 from gramian.errors import ParameterError
 from gramian.estimators.describe import describe
-from gramian.plots.style import INK, Layers, headed, table
+from gramian.plots.style import Layers, headed, table
 
 MOST = 40  # variables
 WEIGHTED = "all, weighted"
@@ -72,7 +72,8 @@ def metadata(description: Description) -> Any:
         .mark_rect()
         .encode(x=x, y=y, color=alt.Color("r2:Q", scale=scale, title="r2"), tooltip=tips)
     )
-    ink = alt.condition("datum.r2 > 0.6", alt.value("white"), alt.value(INK))
+    # On cells that are light in either theme of a page.
+    ink = alt.condition("datum.r2 > 0.6", alt.value("white"), alt.value("#222222"))
     texts = alt.Chart().mark_text(fontSize=10.5).encode(x=x, y=y, text="label:N", color=ink)
     few = (
         f"The {MOST} of {len(description.variables):,} columns that explain most."

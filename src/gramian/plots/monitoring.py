@@ -14,7 +14,7 @@ from gramian.checks import check_integer, counted, evenly, percent
 from gramian.errors import ParameterError
 from gramian.estimators.monitor import RowStatistics, monitor_of
 from gramian.plots.names import numbers_of, row_names_of
-from gramian.plots.style import BLUE, VERMILION, WIDTH, Lines, headed, table
+from gramian.plots.style import BLUE, VERMILION, Lines, headed, table, width
 from gramian.rows.table import Table
 
 MOST_POINTS, MOST_ALARMS = 4000, 2000
@@ -87,7 +87,7 @@ def _panel(name: str, *, last: bool) -> Any:
     )
     line = base.mark_line(color=BLUE, strokeWidth=0.5, opacity=0.4).encode(x=x, y=y)
     limit = base.mark_rule(color=VERMILION, strokeDash=[5, 3]).encode(y=f"max({name} limit):Q")
-    return alt.LayerChart(layer=[line, points, limit], width=1.4 * WIDTH, height=150)
+    return alt.LayerChart(layer=[line, points, limit], width=width(), height=150)
 
 
 def contributions(monitor: Any, X: Any, row: int | str) -> Any:
@@ -161,4 +161,4 @@ def _bars(name: str, title: str) -> Any:
             tooltip=["column:N", f"{name}:Q"],
         )
     )
-    return bars.properties(width=WIDTH, height=140)
+    return bars.properties(width=width(), height=140)

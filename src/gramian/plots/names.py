@@ -19,6 +19,9 @@ from gramian.rows.table import Table
 
 MOST_SHAPES = 8  # that can be distinguished
 
+NOT_KNOWN = "not known"  # the group of rows without one
+WITHOUT = ("", "None", "nan", "NaN", "<NA>")  # texts of labels of such rows
+
 
 def fitted(model: Any) -> Any:
     """Return a fitted decomposition, for a FaceSpace the one that it contains.

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -27,7 +28,8 @@ from gramian.estimators.describe import describe
 from gramian.estimators.tables import linear_rows
 from gramian.plots.names import component_titles
 from gramian.report.facts import component_rows, method_name, size_text, versions
-from gramian.report.figures import Figures, scores_chart
+from gramian.report.figures import Figures, figures, scores_chart
+from gramian.report.findings import findings
 from gramian.report.markup import code, escaped, folded, paragraphs, table, text
 from gramian.report.rules import rule_choices
 from gramian.report.summary import (
@@ -97,25 +99,25 @@ class _Page:
             limit = memory_limit_bytes(getattr(self.model, "memory_limit", None))
             self.survey = survey(self.model, self.table, limit, fitted.model)
         self.choices, self.left_out = rule_choices(self.model, self.table)
-        what = "Faces: " if self.faces else ""
+        what = "Eigenfaces" if self.faces else method_name(self.model)
         of = (
             f" of {os.path.basename(self.table.source) or self.table.source}"
             if self.table is not None
             else ""
         )
-        self.title = f"{what}{method_name(self.model)}{of}"
+        self.title = f"{what}{of}"
 
     def parts(self) -> dict[str, Any]:
         """Return the function of each section, which returns "" to leave it out."""
         return {
-            "Components": self.components,
-            "How many components": self.rules,
-            "Rows": self.rows,
-            "Columns": self.columns,
+            "Scores": self.rows,
+            "Components as pictures" if self.pictures else "Loadings": self.columns,
             "Metadata": self.metadata,
-            "Data": self.data,
-            "How it was computed": self.computed,
+            "How many components": self.components,
+            "Unusual rows": self.unusual,
+            "Quality of the data": self.data,
             "What is guaranteed": self.guaranteed,
+            "How it was computed": self.computed,
             "For a methods section": self.methods,
             "To repeat it": self.repeat,
             "Versions": self.versions,
@@ -140,9 +142,12 @@ class _Page:
         warning = "" if ok else '<p class="bad">The certificate does not hold. See What is guaranteed.</p>'
         if trap := unit_trap(model, WAYS_OUT):
             warning += f'<p class="bad">{text(trap)}</p>'
+        data, seen = self.table, self.survey
+        given = (data.labels if seen.shown is None else None, data.label_name, seen.scores) if seen else ()
+        lead = " ".join(findings(model, *given))
         return (
-            f'<h1>{text(self.title)}</h1>\n<p class="lead">{text(headline(model))}</p>\n{warning}'
-            f'<ul class="tiles">{items}</ul>{notes}'
+            f'<h1>{text(self.title)}</h1>\n<p class="lead">{text(lead)}</p>\n{warning}'
+            f'<p class="soft">{text(headline(model))}</p><ul class="tiles">{items}</ul>{notes}'
         )
 
     def components(self) -> str:
@@ -155,10 +160,10 @@ class _Page:
         if k > FIRST:
             rest = f"Components {FIRST + 1} to {min(k, MOST)} of {k:,}"
             parts.append(folded(rest, table(head, rows[FIRST:], "rnnnn")))
-        parts.append(self.figures.show("scree", lambda: plots.scree(model, self.choices or None)))
-        return "\n".join(parts)
+        drawn = self.figures.show("scree", lambda: plots.scree(model, self.choices or None))
+        return figures(drawn, f"<div>{''.join(parts)}</div>") + self._rules()
 
-    def rules(self) -> str:
+    def _rules(self) -> str:
         if not (self.choices or self.left_out):
             return ""
         rows = [(c.rule, c.answer, c.sentence, RULES[c.rule].trust) for c in self.choices]
@@ -172,23 +177,35 @@ class _Page:
         model, data, seen = self.model, self.table, self.survey
         show = self.figures.show
         if self.faces:
-            return show("face-scores", lambda: plots.face_scores(self.given))
+            return figures(show("face-scores", lambda: plots.face_scores(self.given)))
         if data is None:
             return "<p>Scores and unusual rows need the data: gramian report MODEL DATA.</p>"
         if self.whitens:
-            return show("whitening", lambda: plots.whitening(model, data)) if model.n_features_in_ > 1 else ""
+            if model.n_features_in_ == 1:
+                return ""
+            return figures(show("whitening", lambda: plots.whitening(model, data)))
         if seen is None:
             return ""
         n = self.table.values.shape[0]
         parts = []
         if n != model.n_samples_:
             parts.append(f"<p>These are {n:,} rows. The model was fitted on {model.n_samples_:,}.</p>")
-        parts.append(show("scores", lambda: scores_chart(model, data, seen.scores, seen.shown)))
-        parts += ["<h3>Unusual rows</h3>", self._unusual(seen)]
-        parts.append(self._contributors())
+        drawn = [show("scores", lambda: scores_chart(model, data, seen.scores, seen.shown))]
+        if self._is_of_columns() and model.n_components_ > 1:
+            draw = partial(scores_chart, model, data, seen.scores, seen.shown, "biplot")
+            drawn.append(show("biplot", draw))
+        parts.append(figures(*drawn))
         if data.picture_shape is not None and data.in_memory:
-            parts.append(show("reconstructions", lambda: plots.reconstructions(model, data)))
+            parts.append(figures(show("reconstructions", lambda: plots.reconstructions(model, data))))
         return "\n".join(parts)
+
+    def _is_of_columns(self) -> bool:
+        """Return whether the model has loadings of several columns."""
+        is_table = self.model.model_kind.linear and not self.pictures
+        return bool(is_table and self.model.n_features_in_ > 1)
+
+    def unusual(self) -> str:
+        return "" if self.survey is None else self._unusual(self.survey) + self._contributors()
 
     def _contributors(self) -> str:
         """Return the rows of the fit that contribute most to each component."""
@@ -244,7 +261,7 @@ class _Page:
         if not model.model_kind.linear or not model.n_components_:
             return ""
         if self.pictures:
-            return show("components", lambda: plots.components(self.given))
+            return figures(show("components", lambda: plots.components(self.given)))
         names = feature_names_of(model)
         count = min(LOADED, model.n_components_, max(1, model.rank_))
         tables = []
@@ -257,8 +274,13 @@ class _Page:
             tables.append(table(("column", "loading", *heads), rows, "rn" + "n" * len(heads), title))
         of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
         said = f"<p>For each component, the {of} with the largest loadings (entries of unit vectors):</p>"
-        figure = show("loadings", lambda: plots.loadings(model)) if len(names) > 1 else ""
-        return f'{figure}{said}<div class="pair small">{"".join(tables)}</div>'
+        drawn = [show("loadings", lambda: plots.loadings(model))] if len(names) > 1 else []
+        data = self.table
+        # Of data in a file it would need another pass.
+        if self.survey is not None and data.in_memory and drawn and model.n_components_ > 1:
+            drawn.append(show("correlation-circle", lambda: plots.correlation_circle(model, data)))
+        numbers = f'{said}<div class="pair small">{"".join(tables)}</div>'
+        return figures(*drawn) + numbers
 
     def _column_facts(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return what is said of each column in the tables of loadings: titles, and numbers by column."""
@@ -281,7 +303,7 @@ class _Page:
         figure = self.figures.show("metadata", lambda: plots.metadata(description))
         head, *rows = description.lines()
         lines = table(head, rows, "r" + "n" * (len(head) - 2) + "t")
-        return f"{figure}{lines}{paragraphs(description.sentences())}"
+        return f"{figures(figure)}{lines}{paragraphs(description.sentences())}"
 
     def data(self) -> str:
         model, seen = self.model, self.survey
@@ -318,7 +340,7 @@ class _Page:
         if not self.model.n_components_:
             return ""
         figure = self.figures.show("eigenvalues", lambda: plots.eigenvalues(self.model))
-        return paragraphs(guaranteed_lines(self.model)) + figure
+        return figures(figure, f"<div>{paragraphs(guaranteed_lines(self.model))}</div>")
 
     def methods(self) -> str:
         further = ["faces"] * self.faces + ["unusual"] * (self.survey is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,10 +20,11 @@ from gramian.analysis.loadings import correlations
 from gramian.analysis.tables import items_table
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import evenly
-from gramian.errors import FileError, MissingExtraError
+from gramian.errors import DataError, FileError, MissingExtraError
 from gramian.estimators.tables import linear_columns, linear_rows
 from gramian.plots.names import component_titles
 from gramian.plots.pixels import Picture, contact_sheet, enlarged, grey, require_pillow, signed
+from gramian.plots.registry import available
 from gramian.report.facts import component_facts
 from gramian.report.figures import MOST_DRAWN, scores_chart
 from gramian.report.page import write_report
@@ -38,7 +40,9 @@ MOST_CELLS = 5_000_000
 MOST_PICTURES = 24
 DESCRIBED = 10  # components in the tables of rows and columns
 OWN = re.compile(
-    r"(model\.gramian|summary\.md|report\.html|(scores|rows|columns|loadings|eigenvalues|imputed)\.(csv|parquet)|(scores|scree)\.svg"
+    r"(model\.gramian|summary\.md|report\.html"
+    r"|(scores|rows|columns|loadings|eigenvalues|imputed)\.(csv|parquet)"
+    r"|(scores|scree|biplot|correlation-circle|loadings)\.svg"
     r"|components\.png|mean\.png|components/PC\d+\.png)"
 )
 
@@ -145,6 +149,16 @@ def _write_figures(
     try:
         written.add("scree.svg", plots.scree(fitted.model).save)
         written.add("scores.svg", scores_chart(fitted.model, fitted.table, scores, shown).save)
+        known = {figure.name for figure in available(fitted.model, fitted.table)}
+        if "biplot" in known:
+            drawn = scores_chart(fitted.model, fitted.table, scores, shown, "biplot")
+            written.add("biplot.svg", drawn.save)
+        if "loadings" in known:
+            written.add("loadings.svg", plots.loadings(fitted.model).save)
+        if "correlation-circle" in known and fitted.table.in_memory:  # else it needs another pass
+            with suppress(DataError):  # of a single row
+                drawn = plots.correlation_circle(fitted.model, fitted.table)
+                written.add("correlation-circle.svg", drawn.save)
     except MissingExtraError as error:
         written.notes.append(f"No figures were written. {error}")
 

@@ -149,6 +149,9 @@ def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> 
     for name, words in (
         ("components.png", "Mean and components as pictures; in a component, middle grey is 0"),
         ("scores.svg", "Scores along the first components"),
+        ("biplot.svg", "Scores as points and loadings as arrows"),
+        ("loadings.svg", "Loadings of the first components"),
+        ("correlation-circle.svg", "Correlations of columns with the first components"),
         ("scree.svg", "Variance of the components"),
     ):
         if name in files:

@@ -61,6 +61,9 @@ class FigureQuery(DataQuery):
     color: str | None = Field(
         default=None, max_length=200, description="Column that sets the colour, by default the labels."
     )
+    width: int | None = Field(
+        default=None, ge=200, le=2000, description="Width of the figure in pixels, with axes and labels."
+    )
 
 
 class KernelQuery(Strict):

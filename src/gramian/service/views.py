@@ -18,7 +18,7 @@ from gramian import plots
 from gramian.analysis.components import mapping_of
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
-from gramian.errors import DataError, MissingExtraError, ParameterError
+from gramian.errors import DataError, MissingExtraError, ParameterError, needs
 from gramian.faces.drawing import drawn_faces, drawn_others
 from gramian.kernels import audit, kernel_from_name, table
 from gramian.kernels.widths import median_distance
@@ -35,6 +35,7 @@ from gramian.service.bodies import Message, read_table
 from gramian.service.tasks import Say, applied, cached
 
 SHOWN = 24  # pictures of data
+NARROW = 340  # pixels of a figure that fits a phone
 PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn faces
 
 # ------------------------------------------------------------------ examples
@@ -124,6 +125,7 @@ def figure(
     x: int,
     y: int,
     color: str | None,
+    width: int | None,
 ) -> Message:
     """Write one figure: a specification that Vega-Lite draws, or a picture."""
     fitted, table = cached(model, load), None if data is None else applied(model, data)[1]
@@ -131,14 +133,18 @@ def figure(
     if table is None and name == "scores":
         raise ParameterError("A figure of scores needs data. Choose the data to plot.")
     options: Message = {"color": _colour(table, color), "x": x, "y": y, "linked": name == "scores"}
-    drawn = figures[check_choice("figure", name, tuple(figures))].draw(fitted, table, **options)
+    asked = figures[check_choice("figure", name, tuple(figures))]
+    with needs("plots", "altair", "Drawing figures"):
+        from gramian.plots.style import in_page, room
+    with room(width):
+        drawn = asked.draw(fitted, table, **options)
     if isinstance(drawn, Picture):
         content = {"png": base64.b64encode(drawn.png()).decode()}
     else:
         spec = drawn.to_dict()
         if name == "scores":  # the page shows its own table
             spec |= spec.pop("hconcat")[0]
-        content = {"spec": spec}
+        content = {"spec": in_page(spec)}
     with open(answer["path"], "x", encoding="utf-8") as file:
         file.write(json.dumps(plain(content), allow_nan=False))
     return {}
@@ -212,8 +218,11 @@ def kernel(say: Say, expression: str, features: int | None, seconds: float) -> M
     report = audit(kernel, n_features=features, random_state=0, time_limit=seconds)
     facts = plain(audit_facts(report)) | {"text": str(report), "figure": None}
     if report.witness is not None:
-        with suppress(MissingExtraError):
-            facts["figure"] = plain(plots.counter_example(report).to_dict())
+        with suppress(MissingExtraError), needs("plots", "altair", "Drawing figures"):
+            from gramian.plots.style import in_page, room
+
+            with room(NARROW):
+                facts["figure"] = plain(in_page(plots.counter_example(report).to_dict()))
     return dict(facts)
 
 

@@ -16,12 +16,12 @@ for (const select of [byId("label"), byId("row-names")].filter(Boolean)) {
 function reading() {
   const found = {};
   if (!byId("label")) return found;
-  if (value("label")) found.label = value("label");
+  if (value("label")) found.label = [value("label")];
   if (value("row-names")) found.id = value("row-names");
   if (value("weights")) found.weights = value("weights");
   if (value("missing")) found.missing = value("missing");
   if (byId("transpose").checked) found.transpose = true;
-  const kept = new Set([found.label, found.id, found.weights]);
+  const kept = new Set([value("label"), found.id, found.weights]);
   const drop = [...form.querySelectorAll("[name=use]:not(:checked)")].map((box) => box.value).filter((name) => !kept.has(name));
   if (drop.length) found.drop = drop;
   return found;
@@ -44,7 +44,8 @@ function parameters() {
 }
 
 const sigma = () => Number(((median ?? 1) * 10 ** Number(value("sigma"))).toPrecision(4));
-const order = () => ({ data: id, estimator: method(), parameters: parameters(), reading: reading(), name: `${method()} of ${document.querySelector("h1").textContent}`.slice(0, 200) });
+const WORDS = { PCA: "PCA", KernelPCA: "Kernel PCA", FaceSpace: "Eigenfaces" };
+const order = () => ({ data: id, estimator: method(), parameters: parameters(), reading: reading(), name: `${WORDS[method()]} of ${document.querySelector("h1").textContent}`.slice(0, 200) });
 
 async function widths() {
   const made = query(reading());

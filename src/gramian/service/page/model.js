@@ -111,7 +111,7 @@ function mark(name) {
   const point = points().find((one) => String(one.row ?? one.name) === name);
   if (!point || !view) return say("The figure shows a sample without this row.");
   const fields = Object.keys(point).filter((field) => /^PC\d+$|^position$/.test(field));
-  const horizontal = k > 1 ? `PC${document.querySelector("#figures select").value}` : "position";
+  const horizontal = k > 1 ? `PC${document.querySelector("#figures select").value}` : "PC1";
   const store = fields.map((field) => ({ field, channel: field === horizontal ? "x" : "y", type: "R" }));
   const values = fields.map((field) => [point[field] - Number.EPSILON, point[field] + Number.EPSILON]);
   view.data("chosen_store", [{ unit: "", fields: store, values }]).run();
