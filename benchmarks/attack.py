@@ -159,15 +159,21 @@ def centered(
     return C / np.asarray(scale, dtype=LONG)
 
 
-def linear_truth(X: Any, model: PCA) -> Truth:
-    """Variances of C."""
+def centered_by(model: PCA, X: Any) -> tuple[Any, Any]:
+    """C of a model, and what its sums of squares are divided by."""
     weights = vars(model).get("weights_of_attack")
     options = {"center": model.center, "scale": model.scale, "ddof": model.ddof}
     C = centered(X, **options, constant=model.constant_features_, weights=weights)
+    return C, (len(C) if weights is None else weights.astype(LONG).sum()) - model.ddof
+
+
+def linear_truth(X: Any, model: PCA) -> Truth:
+    """Variances of C."""
+    C, degrees = centered_by(model, X)
     n, d = C.shape
-    total = n if weights is None else weights.astype(LONG).sum()
     # Integer weights stand for more rows than there are.
-    A = (C.T @ C if d <= n or weights is not None else C @ C.T) / (total - model.ddof)
+    wide = d > n and "weights_of_attack" not in vars(model)
+    A = (C @ C.T if wide else C.T @ C) / degrees
     return eigenvalues(A).of_order({"covariance": d, "gram": n}.get(model.plan_.operator, 0))
 
 
@@ -318,9 +324,8 @@ def _false_directions(model: PCA, X: Any) -> Iterator[tuple[str, float]]:
     bounds = model.certificate_.directions
     if X.shape[1] > WIDEST:
         return
-    asked = {"center": model.center, "scale": model.scale, "ddof": model.ddof}
-    C = centered(X, **asked, constant=model.constant_features_)
-    A = C.T @ C / (len(C) - model.ddof)
+    C, degrees = centered_by(model, X)
+    A = C.T @ C / degrees
     exact, Q, left = eigenvectors(A)
     values, reach = model.certificate_.values.astype(LONG), LONG(model.certificate_.set_radius)
     for part in bounds.clusters:

@@ -20,7 +20,13 @@ BUILT_IN = {
     errors.IndefiniteKernelError: (ValueError, errors.DataError),
     errors.MissingExtraError: ImportError,
 }
-WARNINGS = (errors.RankWarning, errors.CertificateWarning, errors.CostWarning, errors.PreimageWarning)
+WARNINGS = (
+    errors.RankWarning,
+    errors.CertificateWarning,
+    errors.CostWarning,
+    errors.MissingValuesWarning,
+    errors.PreimageWarning,
+)
 
 
 def test_the_list_is_complete():

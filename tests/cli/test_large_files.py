@@ -106,7 +106,7 @@ def test_what_needs_all_of_it_says_so(large, gramian, monkeypatch):
 
 def test_a_bad_entry_is_named_by_its_row_in_the_file(model, gramian):
     X = np.load("x.npy")
-    X[17_123, 5] = np.nan
+    X[17_123, 5] = np.inf
     np.save("x.npy", X)
     ran = gramian("transform", model, "x.npy", "-o", "s.csv", *LIMIT)
     assert "row 17123, column 5" in ran.err

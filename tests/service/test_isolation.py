@@ -32,6 +32,8 @@ QUERIES = {
     "rows": ("0:10", "nonsense"),
     "size": (None, "3x3"),
     "transpose": (None, "true"),
+    "weights": (None, "a"),
+    "width": (None, "1"),
     "x": ("2", "99"),
     "y": ("1", "99"),
 }

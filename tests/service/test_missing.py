@@ -61,7 +61,7 @@ def test_new_rows_with_nulls(visitor, ids):
     got = visitor.post(f"/api/v1/models/{ids['pca']}/transform", json=rows).json()["values"]
     assert got[1] == [None] * 3
     np.testing.assert_allclose([got[0], got[2]], model.transform(values[[0, 2]]), atol=1e-8)
-    for task in ("reconstruct", "unusual"):
+    for task in ("reconstruct", "monitor"):
         answer = visitor.post(f"/api/v1/models/{ids['pca']}/{task}", json=rows).json()
         assert np.isfinite(np.array(answer["values"], dtype=float)).all()
         assert any("1 row with too few values was left out: row 1" in note for note in answer["notes"])
