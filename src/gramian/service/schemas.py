@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from gramian.reading import ReadingOptions
 
@@ -22,10 +22,17 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Names = Annotated[list[str], BeforeValidator(_as_list)]  # a single name is a list of one
+
+
 def _reading_fields() -> Iterator[tuple[str, Any]]:
     """Yield the options of reading as HTTP has them: without labels_from, as a client names no files."""
     for option in fields(ReadingOptions):
-        text = list[str] | None if option.metadata["metavar"] == "A,B,.." else str | None
+        text = Names | None if option.metadata["metavar"] == "A,B,.." else str | None
         kind = text if option.type is Any else option.type
         pattern = r"^[0-9]{1,5}x[0-9]{1,5}$" if option.name == "size" else None
         if option.name != "labels_from":
