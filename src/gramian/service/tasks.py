@@ -17,7 +17,7 @@ import numpy as np
 from gramian.analysis.components import component_names, mapping_of
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import check_choice, check_integer
-from gramian.errors import DataError, GramianError, ParameterError, shortened
+from gramian.errors import DataError, GramianError, MissingValuesWarning, ParameterError, shortened
 from gramian.estimators.inputs import expected_columns
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.monitor import can_be_monitored, monitor_of
@@ -214,7 +214,10 @@ def applied(model: Message, data: Message, *, whole: bool = True) -> tuple[Any, 
 def transform(say: Say, model: Message, data: Message, answer: Message) -> Message:
     """Write the scores of rows."""
     fitted, table = applied(model, data, whole=False)
-    scores = np.asarray(fitted.transform(table))
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always", MissingValuesWarning)
+        scores = np.asarray(fitted.transform(table))
+    table = replace(table, notes=(*table.notes, *(str(warning.message) for warning in raised)))
     return write_rows(answer, table, fitted.get_feature_names_out(), scores.reshape(len(scores), -1))
 
 
