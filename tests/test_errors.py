@@ -19,6 +19,7 @@ BUILT_IN = {
     errors.MemoryLimitError: (ValueError, MemoryError),
     errors.IndefiniteKernelError: (ValueError, errors.DataError),
     errors.MissingExtraError: ImportError,
+    errors.MissingValuesError: (errors.DataError, ValueError),
 }
 WARNINGS = (
     errors.RankWarning,

@@ -35,8 +35,7 @@ def test_the_default_says_how_many_holes_where_and_the_choices(gramian, birds):
         assert ran.code == 1
         assert "10 values are missing in 4 rows and 4 columns: row 3 (bird3), column 0 ('bill')" in ran.err
         for choice in ("em", "iterative", "mean", "drop-rows", "drop-columns"):
-            assert f'"{choice}"' in ran.err
-        assert "(--missing on the command line)" in ran.err
+            assert choice in ran.err.partition("--missing")[2]
 
 
 def test_fit_imputes_and_leaves_out_rows_without_any_value(gramian, birds):

@@ -80,7 +80,7 @@ def _invoke(command: Any, arguments: list[str], terminated: list[int]) -> int:
     except (ParameterError, InputTypeError) as error:
         return _fail(str(error), USAGE)
     except GramianError as error:
-        return _fail(str(error), DATA_ERROR)
+        return _fail(error.worded("shell"), DATA_ERROR)
     except MemoryError as error:
         return _fail(f"memory ran out. {error}".strip(), DATA_ERROR)
     except OSError as error:

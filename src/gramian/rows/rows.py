@@ -17,7 +17,7 @@ from scipy import sparse
 
 from gramian.arrays import dense, from_numpy, is_numpy, namespace, parallel_map, rows_of, stacked, to_numpy
 from gramian.checks import counted, slices
-from gramian.errors import DataError, GramianError
+from gramian.errors import DataError, GramianError, MissingValuesError
 from gramian.records import Spread
 from gramian.rows.table import Table
 from gramian.store import Passes
@@ -375,7 +375,7 @@ class Rows(ABC):
                 f"Input X contains inf (infinity): {self._place(where.first_infinite)}{total}. "
                 "Replace it with a finite number or leave out the row."
             )
-        raise DataError(f"Input X contains NaN: {where.extent(self._place)}. {FILL_FIRST}")
+        raise MissingValuesError(f"Input X contains NaN: {where.extent(self._place)}.")
 
     def _place(self, where: tuple[int, int]) -> str:
         row, column = where
@@ -420,13 +420,6 @@ class PartState:
     def update(self, f: Callable[..., Any], *own: Sequence[Any]) -> None:
         """Replace the state of every part by what ``f`` returns."""
         (self.state,) = self.ask(f, *own)
-
-
-FILL_FIRST = (
-    'Use missing="em" or "iterative", by which PCA imputes them, or "mean" (--missing on the command line); '
-    'gramian.scan also takes "drop-rows" and "drop-columns". For other methods fill them first: '
-    'PCA(k, missing="em").fit(X).impute(X).'
-)
 
 
 @dataclass(frozen=True, eq=False)

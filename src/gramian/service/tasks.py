@@ -116,7 +116,7 @@ def describe_data(say: Say, data: Message, draft: bool = False) -> Message:
     except GramianError as error:
         if not draft or seen is None:
             raise
-        problem = without_shell(str(error))
+        problem = without_shell(error.worded("page"))
     facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
     return facts | {"preview": None if seen is None else asdict(seen)}
 
