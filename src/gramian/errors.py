@@ -62,6 +62,7 @@ class MissingValuesError(DataError):
     def worded(self, surface: Literal["shell", "page"]) -> str:
         """Return where values are missing, and the choices of the command line or of a page."""
         where = self.where.removeprefix("Input X contains NaN: ")
+        where = where if where[:1].isdigit() else f"A value is missing: {where}"
         if surface == "page":
             return f"{where} Choose what to do with missing values: impute, fill with means, or drop."
         return (
