@@ -334,6 +334,9 @@ def _false_directions(model: PCA, X: Any) -> Iterator[tuple[str, float]]:
             continue
         high, low = values[part.start] + reach + left, values[part.stop - 1] - reach - left
         inside = (exact >= low) & (exact <= high)
+        if model.plan_.operator == "gram":
+            # Directions lifted from n pairs lie in the span of the rows: other directions are no members.
+            inside[X.shape[0] :] = False
         if inside.sum() != len(part):
             yield "members of a cluster", np.inf
             continue
