@@ -11,6 +11,7 @@ import cluster
 import exact
 import growth
 import meaning
+import monitoring
 import plans
 import scale
 import serving
@@ -27,6 +28,7 @@ SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "kernels": kernels.rows,
     "growth": growth.rows,
     "meaning": meaning.rows,
+    "monitoring": monitoring.rows,
     "plans": plans.rows,
     "scale": scale.rows,
     "selection": selection.rows,

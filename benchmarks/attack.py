@@ -40,6 +40,7 @@ from gramian.rows import as_rows
 LONG = np.longdouble
 UNIT = float(np.finfo(LONG).eps) / 2
 CLUSTER = 1e-7  # eigenvalues closer than this, relatively, are told apart together
+WIDEST = 40  # columns up to which directions are compared: products in extended precision are slow
 OFFSETS = (0.0, 1.0, 1e3, 1e6, 1e8, 1e10, 1e12, 1e14, 1e15)
 MAGNITUDES = (1e-150, 1e-80, 1e-30, 1e30, 1e80, 1e150)
 
@@ -103,42 +104,76 @@ def eigenvalues(A: Any) -> Truth:
     return Truth(np.ldexp(values, exponent), np.ldexp(error, exponent), np.ldexp(total, exponent))
 
 
+def eigenvectors(A: Any) -> tuple[Any, Any, Any]:
+    """Eigenvalues, falling, eigenvectors and a bound on their residuals, in extended precision."""
+    size = LONG(np.abs(A).max(initial=0)) or LONG(1)
+    Q = np.linalg.eigh((A / size).astype(np.float64))[1][:, ::-1].astype(LONG)
+    Q = _orthonormal(Q)
+    for _ in range(3):
+        T = Q.T @ (A / size) @ Q
+        values = np.diag(T)
+        gaps = values[None, :] - values[:, None]
+        apart = np.abs(gaps) > 1e3 * np.abs(T - np.diag(values)).max(initial=0)
+        Q = _orthonormal(Q + Q @ np.where(apart, T / np.where(apart, gaps, 1), 0))
+    T = Q.T @ (A / size) @ Q
+    off = np.linalg.norm((T - np.diag(np.diag(T))).astype(np.float64)) + 8 * len(A) * UNIT
+    order = np.argsort(-np.diag(T))
+    return np.diag(T)[order] * size, Q[:, order], LONG(off) * size
+
+
 def _orthonormal(Q: Any) -> Any:
     for _ in range(2):
-        Q = Q @ (3 * np.eye(len(Q)) - Q.T @ Q) / 2
+        Q = Q @ (3 * np.eye(Q.shape[1]) - Q.T @ Q) / 2
     return Q
 
 
-def centered(X: Any, *, center: bool, scale: Any, ddof: int, constant: Any = None) -> Any:
-    """C as the documentation defines it; ``constant`` are the columns that the model calls constant."""
+def centered(
+    X: Any, *, center: bool, scale: Any, ddof: int, constant: Any = None, weights: Any = None
+) -> Any:
+    """C as the documentation defines it; ``constant`` are the columns that the model calls constant.
+
+    Rows are multiplied by the roots of their weights.
+    """
     eps = float(np.finfo(np.float64).eps)
     X = (X.toarray() if sp.issparse(X) else X).astype(LONG)
+    w = np.ones(len(X), dtype=LONG) if weights is None else weights.astype(LONG)
+    n = w.sum()
     C, mean = X, np.zeros(X.shape[1], dtype=LONG)
     if center:
         for _ in range(3):
-            shift = C.mean(axis=0)
+            shift = w @ C / n
             C, mean = C - shift, mean + shift
+        C[:, np.ptp(X[w > 0], axis=0) == 0] = 0  # not the rounding of a weighted mean
+    C = np.sqrt(w)[:, None] * C
     squares = (C * C).sum(axis=0)
     if scale is None:
         return C
-    known = squares <= len(X) * (eps * np.abs(mean)) ** 2
-    border = np.abs(np.sqrt(squares / len(X)) - eps * np.abs(mean)) < 1e-3 * eps * np.abs(mean)
+    known = squares <= n * (eps * np.abs(mean)) ** 2
+    border = np.abs(np.sqrt(squares / n) - eps * np.abs(mean)) < 1e-3 * eps * np.abs(mean)
     if constant is not None:
         known = np.where(border, np.isin(np.arange(len(mean)), constant), known)
-    deviation = np.sqrt(np.where(known, 1, squares) / (len(X) - ddof))
+    deviation = np.sqrt(np.where(known, 1, squares) / (n - ddof))
     if isinstance(scale, str):
         divisor = deviation if scale == "unit" else np.sqrt(deviation)
         return np.where(known, 0, C / divisor)
     return C / np.asarray(scale, dtype=LONG)
 
 
+def centered_by(model: PCA, X: Any) -> tuple[Any, Any]:
+    """C of a model, and what its sums of squares are divided by."""
+    weights = vars(model).get("weights_of_attack")
+    options = {"center": model.center, "scale": model.scale, "ddof": model.ddof}
+    C = centered(X, **options, constant=model.constant_features_, weights=weights)
+    return C, (len(C) if weights is None else weights.astype(LONG).sum()) - model.ddof
+
+
 def linear_truth(X: Any, model: PCA) -> Truth:
     """Variances of C."""
-    C = centered(
-        X, center=model.center, scale=model.scale, ddof=model.ddof, constant=model.constant_features_
-    )
+    C, degrees = centered_by(model, X)
     n, d = C.shape
-    A = (C.T @ C if d <= n else C @ C.T) / (n - model.ddof)
+    # Integer weights stand for more rows than there are.
+    wide = d > n and "weights_of_attack" not in vars(model)
+    A = (C @ C.T if wide else C.T @ C) / degrees
     return eigenvalues(A).of_order({"covariance": d, "gram": n}.get(model.plan_.operator, 0))
 
 
@@ -221,9 +256,10 @@ def false_ratios(ratio: Any, certificate: Any, truth: Truth) -> Iterator[tuple[s
     # An error of the matrix changes its trace by up to its order times as much.
     own = 1e-13 + (truth.error + certificate.widening * (1 + np.sqrt(order))) / truth.total
     if about is None:
+        k = min(k, len(ratio))
         high, low = (np.abs(bound[:k]) / truth.total for bound in (certificate.upper, certificate.lower))
         high = np.where(np.isfinite(high), high, 1)
-        low = np.where(certificate.lower > 0, low, 0)
+        low = np.where(certificate.lower[:k] > 0, low, 0)
         off = np.maximum(ratio[:k] - high, np.where(ratio[:k] > 0, low - ratio[:k], 0)) - own
     elif about.unexplained is None:
         return
@@ -271,14 +307,41 @@ def _check_pca(model: PCA, X: Any) -> Iterator[tuple[str, float]]:
         yield "not finite", np.inf
         return
     yield from false_statements(certificate, truth)
-    yield from false_ratios(ratio, certificate, truth)
+    # Components that only repeated rows would have are beyond the rank.
+    yield from false_ratios(ratio[: len(certificate.values)], certificate, truth)
     yield from _not_orthonormal(components.T, certificate)
+    yield from _false_directions(model, X)
     if (variances < 0).any():
         yield "negative variance", float(variances.min())
     allowed = certificate.widening * (1 + len(truth.values) ** 0.5) + 1e-13 * model.total_variance_
     off = np.abs(LONG(model.total_variance_) - truth.total)
     if not off <= allowed + truth.error:
         yield "total variance", _times(off, allowed)
+
+
+def _false_directions(model: PCA, X: Any) -> Iterator[tuple[str, float]]:
+    """Which directions are further from the exact ones than is stated."""
+    bounds = model.certificate_.directions
+    if X.shape[1] > WIDEST:
+        return
+    C, degrees = centered_by(model, X)
+    A = C.T @ C / degrees
+    exact, Q, left = eigenvectors(A)
+    values, reach = model.certificate_.values.astype(LONG), LONG(model.certificate_.set_radius)
+    for part in bounds.clusters:
+        stated = float(bounds.sines[part.start])
+        if stated >= 1.0:
+            continue
+        high, low = values[part.start] + reach + left, values[part.stop - 1] - reach - left
+        inside = (exact >= low) & (exact <= high)
+        if inside.sum() != len(part):
+            yield "members of a cluster", np.inf
+            continue
+        gap = np.abs(exact[inside][:, None] - exact[~inside]).min(initial=np.inf)
+        V = _orthonormal(to_numpy(model.components_)[part.start : part.stop].T.astype(LONG))
+        sine = LONG(np.linalg.norm((Q[:, ~inside].T @ V).astype(np.float64), 2))
+        if sine > stated + 2 * left / gap + 1e-17:
+            yield f"direction [{bounds.kind}]", _times(sine, stated)
 
 
 def _check_kernel(model: KernelPCA, X: Any, settings: dict[str, Any]) -> Iterator[tuple[str, float]]:
@@ -567,6 +630,30 @@ def by_dask(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
         return PCA(**asked).fit(array)
 
 
+def by_weights(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
+    """With weights of the rows: in memory, dense or sparse, in batches, or in small blocks."""
+    n = len(X)
+    weights = [
+        lambda: rng.integers(0, 4, n).astype(float),
+        lambda: rng.random(n) * n,
+        lambda: 10.0 ** rng.uniform(-8, 4, n),
+        lambda: np.where(rng.random(n) < 0.7, 0.0, rng.random(n) * 9),
+        lambda: rng.random(n) * 10.0 ** rng.choice([-140, 140]),
+    ][rng.integers(5)]()
+    model, way = PCA(**asked), rng.integers(4)
+    if way == 0:
+        model.set_params(solver="auto", n_components=None)
+        for rows in np.array_split(np.arange(n), int(rng.integers(1, 4))):
+            model.partial_fit(X[rows], sample_weight=weights[rows])
+    elif way == 1 and X.dtype == np.float64 and asked["solver"] != "full":
+        model.fit(sp.csr_matrix(X), sample_weight=weights)
+    else:
+        with small_blocks(way == 2):
+            model.fit(X, sample_weight=weights)
+    model.weights_of_attack = weights
+    return model
+
+
 def fit_by(path: Path, needs: str = "") -> Callable[[np.random.Generator], SolverResult]:
     """One fit of dense data that goes another way."""
 
@@ -779,6 +866,7 @@ ATTACKS: dict[str, tuple[int, Callable[[np.random.Generator], SolverResult]]] = 
     "stream": (15, fit_by(by_stream)),
     "torch": (10, fit_by(by_torch, "torch")),
     "dask": (5, fit_by(by_dask, "dask")),
+    "weights": (15, fit_by(by_weights)),
     "operator": (10, fit_operator),
     "planted": (1, fit_planted),
 }

@@ -440,7 +440,7 @@ def view(visitor: httpx.Client, ids: dict[str, str]) -> dict[str, Any]:
 def odd_requests(paths: dict[str, Any], ids: dict[str, str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield requests to every route, with each of its parameters in every odd way."""
     parts = {"kinds": ("models", "galleries", "data"), "who": ("known",), "name": ("circle", "scores")}
-    parts["do"] = ("transform", "reconstruct", "denoise", "unusual")
+    parts["do"] = ("transform", "reconstruct", "denoise", "monitor")
     for path, methods in paths.items():
         places = [path]
         for part in re.findall(r"{(\w+)}", path):

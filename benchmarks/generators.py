@@ -50,11 +50,15 @@ def uneven(X: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 # ---------------------------------------------------------------------- faces
 
 
-def faces_file() -> Path:
-    """Extended Yale B, in $GRAMIAN_TEST_DATA or in shared/data beside the repository."""
+def data_folder() -> Path:
+    """Public data: $GRAMIAN_TEST_DATA, or shared/data beside the repository."""
     named = os.environ.get("GRAMIAN_TEST_DATA")
-    folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
-    return folder / "faces" / "extended_yale_b_cropped_u8.npz"
+    return Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def faces_file() -> Path:
+    """Extended Yale B."""
+    return data_folder() / "faces" / "extended_yale_b_cropped_u8.npz"
 
 
 def no_faces() -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from gramian.analysis import certificates
-from gramian.engine import features
+from gramian.engine import features, linear
 from gramian.operators import moments, scatter
 from gramian.operators.centered import CenteredRows
 from gramian.operators.tiles import TileMatrix
@@ -63,6 +63,21 @@ def test_the_attack_notices_bounds_that_are_too_small(attack, monkeypatch):
 def test_the_attack_notices_residuals_left_out_of_upper_bounds(attack, monkeypatch):
     monkeypatch.setattr(certificates, "largest_missed", lambda values, below, coupling: below)
     assert any("upper" in statement for statement in findings(attack, 60, ["clusters"]))
+
+
+def test_the_attack_notices_directions_lifted_without_their_own_rounding(attack, monkeypatch):
+    monkeypatch.setattr(linear, "lifted", lambda bounds, *more: bounds)
+    assert any("direction" in statement for statement in findings(attack, 60, ["float32"]))
+
+
+def test_the_attack_notices_directions_without_residuals(attack, monkeypatch):
+    original = certificates.direction_bounds
+    monkeypatch.setattr(
+        certificates,
+        "direction_bounds",
+        lambda values, residuals, *a, **b: original(values, 0 * residuals, *a, **b),
+    )
+    assert any("direction" in statement for statement in findings(attack, 60, ["iterations", "clusters"]))
 
 
 def test_the_attack_notices_bounds_of_landmarks_without_rounding(attack, monkeypatch):

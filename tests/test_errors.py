@@ -19,8 +19,15 @@ BUILT_IN = {
     errors.MemoryLimitError: (ValueError, MemoryError),
     errors.IndefiniteKernelError: (ValueError, errors.DataError),
     errors.MissingExtraError: ImportError,
+    errors.MissingValuesError: (errors.DataError, ValueError),
 }
-WARNINGS = (errors.RankWarning, errors.CertificateWarning, errors.CostWarning, errors.PreimageWarning)
+WARNINGS = (
+    errors.RankWarning,
+    errors.CertificateWarning,
+    errors.CostWarning,
+    errors.MissingValuesWarning,
+    errors.PreimageWarning,
+)
 
 
 def test_the_list_is_complete():

@@ -37,7 +37,7 @@ def places_of(walk):
 
 
 def test_a_table_is_marked_planned_fitted_and_its_points_select_rows(arrive, sight):
-    walk = arrive(*sight)
+    walk = arrive(*sight, refused=(422,))
     page, (content, names) = walk.page, table_with_everything()
     walk.upload("plants.csv", content)
     expect(page.locator("tr.marked th")).to_have_text(["width", "planet"])
@@ -46,6 +46,8 @@ def test_a_table_is_marked_planned_fitted_and_its_points_select_rows(arrive, sig
     expect(page.get_by_label("Row names")).to_have_value("name")
     page.get_by_label("Labels").select_option("kind")
     page.get_by_label("use planet").uncheck()
+    expect(page.locator("#plan-summary")).to_contain_text("2 values are missing")
+    page.get_by_role("button", name="Fill with means").click()
     expect(page.locator("#plan-summary")).to_contain_text("Plan: solver")
     walk.shot("columns")
     walk.run()

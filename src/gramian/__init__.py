@@ -18,6 +18,7 @@ from gramian.version import __version__
 
 if TYPE_CHECKING:
     from gramian import errors, faces, kernels, plots
+    from gramian.analysis.comparison import compare
     from gramian.errors import (
         CertificateWarning,
         CostWarning,
@@ -28,15 +29,21 @@ if TYPE_CHECKING:
         InputTypeError,
         MemoryLimitError,
         MissingExtraError,
+        MissingValuesError,
+        MissingValuesWarning,
         ModelFileError,
         ParameterError,
         PreimageWarning,
         RankWarning,
     )
     from gramian.estimators.choose_components import choose_components
+    from gramian.estimators.describe import describe
     from gramian.estimators.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
     from gramian.estimators.kernel_pca import KernelPCA
+    from gramian.estimators.monitor import Monitor
     from gramian.estimators.pca import PCA
+    from gramian.estimators.rotate import rotate
+    from gramian.estimators.stability import stability
     from gramian.estimators.whitener import Whitener
     from gramian.laws.relations import relations
     from gramian.loading import load
@@ -59,7 +66,10 @@ __all__ = [
     "KernelPCA",
     "MemoryLimitError",
     "MissingExtraError",
+    "MissingValuesError",
+    "MissingValuesWarning",
     "ModelFileError",
+    "Monitor",
     "ParameterError",
     "PolynomialMap",
     "PreimageWarning",
@@ -71,6 +81,8 @@ __all__ = [
     "__version__",
     "choose_components",
     "choose_kernel",
+    "compare",
+    "describe",
     "errors",
     "faces",
     "kernels",
@@ -78,7 +90,9 @@ __all__ = [
     "mutual_information",
     "plots",
     "relations",
+    "rotate",
     "scan",
+    "stability",
 ]
 
 _SUBMODULES = frozenset({"errors", "faces", "kernels", "plots"})
@@ -86,6 +100,7 @@ _HOME = {
     "PCA": "gramian.estimators.pca",
     "FeatureFilter": "gramian.selection.filters",
     "KernelPCA": "gramian.estimators.kernel_pca",
+    "Monitor": "gramian.estimators.monitor",
     "PolynomialMap": "gramian.estimators.feature_maps",
     "RandomFourierMap": "gramian.estimators.feature_maps",
     "SequentialFeatureSelector": "gramian.selection.wrappers",
@@ -93,10 +108,14 @@ _HOME = {
     "Whitener": "gramian.estimators.whitener",
     "choose_components": "gramian.estimators.choose_components",
     "choose_kernel": "gramian.selection.choose_kernel",
+    "compare": "gramian.analysis.comparison",
+    "describe": "gramian.estimators.describe",
     "load": "gramian.loading",
     "mutual_information": "gramian.selection.mutual_information",
     "relations": "gramian.laws.relations",
+    "rotate": "gramian.estimators.rotate",
     "scan": "gramian.rows.scan",
+    "stability": "gramian.estimators.stability",
 }
 for _name, _module in (_HOME | {name: f"gramian.{name}" for name in _SUBMODULES}).items():
     if not is_installed(_module):

@@ -8,6 +8,7 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 __all__ = [
     "CertificateWarning",
@@ -19,6 +20,8 @@ __all__ = [
     "InputTypeError",
     "MemoryLimitError",
     "MissingExtraError",
+    "MissingValuesError",
+    "MissingValuesWarning",
     "ModelFileError",
     "ParameterError",
     "PreimageWarning",
@@ -30,9 +33,45 @@ __all__ = [
 class GramianError(Exception):
     """Base of everything that gramian raises on purpose."""
 
+    def worded(self, surface: Literal["shell", "page"]) -> str:
+        """Return the message with advice in the terms of the command line or of a page."""
+        return str(self)
+
 
 class DataError(GramianError, ValueError):
     """The data cannot be used: NaN, one row, text, complex numbers, pictures of different sizes."""
+
+
+class MissingValuesError(DataError):
+    """NaN where every entry is needed; the message gives the choices in the terms of its reader.
+
+    Parameters
+    ----------
+    where : str
+        How many values are missing, and where, as a sentence.
+    """
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        super().__init__(
+            f'{where} Use missing="em" or "iterative", by which PCA imputes them, or "mean"; gramian.scan '
+            'also takes "drop-rows" and "drop-columns". For other methods fill them first: '
+            'PCA(k, missing="em").fit(X).impute(X).'
+        )
+
+    def worded(self, surface: Literal["shell", "page"]) -> str:
+        """Return where values are missing, and the choices of the command line or of a page."""
+        where = self.where.removeprefix("Input X contains NaN: ")
+        where = where if where[:1].isdigit() else f"A value is missing: {where}"
+        if surface == "page":
+            return f"{where} Choose what to do with missing values: impute, fill with means, or drop."
+        return (
+            f"{where} Choose one: --missing em or iterative (PCA imputes them), mean, drop-rows or "
+            "drop-columns."
+        )
+
+    def __reduce__(self) -> tuple[type["MissingValuesError"], tuple[str]]:
+        return type(self), (self.where,)
 
 
 class InputTypeError(GramianError, TypeError):
@@ -106,6 +145,10 @@ class CertificateWarning(UserWarning):
 
 class CostWarning(UserWarning):
     """The exact route is predicted to take more than ten minutes."""
+
+
+class MissingValuesWarning(UserWarning):
+    """Observed entries do not determine the scores of a row, or an imputation did not converge."""
 
 
 class PreimageWarning(UserWarning):

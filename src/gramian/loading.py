@@ -15,6 +15,7 @@ from gramian.store import read_model
 MODULES = {
     "FaceSpace": "gramian.faces.space",
     "KernelPCA": "gramian.estimators.kernel_pca",
+    "Monitor": "gramian.estimators.monitor",
     "PCA": "gramian.estimators.pca",
     "PolynomialMap": "gramian.estimators.feature_maps",
     "RandomFourierMap": "gramian.estimators.feature_maps",

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+MissingPolicy = Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"]
+IMPUTED = ("em", "iterative")  # what PCA does with missing values that reading leaves in
+
 
 def reading_option(metavar: str, help: str, shell: str = "", default: Any = None) -> Any:
     """Declare an option: its effect, and what the command line adds, both without a full stop."""
@@ -19,11 +22,17 @@ class ReadingOptions:
     )
     drop: Any = reading_option("A,B,..", "Columns to leave out", "; also @FILE")
     id: Any = reading_option("COLUMN", "Column that names the rows")
-    label: Any = reading_option("COLUMN", "Column of labels, numbers or text", "; with --transpose a row")
+    label: Any = reading_option(
+        "A,B,..",
+        "Column of labels, numbers or text; of several, the others are metadata",
+        "; with --transpose a row",
+    )
     labels_from: Any = reading_option("FILE[:COLUMN]", "Labels from another file, by row names or order")
+    weights: Any = reading_option("COLUMN", "Column of row weights for a fit: how often each row counts")
     transpose: bool = reading_option("", "Swap rows and columns, as for genes x samples", default=False)
-    missing: Literal["mean", "drop-rows", "drop-columns"] | None = reading_option(
-        "HOW", "Missing values: mean, drop-rows or drop-columns"
+    missing: MissingPolicy | None = reading_option(
+        "HOW",
+        "Missing values: error, mean, drop-rows or drop-columns; for PCA also em or iterative, which impute",
     )
     size: Any = reading_option("WxH", "Resize pictures to this size")
     na_values: Any = reading_option("A,B,..", "Further marks of missing values in text, such as -")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from gramian.checks import amount, counted, duration
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoundKind = Literal["deterministic", "probabilistic", "estimate"]
+SENTENCES = 3  # about clusters of components, before the others are counted
 MATRICES = {
     "covariance": "covariance matrix",
     "gram": "dual Gram matrix",
@@ -32,12 +34,13 @@ class ModelKind(Enum):
     KERNEL_PCA = "KernelPCA"
     WHITENER = "Whitener"
     FACES = "FaceSpace"
+    MONITOR = "Monitor"
     OTHER = ""
 
     @property
     def has_components(self) -> bool:
         """Whether it consists of eigenpairs, with a plan and a certificate."""
-        return self is not ModelKind.OTHER
+        return self not in (ModelKind.OTHER, ModelKind.MONITOR)
 
     @property
     def faces(self) -> bool:
@@ -548,6 +551,51 @@ class Approximation:
 
 
 @dataclass(frozen=True, eq=False)
+class DirectionBounds:
+    """How far each computed direction can be from that of the exact matrix.
+
+    Components whose eigenvalues cannot be told apart form a cluster. Only the subspace of a cluster is
+    determined, so that its members share one bound.
+
+    Attributes
+    ----------
+    first : ndarray of shape (r,), int
+        The first component of each component's cluster, counted from 0; itself where it is alone.
+    gaps : ndarray of shape (r,)
+        Lower bound on the distance of each cluster to every other eigenvalue; 0 where none is certain, and
+        at most the largest eigenvalue.
+    sines : ndarray of shape (r,)
+        Upper bound on the sine of the angle between a computed direction and the exact one; for a cluster,
+        of the largest principal angle between the subspaces. 1 says nothing.
+    others : float
+        Upper bound on the eigenvalues that were not computed, in units of the certificate; -inf if there
+        are none.
+    known : bool
+        Whether ``others`` is an eigenvalue with its error, and not merely an upper bound.
+    kind : str
+        Kind of the weakest bound behind it.
+    """
+
+    first: IntArray
+    gaps: FloatArray
+    sines: FloatArray
+    others: float
+    known: bool
+    kind: BoundKind
+
+    @property
+    def angles(self) -> FloatArray:
+        """The bounds as angles, in radians."""
+        return np.arcsin(np.minimum(self.sines, 1.0))
+
+    @property
+    def clusters(self) -> list[range]:
+        """The components of each cluster, counted from 0; most have one member."""
+        edges = [*np.flatnonzero(self.first == np.arange(self.first.size)).tolist(), self.first.size]
+        return [range(a, b) for a, b in pairwise(edges)]
+
+
+@dataclass(frozen=True, eq=False)
 class Certificate:
     """Error bounds of a set of eigenvalues, and the kind of each bound.
 
@@ -580,6 +628,10 @@ class Certificate:
         Why ``ok`` is False, one sentence each.
     approximation : Approximation or None
         How far the matrix that all of this is about is from the exact one, where it only approximates that.
+    directions : DirectionBounds or None
+        How far the computed directions can be from those of that matrix; None in files of older versions.
+    about : str
+        A sentence on the matrix where it is not that of the data as given; "" otherwise.
     """
 
     values: FloatArray
@@ -595,6 +647,8 @@ class Certificate:
     ok: bool
     reasons: tuple[str, ...] = ()
     approximation: Approximation | None = None
+    directions: DirectionBounds | None = None
+    about: str = ""
 
     @property
     def lower(self) -> FloatArray:
@@ -649,9 +703,80 @@ class Certificate:
             f"Forming the matrix adds {self.widening / top:.1e} to these bounds; the largest residual is "
             f"{float(self.residuals.max()) / top:.1e}.",
             _completeness_sentence(self.completeness),
+            *self.direction_sentences(),
             *([] if self.approximation is None else [str(self.approximation)]),
+            *([self.about] if self.about else []),
         ]
         return "\n".join(lines + [f"Not met: {reason}" for reason in self.reasons])
+
+    def direction_sentences(self) -> list[str]:
+        """Return what is known of the directions, in sentences."""
+        bounds = self.directions
+        if bounds is None:
+            return []
+        sure = np.flatnonzero(bounds.sines < 1.0)
+        lines = []
+        if sure.size:
+            every, one = sure.size == bounds.sines.size, sure.size == 1
+            what = "Each direction is" if every else f"The direction{_of(sure)} {'is' if one else 'are'}"
+            rotated = "" if len(bounds.clusters) == bounds.first.size else ", up to rotations of close ones"
+            worst = float(bounds.angles[sure].max())
+            exact = "the exact one" if self.approximation is None else "that of the approximate matrix"
+            lines = [f"{what} within {worst:.1e} radians of {exact}{rotated} [{bounds.kind}]."]
+        return lines + self.rotation_sentences()
+
+    def rotation_sentences(self) -> list[str]:
+        """Return a sentence for each cluster of components that the certificate cannot tell apart."""
+        bounds = self.directions
+        if bounds is None:
+            return []
+        lines: list[str] = []
+        unknown: list[int] = []
+        most = 0
+        for part in bounds.clusters:
+            names, top, last = _named(part), float(self.values[part[0]]), float(self.values[part[-1]])
+            if bounds.sines[part[-1]] >= 1.0 and not last - bounds.others > self.set_radius:
+                if not bounds.known:
+                    unknown += part
+                    continue
+                names, last = f"{names} and the first component left out", bounds.others - self.widening
+            elif len(part) == 1:
+                continue
+            most += 1
+            if top - last <= 2.0 * self.widening:
+                lines.append(f"{names} are equal within rounding: any rotation of them is equally valid.")
+            else:
+                lines.append(
+                    f"{names} are equal within the error bounds, so that only their span is certain: "
+                    "a smaller tol may tell them apart."
+                )
+        if most > SENTENCES:
+            more = counted(most - SENTENCES, "more cluster")
+            lines[SENTENCES:] = [f"So are {more} of components, each by itself."]
+        if unknown:
+            lines.append(
+                f"Nothing bounds the direction{_of(unknown)}: an eigenvalue that was not computed may be as "
+                "large. Keep more components to bound the first ones."
+            )
+        return lines
+
+
+def _of(places: Any) -> str:
+    return f"{'s' if len(places) > 1 else ''} of {_named(places)}"
+
+
+def _named(places: Any) -> str:
+    """Return components in words: PC1, PC2 and PC5 to PC7."""
+    runs: list[list[int]] = []
+    for place in (int(j) + 1 for j in places):
+        if runs and place == runs[-1][1] + 1:
+            runs[-1][1] = place
+        else:
+            runs.append([place, place])
+    words = []
+    for a, b in runs:
+        words += [f"PC{a}"] if a == b else [f"PC{a}", f"PC{b}"] if b == a + 1 else [f"PC{a} to PC{b}"]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _completeness_sentence(c: Completeness | None) -> str:

@@ -579,7 +579,8 @@ def test_kinds_follow_the_weakest_part():
         certificate = certificate_of(operator, handed_over(operator, Q[:, :2]))
         assert certificate.widening_kind == kind
         assert certificate.completeness.kind == kind
-        assert str(certificate).count(f"[{kind}]") == 3
+        assert certificate.directions.kind == kind
+        assert str(certificate).count(f"[{kind}]") == 4
     operator, result = all_but_the_first(0, error_kind="estimate")
     assert certificate_of(operator, result).completeness.kind == "estimate"
 

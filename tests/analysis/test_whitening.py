@@ -193,7 +193,7 @@ def test_what_is_added_may_not_be_rounding_itself(added, kept):
 def view():
     class View:
         class rows:
-            shape = (10, 4)
+            shape, total_weight = (10, 4), 10.0
 
     return View
 

@@ -86,7 +86,11 @@ def _sketches(request, monkeypatch):
         return SimpleNamespace(save=lambda path: Path(path).write_text("<svg></svg>"))
 
     monkeypatch.setattr(figures.Figures, "_chart", lambda self, chart: "<svg></svg>")
-    monkeypatch.setattr(results, "plots", SimpleNamespace(scree=sketch, scores=sketch))
+    monkeypatch.setattr(
+        results,
+        "plots",
+        SimpleNamespace(**dict.fromkeys(("scree", "loadings", "correlation_circle"), sketch)),
+    )
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from gramian.cli.app import app
 from gramian.version import __version__
 
 COMMANDS = (
-    "fit", "transform", "reconstruct", "denoise", "whiten", "plot", "report", "info", "plan", "relations",
-    "select", "choose-kernel", "serve", "demo", "kernels", "faces"
+    "fit", "transform", "reconstruct", "denoise", "whiten", "describe", "monitor", "plot", "report", "info",
+    "stability", "compare", "plan", "relations", "select", "choose-kernel", "serve", "demo", "kernels",
+    "faces"
 )  # fmt: skip
 
 

@@ -246,7 +246,7 @@ def test_a_model_without_means_says_what_to_do_about_holes(folder, gramian, flow
     Path("holed.csv").write_text("flower,length,width,height\na,1,,2\nb,1,2,3\n")
     ran = gramian("transform", "m.gramian", "holed.csv", "-o", "s.npy")
     assert ran.code == 1
-    assert "NaN: row 0 (a), column 1 ('width')" in ran.err
+    assert "A value is missing: row 0 (a), column 1 ('width')" in ran.err
     refused = gramian("transform", "m.gramian", "holed.csv", "--missing", "mean", "-o", "s.npy")
     assert 'was fitted without missing="mean", so it has no means to fill with' in refused.err
     # What it advises works.

@@ -141,6 +141,7 @@ def test_numbers_that_can_be():
 def test_what_is_wrong_is_said(rings, gramian):
     for arguments, code, message in [
         (("--drop", "ring", "--criterion", "best"), 2, "criterion='best' is not known. Allowed: 'preimage'"),
+        (("--label", "ring,x"), 2, "--label ring,x names several columns, but one is predicted here"),
         (
             ("--drop", "ring", "--criterion", "score"),
             2,

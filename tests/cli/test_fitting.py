@@ -27,8 +27,9 @@ def test_a_results_folder_holds_everything(folder, gramian, drawn):
     assert "\nCertified: every eigenvalue within " in ran.out
     assert "of the largest, none missed.\nPlan: solver" in ran.out
     names = sorted(path.name for path in (folder / "results").iterdir())
-    tables = ["eigenvalues.csv", "loadings.csv", "model.gramian", "scores.csv"]
-    assert names == [*tables, "scores.svg", "scree.svg", "summary.md"]
+    tables = ["columns.csv", "eigenvalues.csv", "loadings.csv", "model.gramian", "rows.csv", "scores.csv"]
+    pictures = ["biplot.svg", "correlation-circle.svg", "loadings.svg", "scores.svg", "scree.svg"]
+    assert names == sorted([*tables, *pictures, "summary.md"])
     model = package.load("results/model.gramian")
     scores = read("results/scores.csv")
     assert scores[0] == ["name", "species", "PC1", "PC2"]
@@ -40,6 +41,28 @@ def test_a_results_folder_holds_everything(folder, gramian, drawn):
     loadings = read("results/loadings.csv")
     assert [row[0] for row in loadings] == ["feature", "length", "width", "height"]
     assert [float(row[1]) for row in loadings[1:]] == model.components_[0].tolist()
+    described = {"rows": model.table("rows", table), "columns": model.table("columns")}
+    for name, expected in described.items():
+        head, *lines = read(f"results/{name}.csv")
+        assert head == [{"rows": "name", "columns": "feature"}[name], *expected.columns[1:]]
+        assert [line[0] for line in lines] == expected.index.tolist()
+        np.testing.assert_allclose([list(map(float, line[1:])) for line in lines], expected.iloc[:, 1:])
+
+
+def test_a_column_that_dominates_by_its_unit_is_named(folder, gramian):
+    numbers = np.random.default_rng(0).standard_normal((40, 3)) * [2.0, 14.0, 800.0]
+    lines = ["depth,flipper,mass", *(",".join(map(str, row)) for row in numbers.tolist())]
+    Path("penguins.csv").write_text("\n".join(lines))
+    said = "mass has 99.9"
+    ran = gramian("fit", "penguins.csv", "-o", "results/", "--report")
+    assert said in ran.out
+    assert "scale them to standard deviation 1 (--scale unit)." in ran.out
+    for name in ("summary.md", "report.html"):
+        text = (Path("results") / name).read_text()
+        assert said in text
+        assert "--scale unit in the shell)." in text
+    assert said in gramian("info", "results/", "--json").json["model"]["note"]
+    assert said not in gramian("fit", "penguins.csv", "--scale", "unit").out
 
 
 def test_a_model_of_landmarks_has_all_results(folder, gramian):
@@ -282,6 +305,7 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
         "drop": [(flowers, "'species' was left out")],
         "id": [((*flowers, "--id", "flower"), "row names were taken from column 'flower'")],
         "label": [(("flowers.csv", "--label", "species"), "'species' was used as labels")],
+        "weights": [((*flowers, "--weights", "width"), "rows were weighted by column 'width'")],
         "labels_from": [((*flowers, "--labels-from", "kinds.csv"), "labels were joined from kinds.csv")],
         "transpose": [((*flowers, "--transpose"), "rows and columns were swapped")],
         "size": [(("pictures", "--size", "4x3"), "pictures were resized to 4 x 3 pixels")],

@@ -137,6 +137,6 @@ def test_ctrl_c_ends_a_search(gramian, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Examiner, "moved", interrupted)
+    monkeypatch.setattr(Examiner, "examine", interrupted)
     ran = gramian("kernels", "audit", "rbf")
     assert (ran.code, ran.out) == (130, "")

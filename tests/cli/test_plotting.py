@@ -34,7 +34,7 @@ def test_by_default_all_that_there_can_be(flower_model, gramian):
     ]
     ran = gramian("plot", "m.gramian", "flowers.csv", "--color", "width", "-o", "all")
     assert ran.code == 0, ran.err
-    names = ("biplot", "correlation-circle", "eigenvalues", "loadings", "scores", "scree")
+    names = ("biplot", "control-chart", "correlation-circle", "eigenvalues", "loadings", "scores", "scree")
     assert sorted(os.listdir("all")) == [f"{name}.svg" for name in names]
 
 
@@ -61,8 +61,11 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_written(flower_model
         ("--what pie is not known", ("--what", "pie")),
         ("--format jpg is not known", ("--format", "jpg")),
         ("plot writes a folder. Name a folder, and use --format png", ("-o", "a.png")),
-        ("--color names a column of DATA", ("--color", "species")),
-        ("both set the colour", ("flowers.csv", "--color", "flower", "--label", "species")),
+        ("--color is about the rows of DATA", ("--color", "species")),
+        (
+            "species is a column of DATA, and --labels-from names another file",
+            ("flowers.csv", "--color", "species", "--labels-from", "new.csv:species"),
+        ),
         ("x=9 must be a whole number from 1 to 3", ("flowers.csv", "--what", "scores", "--x", "PC9")),
     ):
         ran = gramian("plot", "m.gramian", *arguments)

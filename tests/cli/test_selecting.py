@@ -392,6 +392,8 @@ def test_lists_of_columns_that_cannot_be_used(folder, gramian):
     ran = gramian("fit", "flowers.csv", "--columns", "@no.txt")
     assert (ran.code, "no.txt cannot be read: " in ran.err) == (1, True)
     Path("f.txt").write_text("length\nwidth\n")
-    with pytest.raises(ParameterError, match="columns, drop, id and label name 'width' more than once"):
+    with pytest.raises(
+        ParameterError, match="columns, drop, id, label and weights name 'width' more than once"
+    ):
         package.scan("flowers.csv", columns="@f.txt", drop="width")
     assert package.scan("flowers.csv", columns=["length", "width"]).columns == ("length", "width")

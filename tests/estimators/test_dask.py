@@ -69,9 +69,13 @@ def test_estimators(model):
     if hasattr(model, "inverse_transform") and getattr(model, "solver", "") != "random-features":
         whole = model.inverse_transform(expected)
         np.testing.assert_allclose(model.inverse_transform(chunked(expected)).compute(), whole, atol=1e-9)
-    holed = chunked(np.where(X > 25, np.nan, X))
-    with pytest.raises(DataError, match=r"contains NaN: row \d+ of chunk"):
-        model.transform(holed).compute()
+    some = np.where(X > 25, np.nan, X)
+    holed = chunked(some)
+    if getattr(model, "maps_holes", False):
+        np.testing.assert_allclose(model.transform(holed).compute(), model.transform(some), atol=1e-9)
+    else:
+        with pytest.raises(DataError, match=r"contains NaN: .*row \d+ of chunk"):
+            model.transform(holed).compute()
     with pytest.raises(DataError, match="contains NaN"):
         model.fit(holed)
 
@@ -127,7 +131,7 @@ def test_frames():
         model.transform(lazy[NAMES[::-1]])
     with pytest.raises(DataError, match="yet now missing:\n- h"):
         model.transform(lazy[NAMES[:-1]])
-    with pytest.raises(DataError, match=r"1 column holds no numbers: 't' \(text\)"):
+    with pytest.raises(DataError, match=r"1 column holds no numbers: 't' \((str|object|string)"):
         PCA().fit(lazy.assign(t="text"))
     with pytest.raises(DataError, match="holds 0 rows, and a minimum of 2 is required by PCA"):
         PCA().fit(lazy[lazy.a > 1e3])
@@ -180,7 +184,7 @@ def test_landmarks_of_rows_that_are_spread():
     for part in (X[:100], X[100:]):
         lazily.partial_fit(chunked(part, 40))
     np.testing.assert_allclose(lazily.eigenvalues_, streamed.eigenvalues_, rtol=1e-9)
-    with pytest.raises(DataError, match="contains NaN: row 0, column 0"):
+    with pytest.raises(DataError, match=r"contains NaN: 2,400 values are missing .*: row 0, column 0"):
         lazily.partial_fit(chunked(X * np.nan))
     assert lazily.n_samples_ == 300
     with pytest.raises(MemoryLimitError, match=r"where the rows are needs about.*landmarks='uniform'"):

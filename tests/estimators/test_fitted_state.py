@@ -40,6 +40,9 @@ OF_PCA = {
     "max_rmse": 0.5,
     "forgetting": 0.5,
     "sketch_size": 2,
+    "missing": "projection",
+    "regularization": 2.0,
+    "feature_weight": [1.0, 2.0, 1.0, 1.0],
 }
 OF_KERNEL_PCA = {
     "n_components": 1,

@@ -400,8 +400,8 @@ def test_rows_in_parts_are_as_all_at_once():
         assert model.partial_fit(X[:150]).n_samples_ == 150
     with pytest.raises(DataError, match="features"):
         model.partial_fit(X[:, :2])
-    with pytest.raises(InputTypeError, match="sample_weight"):
-        model.partial_fit(X, sample_weight=np.ones(700))
+    with pytest.raises(InputTypeError, match="groups"):
+        model.partial_fit(X, groups=np.ones(700))
     exact = KernelPCA(2, kernel="rbf")
     assert not hasattr(exact, "partial_fit")
     with pytest.raises(UnavailableError, match=r"Use KernelPCA\(solver='nystroem', n_landmarks=1000\)"):

@@ -822,7 +822,11 @@ def test_array_kinds_refuse_nan(array_kind):
     with pytest.raises(DataError, match="contains NaN: row 3, column 5"):
         PCA(2).fit(array_kind.make(X))
     model = PCA(2).fit(array_kind.make(SPECTRA["separated"]))
-    with pytest.raises(DataError, match="contains NaN: row 3, column 5"):
+    scores = as_float64(model.transform(array_kind.make(X)))
+    assert np.isfinite(scores).all()
+    assert np.allclose(scores[4:], as_float64(model.transform(array_kind.make(X[4:]))), rtol=1e-4)
+    X[3, 6] = np.inf
+    with pytest.raises(DataError, match=r"contains inf .*: row 3, column 6"):
         model.transform(array_kind.make(X))
 
 
@@ -841,7 +845,7 @@ def test_array_kinds_keep_the_shape_of_pictures(array_kind):
         atol=1e-5,
     )
     np.testing.assert_allclose(
-        gramian.arrays.to_numpy(model.transform(array_kind.make(flat))),
+        gramian.arrays.as_float64(model.transform(array_kind.make(flat))),
         plain.transform(flat),
         atol=1e-5,
     )
@@ -994,13 +998,14 @@ def test_nan_and_infinity_are_named_with_row_and_column(solver):
             with pytest.raises(DataError, match=re.escape(f"contains {text}: row 33, column 4")):
                 PCA(2, solver=solver).fit(data)
         model = PCA(2, solver="auto", random_state=0).fit(np.nan_to_num(X, posinf=0, neginf=0))
-        with pytest.raises(DataError, match=re.escape(f"contains {text}: row 33, column 4")):
-            model.transform(X)
+        if np.isinf(bad):
+            with pytest.raises(DataError, match=re.escape(f"contains {text}: row 33, column 4")):
+                model.transform(X)
 
 
 def test_nan_in_a_frame_is_named_by_its_column():
     frame = pd.DataFrame({"height": [1.0, 2, 3], "weight": [4, None, 5]}, index=["x", "y", "z"])
-    with pytest.raises(DataError, match=r"NaN: row 1 \(y\), column 1 \('weight'\).*SimpleImputer"):
+    with pytest.raises(DataError, match=r"NaN: row 1 \(y\), column 1 \('weight'\).*missing=.em"):
         PCA().fit(frame)
 
 
@@ -1024,7 +1029,9 @@ def test_what_is_no_table_of_numbers_is_refused():
 def test_text_columns_of_frames_are_named():
     for make in [pd.DataFrame, pl.DataFrame]:
         frame = make({"a": [1.0, 2.0, 3.0], "city": ["x", "y", "z"], "sex": ["f", "m", "f"]})
-        with pytest.raises(DataError, match=r"2 columns hold no numbers: 'city' \(text\), 'sex'"):
+        with pytest.raises(
+            DataError, match=r"2 columns hold no numbers: 'city' \((str|object|string|String)\), 'sex'"
+        ):
             PCA().fit(frame)
 
 
@@ -1041,17 +1048,7 @@ def test_an_unfitted_model_says_so():
 # ---------------------------------------------------------------- scikit-learn
 
 
-def not_for_streams(estimator):
-    """A rule that draws from the rows says so when they come in batches, which these checks do not expect."""
-    names = ("check_fit_score_takes_y", "check_n_features_in_after_fitting")
-    return {name: "partial_fit is refused" for name in names if estimator.n_components == "parallel"}
-
-
-@parametrize_with_checks(
-    [PCA(), PCA("parallel", scale="unit", whiten=True, solver="krylov")],
-    expected_failed_checks=not_for_streams,
-)
-@pytest.mark.filterwarnings("ignore:n_components=.* finds no component:gramian.RankWarning")
+@parametrize_with_checks([PCA(), PCA(0.9, scale="unit", whiten=True, solver="krylov"), PCA(1, missing="em")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

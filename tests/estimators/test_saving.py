@@ -299,7 +299,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_a_model_of_an_unknown_kind(tmp_path):
     write_model(tmp_path / "m.gramian", "Oracle", {"parameters": {}, "state": {}}, {})
-    expected = "holds a model of kind 'Oracle'.*It knows .*KernelPCA, PCA.*pip install -U gramian"
+    expected = "holds a model of kind 'Oracle'.*It knows .*KernelPCA, Monitor, PCA.*pip install -U gramian"
     with pytest.raises(ModelFileError, match=expected):
         gramian.load(tmp_path / "m.gramian")
 
@@ -355,6 +355,7 @@ def mutated():
         gramian.RandomFourierMap(21, random_state=0).fit(X),
         gramian.TaylorMap(2).fit(X),
         gramian.PolynomialMap(2).fit(X),
+        gramian.Monitor(PCA(3), alpha=0.2).fit(X),
     ]
 
 

@@ -6,6 +6,8 @@ import pytest
 import gramian
 from gramian import plots
 from gramian.errors import DataError, ParameterError
+from gramian.plots.labels import LabelLayout
+from gramian.plots.style import COLOURS, GREY, room
 from gramian.rows.table import Table
 
 
@@ -35,16 +37,65 @@ def test_many_columns_are_lines_along_the_numbers_in_their_names():
     assert "The 30 of 80 columns" in " ".join(bars.title.subtitle)
 
 
-def test_a_biplot_has_points_and_arrows(pca, X):
-    chart = plots.biplot(pca, X)
+def parts_of_biplot(chart):
+    """Return the caption, the tips of the arrows by column, and both domains."""
     spec = chart.to_dict()
     arrows = next(rows for rows in spec["datasets"].values() if "arrow" in rows[0])
     tips = np.array([[row["tip_x"], row["tip_y"]] for row in sorted(arrows, key=lambda row: row["arrow"])])
+    points = next(layer for layer in spec["layer"] if "scale" in layer.get("encoding", {}).get("x", {}))
+    domains = np.array([points["encoding"][side]["scale"]["domain"] for side in "xy"])
+    return " ".join(chart.title.subtitle), tips, domains
+
+
+def test_a_biplot_has_points_and_arrows(pca, X):
+    caption, tips, domains = parts_of_biplot(plots.biplot(pca, X))
     factor = tips[0, 0] / pca.components_[0, 0]
     np.testing.assert_allclose(tips, factor * pca.components_.T, rtol=1e-9)
-    assert f"Arrows are loadings times {factor:.3g}." in " ".join(chart.title.subtitle)
-    reach = np.abs(pca.transform(X)).max(axis=0)
-    assert (np.abs(tips).max(axis=0) <= reach * (1 + 1e-12)).all()
+    assert f"Arrows are loadings times {factor:.3g}." in caption
+    assert (domains[:, 0] < tips).all()
+    assert (tips < domains[:, 1]).all()
+
+
+def test_arrows_are_seen_whatever_the_units(X):
+    for units in ([1e6, 1, 1, 1], [1, 1, 1, 1e-9], [300, 40, 30, 1]):
+        model = gramian.PCA(2).fit(X * units)
+        caption, tips, domains = parts_of_biplot(plots.biplot(model, X * units))
+        sides = np.where(tips < 0, -domains[:, 0], domains[:, 1])
+        assert 0.75 < (np.abs(tips) / sides).max() < 0.85
+        if "different scales" in caption:
+            factors = tips[0] / model.components_[:, 0]
+            np.testing.assert_allclose(tips, factors * model.components_.T)
+            assert f"times {factors[0]:.3g} along X and {factors[1]:.3g} along Y." in caption
+            assert ((np.abs(tips) / sides).max(axis=0) > 0.35).all()
+
+
+def test_arrows_have_a_colour_of_no_group_and_labels_off_the_points(pca, X):
+    spec = plots.biplot(pca, X, color=["a", "b"] * 10).to_dict()
+    rules = [
+        layer for layer in spec["layer"] if layer["mark"]["type"] == "rule" and "x2" in layer["encoding"]
+    ]
+    assert not {rule["mark"]["color"] for rule in rules} & {*COLOURS, GREY}
+    labels = LabelLayout([0, 100], [0, 100], (300, 300))
+    points = np.random.default_rng(0).uniform(20, 80, (60, 2))
+    labels.block(points)
+    middle = labels.places(points[:6], ["abcdefgh"] * 6, outward=True)
+    assert np.isfinite(middle).all()  # further away, where there is room
+    apart = np.abs(middle[:, None] - points[None]) * 3
+    assert (apart >= np.array([27, 8.5]) - 1e-9).any(axis=2).all()
+    full = LabelLayout([0, 10], [0, 10], (100, 100))
+    full.block(np.stack(np.meshgrid(np.arange(11.0), np.arange(11.0)), axis=-1).reshape(-1, 2))
+    assert full.layers(points[:3] / 10, ["abcdefgh"] * 3, outward=True)[1] == 3
+
+
+def test_every_panel_of_loadings_has_the_names(X):
+    for columns, beside in ((("a", "b", "c", "d"), 3), (("a" * 30, "b", "c", "d"), 2)):
+        model = gramian.PCA(4).fit(Table(X, columns))
+        spec = plots.loadings(model, [1, 2, 3, 4]).to_dict()
+        axes = [panel["encoding"]["y"]["axis"] for panel in spec["concat"]]
+        assert [axis.get("labels", True) for axis in axes] == [True] * 4
+        assert spec["columns"] == beside
+    with room(320):
+        assert plots.loadings(model, [1, 2, 3, 4]).to_dict()["columns"] == 1
 
 
 def test_one_row_has_no_correlations(pca, X):

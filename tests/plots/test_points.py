@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import chi2, f
 
 import gramian
 from gramian import plots
-from gramian.analysis.loadings import normal_ellipse
+from gramian.analysis.loadings import mean_ellipse, normal_ellipse
 from gramian.errors import ParameterError
+from gramian.plots.names import groupings
 from gramian.plots.points import Group
+from gramian.plots.registry import available
+from gramian.plots.style import room
 from gramian.rows.table import Table
 
 
@@ -32,7 +35,7 @@ def test_the_table_has_a_row_a_point(pca, X):
     assert points["encoding"]["x"]["title"] == f"PC2 ({share:.1f} % of the variance)"
     assert points["encoding"]["color"]["scale"]["domain"] == ["a", "b"]
     assert {"point", "line", "text"} <= set(marks(chart))
-    assert "95 % normal ellipses" in caption(chart)
+    assert "Ellipses: 95 % of a normal distribution (thin), and of its mean (thick)." in caption(chart)
     assert "line" not in marks(plots.scores(pca, X, color=["a", "b"] * 10, ellipses=None))
 
 
@@ -58,8 +61,56 @@ def test_scores_of_kernel_pca_are_remembered(X):
     assert "feature space" in caption(chart)
 
 
-def test_one_component_is_drawn_by_row(X):
-    assert plots.scores(gramian.PCA(1).fit(X), X).data.column_names == ["row", "position", "PC1"]
+def test_one_component_is_a_strip_for_each_group(X):
+    model = gramian.PCA(1).fit(X)
+    chart = plots.scores(model, X, color=["a", "b", "b", None] * 5)
+    result = chart.data.to_pydict()
+    assert list(result) == ["row", "PC1", "position", "group"]
+    np.testing.assert_array_equal(result["PC1"], model.transform(X)[:, 0])
+    strips = {"a": 0, "b": -1, "not known": -2}
+    away = np.array(result["position"]) - [strips[group] for group in result["group"]]
+    assert (np.abs(away) <= 0.3).all()
+    spec = chart.to_dict()
+    assert "line" not in marks(chart)  # an ellipse of places means nothing
+    names = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "text")
+    assert [row["strip"] for row in spec["datasets"][names["data"]["name"]]] == list(strips)
+    assert plots.scores(model, X).data.column_names == ["row", "PC1", "position"]
+
+
+def test_a_unit_of_both_axes_has_the_same_length(pca, X):
+    def units(chart):
+        spec = chart.to_dict()
+        points = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
+        sizes = (spec["width"], spec["height"])
+        domains = (points["encoding"][side]["scale"]["domain"] for side in "xy")
+        return [np.ptp(domain) / size for domain, size in zip(domains, sizes, strict=True)]
+
+    for width in (None, 360):
+        with room(width):
+            for chart in (plots.scores(pca, X), plots.biplot(pca, X, color=["a", "b"] * 10)):
+                across, up = units(chart)
+                assert across == pytest.approx(up)
+                assert "different scales" not in caption(chart)
+            assert chart.width == (440 if width is None else 294)
+    long = gramian.PCA(2).fit(X * [1e6, 1, 1, 1])
+    chart = plots.biplot(long, X * [1e6, 1, 1, 1])
+    across, up = units(chart)
+    assert across > 1000 * up
+    assert "The axes have different scales." in caption(chart)
+
+
+def test_rows_without_a_group_are_no_group(X):
+    pca = gramian.PCA(2).fit(X)
+    for missing in (None, "", np.nan, "nan"):
+        chart = plots.scores(pca, X, color=np.array(["a", "b", "b", missing] * 5, dtype=object))
+        spec = chart.to_dict()
+        lines = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "line")
+        assert {row["group"] for row in spec["datasets"][lines["data"]["name"]]} == {"a", "b"}
+        assert chart.data["group"].to_pylist()[:4] == ["a", "b", "b", "not known"]
+    assert Group.of([1.0, 2.0, np.nan], 3).kinds == ["1", "2", "not known"]
+    many = Group.of([f"p{i:02}" for i in range(20)] + [""] * 30, 50)
+    assert many.kinds[-2:] == ["11 others", "not known"]
+    assert len(set(many.scale().to_dict()["range"])) == 11
 
 
 def test_a_column_of_the_data_is_a_colour(pca, X):
@@ -121,3 +172,56 @@ def test_an_ellipse_has_the_mahalanobis_distance_of_its_level():
     line = normal_ellipse([[0, 0], [1, 2], [2, 4]])
     np.testing.assert_allclose(line[:, 1], 2 * line[:, 0], atol=1e-12)
     assert np.ptp(normal_ellipse(np.ones((4, 2)))) == 0
+
+
+def test_a_mean_is_in_its_ellipse_as_by_hotelling():
+    points = np.random.default_rng(0).normal(size=(12, 2)) @ [[3, 1], [0, 0.2]] + [5, -7]
+    centred = mean_ellipse(points, 0.9) - points.mean(axis=0)
+    inverse = np.linalg.inv(np.cov(points.T) / 12)
+    squared = np.einsum("ij,jk,ik->i", centred, inverse, centred)
+    np.testing.assert_allclose(squared, 2 * 11 / 10 * f.ppf(0.9, 2, 10))
+
+
+def test_colour_and_shape_by_two_groupings(pca, X):
+    site, dose = np.array(["a", "b", "c", ""] * 5), np.arange(20.0)
+    dose[3] = np.nan
+    chart = plots.scores(pca, X, color=dose, shape=site)
+    result = chart.data.to_pydict()
+    assert result["shape"][:4] == ["a", "b", "c", "not known"]
+    assert result["group"][3] is None
+    assert "1 row without a value not drawn." in caption(chart)
+    points = next(one for one in chart.to_dict()["layer"] if one["mark"]["type"] == "point")
+    assert points["encoding"]["shape"]["field"] == "shape"
+    assert points["encoding"]["shape"]["scale"]["domain"] == ["a", "b", "c", "not known"]
+    assert points["encoding"]["color"]["field"] == "group"
+    table = Table(X, labels=site, label_name="site", metadata={"dose": dose, "kit": np.arange(20) % 2})
+    by_names = plots.biplot(pca, table, color="dose", shape="kit").data.to_pydict()
+    assert by_names["shape"][:3] == ["0", "1", "0"]
+    assert groupings(table) == {"color": "site"}  # no shape for each of twenty numbers
+    assert groupings(Table(X, metadata={"kit": np.arange(20) % 2})) == {"color": "kit"}
+    two = Table(X, labels=site, label_name="site", metadata={"kit": np.arange(20) % 2})
+    assert groupings(two) == {"color": "site", "shape": "kit"}
+    assert groupings(Table(X, labels=site))["color"] is site
+    with pytest.raises(ParameterError, match="shapes are for classes"):
+        plots.scores(pca, X, shape=dose)
+    with pytest.raises(ParameterError, match=r"shape='plate' is not a column of the data: .*dose"):
+        plots.scores(pca, table, shape="plate")
+    many = plots.scores(pca, X, shape=[f"s{i % 10}" for i in range(20)]).data.to_pydict()
+    assert len(set(many["shape"])) == 8
+    assert "3 others" in many["shape"]
+
+
+def test_metadata_are_drawn_as_a_heat_map(pca, X):
+    found = gramian.describe(pca, X, {"side": X[:, 0] > 100, "noise": np.arange(20) % 7 + 0.5})
+    result = plots.metadata(found).data.to_pydict()
+    assert result["component"][:3] == ["all, weighted", "PC1", "PC2"]
+    assert result["variable"][:3] == [found.variables[0]] * 3
+    np.testing.assert_allclose(result["r2"][:3], [found.weighted_r2[0], *found.r2[0]])
+    assert result["label"][1].endswith("*") == (found.p_adjusted[0, 0] < 0.05)
+    table = Table(X, metadata={"side": (X[:, 0] > 100).astype(str)})
+    assert "metadata" in [figure.name for figure in available(pca, table)]
+    assert "metadata" not in [figure.name for figure in available(pca, Table(X))]
+    drawn = next(figure for figure in available(pca, table) if figure.name == "metadata").draw(pca, table)
+    assert drawn.data.to_pydict()["r2"] == pytest.approx(result["r2"][:3])
+    with pytest.raises(ParameterError, match="side was left out: 20 rows with a value, all of them equal"):
+        plots.metadata(gramian.describe(pca, X, {"side": ["same"] * 20}))

@@ -34,11 +34,22 @@ def test_a_scree_has_every_known_component_and_rule(pca, X):
     assert "parallel" not in rules_of(chart)
 
 
-def test_rules_beyond_what_is_drawn_are_at_its_edge():
+def test_more_components_than_bars_are_lines_with_a_mark_at_95_percent():
     X = np.random.default_rng(0).normal(size=(100, 12))
-    result = rules_of(plots.scree(gramian.PCA(2).fit(X), most=4))
-    assert (result["fraction"]["component"], result["fraction"]["beyond"]) == (4, True)
-    assert result["fraction"]["number"] > 4
+    cumulative = 100 * np.cumsum(gramian.PCA().fit(X).explained_variance_ratio_)
+    needed = int(np.argmax(cumulative >= 95)) + 1
+    for most, kind, scale in ((4, "line", "log"), (40, "bar", None)):
+        chart = plots.scree(gramian.PCA(2).fit(X), most=most)
+        spec = chart.to_dict()
+        upper = spec["vconcat"][0]
+        assert upper["layer"][0]["mark"]["type"] == kind
+        assert upper["layer"][0]["encoding"]["x"]["scale"].get("type") == scale
+        (mark,) = (rows for rows in spec["datasets"].values() if "words" in rows[0])
+        assert mark[0]["component"] == needed
+        assert mark[0]["words"] == f"95 %: {needed} components"
+        assert f"95 % needs {needed} components." in " ".join(chart.title.subtitle)
+        result = rules_of(chart)
+        assert result["fraction"]["component"] == result["fraction"]["number"] > 4
 
 
 def test_a_scree_without_rules_or_total(X):

@@ -1,3 +1,4 @@
+import html
 import re
 from html.parser import HTMLParser
 
@@ -5,7 +6,10 @@ import numpy as np
 import pytest
 
 import gramian
+from gramian.estimators.monitor import monitor_of
+from gramian.plots.style import VARIABLES
 from gramian.report import figures, rules
+from gramian.report.findings import findings
 from gramian.report.page import report_page
 from gramian.report.summary import Fitted
 from gramian.report.survey import survey
@@ -14,13 +18,13 @@ from gramian.rows.table import Table
 RNG = np.random.default_rng(0)
 HOSTILE = ("<script>alert(1)</script>", '"><img src=https://evil.example/x.png>', "عمود", 300 * "L")
 SECTIONS = [
-    "Components",
+    "Scores",
+    "Loadings",
     "How many components",
-    "Rows",
-    "Columns",
-    "Data",
-    "How it was computed",
+    "Unusual rows",
+    "Quality of the data",
     "What is guaranteed",
+    "How it was computed",
     "For a methods section",
     "To repeat it",
     "Versions",
@@ -82,11 +86,17 @@ def test_a_page_has_everything_and_loads_nothing():
     model = gramian.PCA(2, scale="unit", random_state=0).fit(table)
     page = report_page(Fitted(model, table, reading={"path": "<b>.csv", "id": "x"}))
     result = Read(page)
-    assert result.sections == SECTIONS
+    assert result.sections == [*SECTIONS[:2], "Metadata", *SECTIONS[2:]]
     assert result.loads == []
     assert not {"script", "i", "u"} & set(result.tags)
     assert "default-src 'none'" in page
-    assert result.tags.count("svg") == 4
+    assert result.tags.count("svg") == 7
+    labels = re.findall('<figure role="img" aria-label="([^"]+)"', page)
+    assert labels[:4] == ["Scores", "Biplot", "Loadings", "Correlation circle"]
+    colours = set(re.findall(r'(?:fill|stroke)="(#[^"]+)"', page))
+    assert not colours & set(VARIABLES)  # these follow the page, light or dark
+    for variable in re.findall(r"var\(--figure-([a-z-]+), #", page):
+        assert page.count(f"--figure-{variable}: ") == 2, variable  # dark, and print
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r"url\(#([^)]+)\)", page)) <= set(ids)
@@ -99,6 +109,8 @@ def test_a_page_has_everything_and_loads_nothing():
         "X = gramian.scan('<b>.csv', id='x').read()",
         "gramian.PCA(n_components=2, random_state=0, scale='unit').fit(X)",
         "Jackson, J. E.",
+        "Rows that contribute most",
+        "2 categories, n = 30",
     ):
         assert part in result.text, part
     assert len(page) < 1_000_000
@@ -107,7 +119,7 @@ def test_a_page_has_everything_and_loads_nothing():
 def test_without_data_a_page_says_what_needs_it(few_figures):
     model = gramian.PCA(2).fit(hostile())
     result = read(model)
-    assert result.sections == SECTIONS
+    assert result.sections == [title for title in SECTIONS if title != "Unusual rows"]
     assert "unusual rows need the data" in result.text
     assert "parallel: it needs the data" in result.text
     one = Table(hostile().values[:1], hostile().feature_names)
@@ -115,7 +127,7 @@ def test_without_data_a_page_says_what_needs_it(few_figures):
     assert "kaiser" in result.text
     for name in ("attempts_", "component_choice_", "column_means_"):
         delattr(model, name)  # as of an older file
-    assert read(model).sections == SECTIONS
+    assert read(model).sections == result.sections
 
 
 def test_pages_of_other_models(few_figures, monkeypatch):
@@ -165,7 +177,58 @@ def test_unusual_rows_are_those_of_the_definitions():
         C = (X - X.mean(axis=0)) / (1.0 if model.scale is None else X.std(axis=0, ddof=1))
         values, V = np.linalg.eigh(C.T @ C / 19)
         Z = C @ V[:, ::-1][:, :2]
-        np.testing.assert_allclose(seen.distances, (Z**2 / values[::-1][:2]).sum(axis=1), rtol=1e-6)
+        np.testing.assert_allclose(seen.statistics["T2"], (Z**2 / values[::-1][:2]).sum(axis=1), rtol=1e-6)
         left = (C**2).sum(axis=1) - (Z**2).sum(axis=1)
-        np.testing.assert_allclose(seen.errors.squares, left, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(seen.statistics["SPE"], left, rtol=1e-5, atol=1e-7)
         assert seen.repeated == 0
+
+
+def test_unusual_rows_have_limits_and_causes():
+    X = RNG.normal(size=(200, 2)) @ RNG.normal(size=(2, 5)) + 0.1 * RNG.normal(size=(200, 5))
+    new = X[:50].copy()
+    new[7, 3] += 9
+    names = tuple("abcde")
+    model = gramian.PCA(2).fit(Table(X, names))
+    monitor = gramian.Monitor(model, alpha=0.05).fit(Table(X, names))
+    for given, alpha in ((model, "1.00"), (monitor, "5.00")):
+        page = report_page(Fitted(given, Table(new, names)))
+        text = html.unescape(re.sub("<[^>]+>", " ", page))
+        result = (monitor if given is monitor else monitor_of(model)).statistics(Table(new, names))
+        assert result.summary in text
+        assert f"Limits for {alpha} % false alarms" in text
+        assert re.search(rf"\b7\s+{result['T2'][7]:.4g}\s+{result['SPE'][7]:.4g}\s+(T2 and )?SPE\s+d, ", text)
+    # Those of the fit have limits of their own.
+    text = html.unescape(report_page(Fitted(model, Table(X, names))))
+    assert f"T2 {monitor_of(model).limits_.deciding('fit')['T2']:.6g}" in text
+    with pytest.warns(gramian.RankWarning):
+        flat = gramian.PCA(1).fit(np.ones((9, 2)))
+    assert "do not vary" in report_page(Fitted(flat, Table(np.ones((9, 2)))))
+
+
+def test_a_page_begins_with_what_the_data_show(few_figures):
+    rng = np.random.default_rng(1)
+    groups = np.repeat(["a", "b", "c", None], [20, 20, 15, 5])
+    X = rng.normal(size=(60, 3))
+    X[:20, 0] += 9
+    X[:20, 1] -= 9
+    table = Table(X, ("down", "up", "<b>rest"), labels=groups, label_name="kind", source="a.csv")
+    model = gramian.PCA(2).fit(table)
+    scores = model.transform(table)
+    first, second = findings(model, groups, "kind", scores)
+    share = 100 * model.explained_variance_ratio_[0]
+    assert first.startswith(
+        f"PC1 ({share:.2f} % of the variance) rises with `up` and falls with `down`; PC2 ("
+    )
+    known = scores[:55] - scores[:55].mean(axis=0)
+    between = [sum(len(part) * part.mean() ** 2 for part in np.split(column, [20, 40])) for column in known.T]
+    shares = 100 * np.array(between) / (known**2).sum(axis=0)
+    assert second == (
+        f"The groups of `kind` explain {shares[0]:.2f} % of the variance of PC1 and {shares[1]:.2f} % of the "
+        "variance of PC2."
+    )
+    page = read(model, table)
+    assert f"{first} {second}".replace("`", "") in page.text
+    assert len(findings(model)) == 2
+    assert len(findings(model, range(60), "id", scores)) == 2  # every row is a group of its own
+    kernel = gramian.KernelPCA(1, kernel="rbf").fit(X)
+    assert re.fullmatch(r"PC1 explains [\d.]+ % of the variance in feature space\.", *findings(kernel))

@@ -65,7 +65,10 @@ def test_too_many_loadings_are_left_out_and_it_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "MOST_CELLS", 5)
     written = write_results(tmp_path, fitted(RNG.normal(size=(9, 3))))
     assert "loadings.csv" not in written.files
-    assert "No table of loadings was written" in (tmp_path / "summary.md").read_text()
+    assert not {"rows.csv", "columns.csv"} & set(written.files)
+    text = (tmp_path / "summary.md").read_text()
+    assert "No table of loadings was written" in text
+    assert '.table("rows", X)' in text
 
 
 def test_without_pillow_everything_else_is_written(tmp_path, monkeypatch):

@@ -222,7 +222,11 @@ def test_a_wrong_entry_is_found_in_its_row(small_device):
     with pytest.raises(DataError, match="Input X contains NaN: row 2345, column 6"):
         PCA(2, solver="covariance", device="cpu").fit(X)
     model = PCA(2, solver="covariance", device="cpu").fit(TABLE)
-    with pytest.raises(DataError, match="Input X contains NaN: row 2345, column 6"):
+    np.testing.assert_allclose(
+        model.transform(X), PCA(2, solver="covariance").fit(TABLE).transform(X), rtol=1e-6
+    )
+    X[2345, 6] = np.inf
+    with pytest.raises(DataError, match=r"Input X contains inf \(infinity\): row 2345, column 6"):
         model.transform(X)
 
 

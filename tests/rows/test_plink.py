@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from bed_reader import to_bed
 
@@ -62,7 +63,7 @@ def test_structure_is_found_as_from_the_definition(limit, tmp_path, monkeypatch)
     )
     assert model.constant_features_.tolist() == [7]
     assert model.column_means_ == pytest.approx(means)
-    # New people, of fewer and of more variants in another order, by the means of those fitted.
+    # New people, of fewer and of more variants in another order, from the calls that they have.
     new = genotypes(60, 4000, seed=3)
     order = np.random.default_rng(0).permutation(4000)
     to_bed(
@@ -74,7 +75,15 @@ def test_structure_is_found_as_from_the_definition(limit, tmp_path, monkeypatch)
     model = gramian.load(tmp_path / "m.gramian")
     scores = (filled(new, means) - means) / divisor @ model.components_.T
     model.memory_limit = 1_000_000 if limit == LIMIT else None
-    assert np.abs(model.transform(tmp_path / "new.bed") - scores).max() < 2e-4 * np.abs(scores).max()
+    near = 2e-4 * np.abs(scores).max()
+    by_means = model.transform(scan(tmp_path / "new.bed", missing="mean"))
+    assert np.abs(by_means - scores).max() < near
+    by_calls = model.transform(tmp_path / "new.bed")
+    assert (
+        np.abs(by_calls - model.transform(pd.DataFrame(new, columns=model.feature_names_in_))).max()
+        < near
+        < np.abs(by_calls - scores).max()
+    )
 
 
 def test_a_part_of_the_people_and_variants(tmp_path):

@@ -208,15 +208,15 @@ def test_text_is_neither_data_nor_a_path():
 
 
 def test_the_first_bad_entry_is_named_unless_left_to_the_caller(rows_kind):
-    for bad, named, way_out in [
-        (np.nan, "NaN", "Fill it (sklearn.impute.SimpleImputer)"),
-        (np.inf, "inf (infinity)", "Replace it with a finite number"),
-        (-np.inf, "inf (infinity)", "Replace it with a finite number"),
-    ]:
+    holes = (
+        "NaN: 2 values are missing in 2 rows and 2 columns: row 7, column 3; row 9, column 1. Use missing="
+    )
+    infinite = "inf (infinity): row 7, column 3 (2 such values in total). Replace it with a finite number"
+    for bad, message in [(np.nan, holes), (np.inf, infinite), (-np.inf, infinite)]:
         holed = X.copy()
         holed[7, 3] = holed[9, 1] = bad
         made = rows_kind.make(holed)
-        expected = re.escape(f"Input X contains {named}: row 7, column 3 (2 such values in total). {way_out}")
+        expected = re.escape(f"Input X contains {message}")
         with pytest.raises(DataError, match=expected):
             as_rows(made)
         rows = as_rows(made, check_finite=False)
@@ -227,7 +227,7 @@ def test_the_first_bad_entry_is_named_unless_left_to_the_caller(rows_kind):
 def test_names_of_the_bad_entry_are_said():
     frame = pd.DataFrame(np.ones((4, 3)), columns=list("abc"), index=["first", "second", "third", "fourth"])
     frame.iloc[1, 2] = np.nan
-    with pytest.raises(DataError, match=r"NaN: row 1 \(second\), column 2 \('c'\)\. Fill"):
+    with pytest.raises(DataError, match=r"NaN: row 1 \(second\), column 2 \('c'\)\. Use"):
         as_rows(frame)
 
 
@@ -240,8 +240,14 @@ def test_finite_numbers_whose_sum_is_not_pass():
 def test_bad_entries_are_counted_over_all_blocks():
     values = np.ones((40, 100_000), dtype=np.float32)
     values[37, 99_999] = np.nan
+    values[39, 5:9] = np.nan
+    message = (
+        "5 values are missing in 2 rows and 5 columns: row 37, column 99999; row 39, column 5; .* and more"
+    )
+    with pytest.raises(DataError, match=message):
+        as_rows(values)
     values[39, 5] = np.inf
-    with pytest.raises(DataError, match=r"row 37, column 99999 \(2 such values"):
+    with pytest.raises(DataError, match=r"inf \(infinity\): row 39, column 5\."):
         as_rows(values)
 
 
@@ -282,7 +288,10 @@ def test_tables_of_other_kinds():
         (np.array([["a", "1"], ["2", "3"]]), "('a'). Text is not data: drop or encode it first."),
         ([[1, 2], [3]], "inhomogeneous"),
         (np.zeros((3, 2), dtype="M8[D]"), "X holds dates or durations"),
-        (np.ma.masked_array(SMALL, np.array(SMALL) > 4), "masked array with 2 masked entries: missing"),
+        (
+            np.ma.masked_array(SMALL, np.array(SMALL) > 4),
+            "contains NaN: 2 values are missing in 1 row and 2 columns: row 2",
+        ),
         (sp.csr_matrix(np.eye(3) * 1j), "Complex data not supported"),
         (sp.csr_matrix(np.eye(3)[:1]), "Found array with 1 sample"),
         (sp.csr_matrix((4, 0)), "0 feature"),

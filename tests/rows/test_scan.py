@@ -109,12 +109,12 @@ def test_names_with_commas_can_be_quoted(tmp_path):
         ({"columns": [1]}, ParameterError, r"columns=\[1\] holds no names. Give columns=\["),
         ({"columns": []}, ParameterError, r"columns=\[\] holds no names"),
         ({"drop": "x,,y"}, ParameterError, r"drop=\['x', '', 'y'\] holds no names"),
-        ({"drop": "x,x"}, ParameterError, "columns, drop, id and label name 'x' more than once"),
+        ({"drop": "x,x"}, ParameterError, "columns, drop, id, label and weights name 'x' more"),
         ({"id": ["x"]}, ParameterError, r"id=\['x'\] is not a name. Name one column"),
         ({"label": ""}, ParameterError, "label='' is not a name"),
         ({"columns": "x,y", "drop": "y"}, ParameterError, "name 'y' more than once. A column has one use"),
         ({"id": "x", "label": "x"}, ParameterError, "name 'x' more than once"),
-        ({"missing": "zero"}, ParameterError, "missing='zero' is not known. Allowed: 'mean'"),
+        ({"missing": "zero"}, ParameterError, "missing='zero' is not known. Allowed: 'error', 'mean'"),
         ({"na_values": "\udcff"}, ParameterError, "na_values=.*holds no names"),
         ({"na_values": []}, ParameterError, r"na_values=\[\] holds no names"),
         ({"size": "0x5"}, InputTypeError, "not two integers of at least 1"),
@@ -265,7 +265,7 @@ def test_nci60_with_labels(data_dir):
 
 def test_multidrug_with_missing_values(data_dir):
     file = existing(data_dir, "tables", "multidrug_nci60.npz")
-    with pytest.raises(DataError, match=r"3300 such values in total.*missing="):
+    with pytest.raises(DataError, match=r"3,300 values are missing in 54 rows and 576 columns.*missing="):
         scan(f"{file}::compound").read()
     assert scan(f"{file}::compound", missing="mean").read().values.shape == (60, 1429)
     with pytest.raises(DataError, match=r"ABC .*compound .*cls .*::ABC"):

@@ -55,7 +55,7 @@ def test_errors_in_cells_are_missing_values(tmp_path):
     errors = ["#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A"]
     rows = [["x", "y"], [1, 2], [2.5, 4], *([error, 6] for error in errors)]
     path = write_book(tmp_path / "x.xlsx", a=rows)
-    with pytest.raises(DataError, match="7 such values"):
+    with pytest.raises(DataError, match="7 values are missing in 7 rows and 1 column"):
         as_rows(scan(path))
     table = scan(path, missing="drop-rows").read()
     assert (table.values.tolist(), table.row_names) == ([[1, 2], [2.5, 4]], None)

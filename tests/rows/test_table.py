@@ -65,13 +65,14 @@ def test_pick_columns_keeps_the_order_asked_for():
     assert pick_columns(["a", "b", "c", "d"], Choice(columns=("d", "a")), "x")[0] == [3, 0]
 
 
-def test_pick_columns_takes_id_and_label_out():
-    assert pick_columns(["a", "b", "c"], Choice(id="a", label="c"), "x") == ([1], 0, 2)
+def test_pick_columns_takes_id_label_and_weights_out():
+    assert pick_columns(["a", "b", "c"], Choice(id="a", label="c"), "x") == ([1], 0, 2, None)
+    assert pick_columns(["a", "b", "c"], Choice(weights="b"), "x") == ([0, 2], None, None, 1)
 
 
 def test_unknown_names_are_answered_with_the_closest():
-    for option in ("columns", "drop", "id", "label"):
-        value = "murdr" if option in ("id", "label") else ("murdr",)
+    for option in ("columns", "drop", "id", "label", "weights"):
+        value = "murdr" if option in ("id", "label", "weights") else ("murdr",)
         with pytest.raises(ParameterError, match=f"{option}='murdr'.*Did you mean 'Murder'"):
             pick_columns(["Murder", "Rape"], Choice(**{option: value}), "x")
 

@@ -98,7 +98,7 @@ def test_bodies_that_are_no_data(client, ids, server):
         (transform, b"\xff\xfe\x00", CSV, 400),
         (transform, b"PAR1 and no more", PARQUET, 400),
         (transform, claiming(10**18), NPY, 400),
-        (transform, npy(np.full((2, 5), np.nan)), NPY, 422),
+        (transform, npy(np.full((2, 5), np.inf)), NPY, 422),
         (transform, npy(X.astype(complex)), NPY, 422),
         (transform, npy(X), CSV | {"Content-Type": "application/x-pickle"}, 415),
         (transform, npy(X), {}, 415),

@@ -13,6 +13,7 @@ TABLE = b"a,b,c\n" + b"".join(b"%.3f,%.3f,%.3f\n" % tuple(row[:3]) for row in X)
 # What a visitor sends for each parameter of a query: what fits the table, and what is odd. None is left out.
 QUERIES = {
     "agreed": ("true", "false"),
+    "alpha": (None, "0.2"),
     "color": (None, "nothing"),
     "columns": (["a", "b", "c"], ["nothing"]),
     "components": (None, "99"),
@@ -24,19 +25,22 @@ QUERIES = {
     "keep": (None, "false"),
     "label": (None, "a"),
     "missing": (None, "drop-rows"),
+    "normal": (None, "0" * 32),
     "na_values": (None, ["7"]),
     "name": ("mine", "odd"),
     "person": (FACES.people[0], "nobody"),
     "rows": ("0:10", "nonsense"),
     "size": (None, "3x3"),
     "transpose": (None, "true"),
+    "weights": (None, "a"),
+    "width": (None, "1"),
     "x": ("2", "99"),
     "y": ("1", "99"),
 }
 # What it sends as parts of a path, but for ids.
 PARTS = {
     "kinds": ("models", "galleries", "data"),
-    "do": ("transform", "reconstruct", "denoise", "unusual"),
+    "do": ("transform", "reconstruct", "denoise", "monitor"),
     "who": ("known",),
     "name": ("circle", "scores"),
 }

@@ -1,6 +1,7 @@
 """Pages for people: who gets them, what goes wrong with them, and what they draw with."""
 
 import os
+import re
 import signal
 from concurrent.futures import ThreadPoolExecutor
 
@@ -29,7 +30,7 @@ def test_pages_and_what_is_not_there(client, server, ids):
         got = client.get(place, headers=PEOPLE)
         assert (got.status_code, got.headers["cache-control"]) == (200, "no-store")
         assert "unsafe" not in got.headers["content-security-policy"]
-        assert got.text.count("<h1>") == 1
+        assert len(re.findall("<h1>[^<]+</h1>", got.text)) == 1
         assert client.get(place, headers={"Origin": "http://evil.example"}).status_code == 403
         got = client.head(place)
         assert (got.status_code, got.content) == (200, b"")
@@ -49,6 +50,18 @@ def test_pages_and_what_is_not_there(client, server, ids):
             assert stranger.get(f"{API}/data/{data}/{what}").status_code == 404
         got = stranger.post(f"{API}/faces/{ids['faces']}/enroll?agreed=true&data={data}")
         assert (got.status_code, "set-cookie" in got.headers) == (404, False)
+
+
+def test_a_model_page_names_a_column_that_dominates_by_its_unit(client):
+    rows = np.random.default_rng(0).standard_normal((30, 3)) * [1.0, 1.0, 900.0]
+    data = client.post(f"{API}/data?name=rows", content=npy(rows), headers=NPY).json()["id"]
+    asked = {"data": data, "parameters": {"n_components": 2}}
+    job = client.post(f"{API}/jobs", json=asked).json()["id"]
+    until(lambda: client.get(f"{API}/jobs/{job}").json()["state"] == "done")
+    model = client.get(f"{API}/jobs/{job}/result").json()["id"]
+    text = client.get(f"/models/{model}", headers=PEOPLE).text
+    assert "of the variance because of its scale and decides the first component" in text
+    assert "Column scaling, on the page of the data" in text
 
 
 def test_tables_in_memory_are_bounded_by_bytes(tmp_path, monkeypatch):
@@ -140,7 +153,7 @@ def test_without_what_draws_all_else_goes_on(files, tmp_path, monkeypatch):
         got = client.post(f"{API}/kernels", json={"expression": "sigmoid"}).json()
         assert (got["verdict"], got["figure"]) == ("not a kernel", None)
         assert client.get(f"{API}/models/{model}/report?data={data}").status_code == 200
-        assert client.post(f"{API}/models/{model}/unusual?data={data}").status_code == 200
+        assert client.post(f"{API}/models/{model}/monitor?data={data}").status_code == 200
         assert client.get(f"/models/{model}?data={data}").status_code == 200
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 
 import numpy as np
@@ -10,11 +11,12 @@ import pyarrow.parquet
 import pytest
 
 import gramian
-from gramian import PCA, KernelPCA, Whitener, plots
+from gramian import PCA, KernelPCA, Monitor, Whitener, plots
 from gramian.faces import Gallery, drawn_faces
 from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
 from gramian.plots.registry import available
+from gramian.plots.style import MARGIN, VARIABLES
 from gramian.report.survey import survey
 from gramian.service import views
 from served import BINARY, CSV, FACES, NPY, X, client_of, npy
@@ -120,6 +122,11 @@ def test_figures_are_those_of_python(visitor, models, beside):
     scores = f"{API}/models/{models['pca'][1]}/figures/scores"
     got = visitor.get(scores, params=query | {"x": 3, "y": 1, "color": "b"}).json()["spec"]
     assert set(numbers_in(got)[0][0]) >= {"PC3", "PC1"}
+    got = visitor.get(scores, params=query | {"width": 340}).json()["spec"]
+    assert got["width"] == 340 - MARGIN
+    assert not set(VARIABLES) & set(re.findall('"(#[0-9A-Fa-f]{6})"', json.dumps(got)))
+    css = visitor.get("/static/page.css").text
+    assert all(f"--figure-{name}: " in css for name in VARIABLES.values())
     for wrong, word in (
         ({"x": 4}, "from 1 to 3"),
         ({"x": 10**9}, "less than"),
@@ -143,19 +150,44 @@ def whitener_file(folder):
 
 def test_unusual_rows_are_those_of_the_report(visitor, models, ids, beside, tmp_path):
     _, query, table = beside
-    for name, columns in (("pca", ["T squared", "Q"]), ("kernel", ["T squared"])):
+    for name in ("pca", "kernel"):
         model, id = models[name]
-        got = visitor.post(f"{API}/models/{id}/unusual", params=query).json()
-        result = survey(model, table, 1 << 30)
-        assert got["columns"] == columns
-        np.testing.assert_allclose(np.array(got["values"])[:, 0], result.distances)
-        if name == "pca":
-            np.testing.assert_allclose(np.array(got["values"])[:, 1], result.errors.squares)
+        got = visitor.post(f"{API}/models/{id}/monitor", params=query).json()
+        result = survey(model, table, 1 << 30).statistics
+        assert got["columns"] == [name for name in result.columns if name[:3] in ("T2", "T2 ", "SPE")]
+        np.testing.assert_allclose(np.array(got["values"])[:, 0], result["T2"])
+        for column in ("alarm", "contributor 1", "contributor 3"):
+            assert got[column] == result[column].tolist()
+        assert result.summary in got["notes"]
+    place, data = f"{API}/models/{models['pca'][1]}/monitor", query["data"]
+    limited = visitor.post(place, params=query | {"normal": data, "alpha": 0.2}).json()
+    expected = Monitor(models["pca"][0], alpha=0.2).fit(table).statistics(table, rows="auto")
+    assert np.array(limited["values"])[0, 1] == pytest.approx(expected["T2 limit"][0])
+    got = visitor.post(f"{API}/models/{models['pca'][1]}/transform", params=query | {"alpha": 0.2})
+    assert (got.status_code, "takes no alpha" in got.json()["error"]) == (422, True)
+    assert visitor.post(place, params=query | {"alpha": 2}).status_code == 422
+    Monitor(models["pca"][0], alpha=0.3).fit(table).save(tmp_path / "m.gramian")
+    saved = visitor.post(
+        f"{API}/models", content=(tmp_path / "m.gramian").read_bytes(), headers=BINARY
+    ).json()
+    assert "empirical" in saved["facts"]["limits"]
+    mine = f"{API}/models/{saved['id']}"
+    assert "Limits for 30.00 % false alarms" in str(
+        visitor.post(f"{mine}/monitor", params=query).json()["notes"]
+    )
+    got = visitor.post(f"{mine}/monitor", params=query | {"alpha": 0.2})
+    assert (got.status_code, "A saved monitor has its own alpha" in got.json()["error"]) == (422, True)
+    for route in ("transform", "reconstruct"):
+        assert visitor.post(f"{mine}/{route}", params=query).status_code == 200
+    for route in ("components", "figures", "figures/control-chart", "report", "results", "code"):
+        got = visitor.get(f"{mine}/{route}", params={} if route == "components" else query)
+        assert got.status_code == 200, (route, got.text)
+    assert visitor.get(f"/models/{saved['id']}", params=query).status_code == 200
     whitener = visitor.post(f"{API}/models", content=whitener_file(tmp_path), headers=BINARY).json()["id"]
-    got = visitor.post(f"{API}/models/{whitener}/unusual", json=X.tolist())
-    assert (got.status_code, "A Whitener has no unusual rows" in got.json()["error"]) == (422, True)
-    got = visitor.post(f"{API}/models/{ids['faces']}/unusual", json=FACES.pictures[:2].tolist())
-    assert (got.status_code, "has no unusual rows" in got.json()["error"]) == (422, True)
+    got = visitor.post(f"{API}/models/{whitener}/monitor", json=X.tolist())
+    assert (got.status_code, "A Whitener has no T2 or SPE" in got.json()["error"]) == (422, True)
+    got = visitor.post(f"{API}/models/{ids['faces']}/monitor", json=FACES.pictures[:2].tolist())
+    assert (got.status_code, "has no T2 or SPE" in got.json()["error"]) == (422, True)
 
 
 @pytest.mark.walk
@@ -272,7 +304,7 @@ def test_files_of_every_kind_are_looked_at(client):
         (b"a,a,b\n1,2,3\n4,5,7\n", CSV, 2, 3, None),
         (b"a,b\n1,2\n1,3\n", CSV, 2, 2, None),
         (b"a,b\n1,2\n", CSV, 1, 2, None),
-        (b"a,b\n1,\n2,NA\n", CSV, 2, 2, 'missing="mean"'),
+        (b"a,b\n1,\n2,NA\n", CSV, 2, 2, "fill with means"),
         (b"a,b\nx,y\nu,v\n", CSV, 2, 2, "no numeric columns"),
         (wide.encode(), CSV, 2, 10_000, None),
         (

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from gramian.analysis.directions import direction_bounds
 from gramian.arrays import (
     as_float64,
     blas_threads,
@@ -83,6 +84,18 @@ def certify(
     together = float(np.linalg.norm(spectrum.residuals)) / sigma + spectrum.error_bound
     complete = _completeness(spectrum, operator, sigma, together, tol, rng) if k else None
     reasons = _reasons(spectrum, radii, complete, tol)
+    others, known = _others(spectrum, operator, complete, sigma, together)
+    kinds = [spectrum.error_kind, operator.error_kind]
+    kinds += [] if known or complete is None else [complete.kind]
+    directions = direction_bounds(
+        spectrum.values,
+        spectrum.residuals / sigma,
+        spectrum.error_bound,
+        others=others,
+        known=known,
+        rank=spectrum.rank,
+        kind=max(kinds, key=get_args(BoundKind).index),
+    )
     return Certificate(
         values=spectrum.values * factor,
         residuals=spectrum.residuals * factor,
@@ -96,6 +109,7 @@ def certify(
         unit=unit,
         ok=not reasons,
         reasons=tuple(reasons),
+        directions=replace(directions, gaps=directions.gaps * factor, others=others * factor),
     )
 
 
@@ -209,10 +223,7 @@ def _completeness(
     best: Completeness | None = None
     trace = operator.trace()
     if operator.psd and trace is not None:
-        left = max(trace - float(spectrum.values.sum()), 0.0) + float(spectrum.residuals.sum()) / sigma
-        # The error of a trace: at most k parts of it below Q, and sqrt(size) of it on the diagonal.
-        left += (k + math.sqrt(operator.size) + 1.0) * error + 1e-14 * abs(trace)
-        best = _bounded("trace", missed(left), last, kind)
+        best = _bounded("trace", missed(_left_of(trace, spectrum, operator, sigma)), last, kind)
     norm = operator.frobenius()
     if norm is not None and (best is None or best.bound > enough):
         seen = max(float(np.linalg.norm(spectrum.values)) - loss - error, 0.0)
@@ -233,6 +244,30 @@ def _completeness(
             likely: BoundKind = "probabilistic" if probability and kind == "deterministic" else kind
             best = _bounded(method, bound, last, likely, risk if probability else 0.0)
     return best
+
+
+def _left_of(trace: float, spectrum: Spectrum, operator: Operator, sigma: float) -> float:
+    """Bound the trace of ``P A P`` for a positive semi-definite A."""
+    left = max(trace - float(spectrum.values.sum()), 0.0) + float(spectrum.residuals.sum()) / sigma
+    # The error of a trace: at most k parts of it below Q, and sqrt(size) of it on the diagonal.
+    parts = spectrum.values.size + math.sqrt(operator.size) + 1.0
+    return left + parts * spectrum.searched_to + 1e-14 * abs(trace)
+
+
+def _others(
+    spectrum: Spectrum, operator: Operator, complete: Completeness | None, sigma: float, together: float
+) -> tuple[float, bool]:
+    """Bound the eigenvalues that are not among the computed ones, and whether the bound is one of them."""
+    if spectrum.values.size >= operator.size:
+        return -math.inf, True
+    if spectrum.complete and spectrum.rest.size:
+        return float(spectrum.rest.max()) + spectrum.searched_to, True
+    bound = math.inf if complete is None else complete.bound
+    trace = operator.trace() if operator.psd and spectrum.values.size else None
+    if trace is not None:
+        left = _left_of(trace, spectrum, operator, sigma)
+        bound = min(bound, largest_missed(spectrum.values, left, together))
+    return bound, False
 
 
 def _share(value: float, top: float) -> float:

@@ -33,10 +33,25 @@ def decomposition_of(model: Any) -> Any:
     return getattr(model, "decomposition_", model) if kind_of(model) is ModelKind.FACES else model
 
 
+def mapping_of(model: Any) -> Any:
+    """Return the model itself, or the PCA or KernelPCA that a monitor watches."""
+    return model.model_ if kind_of(model) is ModelKind.MONITOR else model
+
+
 def shares_of(model: Any) -> FloatArray | None:
     """Return the explained variance ratios of a fitted model in NumPy; None where they are not known."""
     result = model.explained_variance_ratio_
     return None if result is None else as_float64(result)
+
+
+def feature_names_of(model: Any) -> list[str]:
+    """Return the column names of the fit; without names x0, x1, ..., of pictures r0c0, r0c1, ..."""
+    names, shape = getattr(model, "feature_names_in_", None), getattr(model, "picture_shape_", None)
+    if names is not None:
+        return [str(name) for name in names]
+    if shape is not None:
+        return [f"r{i}c{j}" for i in range(shape[0]) for j in range(shape[1])]
+    return [f"x{j}" for j in range(model.n_features_in_)]
 
 
 def components_of(
@@ -116,9 +131,12 @@ class Summary:
     names : list of str
         PC1, PC2, ...
     standard_deviation, explained_variance_ratio, cumulative : ndarray of shape (k,)
-        Square roots of the variances; their ratios to the total variance; the sums of the ratios.
+        Square roots of the variances; their ratios to the total variance; the sums of the ratios. NaN where
+        there is no total, as for a kernel that is not proven positive semidefinite.
     choice : ComponentChoice or None
         The rule that found the number of components, and why.
+    notes : tuple of str
+        What to know before the components are interpreted.
     """
 
     names: list[str]
@@ -126,6 +144,7 @@ class Summary:
     explained_variance_ratio: FloatArray
     cumulative: FloatArray
     choice: ComponentChoice | None = None
+    notes: tuple[str, ...] = ()
 
     def rows(self) -> list[tuple[str, float, float, float]]:
         """Return one tuple a component."""
@@ -141,9 +160,24 @@ class Summary:
             lines.append(f"... and {len(shown) - 30} more")
         if self.choice is not None:
             lines.append(f"Chosen by {self.choice.rule}: {self.choice.sentence}")
+        lines += self.notes
         return "\n".join(lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def summary_of(model: Any) -> Summary:
+    """Return the importance of the components of a fitted model."""
+    ratios = shares_of(model)
+    ratios = np.full(int(model.n_components_), np.nan) if ratios is None else ratios
+    return Summary(
+        component_names(int(model.n_components_)),
+        np.sqrt(as_float64(model.explained_variance_)),
+        ratios,
+        np.cumsum(ratios),
+        getattr(model, "component_choice_", None),
+        tuple(model.certificate_.rotation_sentences()),
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2
+from scipy.stats import chi2, f
 
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.errors import DataError
@@ -34,11 +34,12 @@ def correlations(model: Any, data: Any) -> FloatArray:
     DataError
         For one row, in which nothing varies.
     """
-    rows = as_rows(data, limit=memory_limit_bytes(None))
+    rows = as_rows(data, limit=memory_limit_bytes(None), weigh=True)
     if rows.shape[0] < 2:
         raise DataError("Nothing varies in one row, so no column has a correlation. Give at least 2 rows.")
-    view = center_rows(rows, center=True, scale=None, ddof=model.ddof)
-    deviation = np.ldexp(np.sqrt(view.column_squares / (rows.shape[0] - model.ddof)), view.exponent)
+    ddof = np.ldexp(model.ddof, -2 * rows.weight_exponent)
+    view = center_rows(rows, center=True, scale=None, ddof=ddof)
+    deviation = np.ldexp(np.sqrt(view.column_squares / (rows.weight - ddof)), view.exponent)
     divisor = np.ones(len(deviation)) if model.scale_ is None else as_float64(model.scale_)
     constant = deviation == 0
     factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))
@@ -82,4 +83,40 @@ def normal_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60
     angle = np.linspace(0, 2 * np.pi, corners + 1)
     circle = np.sqrt(chi2.ppf(level, 2)) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     ellipse: FloatArray = size * (given.mean(axis=0) + circle @ root)
+    return ellipse
+
+
+def mean_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) -> FloatArray:
+    """Return the confidence ellipse of the mean of points of a normal distribution.
+
+    It contains the mean of the distribution with probability ``level``, by Hotelling's T squared.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, 2)
+        At least three.
+    level : float
+        The probability, between 0 and 1.
+    corners : int
+
+    Returns
+    -------
+    ndarray of shape (corners + 1, 2)
+        The last point is the first one.
+
+    References
+    ----------
+    Johnson and Wichern (2007), Applied Multivariate Statistical Analysis, section 5.4.
+
+    Examples
+    --------
+    >>> mean_ellipse([[-1, 0], [1, 0], [0, -1], [0, 1]], 0.95)[0].round(2).tolist()
+    [3.08, 0.0]
+    """
+    given = np.asarray(points, dtype=np.float64)
+    n = len(given)
+    squared = 2 * (n - 1) / (n - 2) * f.ppf(level, 2, n - 2) / n
+    centre = given.mean(axis=0)
+    around = normal_ellipse(given, level, corners) - centre
+    ellipse: FloatArray = centre + np.sqrt(squared / chi2.ppf(level, 2)) * around
     return ellipse

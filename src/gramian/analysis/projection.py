@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import issparse
 
+from gramian.analysis.incomplete import IncompleteRows
 from gramian.analysis.whitening import divided, multiplied
 from gramian.arrays import (
     alike,
+    as_float64,
+    dense,
     from_numpy,
     is_numpy,
     moved,
@@ -22,6 +27,8 @@ from gramian.arrays import (
     to_float64,
     to_numpy,
 )
+from gramian.checks import NAMES_SHOWN, counted, slices
+from gramian.errors import MissingValuesWarning
 from gramian.kernels import Evaluator, Kernel
 from gramian.kernels.feature_maps import FeatureMap
 from gramian.operators.centered import CenteredRows
@@ -29,7 +36,9 @@ from gramian.operators.kernel_source import cross_times
 from gramian.records import FloatArray
 from gramian.rows import Rows
 from gramian.rows.kinds.device import tile_length
+from gramian.rows.rows import row_text
 
+HOLED = 1 << 22  # entries of rows with missing values that are mapped at a time
 BLOCK = 480  # new rows mapped at a time by one worker
 
 
@@ -49,6 +58,8 @@ class LinearProjection:
         Standard deviations that whitening divides scores by; 0 gives scores of 0.
     rank : int
         Scores beyond it are exactly 0.
+    incomplete : IncompleteRows or None
+        How rows with missing values are mapped; None raises a DataError for them.
     """
 
     directions: Any
@@ -56,6 +67,7 @@ class LinearProjection:
     divisor: FloatArray | None
     deviations: FloatArray | None
     rank: int
+    incomplete: IncompleteRows | None = None
 
     def centered(self, rows: Rows) -> CenteredRows:
         """Return new rows as the model centres and scales them."""
@@ -67,7 +79,8 @@ class LinearProjection:
         Raises
         ------
         DataError
-            For NaN and infinity, and where a score is beyond the range of the rows' dtype.
+            For NaN where rows with missing values are not mapped, for infinity, and where a score is beyond
+            the range of the rows' dtype.
         """
         view = self.centered(rows)
         # One memory layout, so that a model read from a file gives the same bits.
@@ -77,11 +90,22 @@ class LinearProjection:
             finite = bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(scores))))
         # A NaN in a row shows in its scores, so one look at them replaces a pass over the data.
         if not finite:
-            rows.require_finite()
+            rows.require_finite(holes=self.incomplete is not None)
+            scores = self._with_holes(rows, scores)
         scores[:, self.rank :] = 0
-        if not finite:  # or only their sum is beyond the range
-            require_range(scores, "Scores")
         return self.whitened(scores)
+
+    def _with_holes(self, rows: Rows, scores: Any) -> Any:
+        """Replace the scores of rows with missing values by those that their observed entries determine."""
+        results = np.array(to_numpy(scores))
+        complete = np.ones(len(results), dtype=bool)
+        for places, X in incomplete_rows(rows, np.flatnonzero(~np.isfinite(results).all(axis=1))):
+            assert self.incomplete is not None
+            complete[places] = False
+            results[places, : self.rank] = self.incomplete.scores(X)[0]
+        require_range(results[complete], "Scores")  # or only their sum is beyond the range
+        warn_of_undetermined(rows, np.flatnonzero(np.isnan(results[:, : max(1, self.rank)]).any(axis=1)))
+        return from_numpy(results, scores)
 
     def whitened(self, scores: Any) -> Any:
         """Return scores divided by their standard deviations, where whitening is asked for."""
@@ -108,6 +132,31 @@ class LinearProjection:
                 rows = rows * like(self.divisor)[None, :]
             rows = rows + like(self.center)[None, :]
         return require_range(rows, "Rows of these scores")
+
+
+def incomplete_rows(
+    rows: Rows, places: npt.NDArray[np.intp]
+) -> Iterator[tuple[npt.NDArray[np.intp], FloatArray]]:
+    """Yield those of some rows that have missing values, block by block, with their numbers."""
+    for part in slices(len(places), max(1, HOLED // rows.shape[1])):
+        X = as_float64(dense(rows.at(places[part])))
+        with_holes = np.isnan(X).any(axis=1)
+        if with_holes.any():
+            yield places[part][with_holes], X[with_holes]
+
+
+def warn_of_undetermined(rows: Rows, places: npt.NDArray[np.intp]) -> None:
+    """Warn of rows whose observed entries determine no scores."""
+    if not len(places):
+        return
+    names = [row_text(rows, int(place)) for place in places[:NAMES_SHOWN]]
+    more = f" and {len(places) - NAMES_SHOWN} more" if len(places) > NAMES_SHOWN else ""
+    warnings.warn(
+        f"{counted(len(places), 'row has', 'rows have')} too few observed entries to determine scores, which "
+        f"are NaN: {', '.join(names)}{more}. Leave such rows out, or measure more of their columns.",
+        MissingValuesWarning,
+        stacklevel=2,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -115,7 +115,7 @@ def check_regularization(value: Any) -> float | str | None:
     return check_number("regularization", value, least=0.0, advice=advice) or None
 
 
-def shrinkage_intensity(rule: str, n: int, d: int, squares: float, fourth: float) -> float:
+def shrinkage_intensity(rule: str, n: float, d: int, squares: float, fourth: float) -> float:
     """Return the weight of ``mu I`` in a shrunk covariance ``(1 - weight) S + weight mu I``, mu = trace(S)/d.
 
     The same number as ``sklearn.covariance`` finds from the rows, here from sums over the centred rows c,
@@ -124,12 +124,12 @@ def shrinkage_intensity(rule: str, n: int, d: int, squares: float, fourth: float
     Parameters
     ----------
     rule : {"ledoit-wolf", "oas"}
-    n, d : int
-        Rows and columns.
+    n, d : float, int
+        Rows, or the sum of their weights, and columns.
     squares : float
         Squared Frobenius norm of ``C.T C``, which is that of ``C C.T``, over ``t^2``.
     fourth : float
-        Sum of ``||c||^4`` over ``t^2``; used by Ledoit and Wolf only.
+        Sum of ``||c||^4`` over ``t^2``, both weighted; used by Ledoit and Wolf only.
 
     References
     ----------
@@ -212,7 +212,7 @@ def regularized(
     fourth : float
         As for :func:`shrinkage_intensity`.
     """
-    n, d = view.rows.shape
+    n, d = view.rows.total_weight, view.rows.shape[1]
     weight, added = 0.0, rule
     if isinstance(added, str):
         squares = _sum_of_squares(spectrum, view) if total > 0 else 1.0 / d
@@ -544,7 +544,7 @@ class Whitening:
         keep : bool
             Whether the scores are kept for :meth:`apply`.
         """
-        n = rows.shape[0]
+        n = rows.weight
         keep = keep and rows.keeps_scores
         inverse = inverse_deviations(np.ldexp(self.deviations, -self._unit))
         (left, squares, norms, products), S = rows.map_reduce(
@@ -559,6 +559,7 @@ class Whitening:
         with np.errstate(over="ignore", under="ignore"):
             squares = np.maximum(squares - n * left * left, 0.0) * unit * unit
         fourth = float(norms[1]) / float(norms[0]) ** 2 if norms[0] > 0 else 0.0
+        fourth = float(np.ldexp(fourth, -2 * rows.weight_exponent))
         return Measured(left * unit, squares, fourth, products, kept)
 
     def _sums(
@@ -580,6 +581,16 @@ class Whitening:
                 S = C @ directions.T
                 P = to_float64(S) * from_numpy(inverse, S)[None, :]
                 kept = [(part.start, S)] if keep else []
+            if (weights := rows.weights_of(part)) is not None:
+                C, own = to_float64(C), from_numpy(weights, S if scores else C)
+                if scores:
+                    P = P * xp.sqrt(own)[:, None]
+                squares = C * C
+                norms = as_float64(xp.sum(squares, axis=1))
+                sums += [as_float64(own @ C), as_float64(own @ squares)]
+                sums.append(np.array([weights @ norms, weights @ (norms * norms)]))
+                sums.append(as_float64(P.T @ P) if scores else np.zeros((k, k)))
+                return sums, kept
             sums.append(as_float64(xp.sum(C, axis=0, **wide)))
             C = C * C
             norms = as_float64(xp.sum(C, axis=1))

@@ -15,7 +15,8 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    It is 0, 1 for data errors, 2 for usage, 130 after Ctrl-C, and 143 after SIGTERM.
+    It is 0, 1 for data errors, 2 for usage, 3 for alarms with ``monitor --fail``, 130 after Ctrl-C, and 143
+    after SIGTERM.
 
     Parameters
     ----------

@@ -6,11 +6,15 @@ import typer
 
 from gramian.applications import is_installed
 from gramian.cli.applying import denoise, reconstruct, transform
+from gramian.cli.bootstrapping import stability
 from gramian.cli.choosing import choose_kernel
+from gramian.cli.comparing import compare
 from gramian.cli.demonstration import demo
+from gramian.cli.describing import describe
 from gramian.cli.faces_app import faces
 from gramian.cli.fitting import fit, plan
 from gramian.cli.kernels import kernels
+from gramian.cli.monitoring import monitor
 from gramian.cli.options import help_alone, spread
 from gramian.cli.plotting import plot
 from gramian.cli.relating import relations
@@ -40,12 +44,14 @@ def gramian(
 ) -> None:
     """Fast PCA and kernel PCA that explain the method chosen and bound the error of every result.
 
-    Exit codes: 0 success, 1 fault in the data or a file, 2 fault in the command, 130 interrupted.
+    Exit codes: 0 success, 1 fault in the data or a file, 2 fault in the command, 3 alarms with
+    monitor --fail or a change beyond compare --tolerance, 130 interrupted.
     """
     help_alone(context)
 
 
-for command in (fit, transform, reconstruct, denoise, whiten, plot, report, info, plan):
+READ = describe, monitor, plot, report, info, stability, compare
+for command in (fit, transform, reconstruct, denoise, whiten, *READ, plan):
     app.command()(spread(command))
 if is_installed("gramian.laws"):
     app.command()(spread(relations))

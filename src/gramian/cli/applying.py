@@ -180,7 +180,9 @@ class _Place:
         picture_target(out, reconstruction.LIST, *inputs)
 
     def read(self, data: str, reading: Reading, limit: int | None = None, engine: Engine = HERE) -> Any:
-        table = read_new_data(data, reading, self.fitted, limit, engine)
+        from gramian.report.pieces import completed
+
+        table = completed(self.fitted, read_new_data(data, reading, self.fitted, limit, engine))
         if self.pictures:
             check_pictures(table, self.out)
         return table

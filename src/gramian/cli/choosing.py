@@ -57,6 +57,7 @@ def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonF
     given = asdict(judging) | {"candidates": judging.candidates or None}
     if judging.n_components is not None:
         given["n_components"] = read_counts("--components", judging.n_components)
+    reading.refuse_several_labels()
     if not reading.labelled and (judging.criterion in READ_LABELS or judging.estimator is not None):
         raise ParameterError(
             "--criterion alignment and score, and --estimator, need labels. Name their column with --label, "

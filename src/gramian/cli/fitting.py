@@ -13,6 +13,7 @@ from gramian.cli.outputs import answer, check_file, check_not_input, check_place
 from gramian.cli.progress import progress, say
 from gramian.cli.reporting import read_arguments
 from gramian.errors import ParameterError
+from gramian.reading import IMPUTED
 
 LOADINGS = ("unit", "correlation")
 FORMATS = ("csv", "parquet")
@@ -57,11 +58,12 @@ def fit(
     import numpy as np
 
     from gramian.arrays import memory_limit_bytes
+    from gramian.report.pieces import completed
     from gramian.report.results import check_folder, own_files, write_results
     from gramian.report.summary import Fitted
     from gramian.store import remove_checkpoint
 
-    made = estimator(model)
+    made = _estimator(model, reading)
     to_folder = out is not None and not is_model_file(out)
     _check_writing(model, writing, to_folder)
     if out is not None:
@@ -75,7 +77,7 @@ def fit(
             check_file(out)
     limit = memory_limit_bytes(model.memory_limit)
     keep = writing.checkpoint is not None and model.kernel is None
-    table = read_table(data, reading, limit=limit, in_place=keep, engine=engine)
+    table = read_table(data, reading, limit=limit, in_place=keep, engine=engine, imputes=model.kernel is None)
     options = as_arguments(reading, model, engine, replace(writing, checkpoint=None))
     command = ("gramian", "fit", data, *options, *(["-o", out] if out else []))
     resumed = {} if writing.checkpoint is None else {"checkpoint": writing.checkpoint}
@@ -85,7 +87,8 @@ def fit(
             scores = np.asarray(made.fit_transform(table, **resumed))
         else:
             made.fit(table, **resumed)
-    seconds, kinds = time.perf_counter() - start, (writing.loadings or "unit", writing.format or "csv")
+    seconds, table = time.perf_counter() - start, completed(made, table)
+    kinds = writing.loadings or "unit", writing.format or "csv"
     given = None if data == "-" else read_arguments(data, reading)
     fitted = Fitted(made, table, scores, command, seconds, *kinds, given)
     files: list[str] = []
@@ -115,10 +118,23 @@ def plan(
     from gramian.arrays import memory_limit_bytes
     from gramian.report.facts import data_facts, plan_facts
 
-    made = estimator(model)
-    table = read_table(data, reading, limit=memory_limit_bytes(model.memory_limit), engine=engine)
+    made = _estimator(model, reading)
+    limit = memory_limit_bytes(model.memory_limit)
+    table = read_table(data, reading, limit=limit, engine=engine, imputes=model.kernel is None)
     chosen = made.plan(table)
     answer(as_json, {"data": data_facts(table), "plan": plan_facts(chosen)}, chosen)
+
+
+def _estimator(options: Model, reading: Reading) -> Any:
+    """Return the model, which keeps the method that imputes what reading leaves in."""
+    made = estimator(options)
+    imputes = options.kernel is None and reading.missing in IMPUTED
+    if imputes and not (options.components or "").isdecimal():
+        raise ParameterError(
+            f"--missing {reading.missing} imputes with a number of components. Name one, such as "
+            "--components 2; with --missing mean, --components cv suggests one."
+        )
+    return made.set_params(missing=reading.missing) if imputes else made
 
 
 def _check_writing(options: Model, writing: Writing, to_folder: bool) -> None:

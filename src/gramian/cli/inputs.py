@@ -11,6 +11,7 @@ from gramian.checks import amount
 from gramian.cli.options import Engine, Reading
 from gramian.cli.progress import progress, say
 from gramian.errors import MemoryLimitError, ParameterError
+from gramian.reading import IMPUTED
 
 HERE = Engine()
 
@@ -23,6 +24,7 @@ def read_table(
     limit: int | None = None,
     in_place: bool = False,
     engine: Engine = HERE,
+    imputes: bool = False,
 ) -> Any:
     """Read the data that the options choose, and print the notes of the reader.
 
@@ -39,6 +41,8 @@ def read_table(
         Whether a small table stays in its file too, if its format allows that.
     engine : Engine
         Where to compute; for Dask the table stays in chunks and nothing is read.
+    imputes : bool
+        Whether missing values may be left in for a PCA.
 
     Returns
     -------
@@ -46,6 +50,8 @@ def read_table(
 
     Raises
     ------
+    ParameterError
+        If missing values are left in for a PCA, and there is none.
     MemoryLimitError
         If all of it is needed, and memory is too small.
     """
@@ -55,6 +61,11 @@ def read_table(
     if engine.engine is not None:
         from gramian.rows.chunks import in_chunks
 
+    if reading.missing in IMPUTED and not imputes:
+        raise ParameterError(
+            f"--missing {reading.missing} imputes by a PCA: it applies to fit and plan without --kernel and "
+            "to models of such fits. Use --missing mean, drop-rows or drop-columns."
+        )
     source: Any = sys.stdin.buffer if data == "-" else data
     with progress(f"reading {'standard input' if data == '-' else data}"):
         asked = scan(source, **asdict(reading))
@@ -96,7 +107,24 @@ def read_new_data(
             "--missing drop-columns would depend on the new data instead of the fitted one. "
             "Use --missing drop-rows, or fill the values first."
         )
-    return read_table(data, reading, expected_columns(model), limit=limit, engine=engine)
+    return read_table(data, reading, expected_columns(model), limit=limit, engine=engine, imputes=True)
+
+
+def add_metadata(table: Any, meta: Any, id: str | None) -> Any:
+    """Return a table with the metadata of a file, and print how they were joined.
+
+    Parameters
+    ----------
+    table : gramian.rows.table.Table
+    meta : str or gramian.rows.metadata.Metadata
+    id : str or None
+        The column that names rows, in the file of metadata too where it is there.
+    """
+    from gramian.rows.metadata import with_metadata
+
+    joined = with_metadata(table, meta, id)
+    say(f"gramian: {joined.notes[-1]}")
+    return joined
 
 
 def model_path(model: str) -> Path:
@@ -110,8 +138,8 @@ def model_path(model: str) -> Path:
     return inside if os.path.exists(inside) else path
 
 
-def read_model(model: str) -> Any:
-    """Open a saved model.
+def read_model(model: str, *, whole: bool = False) -> Any:
+    """Open a saved model; of a monitor the PCA or kernel PCA, unless all of it is needed.
 
     Raises
     ------
@@ -120,9 +148,10 @@ def read_model(model: str) -> Any:
     """
     from sklearn.utils.validation import check_is_fitted
 
+    from gramian.analysis.components import mapping_of
     from gramian.loading import load
 
     with progress(f"reading {model}"):
         fitted = load(model_path(model))
         check_is_fitted(fitted)
-        return fitted
+        return fitted if whole else mapping_of(fitted)

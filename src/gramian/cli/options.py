@@ -1,5 +1,6 @@
 """The options that several commands share, as records whose fields are the options."""
 
+import csv
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -92,6 +93,25 @@ class Reading(ReadingOptions):
     def labelled(self) -> bool:
         """Whether the rows have labels."""
         return self.label is not None or self.labels_from is not None
+
+    def label_names(self) -> list[str]:
+        """Return the names of the columns, or the row, of labels."""
+        if self.label is None:
+            return []
+        return [self.label] if self.transpose else [name.strip() for name in next(csv.reader([self.label]))]
+
+    def refuse_several_labels(self) -> None:
+        """Raise an error for several labels where one is predicted.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if len(self.label_names()) > 1:
+            raise ParameterError(
+                f"--label {self.label} names several columns, but one is predicted here. Name one, and leave "
+                "out the others with --drop."
+            )
 
     def inputs(self, data: str) -> list[str]:
         """Name what is read: the data, and the files of labels and of names where there are such."""

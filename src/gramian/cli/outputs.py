@@ -220,9 +220,13 @@ def _in_json(match: re.Match[str]) -> str:
 
 def model_lines(model: Any, verbose: bool = True) -> list[str]:
     """Return what is said of every fitted model: components, certificate, plan; all of these if verbose."""
+    from gramian.analysis.units import unit_trap
+
+    trap = unit_trap(model, "--scale unit")
+    lines = [*component_table(model), "", *([trap, ""] if trap else [])]
     if not verbose:
-        return [*component_table(model), "", model.certificate_.brief, model.plan_.brief]
-    return [*component_table(model), "", str(model.plan_), "", str(model.certificate_)]
+        return [*lines, model.certificate_.brief, model.plan_.brief]
+    return [*lines, str(model.plan_), "", str(model.certificate_)]
 
 
 def component_table(model: Any, count: int = LISTED) -> list[str]:

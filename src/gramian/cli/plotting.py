@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.checks import check_choice
-from gramian.cli.inputs import read_model, read_new_data
+from gramian.cli.describing import MetaFile
+from gramian.cli.inputs import add_metadata, read_model, read_new_data
 from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, option
 from gramian.cli.outputs import answer, check_place
 from gramian.cli.progress import progress
@@ -25,8 +26,12 @@ def plot(
     ] = None,
     what: str | None = option("A,B,..", f"Figures: {', '.join(BY_NAME)}. [all possible]"),
     color: str | None = option(
-        "COLUMN", "Column that sets the colour of points; may hold text. [that of --label]"
+        "COLUMN", "Column that sets the colour of points; may hold text. [the first of --label or --meta]"
     ),
+    shape: str | None = option(
+        "COLUMN", "Column that sets the shape of points. [the second of --label or --meta]"
+    ),
+    meta: MetaFile = None,
     x: str = option("PC1", "Component on the X axis, such as PC3; for whitening a column number. [1]", "1"),
     y: str = option("PC2", "Component on the Y axis; for whitening a column number. [2]", "2"),
     kind: str = option("KIND", "svg, png, pdf or html. [svg]", "svg", "--format"),
@@ -39,6 +44,8 @@ def plot(
     loadings, and replaces the files of an earlier call. In .html files the scores have a table of the rows
     that you select with the pointer.
     """
+    from gramian.analysis.components import mapping_of
+
     check_choice("--format", kind, FORMATS)
     names = [] if what is None else [check_choice("--what", name, tuple(BY_NAME)) for name in what.split(",")]
     folder = Path(out)
@@ -47,16 +54,15 @@ def plot(
             f"-o {out}: plot writes a folder. Name a folder, and use --format {folder.suffix[1:]}."
         )
     check_place(folder)
-    fitted = read_model(model)
+    fitted = read_model(model, whole=True)
     table = None
     if data is not None and fitted.model_kind.faces:
         raise ParameterError("Figures of a face model take no DATA. Leave it out.")
     if data is not None:
-        table, color = _read(data, reading, fitted, color)
-    elif color is not None:
-        raise ParameterError(
-            "--color names a column of DATA, but there is no DATA. Add its file after the model."
-        )
+        table, look = _read(data, reading, mapping_of(fitted), {"color": color, "shape": shape}, meta)
+    else:
+        only_with_data(color=color, shape=shape, meta=meta)
+        look = {}
     figures = {figure.name: figure for figure in available(fitted, table)}
     for name in names:
         if name not in figures:
@@ -66,18 +72,46 @@ def plot(
     files = []
     with progress("drawing"):
         for name in names or figures:
-            drawn = figures[name].draw(fitted, table, color=color, x=x, y=y, linked=kind == "html")
+            drawn = figures[name].draw(fitted, table, **look, x=x, y=y, linked=kind == "html")
             folder.mkdir(parents=True, exist_ok=True)
             drawn.save(folder / f"{name}.{kind}")
             files.append(str(folder / f"{name}.{kind}"))
     answer(as_json, {"files": files}, "\n".join(f"Written: {file}" for file in files))
 
 
-def _read(data: str, reading: Reading, fitted: Any, color: str | None) -> tuple[Any, Any]:
-    """Return the rows, and what they are coloured by."""
-    if color in list(getattr(fitted, "feature_names_in_", ())):
-        return read_new_data(data, reading, fitted), color
-    if color is not None and reading.labelled:
-        raise ParameterError(f"--color {color} and the labels both set the colour. Leave out one of them.")
-    table = read_new_data(data, reading if color is None else replace(reading, label=color), fitted)
-    return table, None if table.labels is None else table.label_name or table.labels
+def only_with_data(**options: str | None) -> None:
+    """Raise an error for options that say something about rows where there are none.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for name, value in options.items():
+        if value is not None:
+            raise ParameterError(
+                f"--{name} is about the rows of DATA, but there is no DATA. Add its file after the model."
+            )
+
+
+def _read(
+    data: str, reading: Reading, fitted: Any, wanted: dict[str, str | None], meta: str | None
+) -> tuple[Any, dict[str, Any]]:
+    """Return the rows with their metadata, and what sets colour and shape of their points."""
+    from gramian.plots.names import groupings
+    from gramian.report.pieces import completed
+    from gramian.rows.metadata import as_metadata
+
+    metadata = None if meta is None else as_metadata(meta, reading.id)
+    given = {option: name for option, name in wanted.items() if name is not None}
+    known = {*map(str, getattr(fitted, "feature_names_in_", ())), *(metadata.columns if metadata else ())}
+    labels = reading.label_names()
+    new = [name for name in dict.fromkeys(given.values()) if name not in known and name not in labels]
+    if new and reading.labels_from is not None:
+        raise ParameterError(
+            f"{new[0]} is a column of DATA, and --labels-from names another file. Leave out one "
+            "of them, or give a table of all labels with --meta."
+        )
+    reading = replace(reading, label=[*labels, *new] or None)
+    table = completed(fitted, read_new_data(data, reading, fitted))
+    table = table if metadata is None else add_metadata(table, metadata, reading.id)
+    return table, given or groupings(table)

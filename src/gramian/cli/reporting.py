@@ -4,11 +4,13 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from gramian.cli.inputs import model_path, read_model, read_new_data
+from gramian.cli.describing import MetaFile
+from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data
 from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, option
 from gramian.cli.outputs import answer, check_file, check_not_input
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
+from gramian.reading import IMPUTED
 
 MOST_NAMES = 30
 
@@ -20,6 +22,7 @@ def report(
         str | None,
         argument("DATA", "Fitted or new rows, read as by transform."),
     ] = None,
+    meta: MetaFile = None,
     out: str = option("FILE", "A .html file. [report.html]", "report.html"),
     as_json: JsonFlag = False,
 ) -> None:
@@ -27,18 +30,23 @@ def report(
 
     The page has the method and its error bounds, what every rule for the number of components says, figures,
     unusual rows, important columns, a methods paragraph for a paper, and the code that repeats the fit. It
-    loads nothing from elsewhere. Without DATA it lists what needs the data.
+    loads nothing from elsewhere. With --label or --meta it says how much these explain of each component.
+    Without DATA it lists what needs the data.
     """
+    from gramian.analysis.components import mapping_of
     from gramian.arrays import memory_limit_bytes
     from gramian.report.page import write_report
+    from gramian.report.pieces import completed
     from gramian.report.summary import Fitted
     from gramian.store import read_model as stored_model
 
     if Path(out).suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"-o {out}: report writes a page. Name a file that ends in .html.")
     check_file(out)
-    check_not_input(out, model, *(reading.inputs(data) if data is not None else ()))
-    fitted = read_model(model)
+    metas = () if meta is None else (meta,)
+    check_not_input(out, model, *metas, *(reading.inputs(data) if data is not None else ()))
+    given = read_model(model, whole=True)
+    fitted = mapping_of(given)
     if not fitted.model_kind.has_components:
         kind = type(fitted).__name__
         raise ParameterError(
@@ -49,13 +57,18 @@ def report(
         if fitted.model_kind.faces:
             raise ParameterError("The report of a faces model needs no DATA. Leave it out.")
         limit = memory_limit_bytes(getattr(fitted, "memory_limit", None))
-        table = read_new_data(data, reading, fitted, limit=limit)
+        table = completed(fitted, read_new_data(data, reading, fitted, limit=limit))
+        table = table if meta is None else add_metadata(table, meta, reading.id)
+    elif meta is not None:
+        raise ParameterError("--meta is about the rows of DATA, but there is no DATA. Add its file.")
     same = table is not None and table.values.shape[0] == fitted.n_samples_
-    given = None
+    if (method := getattr(fitted, "missing", None)) in IMPUTED:
+        reading = replace(reading, missing=method)
+    arguments = None
     if data is not None and same and data != "-":
-        given = read_arguments(data, _as_fitted(reading, fitted))
+        arguments = read_arguments(data, _as_fitted(reading, fitted))
     with progress("writing"):
-        shown = Fitted(fitted, table, reading=given)
+        shown = Fitted(given, table, reading=arguments)
         write_report(out, shown, stored_model(model_path(model)).versions)
     answer(as_json, {"files": [out]}, f"Written: {out}")
 

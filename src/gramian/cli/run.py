@@ -19,6 +19,7 @@ from gramian.errors import (
     CostWarning,
     GramianError,
     InputTypeError,
+    MissingValuesWarning,
     ParameterError,
     PreimageWarning,
     RankWarning,
@@ -44,7 +45,7 @@ def run(command: Any, arguments: Sequence[str] | None = None) -> int:
     """
     prepare_streams()
     with warnings.catch_warnings():
-        for category in (RankWarning, CertificateWarning, CostWarning, PreimageWarning):
+        for category in (RankWarning, CertificateWarning, CostWarning, MissingValuesWarning, PreimageWarning):
             warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:
@@ -79,7 +80,7 @@ def _invoke(command: Any, arguments: list[str], terminated: list[int]) -> int:
     except (ParameterError, InputTypeError) as error:
         return _fail(str(error), USAGE)
     except GramianError as error:
-        return _fail(str(error), DATA_ERROR)
+        return _fail(error.worded("shell"), DATA_ERROR)
     except MemoryError as error:
         return _fail(f"memory ran out. {error}".strip(), DATA_ERROR)
     except OSError as error:

@@ -73,6 +73,7 @@ def select(
     _check_applicable(selecting, wanted)
     if out is not None:
         check_out(out, as_json, *reading.inputs(data))
+    reading.refuse_several_labels()
     if not reading.labelled:
         raise ParameterError(
             "select needs a label. Name its column with --label, or its file with --labels-from."

@@ -15,6 +15,7 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
 
     Its parameters, components, plan, certificate and the versions that wrote it.
     """
+    from gramian.analysis.components import mapping_of
     from gramian.estimators.description import described
     from gramian.report.facts import info_facts
     from gramian.store import read_model
@@ -27,7 +28,9 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
     facts |= info_facts(fitted, stored.kind)
     lines = [_made(facts["model"])]
     if "components" in facts:
-        lines = [*_lines(facts["model"]), "", *model_lines(fitted)]
+        lines = [*_lines(facts["model"]), "", *model_lines(mapping_of(fitted))]
+    if "limits" in facts:
+        lines = ["A monitor.", facts["limits"], "", *lines]
     writers = ", ".join(f"{name} {number}" for name, number in stored.versions.items())
     answer(as_json, facts, "\n".join([*lines, "", f"Written by {writers}."]))
 

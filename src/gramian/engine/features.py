@@ -218,8 +218,8 @@ def random_features(mapping: FourierFeatureMap, error: float, dtype: Any) -> Fea
         out[...] = mapping.evaluate(X, out.dtype)
 
     def bounds(sums: FeatureSums) -> Approximation:
-        by, off = counted(len(mapping), "random feature"), sums.count * error
-        return Approximation(by, None, float(sums.count), off, off, "probabilistic", 1.0 - CONFIDENCE)
+        by, off = counted(len(mapping), "random feature"), sums.weight * error
+        return Approximation(by, None, sums.weight, off, off, "probabilistic", 1.0 - CONFIDENCE)
 
     def on_device(like: Any) -> Callable[[Any], tuple[Any, Any]]:
         return lambda X: (mapping.evaluate(X), to_float64(X[:, 0] * 0.0 + 1.0))
@@ -407,7 +407,7 @@ def feature_costs(
 def rounding_of_values(sums: FeatureSums, basis: Basis, unit: float = EPS) -> float:
     """Bound the Frobenius norm of the error of all kernel values between rows and landmarks."""
     squares = float(np.trace(sums.squares))
-    return unit * math.sqrt(max(squares, 0.0)) + basis.error * math.sqrt(sums.count * len(basis.vectors))
+    return unit * math.sqrt(max(squares, 0.0)) + basis.error * math.sqrt(sums.weight * len(basis.vectors))
 
 
 def landmark_bounds(sums: FeatureSums, basis: Basis) -> Approximation:
@@ -422,7 +422,7 @@ def landmark_bounds(sums: FeatureSums, basis: Basis) -> Approximation:
     With T = f B B.T the features of x are ``T L`` for W = L L.T, so that an error E of the kernel values
     changes the matrix by ``2 |T| |E|`` to first order, however short the directions of the basis are.
     """
-    n, m, B = sums.count, len(basis.vectors), basis.vectors
+    n, m, B = sums.weight, len(basis.vectors), basis.vectors
     products = sums.squares
     squares = B.T @ products @ B
     explained = float(np.trace(squares))

@@ -11,9 +11,15 @@ from gramian.analysis.components import complete_basis, components_of, fixed_sig
 from gramian.arrays import from_numpy, is_numpy, moved, to_dtype
 from gramian.engine.solving import Problem, Solution
 from gramian.errors import IndefiniteKernelError, ParameterError
-from gramian.operators.centered_kernel import CenteredKernelOperator
+from gramian.operators.centered_kernel import CenteredKernelOperator, WeightedKernelOperator
 from gramian.operators.costs import SPARSE_ENTRY, SPARSE_WIDTH, KernelCosts
-from gramian.operators.kernel_source import KernelSource, MatrixSource, leading_from_few, require_eigenvalues
+from gramian.operators.kernel_source import (
+    KernelSource,
+    MatrixSource,
+    WeightedSource,
+    leading_from_few,
+    require_eigenvalues,
+)
 from gramian.operators.operator import Operator
 from gramian.operators.tiles import SpreadTiles, TileMatrix
 from gramian.records import Calls, Components, FloatArray, Repair, SolveRequest, Spectrum
@@ -36,9 +42,10 @@ class Coefficients:
     row_means, mean : ndarray of shape (n,), float
         Means of the rows of K and of all of it; zero without centring.
     vectors : array of shape (n, k) or None
-        Unit eigenvectors with fixed signs, where there is a coefficient for every row.
+        Unit eigenvectors with fixed signs, where there is a coefficient for every row. Those of weighted rows
+        are divided by the roots of the weights, and 0 where a weight is 0.
     weights : ndarray of shape (n,) or None
-        The mean in feature space as a combination of nodes, where these are not all rows.
+        The mean in feature space as a combination of nodes; None where it is that of all rows, unweighted.
     repair : Repair or None
         The change by clipping, if it was requested.
     """
@@ -111,11 +118,24 @@ class KernelProblem(Problem):
         """Build the centred kernel matrix of tiles, as the route wants them."""
         assert self.source is not None
         form, rows = route.form, self.rows
-        exact = source = self.source
-        if form.storage == "again" and not form.double and isinstance(exact, KernelSource) and self.single:
+        exact: KernelSource | MatrixSource | WeightedSource = self.source
+        if rows.weights is not None:
+            exact = WeightedSource(self.source, np.sqrt(rows.weights))
+        source = exact
+        if (
+            form.storage == "again"
+            and not form.double
+            and not isinstance(exact, MatrixSource)
+            and self.single
+        ):
             source = exact.single()
         kept = form.storage == "kept" or (form.whole and not self.given)
         tiles: TileMatrix | SpreadTiles
+        kind: type[CenteredKernelOperator] = CenteredKernelOperator
+        unit, more = None, dict[str, Any]()
+        if rows.weights is not None:
+            unit = np.sqrt(rows.weights / rows.weight)
+            kind, more = WeightedKernelOperator, {"unit": unit, "weight": rows.weight}
         if self.spread is not None and isinstance(source, KernelSource):
             tiles = SpreadTiles(self.spread, source, whole=form.whole)
         else:
@@ -128,8 +148,9 @@ class KernelProblem(Problem):
                 exact=None if source is exact else exact,
                 whole=form.whole,
                 passes=self.passes,
+                along=unit,
             )
-        operator = CenteredKernelOperator(
+        operator = kind(
             tiles,
             source.diagonal,
             relative=source.relative,
@@ -138,6 +159,7 @@ class KernelProblem(Problem):
             center=self.center,
             psd=self.psd,
             error_kind=source.error_kind,
+            **more,
         )
         require_eigenvalues(max(operator.frobenius(), abs(operator.trace())) * self.factor())
         return operator
@@ -145,6 +167,8 @@ class KernelProblem(Problem):
     def start(self, route: Route, request: SolveRequest) -> Any:
         """Return estimates of the leading vectors from a few rows, if tiles are recomputed in every pass."""
         if not isinstance(route, KrylovRoute) or not isinstance(self.source, KernelSource):
+            return None
+        if self.rows.weights is not None:
             return None
         if route.form.storage != "again" or not self.single or not is_numpy(self.rows.like):
             return None
@@ -154,7 +178,7 @@ class KernelProblem(Problem):
     def factor(self) -> float:
         """Return the power of two that tiles are divided by."""
         assert self.source is not None
-        return 2.0**self.source.exponent
+        return 2.0 ** (self.source.exponent + 2 * self.rows.weight_exponent)
 
     def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
         """Raise an error for an indefinite matrix, and truncate a whole spectrum to the request."""
@@ -183,20 +207,31 @@ class KernelProblem(Problem):
         count : int or None
             Number of components: beyond the rank they have eigenvalue 0.
         """
+        assert self.source is not None
         spectrum, operator, rows, factor = solution.spectrum, solution.operator, self.rows, self.factor()
         total = self._total(spectrum, operator)
         components = components_of(spectrum, count, factor, total, rows.shape[0])
         values, rank, k = components.values, components.rank, components.values.size
-        vectors = complete_basis(to_dtype(spectrum.vectors[:, :rank], rows.dtype), k)
+        vectors, weights = complete_basis(to_dtype(spectrum.vectors[:, :rank], rows.dtype), k), None
+        counts = from_numpy(np.ones((1, 1), dtype=rows.dtype), vectors)
+        if rows.weights is not None:
+            weights = rows.weights / rows.weight
+            # To the vectors of repeated rows, of which all but a share of the weight are left out.
+            given = np.ldexp(rows.weights, 2 * rows.weight_exponent)[:, None]
+            roots = np.sqrt(np.where(given > 0, given, np.inf))
+            vectors = to_dtype(vectors / from_numpy(roots, vectors), rows.dtype)
+            counts = to_dtype(from_numpy(given, vectors), rows.dtype)
         vectors = vectors * to_dtype(from_numpy(fixed_signs(vectors), vectors), rows.dtype)[None, :]
         inverse = np.zeros(k)
         inverse[:rank] = 1.0 / np.sqrt(values[:rank])
+        values_of, coefficients = 2.0**self.source.exponent, vectors * counts
         return Coefficients(
             components,
-            moved(vectors * to_dtype(from_numpy(inverse, vectors), rows.dtype)[None, :], rows.home),
-            operator.row_means * factor,
-            operator.mean * factor,
+            moved(coefficients * to_dtype(from_numpy(inverse, vectors), rows.dtype)[None, :], rows.home),
+            operator.row_means * values_of,
+            operator.mean * values_of,
             vectors=moved(vectors, rows.home),
+            weights=weights,
             repair=self._clipped(spectrum, operator) if self.clip else None,
         )
 

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from gramian.analysis.components import complete_basis, components_of, fixed_signs
+from gramian.analysis.directions import lifted
 from gramian.arrays import (
     as_float64,
     from_numpy,
@@ -26,7 +27,15 @@ from gramian.operators.costs import TableCosts
 from gramian.operators.moments import center_rows, from_moments, scatter
 from gramian.operators.operator import Operator
 from gramian.operators.scatter import CONFIDENCE, CovarianceOperator, GramOperator, ScatterOperator
-from gramian.records import BoundKind, Components, FloatArray, Remainder, SolveRequest, Spectrum
+from gramian.records import (
+    BoundKind,
+    Components,
+    DirectionBounds,
+    FloatArray,
+    Remainder,
+    SolveRequest,
+    Spectrum,
+)
 from gramian.rows import Rows
 from gramian.rows.kinds.device import quick_double
 from gramian.solvers.route import Route
@@ -65,6 +74,9 @@ class LinearProblem(Problem):
     center : bool
     scale : None, "unit", "pareto", "genotype" or ndarray of shape (d,)
     ddof : float
+        In the unit of ``rows.weights``, as the sum of the weights is.
+    metric : ndarray of shape (d,) or None
+        Roots of the weights of the columns.
     view : CenteredRows or None
         The centred data, once it has been measured.
     """
@@ -75,6 +87,7 @@ class LinearProblem(Problem):
     ddof: float = 1
     unit: str = "eigenvalues (variances)"
     view: CenteredRows | None = None
+    metric: FloatArray | None = None
 
     @property
     def costs(self) -> TableCosts:
@@ -83,12 +96,18 @@ class LinearProblem(Problem):
         # To read once more costs more than products of few columns in float64, which need one pass.
         quick = quick_double(rows.like) or (not rows.free_to_revisit and rows.shape[1] <= FEW_COLUMNS)
         facts = (rows.skips_zeros, rows.speed, rows.cuts_columns, rows.share, rows.spread, quick)
-        return TableCosts(rows.shape, rows.dtype, *facts)
+        dtype = rows.dtype if rows.weights is None else np.dtype(np.float64)
+        return TableCosts(rows.shape, dtype, *facts)
 
     @property
     def weight(self) -> float:
-        """Sum of the weights of the rows: their number."""
-        return self.rows.shape[0]
+        """Sum of the weights of the rows, or their number."""
+        return self.rows.weight
+
+    @property
+    def most(self) -> int:
+        """Number of all components; integer weights stand for repeated rows."""
+        return min(self.rows.repeats, self.rows.shape[1])
 
     @property
     def degrees(self) -> float:
@@ -98,9 +117,13 @@ class LinearProblem(Problem):
     def measured(self) -> CenteredRows:
         """Return the centred data, measuring it in one pass where that has not been done."""
         if self.view is None:
-            self.view = center_rows(self.rows, center=self.center, scale=self.scale, ddof=self.ddof)
+            self.view = center_rows(self.rows, **self._options)
             require_range(self.view, self.degrees)
         return self.view
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"center": self.center, "scale": self.scale, "ddof": self.ddof, "metric": self.metric}
 
     def data_view(self) -> CenteredRows:
         """Return how the data are centred and scaled."""
@@ -117,9 +140,8 @@ class LinearProblem(Problem):
 
     def _covariance(self, *, double: bool) -> CovarianceOperator:
         """Mean and scatter matrix in one pass over the data."""
-        options = {"center": self.center, "scale": self.scale, "ddof": self.ddof}
         exponent, result = scatter(self.rows, center=self.center, double=double)
-        self.view = from_moments(self.rows, result, exponent, **options)  # type: ignore[arg-type]
+        self.view = from_moments(self.rows, result, exponent, **self._options)
         require_range(self.view, self.degrees)
         matrix = result.squares
         if self.view.divisor is not None:
@@ -150,9 +172,37 @@ class LinearProblem(Problem):
             Number of directions: beyond the rank they are orthonormal and have no variance.
         """
         spectrum, view = solution.spectrum, self.measured()
-        components = components_of(spectrum, count, self.factor(), view.total, min(self.rows.shape))
+        components = components_of(spectrum, count, self.factor(), view.total, self.most)
         vectors, scores = _directions(solution, view, components.rank, components.values.size)
         return Directions(components, vectors, scores)
+
+    def direction_bounds(self, solution: Solution, result: Directions) -> DirectionBounds | None:
+        """Bound the angles between the directions and those of the exact covariance.
+
+        Notes
+        -----
+        A direction ``C.T b / s`` of an eigenvector b of the Gram matrix multiplies the sine of b's angle by
+        at most the largest singular value over s. Making them orthonormal again moves them by at most as
+        much once more. The product adds its own rounding.
+        """
+        if solution.certificate is None or solution.certificate.directions is None:
+            return None
+        bounds, kind = solution.certificate.directions, solution.spectrum.error_kind
+        unit = float(np.finfo(numpy_dtype(result.vectors)).eps)
+        factors, drift = np.ones(bounds.sines.size), np.full(bounds.sines.size, unit)
+        if solution.left is None and isinstance(solution.operator, GramOperator):
+            view = solution.operator.centered
+            values = np.maximum(solution.spectrum.values[: factors.size], np.finfo(np.float64).tiny)
+            top = float(values.max(initial=0.0))
+            exact = view.unit_roundoff < 1e-12
+            kind = kind if exact else "estimate"
+            n = view.rows.shape[0]
+            terms = (n if exact else min(n, CONFIDENCE * math.sqrt(n))) + 3
+            size = view.gross if view.implicit else math.sqrt(view.total)
+            change = terms * view.unit_roundoff * size + view.forming_error / math.sqrt(top or 1.0)
+            factors = 2.0 * np.sqrt(top / values)
+            drift = drift + change / np.sqrt(values)
+        return lifted(bounds, factors, drift, max(bounds.kind, kind, key=get_args(BoundKind).index))
 
     def hidden_by_offset(self, solution: Solution, components: Components) -> str:
         """Say which variances above the tolerance are 0 because the data are far from 0; "" where none is."""
@@ -247,7 +297,8 @@ def _directions(solution: Solution, view: CenteredRows, rank: int, k: int) -> tu
     signs = fixed_signs(directions)
     directions = directions * to_dtype(from_numpy(signs, directions), rows.dtype)[None, :]
     directions = moved(directions, rows.home)
-    if scores is None:
+    # Vectors of weighted rows are scores times the roots of their weights.
+    if scores is None or view.weighted:
         return directions, None
     xp = namespace(scores)
     with np.errstate(over="ignore"):  # callers that want scores raise an error

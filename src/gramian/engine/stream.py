@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian.analysis.directions import direction_bounds
 from gramian.arrays import numpy_dtype, to_dtype
 from gramian.engine.linear import Directions, LinearProblem, require_range
 from gramian.engine.solving import Solution
@@ -56,6 +57,12 @@ class MomentsProblem(LinearProblem):
         """Sum of the weights of the rows."""
         return self.seen.moments.count
 
+    @property
+    def most(self) -> int:
+        """Number of all components; integer weights stand for repeated rows."""
+        n, d = self.seen.table().shape
+        return min(max(n, int(self.weight)), d)
+
 
 @dataclass(eq=False)
 class StreamProblem(MomentsProblem):
@@ -69,7 +76,7 @@ class StreamProblem(MomentsProblem):
     def measured(self) -> CenteredRows:
         """Return the centred rows, without their numbers."""
         if self.view is None:
-            self.view = replace(self.seen.view(self.scale, self.ddof), rows=self.rows)
+            self.view = replace(self.seen.view(self.scale, self.ddof, self.metric), rows=self.rows)
             require_range(self.view, self.degrees)
         return self.view
 
@@ -154,27 +161,39 @@ class SketchProblem(MomentsProblem):
         if complete is not None and complete.method == "full decomposition":  # of the sketch, not of the data
             complete = Completeness("Frequent Directions sketch", certificate.widening_kind, bound, gap)
         tol = request.tol if np.isfinite(request.tol) else float(certificate.radii.max()) / top
-        return replace(certificate, completeness=complete, tol=tol)
+        bounds, lost = certificate.directions, certificate.widening
+        if bounds is not None and bounds.others < 0:  # eigenvalues that the sketch has no room for
+            rank, kind = bounds.first.size, certificate.widening_kind
+            bounds = direction_bounds(
+                certificate.values,
+                certificate.residuals,
+                lost,
+                others=lost,
+                known=False,
+                rank=rank,
+                kind=kind,
+            )
+        return replace(certificate, completeness=complete, tol=tol, directions=bounds)
 
     def directions(self, solution: Solution, count: int | None) -> Directions:
         """Lift the eigenpairs to directions, with the total variance, which is known exactly."""
         result = super().directions(solution, count)
         view, table = self.data_view(), self.seen.table()
         total = view.total * (view.square_unit / self.degrees)
-        components = replace(
-            result.components, total=total, size=min(table.shape), rest=result.components.rest[:0]
-        )
+        components = replace(result.components, total=total, size=self.most, rest=result.components.rest[:0])
         vectors = to_dtype(result.vectors, numpy_dtype(table.like))
         return replace(result, components=components, vectors=vectors, scores=None)
 
 
-def problem_of(seen: StreamMoments, scale: Any, ddof: int) -> StreamProblem | SketchProblem:
+def problem_of(
+    seen: StreamMoments, scale: Any, ddof: int, metric: Any = None
+) -> StreamProblem | SketchProblem:
     """Return the problem for the moments or the sketch of a stream."""
-    lost = seen.degrees_lost(ddof)
+    lost, more = seen.degrees_lost(ddof), {"seen": seen, "metric": metric}
     if seen.sketch is None:
         kind = np.empty((0, 0), dtype=numpy_dtype(seen.kind))
         rows = replace(seen.table(), kind=kind)
-        return StreamProblem(rows, seen.centered, scale, lost, seen=seen)
+        return StreamProblem(rows, seen.centered, scale, lost, **more)
     return SketchProblem(as_rows(seen.sketch.rows), False, None, lost, seen=seen)
 
 

@@ -55,6 +55,13 @@ def eigenpairs(A: Any) -> tuple[FloatArray, FloatArray]:
     return spectrum.values, as_float64(spectrum.vectors)
 
 
+def leading_pairs(A: Any, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenvalues of a positive semi-definite matrix, and eigenvectors as columns."""
+    problem, request = SymmetricProblem(A, psd=True), _request(Target(count=count), None, tol=1e-10)
+    spectrum = solve(problem, request).spectrum
+    return spectrum.values, as_float64(spectrum.vectors)
+
+
 def eigenvalues(A: Any) -> FloatArray:
     """Return every eigenvalue of a symmetric matrix, descending."""
     request = _request(Target(), None, vectors=False)

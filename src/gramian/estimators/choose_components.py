@@ -28,6 +28,7 @@ from gramian.estimators.kernel_rules import KERNEL_RULES, components_of_kernel
 from gramian.estimators.linear_fit import TableFit
 from gramian.estimators.pca import PCA
 from gramian.rows import as_rows
+from gramian.rows.weights import weighted
 
 RuleFunction = Callable[[str], ComponentChoice]
 
@@ -212,8 +213,8 @@ def _of_pca(
     rows, material = None, None
     if X is not None:
         limit = memory_limit_bytes(model.memory_limit)
-        rows = as_rows(X, estimator="choose_components", minimum=2, limit=limit)
-        n, d = rows.shape
+        rows = as_rows(X, weigh=True, estimator="choose_components", minimum=2, limit=limit)
+        (n, d), equal = rows.shape, rows.weights is None
         material = Material(TableFit(model, rows).problem, limit)
         # What varies is looked at here, which also refuses what no rule can take.
         shape, about = (n, material.varying), f"{n:,} rows x {d:,} columns"
@@ -224,14 +225,14 @@ def _of_pca(
             raise ParameterError(
                 "The PCA is not fitted. Fit it, or pass the data too: choose_components(model, X)."
             ) from error
-        scree = scree_of(model)
+        scree, equal = scree_of(model), not vars(model).get("_unequal", False)
         part = "" if scree.whole else f", {scree.known.size} of {scree.size} eigenvalues known"
         shape = (scree.n_samples, scree.varying)
         about = f"a model of {scree.n_samples:,} rows x {scree.n_features:,} columns{part}"
 
     def request(rule: str) -> ComponentChoice:
         sparse = rows is not None and rows.skips_zeros
-        refused = refusal(rule, shape, center=bool(model.center), sparse=sparse)
+        refused = refusal(rule, shape, center=bool(model.center), sparse=sparse, equal=equal)
         if RULES[rule].draws and not refused:
             if material is not None:
                 room_for(rule, material.rows, material.memory_limit)
@@ -255,13 +256,15 @@ def _of_pca(
 def _of_kernel(
     model: KernelPCA, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
 ) -> tuple[RuleFunction, str]:
+    shares = None
     if X is None:
-        X = getattr(model, "X_fit_", None)
+        X, shares = getattr(model, "X_fit_", None), vars(model).get("_mean_weights")
         if X is None:
             raise ParameterError(
                 "The KernelPCA has no rows: it is not fitted, its kernel is precomputed, or it stores only "
                 "landmarks or random features. Pass the data too: choose_components(model, X)."
             )
-    rows = as_rows(X, estimator="choose_components", minimum=2)
+    rows = as_rows(X, weigh=True, estimator="choose_components", minimum=2)
+    rows = rows if shares is None else weighted(rows, shares * rows.shape[0])
     about = f"{rows.shape[0]:,} rows x {rows.shape[1]:,} columns in feature space"
     return partial(components_of_kernel, model, rows, fraction=fraction, rng=rng), about

@@ -35,6 +35,10 @@ from gramian.rows import Rows
 NAMED = ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")  # what n_components takes
 # A rule's number is not known when a plan is asked for; it is planned for as many components.
 PLANNED = 10
+UNEQUAL = (
+    "the rule is for rows of equal weight, but the rows have weights. Use a number of components, a "
+    "fraction such as 0.95, or max_rmse."
+)
 # So many components are asked for, one after the other, until a rule is sure: as many as it may well take.
 CV_COUNTS, DRAWN_COUNTS = (16, 32, 64), (8, 16, 32)
 # Seconds: of an entry of data that is drawn, of a byte that is cut into halves; and how much longer an
@@ -71,9 +75,10 @@ def check_wanted(model: Any, rows: Rows) -> ComponentRequest:
         target = Target(fraction=0.5, name=f"an error of at most {model.max_rmse:g}")
         return ComponentRequest(target, "max_rmse")
     if not isinstance(asked, str):
-        return ComponentRequest(check_target(asked, least, shape))
+        return ComponentRequest(check_target(asked, min(max(shape[0], rows.repeats), shape[1]), shape))
     rule = check_choice("n_components", asked, NAMED)
-    problem = refusal(rule, shape, center=bool(model.center), sparse=rows.skips_zeros)
+    equal = rows.weights is None
+    problem = refusal(rule, shape, center=bool(model.center), sparse=rows.skips_zeros, equal=equal)
     if problem:
         raise ParameterError(f"n_components={asked!r}: {problem}")
     return ComponentRequest(Target(count=min(PLANNED, least)), rule)
@@ -90,8 +95,10 @@ def check_rmse(max_rmse: Any) -> float:
     return float(max_rmse)
 
 
-def refusal(rule: str, shape: tuple[int, int], *, center: bool, sparse: bool) -> str:
+def refusal(rule: str, shape: tuple[int, int], *, center: bool, sparse: bool, equal: bool = True) -> str:
     """Return why a rule does not apply to such data, with advice; "" if it applies."""
+    if rule in NAMED and not equal:
+        return UNEQUAL
     if sparse and RULES[rule].draws:
         return (
             f"'{rule}' draws new dense data of the same size, but X is sparse. "
@@ -215,7 +222,7 @@ def scree_of(model: Any) -> Scree:
         n_features=d,
         varying=d - model.constant_features_.shape[0],
         centered=bool(model.center),
-        degrees=n - model.ddof * (1 if seen is None else n / seen.effective),
+        degrees=n - model.ddof * n / (vars(model).get("_weight", n) if seen is None else seen.effective),
         tolerance=model.spectrum_.rank_tolerance,
     )
 
@@ -273,7 +280,9 @@ class Material:
         values = np.maximum(spectrum.values, 0.0) * factor
         total = self.view.total * factor
         centered, tolerance = self.problem.center, spectrum.rank_tolerance
-        return Scree(values, total, n, d, self.varying, centered, self.degrees, tolerance)
+        # Errors are of a row on average: sums of squares are over the weights.
+        degrees = n * self.degrees / self.problem.weight
+        return Scree(values, total, n, d, self.varying, centered, degrees, tolerance)
 
     @cached_property
     def matrix(self) -> tuple[Any, float]:

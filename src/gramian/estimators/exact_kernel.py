@@ -7,9 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from gramian.analysis.directions import lifted
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount, check_choice, duration
 from gramian.engine import Schedule, Solution, run, warn_of_cost
@@ -67,9 +69,16 @@ class ExactFit(KernelFit):
         if evaluator is not None:
             self._warn_of_products(evaluator, solution, X)
         result = problem.coefficients(solution, target.count)
-        certificate = with_orthonormality(solution.certificate, result.vectors)
+        certificate = solution.certificate
+        if rows.weights is None:
+            certificate = with_orthonormality(certificate, result.vectors)
+        if certificate is not None and (bounds := certificate.directions) is not None:
+            r, unit = bounds.sines.size, float(np.finfo(rows.dtype).eps)
+            rounded = lifted(bounds, np.ones(r), np.full(r, unit), bounds.kind)
+            certificate = replace(certificate, directions=rounded)
         return KernelModel(
             rows.shape[0],
+            rows.total_weight,
             "the centred kernel matrix" if asked.center else "the kernel matrix",
             None if evaluator is None else evaluator.kernel,
             replace(solution, spectrum=problem.scaled(solution.spectrum), certificate=certificate),
@@ -111,8 +120,10 @@ class ExactFit(KernelFit):
             given=evaluator is None,
             fraction=target.fraction is not None,
             single=evaluator is not None and evaluator.single is not None,
-            spread=None if evaluator is None else self.spread,
+            spread=None if evaluator is None or rows.weights is not None else self.spread,
         )
+        if rows.weights is not None:
+            problem.unit = "eigenvalues of Kc with weighted rows"
         request = self._request(problem, target)
         try:
             return problem, evaluator, problem.schedule(request)

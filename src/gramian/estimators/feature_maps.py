@@ -115,7 +115,7 @@ class KernelMapper(Transformer):
 
     def _rows(self, X: Any, **options: Any) -> Rows:
         name = type(self).__name__
-        rows = as_rows(X, estimator=name, limit=memory_limit_bytes(None), **options)
+        rows = as_rows(X, weigh=False, estimator=name, limit=memory_limit_bytes(None), **options)
         rows.require_dense(
             f"{name} does not support sparse data. Pass X.toarray(), of a frame "
             "X.sparse.to_dense(), or PCA(...).fit_transform(X) first: PCA keeps sparse data sparse."

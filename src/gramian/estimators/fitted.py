@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.analysis.certificates import orthogonality_loss
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.components import component_names, decomposition_of, shares_of
+from gramian.analysis.units import unit_trap
 from gramian.arrays import as_float64, from_numpy, is_numpy, numpy_dtype
 from gramian.checks import counted
 from gramian.engine import Solution
@@ -80,7 +81,7 @@ def remember(
     *,
     asked: bool,
     of: str,
-    told: bool = False,
+    already_warned: bool = False,
     hidden: str = "",
     stacklevel: int = 5,
 ) -> None:
@@ -96,7 +97,7 @@ def remember(
         Whether a number of components was asked for, so that a lower rank is worth a warning.
     of : str
         Whose rank it is, for the warning.
-    told : bool
+    already_warned : bool
         Whether an earlier warning said that there are no components.
     hidden : str
         Warning of components that rounding hides, in place of one of the rank.
@@ -112,7 +113,7 @@ def remember(
     k, rank = result.values.size, result.rank
     if hidden:
         warnings.warn(hidden, RankWarning, stacklevel=stacklevel)
-    elif rank == 0 and not told:
+    elif rank == 0 and not already_warned:
         warnings.warn(
             f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0.",
             RankWarning,
@@ -217,6 +218,8 @@ def summary(model: Any) -> str:
         bar = f"display:inline-block;width:7px;margin-right:1px;background:{BLUE};height"
         bars = "".join(f'<span style="{bar}:{h}px" title="PC{j}"></span>' for j, h in enumerate(heights, 1))
         lines.append(f'<div role="img" aria-label="variances of the components">{bars}</div>')
+    if trap := unit_trap(model, 'scale="unit"'):
+        lines.append(html.escape(trap))
     for record in (model.plan_, model.certificate_):
         first, *more = str(record).splitlines()
         rest = "<br>".join(map(html.escape, more))

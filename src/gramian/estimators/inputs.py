@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -72,6 +73,36 @@ def check_tol(tol: Any, dtype: np.dtype[Any]) -> float:
 def check_ddof(ddof: Any, n: int) -> int:
     """Return the delta degrees of freedom."""
     return check_integer("ddof", ddof, 0, n - 1, "Sums are divided by n - ddof.")
+
+
+def ddof_of(ddof: Any, rows: Rows) -> float:
+    """Return the delta degrees of freedom of rows in the unit of their weights."""
+    checked, weight = check_ddof(ddof, rows.shape[0]), rows.total_weight
+    if not weight > checked * (1 + 1e-9):
+        raise DataError(
+            f"The weights sum to {weight:.6g}, but sums of squares are divided by this sum less "
+            f"ddof={checked}. Give weights that count rows, as weights * n / weights.sum() does, or set "
+            "ddof=0."
+        )
+    return math.ldexp(checked, -2 * rows.weight_exponent)
+
+
+def check_feature_weight(feature_weight: Any, rows: Rows) -> FloatArray | None:
+    """Return the square roots of the weights of the columns; None where none are given."""
+    if feature_weight is None:
+        return None
+    d, message = (
+        rows.shape[1],
+        "feature_weight={} must hold {} positive, finite numbers, one for each column.",
+    )
+    advice = " Leave a column out of X to give it no weight."
+    try:
+        weights = np.asarray(feature_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(message.format(repr(feature_weight), d) + advice) from error
+    if weights.shape != (d,) or not ((weights > 0) & np.isfinite(weights)).all():
+        raise ParameterError(message.format(repr(feature_weight), d) + advice)
+    return np.sqrt(weights)
 
 
 def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray | None:
@@ -157,6 +188,8 @@ def checkpointed(
     given = {n: v for n, v in estimator.get_params(deep=False).items() if n != "memory_limit"}
     of = {"gramian": __version__, "the estimator": type(estimator).__name__}
     of |= {name: _described(value) for name, value in given.items()} | rows.identity()
+    if rows.weights is not None:
+        of["the weights"] = digest(rows.weights, np.array(rows.weight_exponent)).hex()[:16]
     passes, seeds = Passes.resumed(checkpoint, of, seeds)
     try:
         yield passes, seeds
@@ -193,7 +226,9 @@ def expected_columns(estimator: Any) -> Expected:
     known = None if names is None else tuple(map(str, names))
     alleles = getattr(estimator, "counted_alleles_", ())
     counts = {name: allele for name, allele in zip(known or (), alleles, strict=False) if allele}
-    return Expected(known, getattr(estimator, "column_means_", None), counts)
+    # Means of an older model, and those that were asked for, fill; else PCA needs no filling.
+    holes = getattr(estimator, "maps_holes", False)
+    return Expected(known, getattr(estimator, "column_means_", None), counts, holes)
 
 
 def check_features(estimator: Any, X: Any, rows: Rows) -> None:

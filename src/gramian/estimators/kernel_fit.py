@@ -61,6 +61,8 @@ class KernelModel:
     ----------
     n : int
         Rows that were fitted.
+    weight : float
+        Sum of their weights.
     of : str
         The matrix whose rank it is, for a warning.
     solution : Solution
@@ -73,6 +75,7 @@ class KernelModel:
     """
 
     n: int
+    weight: float
     of: str
     kernel: Kernel | None
     solution: Solution

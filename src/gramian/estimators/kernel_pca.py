@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.analysis.components import Summary, summary_of
 from gramian.analysis.preimages import FeatureSpace, residuals
 from gramian.analysis.projection import KernelProjection
 from gramian.analysis.ridge_map import RidgeMap
@@ -39,7 +40,7 @@ from gramian.estimators.fitted import (
     remember,
     remember_parameters,
 )
-from gramian.estimators.inputs import remember_features
+from gramian.estimators.inputs import ddof_of, remember_features
 from gramian.estimators.kernel_fit import (
     KernelFit,
     KernelModel,
@@ -59,6 +60,7 @@ from gramian.estimators.sklearn_hints import (
     KnowsHabits,
     refuse_metadata,
 )
+from gramian.estimators.tables import kernel_table
 from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
 from gramian.records import FloatArray, ModelKind, Plan, Repair
@@ -66,6 +68,7 @@ from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.dask import is_dask
 from gramian.rows.kinds.device import sent_to
+from gramian.rows.weights import weighted
 from gramian.store import Array, Optional
 
 MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
@@ -152,9 +155,10 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         Eigenvalues of the centred kernel matrix Kc, descending.
     eigenvectors_ : array of shape (n_samples, n_components_)
         Unit eigenvectors of Kc, for exact solvers only. In each, the first entry of largest magnitude is
-        positive.
+        positive. With weights w their squares sum to 1 as ``sum w v^2``, as for repeated rows.
     explained_variance_ : ndarray of shape (n_components_,), float64
-        Eigenvalues divided by ``n_samples - 1``, so that the linear kernel gives those of PCA.
+        Eigenvalues divided by ``n_samples - 1``, or the sum of the weights less 1, so that the linear kernel
+        gives those of PCA.
     explained_variance_ratio_ : ndarray of shape (n_components_,), float64, or None
         Ratios of these variances to the total in feature space; None if the kernel is not proven valid.
         With landmarks the total is an upper bound that includes the unexplained part.
@@ -223,6 +227,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         "_row_means": Array("m"),
         "_mean": float,
         "_mean_weights?": Optional(Array("m")),
+        "_unequal?": bool,
         "_sums?": FeatureSums | None,
         "repair_?": Repair | None,
         "_ridge_map?": RidgeMap | None,
@@ -257,12 +262,18 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
 
     # ------------------------------------------------------------------ fit
 
-    def plan(self, X: Any) -> Plan:
-        """Return the plan that ``fit(X)`` would follow, without fitting."""
-        return self._fit_of(X).plan
+    def plan(self, X: Any, *, sample_weight: Any = None) -> Plan:
+        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting."""
+        return self._fit_of(X, sample_weight).plan
 
     def fit(
-        self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        **metadata: Any,
     ) -> Self:
         """Find the components of X in the kernel's feature space.
 
@@ -273,30 +284,41 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
             precomputed kernel, X is the matrix, (n_samples, n_samples). For a Dask array or frame, the tiles
             of the kernel matrix stay on the workers, and the rows are sent to this process once.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, as in :meth:`gramian.PCA.fit`: means in feature space are weighted, and
+            eigenvalues are those of ``W^1/2 Kc W^1/2``. The choice of landmarks and of kernel widths does not
+            use weights. Tiles of a Dask collection are then computed in this process.
         checkpoint : path, optional
             A folder that stores products with the kernel matrix, as in :meth:`gramian.PCA.fit`: the same
             call continues from there. Kernel values that fit into memory are recomputed.
         **metadata
-            Not supported: ``sample_weight`` and other metadata raise an InputTypeError with advice.
+            Not supported: other metadata raise an InputTypeError with advice.
 
         Raises
         ------
         DataError
-            For sparse rows and a kernel that does not support them.
+            For sparse rows and a kernel that does not support them, and for weights that are negative, not
+            finite, all zero, or sum to 1 or less.
         IndefiniteKernelError
             If one of the requested eigenvalues is negative beyond rounding.
         """
         refuse_metadata(self, metadata)
-        fit = self._fit_of(X)
+        fit = self._fit_of(X, sample_weight)
         self._adopt(fit.solve(checkpoint), X, fit.rows)
         return self
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        **metadata: Any,
     ) -> Any:
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
-        fit = self._fit_of(X)
+        fit = self._fit_of(X, sample_weight)
         result = fit.solve(checkpoint)
         self._adopt(result, X, fit.rows)
         if result.found.vectors is None or is_dask(X):
@@ -311,8 +333,9 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
     def partial_fit(self) -> Callable[..., Self]:
         """Update the model with more rows; the result is a fit to all rows so far.
 
-        It accepts ``X`` of shape (n_samples, n_features), array-like or sparse, and returns the model. The
-        first call chooses the landmarks (or random features) and the kernel's parameters.
+        It accepts ``X`` of shape (n_samples, n_features), array-like or sparse, and ``sample_weight`` of
+        shape (n_samples,), and returns the model. The first call chooses the landmarks (or random features)
+        and the kernel's parameters.
 
         Raises
         ------
@@ -338,39 +361,44 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
             )
         return self._fit_more
 
-    def _fit_more(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+    def _fit_more(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Self:
         refuse_metadata(self, metadata)
         if self._sums is None:
-            fit = self._fit_of(X)
+            fit = self._fit_of(X, sample_weight)
             self._adopt(fit.solve(keep=True), X, fit.rows)
             return self
-        rows = self._new_rows(X)
+        rows = self._new_rows(X, sample_weight=sample_weight)
         assert self.kernel_ is not None
         nodes = Nodes(self.landmarks_, self.landmark_indices_, self.feature_map_)
-        self._adopt(FeatureFit(self, rows).more(self.kernel_, nodes, self._sums), None, rows)
+        model = FeatureFit(self, rows).more(self.kernel_, nodes, self._sums)
+        self._adopt(replace(model, n=self.n_samples_ + rows.shape[0]), None, rows)
         return self
 
     @property
     def _approximate(self) -> bool:
         return isinstance(self.solver, str) and self.solver in APPROXIMATE
 
-    def _rows(self, X: Any, **options: Any) -> Rows:
+    def _rows(self, X: Any, sample_weight: Any = None, **options: Any) -> Rows:
         if self._approximate:
             options.setdefault("limit", memory_limit_bytes(self.memory_limit))
-        rows = as_rows(X, estimator="KernelPCA", **options)
+        rows = as_rows(X, weigh=True, estimator="KernelPCA", **options)
         if is_precomputed(self):
             rows.require_dense(
                 "kernel='precomputed' needs a dense matrix, but X is sparse. Pass X.toarray(), or the rows "
                 "themselves with the kernel's name."
             )
-        return sent_to(rows, self.device)
+        return sent_to(weighted(rows, sample_weight), self.device)
 
-    def _fit_of(self, X: Any) -> KernelFit:
+    def _fit_of(self, X: Any, sample_weight: Any = None) -> KernelFit:
         """Return the fit to X of the chosen solver; an exact one stores all rows in this process."""
+        options: dict[str, Any] = {"minimum": 2, "sample_weight": sample_weight}
+        if not self._approximate and is_dask(X):
+            options["limit"] = memory_limit_bytes(self.memory_limit)
+        rows = self._rows(X, **options)
+        if rows.weights is not None:
+            ddof_of(1, rows)  # a variance is divided by the sum of the weights less 1
         if self._approximate:
-            return FeatureFit(self, self._rows(X, minimum=2))
-        limit = memory_limit_bytes(self.memory_limit)
-        rows = self._rows(X, minimum=2, **({"limit": limit} if is_dask(X) else {}))
+            return FeatureFit(self, rows)
         if rows.in_one_place:
             return ExactFit(self, rows)
         try:
@@ -382,6 +410,8 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
     def _adopt(self, model: KernelModel, X: Any, rows: Rows) -> None:
         """Set the attributes from the result of a fit; X is None if ``partial_fit`` added rows."""
         result, nodes, components = model.found, model.nodes, model.found.components
+        earlier = X is None and vars(self).get("_unequal", False)
+        self._unequal = earlier or rows.weights is not None
         if X is not None:
             remember_features(self, X, rows)
             self.picture_shape_ = rows.picture_shape
@@ -393,7 +423,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         self.__dict__.pop("eigenvectors_", None)
         if result.vectors is not None:
             self.eigenvectors_ = result.vectors
-        self.explained_variance_ = components.values / max(model.n - 1, 1)
+        self.explained_variance_ = components.values / (model.weight - 1 if model.weight > 1 else 1)
         self.projection_coef_, self._row_means, self._mean = (
             result.coefficients,
             result.row_means,
@@ -403,7 +433,23 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         self.component_choice_, self.repair_ = model.choice, result.repair
         asked = self.n_components is not None
         remember(self, components, model.solution, asked=asked, of=model.of, stacklevel=4)
+        if result.vectors is not None and rows.weights is not None:
+            self._complete_vectors(rows)
         on_device(self, rows.home)
+
+    def _complete_vectors(self, rows: Rows) -> None:
+        """Set what belongs to rows of weight 0, of which the weighted matrix says nothing."""
+        zero = np.flatnonzero(rows.weights == 0)
+        if not zero.size:
+            return
+        maps, k = self._projection, self.n_components_
+        both = np.column_stack([maps.coefficients, maps.weights])
+        maps = replace(maps, coefficients=both, offset=np.append(maps.offset, 0.0))
+        values = as_float64(maps.scores(as_rows(rows.at(zero))))
+        vectors, top = as_float64(self.eigenvectors_).copy(), np.sqrt(self.eigenvalues_)
+        vectors[zero] = np.divide(values[:, :k], top, out=np.zeros((len(zero), k)), where=top > 0)
+        self.eigenvectors_ = from_numpy(vectors.astype(rows.dtype), self.eigenvectors_)
+        self._row_means[zero] = values[:, k]
 
     @property
     def gamma_(self) -> float | None:
@@ -427,8 +473,44 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         """
         check_is_fitted(self)
         limit = memory_limit_bytes(self.memory_limit)
-        rows = self._new_rows(X, limit=limit)
+        return self._scores(self._new_rows(X, limit=limit))
+
+    def _scores(self, rows: Rows) -> Any:
         return rows.mapped(self._projection.scores, self.n_components_)
+
+    def summary(self) -> Summary:
+        """Return standard deviations, explained variance ratios and their cumulative sums as a table.
+
+        Ratios are NaN for a kernel that is not proven positive semidefinite.
+        """
+        check_is_fitted(self)
+        return summary_of(self)
+
+    def table(self, of: str, X: Any = None, *, supplementary: Any = None) -> Any:
+        """Return scores, squared cosines and contributions of rows in feature space.
+
+        Parameters
+        ----------
+        of : {"rows"}
+        X : array-like of shape (n_samples, n_features)
+            The rows of the fit.
+        supplementary : array-like of shape (m, n_features), optional
+            Further rows.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or dict of str to ndarray
+            As :meth:`gramian.PCA.table`, with distances from the mean in feature space. ``distance`` and
+            ``cos2`` are missing for sparse rows, a precomputed kernel, random features, and a kernel that is
+            not positive semidefinite.
+
+        Raises
+        ------
+        ParameterError
+            For ``"columns"``: the components are no directions of the columns.
+        """
+        check_is_fitted(self)
+        return kernel_table(self, of, X, supplementary)
 
     @property
     def _projection(self) -> KernelProjection:

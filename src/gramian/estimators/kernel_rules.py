@@ -18,10 +18,11 @@ from gramian.analysis.component_rules.rules import ComponentChoice, numbered
 from gramian.arrays import as_float64
 from gramian.checks import evenly
 from gramian.errors import CertificateWarning, PreimageWarning, RankWarning
-from gramian.estimators.component_choice import refusal
+from gramian.estimators.component_choice import UNEQUAL, refusal
 from gramian.kernels import Kernel, Linear
 from gramian.records import FloatArray, Plan, Step
 from gramian.rows import Rows
+from gramian.rows.weights import true_weights
 
 KERNEL_RULES = ("parallel", "fraction", "cv")
 
@@ -53,6 +54,8 @@ def components_of_kernel(
     rng = copy.deepcopy(rng)
     if rule == "fraction":
         return _fraction(model, rows, fraction)
+    if rows.weights is not None:
+        return ComponentChoice(rule, None, {}, UNEQUAL)
     if rule == "parallel":
         return _parallel(model, rows, rng)
     return held_out_preimages(model, rows, rng)
@@ -88,7 +91,10 @@ def with_kernel_rule(result: Plan, rule: Any, rows: Rows, kernel: Kernel | None)
 
 
 def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
-    fitted = clone(model).set_params(n_components=float(fraction)).fit(rows.in_memory())
+    weights = true_weights(rows)
+    fitted = (
+        clone(model).set_params(n_components=float(fraction)).fit(rows.in_memory(), sample_weight=weights)
+    )
     shares = np.cumsum(as_float64(fitted.explained_variance_ratio_))
     number = int(fitted.n_components_)
     said = (

@@ -265,7 +265,8 @@ class FeatureFit(KernelFit):
         result = problem.coefficients(solution, target.count)
         solution = replace(with_pass(solution, seconds), spectrum=problem.scaled(solution.spectrum))
         return KernelModel(
-            sums.count,
+            self.rows.shape[0],
+            sums.weight,
             "the approximate kernel matrix",
             kernel,
             solution,

@@ -22,6 +22,7 @@ from gramian.engine.stream import (
     FREQUENT_DIRECTIONS,
     MomentsProblem,
     SketchProblem,
+    StreamProblem,
     problem_of,
     scatter_costs,
     sketch_costs,
@@ -30,16 +31,25 @@ from gramian.engine.stream import (
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.component_choice import ComponentRequest, check_wanted, settle, with_rule
 from gramian.estimators.fitted import with_orthonormality
-from gramian.estimators.inputs import check_ddof, check_scale, check_tol, streams
+from gramian.estimators.inputs import (
+    check_ddof,
+    check_feature_weight,
+    check_scale,
+    check_tol,
+    ddof_of,
+    streams,
+)
 from gramian.operators.moments import require_counts
 from gramian.operators.stream_moments import StreamMoments, merged, seen_of, sketched
 from gramian.records import Plan, SolveRequest, Target
 from gramian.rows import Rows
 from gramian.rows.rows import SeenRows
+from gramian.rows.weights import true_weights
 from gramian.solvers.names import solver_names
 
 SOLVERS = ("auto", *solver_names("PCA"))
 LEAST_SKETCH = 20
+WEIGHTED = "eigenvalues (variances) of the weighted rows"
 FIXED = (
     "center, sketch_size, and whether solver is 'frequent-directions', cannot change within a "
     "stream. Set them back, or start again with a fresh model."
@@ -68,6 +78,9 @@ class PCAParameters:
     forgetting: float = 1.0
     sketch_size: int | None = None
     device: str | None = None
+    missing: str = "error"
+    regularization: float | str | None = None
+    feature_weight: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,15 +111,19 @@ class TableFit:
         """What the engine is asked about."""
         asked, rows = self.parameters, self.rows
         center = bool(asked.center)
-        ddof = check_ddof(asked.ddof, rows.shape[0])
-        return LinearProblem(rows, center, check_scale(asked.scale, rows, center), ddof)
+        metric = check_feature_weight(asked.feature_weight, rows)
+        ddof, scale = ddof_of(asked.ddof, rows), check_scale(asked.scale, rows, center)
+        problem = LinearProblem(rows, center, scale, ddof, metric=metric)
+        if rows.weights is not None:
+            problem.unit = WEIGHTED
+        return problem
 
     @cached_property
     def request(self) -> SolveRequest:
         """What is asked of the engine, but for random streams, which a plan does not need."""
         asked, rows = self.parameters, self.rows
         return SolveRequest(
-            self.wanted.target,
+            _solvable(self.wanted.target, rows),
             check_tol(asked.tol, rows.dtype),
             memory_limit_bytes(asked.memory_limit, rows.like) - rows.resident_bytes,
             check_choice("solver", asked.solver, SOLVERS),
@@ -131,19 +148,23 @@ class TableFit:
         solver_rng, probe_rng, rule_rng = streams(seeds, 3)
         problem, wanted = self.problem, self.wanted
         target, choice = settle(self.parameters, problem, wanted, rule_rng)
-        known = target == wanted.target
+        known, count = target == wanted.target, target.count
+        target = _solvable(target, self.rows)
         planned = self.schedule if known else problem.schedule(replace(self.request, target=target))
         solution = run(problem, planned.seeded(solver_rng, probe_rng))
         if isinstance(problem, MomentsProblem):
             solution = with_pass(solution, problem.seen.seconds)
-        result = problem.directions(solution, planned.request.target.count)
+        if isinstance(problem, SketchProblem):
+            count = planned.request.target.count
+        elif target == Target() and problem.most != min(self.rows.shape):
+            count = problem.most
+        result = problem.directions(solution, count)
         # A stream is solved in NumPy, whatever kind its rows were.
         result = replace(result, vectors=moved(result.vectors, self.rows.home))
-        solution = replace(
-            solution,
-            plan=self._with_rule(solution.plan),
-            certificate=with_orthonormality(solution.certificate, result.vectors),
-        )
+        certificate = with_orthonormality(solution.certificate, result.vectors)
+        if certificate is not None:
+            certificate = replace(certificate, directions=problem.direction_bounds(solution, result))
+        solution = replace(solution, plan=self._with_rule(solution.plan), certificate=certificate)
         return Decomposition(self.rows, problem, solution, result, choice)
 
 
@@ -158,7 +179,11 @@ class StreamFit(TableFit):
         """What the engine is asked about."""
         asked, seen = self.parameters, self.seen
         scale = check_scale(asked.scale, self.rows, bool(asked.center))
-        return problem_of(seen, scale, check_ddof(asked.ddof, seen.rows))
+        metric = check_feature_weight(asked.feature_weight, self.rows)
+        problem = problem_of(seen, scale, check_ddof(asked.ddof, seen.rows), metric)
+        if isinstance(problem, StreamProblem) and seen.weighted:
+            problem.unit = WEIGHTED
+        return problem
 
     @cached_property
     def request(self) -> SolveRequest:
@@ -186,6 +211,12 @@ class SketchFit(TableFit):
         """Pass over the rows, as over a single batch, and decompose the sketch."""
         seen = Stream(self.parameters).merged(self.rows)
         return StreamFit(self.parameters, self.rows, seen).solve(seeds)
+
+
+def _solvable(target: Target, rows: Rows) -> Target:
+    """Return a target that the engine can reach: weights stand for more rows than there are."""
+    most = min(rows.shape)
+    return replace(target, count=most) if target.count is not None and target.count > most else target
 
 
 def fit_of(parameters: PCAParameters, rows: Rows) -> TableFit:
@@ -230,7 +261,8 @@ class Stream:
         n = max(rows.shape[0] + before, d + 2)
         fit = TableFit(asked, SeenRows(dtype=rows.dtype, count=n, columns=d, kind=rows.home))
         rule = None if fit.wanted.rule is None else RULES[fit.wanted.rule]
-        if rule is not None and (rule.draws or (asked.forgetting != 1.0 and count is not None)):
+        unequal = asked.forgetting != 1.0 or rows.weights is not None or (seen is not None and seen.weighted)
+        if rule is not None and (rule.draws or (unequal and count is not None)):
             why = (
                 "resamples the rows, which partial_fit does not store"
                 if rule.draws
@@ -241,6 +273,7 @@ class Stream:
                 "gramian.choose_components on a sample of the rows."
             )
         check_scale(asked.scale, rows, bool(asked.center))
+        check_feature_weight(asked.feature_weight, rows)
         check_ddof(asked.ddof, n)
         if seen is None:
             plan(
@@ -263,10 +296,11 @@ class Stream:
                 f"n_components={count!r} and max_rmse={asked.max_rmse!r} need. Set a number of "
                 "components, such as n_components=10."
             )
-        if asked.scale is not None:
+        if asked.scale is not None or asked.feature_weight is not None:
+            what = "scale" if asked.feature_weight is None else "feature_weight"
             raise ParameterError(
-                "solver='frequent-directions' does not support scale: the standard deviation of a column is "
-                "known only after the pass over the data. Divide the columns first."
+                f"solver='frequent-directions' does not support {what}: the standard deviation of a column "
+                "is known only after the pass over the data. Divide the columns first."
             )
         least = max(1, int(count or 0))
         if asked.sketch_size is None:
@@ -291,6 +325,8 @@ class Stream:
             For a batch with which a variance leaves float64, since no later look would succeed.
         """
         began, asked, before = time.perf_counter(), self.parameters, self.seen
+        if rows.weight_exponent:  # batches are merged in one unit
+            rows = replace(rows, weights=true_weights(rows), weight_exponent=0)
         center, forgetting = bool(asked.center), float(asked.forgetting)
         size = self.sketch_size(rows.shape[1])
         if isinstance(asked.scale, str) and asked.scale == "genotype":
@@ -311,6 +347,8 @@ class Stream:
         squares, count = seen.column_squares, seen.moments.count
         degrees = count - seen.degrees_lost(asked.ddof)
         divisor = 1.0 if asked.scale is None else np.asarray(asked.scale, dtype=np.float64)
+        if asked.feature_weight is not None:
+            divisor = divisor / np.sqrt(np.asarray(asked.feature_weight, dtype=np.float64))
         with np.errstate(over="ignore", under="ignore"):
             # Sums of squares have to be in range too.
             norms = np.ldexp(np.sqrt(squares), seen.exponent) / divisor
@@ -352,6 +390,6 @@ class Stream:
         if not seen.effective > asked.ddof * (1 + 1e-9):
             raise TooFewRowsError(
                 f"{name} with forgetting={asked.forgetting!r} the effective number of rows is "
-                f"{seen.effective:.3g}, but it must exceed ddof={asked.ddof}. Use larger batches or a larger "
-                "forgetting."
+                f"{seen.effective:.3g}, but it must exceed ddof={asked.ddof}. Use larger batches, a larger "
+                "forgetting, or weights that count rows."
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,9 +13,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.component_rules.table import RULES
-from gramian.analysis.components import Summary, component_names
+from gramian.analysis.components import Summary, summary_of
 from gramian.analysis.gaussian import Gaussian
-from gramian.analysis.projection import LinearProjection
+from gramian.analysis.imputation import Imputed
+from gramian.analysis.incomplete import IncompleteRows, ProjectionQuality
+from gramian.analysis.projection import LinearProjection, incomplete_rows, warn_of_undetermined
+from gramian.analysis.units import column_variances, dominant_columns, unit_trap
+from gramian.analysis.whitening import divided
 from gramian.arrays import (
     as_float64,
     dense,
@@ -26,7 +31,7 @@ from gramian.arrays import (
 )
 from gramian.engine import LinearProblem, warn_of_cost
 from gramian.engine.linear import Directions
-from gramian.errors import MemoryLimitError, ParameterError
+from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.estimators.component_choice import after_the_fit
 from gramian.estimators.deferred import defer
 from gramian.estimators.fitted import (
@@ -53,22 +58,33 @@ from gramian.estimators.linear_fit import (
     TooFewRowsError,
     fit_of,
 )
+from gramian.estimators.missing import IMPUTING, Filled, filled
 from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
+from gramian.estimators.tables import linear_table
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.stream_moments import StreamMoments, seen_of_components
-from gramian.records import FloatArray, ModelKind, Plan, Remainder
+from gramian.records import FloatArray, IntArray, ModelKind, Plan, Remainder
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.device import sent_to
 from gramian.rows.scan import Scan
+from gramian.rows.weights import weighted
 from gramian.store import Array, Nested, Optional
 
 CHECKPOINT_INSTEAD = "save the data with numpy.save and pass its pathlib.Path"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 # Attributes of a stream that need no decomposition.
-AT_ONCE = DATA.keys() | {"_seen?"}
+AT_ONCE = DATA.keys() | {"_seen?", "_unequal?"}
 
+register_record(
+    Imputed,
+    rows=Array("m", least=0, kinds="iu"),
+    columns=Array("m", least=0, kinds="iu"),
+    values=Array("m"),
+    standard_errors=Array("m", least=0),
+    trace=Array("_"),
+)
 register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
 register_record(
     StreamMoments,
@@ -98,7 +114,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     whiten : bool, default=False
         Scale scores to unit variance. Scores of components beyond the rank are 0, not amplified noise.
     ddof : int, default=1
-        Variances divide by ``n_samples - ddof``.
+        Variances divide by ``n_samples - ddof``, or the sum of the weights less ``ddof``.
     solver : {"auto", "full", "covariance", "gram", "krylov", "frequent-directions"}, default="auto"
         Method for the eigenpairs; ``plan(X)`` shows the choice of "auto" and its reason. All methods but
         "frequent-directions" are exact to ``tol``; if an iteration stalls, a direct method finishes the
@@ -121,14 +137,31 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         error per entry, ``sqrt(sum |x - x~|^2 / (n d))``, of at most ``max_rmse`` in fitted (scaled) units.
     forgetting : float, default=1.0
         Forgetting factor in (0, 1]: each call of :meth:`partial_fit` multiplies the weight of all earlier
-        rows by it. Means and variances are then weighted, as in ``numpy.cov(..., aweights=w, ddof=ddof)``:
-        sums of squares are divided by ``sum(w) - ddof * sum(w^2) / sum(w)``. It has no effect on
-        :meth:`fit`, which processes a single batch.
+        rows by it. With f the product of these factors for a row, and w its ``sample_weight``, sums of
+        squares are divided by ``sum(f w) - ddof * sum(f^2 w) / sum(f w)``. That is
+        ``numpy.cov(..., aweights=f, fweights=w, ddof=ddof)``. It has no effect on :meth:`fit`, which
+        processes a single batch.
     sketch_size : int or None, default=None
         Rows of the sketch of "frequent-directions"; None means twice the number of components, at least 20.
+    feature_weight : array-like of shape (n_features,) or None, default=None
+        Positive weights of the columns in distances between rows (``col.w`` of FactoMineR): each centred and
+        scaled column is multiplied by the square root of its weight, so that ``scale_`` is the divisor over
+        this root. ``components_`` are orthonormal directions of these columns. Leave a column out of X to
+        give it no weight.
     device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
         PyTorch device for NumPy arrays and files. Data are moved there, large data block by block, and the
         results are NumPy arrays; "cpu" is the host. None computes on the device of the data.
+    missing : {"error", "mean", "em", "iterative", "projection"}, default="error"
+        Missing values of the fit (NaN, pandas.NA, masked entries): "error" raises; "mean" fills with column
+        means; "em" imputes by maximum-likelihood probabilistic PCA of the observed entries; "iterative" by
+        regularised iterative PCA. Both impute scaled columns, need an integer ``n_components``, and fit the
+        filled table, which the certificate is about. New rows are always mapped from their observed entries,
+        by conditional expectation under the fitted model; "mean" fills them with the fitted means, and
+        "projection", which raises in the fit as "error" does, uses least squares.
+    regularization : float, "cv" or None, default=None
+        For "iterative": multiple of the noise variance by which variances are shrunk in each step. None is 1,
+        the rule of Josse and Husson (2012); 0 does not shrink; "cv" chooses by five-fold cross-validation
+        over observed entries.
 
     Attributes
     ----------
@@ -162,12 +195,16 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     certificate_ : Certificate
         Error bounds of the results; print it.
     reconstruction_error_ : float
-        Mean square ``||x - x~||^2`` over the fitted rows, in fitted (scaled) units.
+        Mean square ``||x - x~||^2`` over the fitted rows, by their weights, in fitted (scaled) units.
     n_samples_, n_features_in_, feature_names_in_, picture_shape_
         Size and names of the fitted data.
     column_means_ : ndarray of shape (n_features,) or None
         Values that replace missing values of new files, if the data were a file read with
         ``missing="mean"``.
+    n_missing_ : int
+        Number of missing values in the fitted data that were filled.
+    imputed_ : Imputed or None
+        Rows, columns, values and standard errors of the entries that the fit imputed.
     counted_alleles_ : ndarray of shape (n_features,)
         Only for genotypes in a .bed file: the allele that each column counts; "" if the file does not say.
 
@@ -175,7 +212,10 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     ----------
     Jolliffe (2002), Principal Component Analysis, 2nd ed. Chan, Golub, LeVeque (1979), Updating formulae and
     a pairwise algorithm for computing sample variances. Ghashami, Liberty, Phillips, Woodruff (2016),
-    Frequent Directions: simple and deterministic matrix sketching, theorem 1.1. For genotypes: Patterson,
+    Frequent Directions: simple and deterministic matrix sketching, theorem 1.1. For missing values: Tipping
+    and Bishop (1999), Probabilistic principal component analysis; Ilin and Raiko (2010), Practical approaches
+    to principal component analysis in the presence of missing values; Josse and Husson (2012), Handling
+    missing values in exploratory multivariate data analysis methods. For genotypes: Patterson,
     Price, Reich (2006), Population structure and eigenanalysis, equations 1 to 3 without the factor 2, and
     Price et al. (2006), Principal components analysis corrects for stratification in genome-wide association
     studies.
@@ -201,11 +241,15 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         "_center": Array("d"),
         "_center_rest?": Array("d"),
         "_divisor": Optional(Array("d"), "scale"),
+        "_weight?": float,
+        "_unequal?": bool,  # whether rows have weights of their own
         "_remainder?": Nested((Remainder,), {"columns": "d"}),
         "constant_features_": Array("_", least=0, kinds="iu"),
         "noise_variance_": float,
         "reconstruction_error_": float,
         "total_variance_": float,
+        "n_missing_?": int,
+        "imputed_?": Imputed | None,
         "_seen?": Nested((StreamMoments,), {"sizes": "d d d d d"}),
     }
 
@@ -220,23 +264,30 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
 
     # ------------------------------------------------------------------ fit
 
-    def plan(self, X: Any) -> Plan:
-        """Return the plan that ``fit(X)`` would follow, without fitting.
+    def plan(self, X: Any, *, sample_weight: Any = None) -> Plan:
+        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting.
 
         If ``n_components`` is a rule, its answer is not known yet, and the plan is for 10 components.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+        sample_weight : array-like of shape (n_samples,), optional
 
         Returns
         -------
         Plan
         """
-        return self._planned(X).plan
+        return self._planned(X, sample_weight).plan
 
     def fit(
-        self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        **metadata: Any,
     ) -> Self:
         """Find the components of X.
 
@@ -247,18 +298,23 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             rows, such as a generator, is allowed too. Files, memory maps and blocks may be larger than
             memory. Dask arrays and frames are processed chunk by chunk on their workers.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts: an integer has the effect of so many equal rows, 0 that of no row.
+            Sums of squares are divided by ``sample_weight.sum() - ddof``. None means 1 for every row.
         checkpoint : path, optional
             A folder that stores the results of passes over a file, at the end of each pass and once a
             minute. After a crash the same call continues from there and gives the same result. The folder
             remains after the fit, so that the same call repeats the result without reading the file. Remove
             it when you have saved the model.
         **metadata
-            Not supported: ``sample_weight`` and other metadata raise an InputTypeError with advice.
+            Not supported: other metadata raise an InputTypeError with advice.
 
         Raises
         ------
         DataError
-            NaN, infinity, text or complex entries, fewer than two rows.
+            Infinity, text or complex entries, fewer than two rows; NaN without a method for ``missing``, and
+            rows or columns without any entry; weights that are negative, not finite, all zero, or not one
+            for each row, and a sum of weights of ``ddof`` or less.
         ParameterError
             A parameter outside its range, a checkpoint of another fit, or a checkpoint for data in memory.
         FileError
@@ -267,21 +323,32 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             If no route fits into ``memory_limit``.
         """
         refuse_metadata(self, metadata)
-        self._fit(X, checkpoint)
+        self._fit(X, sample_weight, checkpoint)
         return self
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None, **metadata: Any
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        **metadata: Any,
     ) -> Any:
-        """Find the components of X and return its scores, shape (n_samples, n_components_)."""
+        """Find the components of X and return its scores, shape (n_samples, n_components_).
+
+        Rows with missing values get the scores that :meth:`transform` gives them.
+        """
         refuse_metadata(self, metadata)
-        result = self._fit(X, checkpoint)
+        result, given = self._fit(X, sample_weight, checkpoint)
         rows, scores = result.rows, result.directions.scores
+        if given is not rows:
+            return self._scores(given)
         if scores is None or not rows.in_one_place:
-            return rows.mapped(self._projection().scores, self.n_components_)
+            return self._scores(rows)
         return self._projection().whitened(require_range(scores, "Scores"))
 
-    def partial_fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Self:
         """Update the model with a batch of rows, so that it describes all rows since the first call.
 
         The method merges mean and covariance exactly, in float64, and does not store the rows. A batch may
@@ -297,6 +364,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
             At least one row, with the columns of the first batch.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            As in :meth:`fit`. ``forgetting`` multiplies the weights of earlier rows.
         **metadata
             Not supported, as in :meth:`fit`.
 
@@ -326,7 +395,13 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         before: StreamMoments | None = vars(self).get("_seen")
         fitted = before is None and "components_" in vars(self)
         begun = fitted or before is not None
-        rows = self._new_rows(X) if begun else self._rows(X)
+        rows = self._new_rows(X, sample_weight=sample_weight) if begun else self._rows(X, None, sample_weight)
+        if self.missing != "error" and rows.holes() is not None:
+            rows.require_finite(holes=True)
+            raise DataError(
+                "partial_fit does not impute: a batch says too little of what is missing in it. Call fit on "
+                "all rows, or fill each batch by a fitted model first: model.impute(batch)."
+            )
         Stream(self, before).check(rows, vars(self).get("n_samples_", 0))
         seen = Stream(self, self._seen_by_fit() if fitted else before).merged(rows)
         Stream(self, seen).require_finite_variance()
@@ -334,31 +409,55 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             remember_features(self, X, rows)
             self.picture_shape_ = rows.picture_shape
         self._seen, self.n_samples_ = seen, seen.rows
+        self._unequal = vars(self).get("_unequal", False) or rows.weights is not None
         for name in self._following():
             self.__dict__.pop(name, None)
         return self
 
-    def _rows(self, X: Any, limit: int | None = None, **options: Any) -> Rows:
+    def _rows(self, X: Any, limit: int | None = None, sample_weight: Any = None, **options: Any) -> Rows:
         limit = memory_limit_bytes(self.memory_limit) if limit is None else limit
-        rows = as_rows(X, estimator="PCA", check_finite=False, limit=limit, **options)
-        return sent_to(rows, self.device)
+        X = Scan(X) if isinstance(X, Path) else X
+        if (
+            "expected" not in options
+            and isinstance(X, Scan)
+            and X.missing is None
+            and self.missing in IMPUTING
+        ):
+            X = replace(X, missing=self.missing)  # type: ignore[arg-type]
+        rows = as_rows(X, weigh=True, estimator="PCA", check_finite=False, limit=limit, **options)
+        return sent_to(weighted(rows, sample_weight), self.device)
 
-    def _planned(self, X: Any, **options: Any) -> TableFit:
+    def _planned(self, X: Any, sample_weight: Any = None) -> TableFit:
+        """Return the planned fit to X; missing values change no plan."""
+        return self._completed(X, sample_weight, quick=True)[0]
+
+    def _completed(
+        self, X: Any, sample_weight: Any, *, quick: bool = False, **options: Any
+    ) -> tuple[TableFit, Filled]:
         """Return the planned fit to X; a file is read in blocks if no route fits with its whole table."""
         X = Scan(X) if isinstance(X, Path) else X
-        fit = fit_of(self, self._rows(X, minimum=2, **options))
-        rows = fit.rows
+
+        def complete(rows: Rows) -> Filled:
+            return filled(self, rows, quick=quick)
+
+        options |= {"minimum": 2, "sample_weight": sample_weight}
+        table = complete(self._rows(X, **options))
+        rows = table.rows
+        fit = fit_of(self, rows)
         try:
             _ = fit.plan
         except MemoryLimitError:
             if not rows.free_to_revisit or not (rows.resident_bytes and isinstance(X, Scan) and X.repeatable):
                 raise
             # A table in memory may take a quarter of the limit.
-            fit = fit_of(self, self._rows(X, 4 * rows.resident_bytes - 1, minimum=2, **options))
-        return fit
+            table = complete(self._rows(X, 4 * rows.resident_bytes - 1, **options))
+            fit = fit_of(self, table.rows)
+        return fit, table
 
-    def _fit(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> Decomposition:
-        fit = self._planned(X, in_place=checkpoint is not None)
+    def _fit(
+        self, X: Any, sample_weight: Any = None, checkpoint: str | os.PathLike[str] | None = None
+    ) -> tuple[Decomposition, Rows]:
+        fit, table = self._completed(X, sample_weight, in_place=checkpoint is not None)
         rows = fit.rows
         sketch = isinstance(fit, SketchFit)
         if checkpoint is not None and (sketch or rows.free_to_revisit):
@@ -377,9 +476,20 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         remember_features(self, X, rows)
         self.picture_shape_ = rows.picture_shape
         self.__dict__.pop("_seen", None)
+        certificate = table.stated(result.solution.certificate)
+        result = replace(result, solution=replace(result.solution, certificate=certificate))
+        self._unequal = rows.weights is not None
         self._adopt(result)
+        self._remember_missing(table)
         self._remainder = result.problem.remainder(result.solution, result.directions)
-        return result
+        return result, table.given
+
+    def _remember_missing(self, table: Filled) -> None:
+        self.n_missing_, self.imputed_ = table.missing, table.imputed
+        self._fit_parameters["missing"] = table.method
+        if table.imputed is not None and table.method == "mean":
+            values = as_float64(table.rows.in_memory())
+            self.column_means_ = np.average(values, axis=0, weights=table.rows.weights)
 
     def _adopt(self, result: Decomposition) -> None:
         """Set the attributes from the result of a fit."""
@@ -392,7 +502,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             solution,
             asked=asked,
             of="the data",
-            told=result.choice is not None and result.choice.number == 0,
+            already_warned=result.choice is not None and result.choice.number == 0,
             hidden=result.problem.hidden_by_offset(solution, components),
         )
         self.component_choice_ = choice = after_the_fit(self, result.choice)
@@ -402,11 +512,15 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
 
     def _remember(self, rows: Rows, problem: LinearProblem, result: Directions) -> None:
         components, view, degrees = result.components, problem.data_view(), problem.degrees
-        remember_parameters(self, "whiten")
+        remember_parameters(self, "missing", "whiten")
+        self.n_missing_, self.imputed_ = 0, None
+        # In the unit of the user's weights, which is another only where they are very large or small.
+        exponent = rows.weight_exponent
+        self._weight = math.ldexp(problem.weight, 2 * exponent)
         self.n_samples_ = rows.shape[0]
         self.components_ = namespace(result.vectors).asarray(result.vectors.T)
         self.explained_variance_ = components.values
-        self.singular_values_ = np.sqrt(components.values) * np.sqrt(degrees)
+        self.singular_values_ = np.sqrt(components.values) * math.ldexp(math.sqrt(degrees), exponent)
         self._center = view.mean * 2.0**view.exponent
         self.__dict__.pop("_center_rest", None)
         if view.rest is not None:
@@ -468,6 +582,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         rest = as_float64(vars(self).get("_center_rest", np.zeros(len(center))))
         return seen_of_components(
             self.n_samples_,
+            vars(self).get("_weight", self.n_samples_),
             as_float64(self.singular_values_)[:, None] * as_float64(self.components_),
             (center, rest),
             self._remainder,
@@ -483,20 +598,150 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     def transform(self, X: Any) -> Any:
         """Return scores ``(x - mean) / scale . components.T``, shape (n_samples, n_components_).
 
+        Rows with missing values get the scores of the row that is expected given their observed entries,
+        under the normal model of mean, components, variances and noise variance. With
+        ``missing="projection"`` they get those of least squares. :meth:`projection_quality` tells how
+        certain they are.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            NaN, pandas.NA and masked entries are missing values.
+
+        Warns
+        -----
+        MissingValuesWarning
+            For rows whose observed entries determine no scores; these are NaN.
+        """
+        check_is_fitted(self)
+        return self._scores(self._new_rows(X))
+
+    def projection_quality(self, X: Any) -> ProjectionQuality:
+        """Return how much of each row is observed, and the standard errors of its scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ProjectionQuality
+            A standard error is the standard deviation of the distance from the score of the complete row,
+            under the fitted model: 0 for rows without missing values.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import PCA
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 6))
+        >>> X = X + 0.1 * rng.standard_normal((100, 6))
+        >>> pca = PCA(2).fit(X)
+        >>> quality = pca.projection_quality([[0.1, 0.2, np.nan, 0.0, 0.3, np.nan]])
+        >>> quality.observed.round(2)
+        array([0.67])
+        >>> bool((quality.standard_errors < 0.5).all())
+        True
         """
         check_is_fitted(self)
         rows = self._new_rows(X)
-        return rows.mapped(self._projection().scores, self.n_components_)
+        rows.require_finite(holes=True)
+        n, d = rows.shape
+        observed, errors = np.ones(n), np.zeros((n, self.n_components_))
+        incomplete = self._incomplete()
+        holes = rows.holes()
+        for places, some in incomplete_rows(rows, np.array(sorted(holes.by_row if holes else ()), dtype=int)):
+            observed[places] = 1 - np.isnan(some).sum(axis=1) / d
+            errors[places, : self.rank_] = incomplete.scores(some)[1]
+        if (deviations := self._projection().deviations) is not None:
+            errors = divided(errors, deviations)
+        return ProjectionQuality(observed, errors)
+
+    def impute(self, X: Any) -> Any:
+        """Return X with its missing values replaced by their conditional expectations under the model.
+
+        Observed entries stay as they are. With ``missing="projection"`` the values are least-squares
+        reconstructions, with ``missing="mean"`` the fitted means.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+
+        Warns
+        -----
+        MissingValuesWarning
+            For rows without enough observed entries, which stay as they are.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import PCA
+        >>> X = np.outer(np.arange(6.0), [1.0, 2.0, 3.0])
+        >>> X[2, 1] = np.nan
+        >>> PCA(1, missing="em").fit(X).impute(X)[2].round(3)
+        array([2., 4., 6.])
+        """
+        check_is_fitted(self)
+        rows = self._new_rows(X)
+        rows.require_finite(holes=True)
+        values, holes = np.array(to_numpy(dense(rows.in_memory()))), rows.holes()
+        for places, some in incomplete_rows(rows, np.array(sorted(holes.by_row if holes else ()), dtype=int)):
+            values[places] = self._incomplete().filled(some)
+        warn_of_undetermined(rows, np.flatnonzero(np.isnan(values).any(axis=1)))
+        return self._as_fitted(from_numpy(values, rows.like))
+
+    def _scores(self, rows: Rows) -> Any:
+        return rows.mapped(self._projection().scores, self.n_components_, holes=True)
+
+    @property
+    def maps_holes(self) -> bool:
+        """Whether new rows with missing values are mapped from their observed entries.
+
+        Means fill instead where that was asked for. All ``n_features`` components together say no less than
+        a row, and no more of what is missing in it, so that such a model maps complete rows only.
+        """
+        method = self._missing_method
+        # A stream is not decomposed for an answer.
+        k = vars(self).get("n_components_", 0)
+        return method != "mean" and (method != "error" or 0 < k < self.n_features_in_)
+
+    @property
+    def _missing_method(self) -> str:
+        # Models of older files filled with means where they have them.
+        filling = getattr(self, "column_means_", None) is not None
+        known = vars(self).get("_fit_parameters", {})
+        return str(known.get("missing", "mean" if filling else "error"))
+
+    def _incomplete(self) -> IncompleteRows:
+        rank = self.rank_
+        means = getattr(self, "column_means_", None)
+        return IncompleteRows(
+            self.components_[:rank, :],
+            as_float64(self.explained_variance_)[:rank],
+            float(self.noise_variance_),
+            as_float64(self._center),
+            self._host_divisor,
+            self._missing_method,
+            None if means is None else as_float64(means),
+        )
 
     def _projection(self) -> LinearProjection:
         deviations = None
         if parameter_at_fit(self, "whiten"):
             deviations = np.sqrt(as_float64(self.explained_variance_))
         center = as_float64(self._center)
-        return LinearProjection(self.components_, center, self._host_divisor, deviations, self.rank_)
+        return LinearProjection(
+            self.components_,
+            center,
+            self._host_divisor,
+            deviations,
+            self.rank_,
+            self._incomplete() if self.maps_holes or self._missing_method == "mean" else None,
+        )
 
     @property
     def _host_divisor(self) -> FloatArray | None:
@@ -526,14 +771,98 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     def summary(self) -> Summary:
         """Return standard deviations, explained variance ratios and their cumulative sums as a table."""
         check_is_fitted(self)
-        ratios = as_float64(self.explained_variance_ratio_)
-        return Summary(
-            component_names(self.n_components_),
-            np.sqrt(as_float64(self.explained_variance_)),
-            ratios,
-            np.cumsum(ratios),
-            getattr(self, "component_choice_", None),
-        )
+        summary, trap = summary_of(self), unit_trap(self, 'scale="unit"')
+        return replace(summary, notes=(*summary.notes, trap)) if trap else summary
+
+    def table(self, of: str, X: Any = None, *, supplementary: Any = None) -> Any:
+        """Return coordinates, squared cosines and contributions of the rows or of the columns.
+
+        Parameters
+        ----------
+        of : {"rows", "columns"}
+        X : array-like of shape (n_samples, n_features), optional
+            The rows of the fit. Needed for rows, and for supplementary columns.
+        supplementary : optional
+            For rows: further rows, an array-like of shape (m, n_features). For columns: columns that the
+            model was not fitted on, as a frame, a mapping of names to arrays of shape (n_samples,), or the
+            path of a table. Columns of text, categories and booleans are categories.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or dict of str to ndarray
+            A frame of Polars if ``X`` is one or pandas is not installed, a dict without both. With k
+            components ``PC1`` to ``PCk`` are coordinates; other columns are named like ``cos2 PC1``.
+
+            - coordinate of a row: its score, before whitening; of a column: ``component * sqrt(variance)``,
+              under unit scale its correlation with the score; of a category: the mean score of its rows.
+            - correlation of a column with the score.
+            - cos2: squared coordinate over the squared distance of a row from the mean, or over the variance
+              of a column. Over all components it sums to 1.
+            - contribution: share of the sum of squares of the component; over rows, or columns, it sums to 1.
+              FactoMineR prints 100 times this. Rows of a fit in which rows count differently have none.
+            - v-test of a category: its mean score in standard deviations under random labels.
+            - mean, standard deviation and scale of a column; distance of a row or of the mean of a category
+              from the mean; rows: number of rows with that value.
+
+            Entries that do not apply are NaN. Standard deviations divide by ``n_samples - ddof``; v-tests
+            always use population variances. ``PCA(scale="unit", ddof=0)`` gives FactoMineR's numbers.
+
+        Raises
+        ------
+        ParameterError
+            If X is needed and missing, or for a model of an older gramian that lacks the norms of columns.
+        DataError
+            If X has another number of rows than the fit, or ``supplementary`` cannot be joined to it.
+
+        References
+        ----------
+        Lebart, Morineau, Warwick (1984), Multivariate Descriptive Statistical Analysis. Husson, Le, Pages
+        (2017), Exploratory Multivariate Analysis by Example Using R, 2nd ed., chapter 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import PCA
+        >>> X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]])
+        >>> rows = PCA(ddof=0).fit(X).table("rows", X)
+        >>> float(rows["contribution PC1"].sum().round(12)), float(rows["cos2 PC1"].iloc[0].round(4))
+        (1.0, 0.9998)
+        """
+        check_is_fitted(self)
+        return linear_table(self, of, X, supplementary)
+
+    @property
+    def _degrees(self) -> float:
+        """Divisor of sums of squares: less than ``n_samples_ - ddof`` where rows count less than 1."""
+        top = float(self.explained_variance_[0])
+        return float(self.singular_values_[0]) ** 2 / top if top > 0 else self.n_samples_ - float(self.ddof)
+
+    def _column_deviations(self) -> FloatArray:
+        """Return standard deviations of the fitted columns in units of the data, shape (d,)."""
+        seen: StreamMoments | None = vars(self).get("_seen")
+        if seen is None and "_remainder" not in vars(self):
+            raise ParameterError(
+                "This model was saved by an older gramian without the norms of its columns. Fit it again."
+            )
+        if seen is None:
+            norms = self._remainder.norms
+        else:
+            norms = np.sqrt(seen.column_moments()[1]) * np.sqrt(float(seen.moments.count))
+        result = np.asarray(norms / np.sqrt(self._degrees))
+        result[to_numpy(self.constant_features_)] = 0.0
+        return result
+
+    @property
+    def dominant_columns_(self) -> IntArray:
+        """Columns whose scale alone decides the first components, largest first; most often none.
+
+        They have at least 95 % of the variance together, at least 5 times the standard deviation of every
+        other column, and are at most half of the columns. If they do so because of their unit, use
+        ``scale="unit"``.
+        """
+        check_is_fitted(self)
+        variances = column_variances(self)
+        return dominant_columns([] if variances is None else variances)
 
     @property
     def component_pictures_(self) -> Any:
@@ -569,7 +898,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     def score_samples(self, X: Any) -> Any:
         """Return the log-likelihood of each row under the probabilistic PCA model, shape (n_samples,).
 
-        The result is lazy for Dask's collections.
+        Rows with missing values get the likelihood of their observed entries. The result is lazy for Dask's
+        collections.
 
         References
         ----------
@@ -577,16 +907,18 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         """
         gaussian = self._gaussian()
         rows = self._new_rows(X)
-        projection = self._projection()
+        projection, incomplete = self._projection(), self._incomplete()
 
         def densities(part: Rows) -> Any:
-            part.require_finite()
+            part.require_finite(holes=True)
             view = projection.centered(part)
             blocks = (view.block(some, slice(None)) for some in view.row_slices())
             values = np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
+            for places, X in incomplete_rows(part, np.flatnonzero(np.isnan(values))):
+                values[places] = incomplete.log_density(X)
             return from_numpy(values, part.like)[:, None]
 
-        return rows.mapped(densities, 1, np.float64)[:, 0]
+        return rows.mapped(densities, 1, np.float64, holes=True)[:, 0]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows of X."""
@@ -603,6 +935,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing in IMPUTING
         rule = RULES.get(self.n_components) if isinstance(self.n_components, str) else None
         tags.input_tags.sparse = rule is None or not rule.draws
         return tags

@@ -22,6 +22,7 @@ from gramian.records import (
     Calls,
     Certificate,
     Completeness,
+    DirectionBounds,
     ModelKind,
     Moments,
     Plan,
@@ -115,6 +116,10 @@ class Saved:
     def check_restored(self) -> None:
         """Raise a ValueError unless the parts of a model from a file belong together."""
 
+    def _saved_parameters(self) -> Parts:
+        parameters: Parts = self.get_params(deep=False)  # type: ignore[attr-defined]
+        return parameters
+
     def _require_savable(self) -> None:
         # Here, so that a model's description can be read without scikit-learn.
         from sklearn.utils.validation import check_is_fitted
@@ -147,7 +152,7 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
 
 
 def _tell_estimator(model: Any) -> Parts:
-    parameters = model.get_params(deep=False)
+    parameters = model._saved_parameters()
     state = {name: value for name, value in vars(model).items() if name not in parameters}
     if "device" in parameters:
         parameters["device"] = None  # which another machine may not have
@@ -198,6 +203,12 @@ for _record in PLAIN:
 register_record(Spectrum, values=Array("r"), residuals=Array("r"), rest=Array("_"))
 register_record(Moments, count=Array("", least=0), mean=Array("d"), rest=Array("d"), squares=np.ndarray)
 register_record(Remainder, norms=Array("d", least=0), root_loss=Array("", least=0))
+register_record(
+    DirectionBounds,
+    first=Array("r", kinds="iu", least=0),
+    gaps=Array("r", least=0),
+    sines=Array("r", least=0),
+)
 register_record(Certificate, values=Array("r"), residuals=Array("r"), radii=Array("r"))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.analysis.components import Summary, summary_of
 from gramian.analysis.whitening import (
     METHODS,
     Regularized,
@@ -31,7 +32,7 @@ from gramian.estimators.fitted import (
     parameter_at_fit,
     remember_parameters,
 )
-from gramian.estimators.inputs import remember_features
+from gramian.estimators.inputs import ddof_of, remember_features
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.estimators.sklearn_hints import refuse_metadata
@@ -40,6 +41,7 @@ from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.dask import as_pictures
 from gramian.rows.kinds.device import sent_to
+from gramian.rows.weights import weighted
 from gramian.store import Array, Optional
 
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
@@ -79,7 +81,7 @@ class Whitener(Saved, InNotebooks, Transformer):
         fitted directions by the square root of the added variance. A regularization at rounding level has
         no effect.
     ddof : int, default=1
-        Variances divide by ``n_samples - ddof``.
+        Variances divide by ``n_samples - ddof``, or the sum of the weights less ``ddof``.
     random_state : int, RandomState, Generator or None, default=None
         As in :class:`PCA`.
     device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
@@ -158,13 +160,13 @@ class Whitener(Saved, InNotebooks, Transformer):
 
     # ------------------------------------------------------------------ fit
 
-    def plan(self, X: Any) -> Plan:
-        """Return the plan that ``fit(X)`` would follow, without fitting."""
-        rows = self._rows(X, minimum=2, check_finite=False)
+    def plan(self, X: Any, *, sample_weight: Any = None) -> Plan:
+        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting."""
+        rows = self._rows(X, sample_weight, minimum=2, check_finite=False)
         self._check(rows)
         return self._pca().plan(rows)
 
-    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Self:
         """Find the whitening transform of X.
 
         Parameters
@@ -172,8 +174,10 @@ class Whitener(Saved, InNotebooks, Transformer):
         X : array-like, frame, array-API array, Path or Scan of shape (n_samples, n_features)
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, as in :meth:`gramian.PCA.fit`.
         **metadata
-            Not supported: ``sample_weight`` and other metadata raise an InputTypeError with advice.
+            Not supported: other metadata raise an InputTypeError with advice.
 
         Raises
         ------
@@ -184,13 +188,13 @@ class Whitener(Saved, InNotebooks, Transformer):
             A parameter outside its range.
         """
         refuse_metadata(self, metadata)
-        self._fit(X, keep=False)
+        self._fit(X, sample_weight, keep=False)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **metadata: Any) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Any:
         """Find the whitening transform of X and return X whitened, as :meth:`transform` does."""
         refuse_metadata(self, metadata)
-        rows, scores = self._fit(X, keep=self.method != "cholesky")
+        rows, scores = self._fit(X, sample_weight, keep=self.method != "cholesky")
         return self._mapped(rows, scores)
 
     def _pca(self) -> PCA:
@@ -215,8 +219,8 @@ class Whitener(Saved, InNotebooks, Transformer):
         if check_regularization(self.regularization) is None:
             _require_full_rank(min(rows.shape[0] - 1, rows.shape[1]), rows.shape)
 
-    def _fit(self, X: Any, *, keep: bool) -> tuple[Rows, Any]:
-        rows = self._rows(X, minimum=2, check_finite=False)
+    def _fit(self, X: Any, sample_weight: Any, *, keep: bool) -> tuple[Rows, Any]:
+        rows = self._rows(X, sample_weight, minimum=2, check_finite=False)
         self._check(rows)
         pca = self._pca()
         with warnings.catch_warnings():
@@ -226,10 +230,10 @@ class Whitener(Saved, InNotebooks, Transformer):
         if self.method == "cholesky" and rule is None:
             _require_full_rank(pca.rank_, rows.shape)
         remember_features(self, X, rows)
-        self._remember(pca, rows.shape[0])
+        self._remember(pca, rows.repeats)
         mapping = self._whitening()
         result = mapping.measure(rows, scores=rule is None, keep=keep and rule is None)
-        degrees = rows.shape[0] - int(self.ddof)
+        degrees = rows.weight - ddof_of(self.ddof, rows)
         self.variances_ = result.squares / degrees
         # Rounding of the mean shows where the variance is small.
         self._center = mapping.center + result.means
@@ -238,6 +242,7 @@ class Whitener(Saved, InNotebooks, Transformer):
             settled = as_measured(self.eigenvalues_, mapping.deviations, result.products / degrees)
         else:
             view, total = mapping.centered(rows), float(pca.total_variance_)
+            view = replace(view, weighted=rows.weights is not None)
             settled = regularized(rule, self.eigenvalues_, total, self.spectrum_, view, result.fourth)
         self._settle(settled)
         on_device(self, rows.home)
@@ -358,14 +363,14 @@ class Whitener(Saved, InNotebooks, Transformer):
     def _reduces(self) -> bool:
         return parameter_at_fit(self, "method") in ("pca", "pca-cor")
 
-    def _rows(self, X: Any, **options: Any) -> Rows:
-        rows = as_rows(X, estimator="Whitener", limit=memory_limit_bytes(None), **options)
+    def _rows(self, X: Any, sample_weight: Any = None, **options: Any) -> Rows:
+        rows = as_rows(X, weigh=True, estimator="Whitener", limit=memory_limit_bytes(None), **options)
         rows.require_dense(
             "Whitener does not support sparse data, because subtracting the mean would make it dense. "
             "Pass X.toarray(), for a frame X.sparse.to_dense(), or use PCA(whiten=True), which supports "
             "sparse data."
         )
-        return sent_to(rows, self.device)
+        return sent_to(weighted(rows, sample_weight), self.device)
 
     # ------------------------------------------------ summaries of the model
 
@@ -374,6 +379,14 @@ class Whitener(Saved, InNotebooks, Transformer):
         if self._reduces:
             return super().get_feature_names_out(input_features)
         return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+
+    def summary(self) -> Summary:
+        """Return standard deviations, explained variance ratios and their cumulative sums as a table.
+
+        They are those of the principal components, before regularization.
+        """
+        check_is_fitted(self)
+        return summary_of(self)
 
     @property
     def explained_variance_(self) -> FloatArray:

@@ -276,10 +276,10 @@ def _rows(X: Any, degree: int) -> Rows:
     """Return the rows: in memory, or for equations of degree 1 where they are if they are many."""
     if degree > 1:
         try:
-            return as_rows(X, estimator="relations")
+            return as_rows(X, weigh=False, estimator="relations")
         except MemoryLimitError as error:
             raise MemoryLimitError(f"{error} degree=1 takes one pass over any number of rows.") from error
-    rows = as_rows(X, estimator="relations", check_finite=False, limit=memory_limit_bytes(None))
+    rows = as_rows(X, weigh=False, estimator="relations", check_finite=False, limit=memory_limit_bytes(None))
     if rows.free_to_revisit:
         rows.require_finite()
     return rows

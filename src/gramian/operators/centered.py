@@ -40,7 +40,7 @@ LEAST_DIVISOR = 1e-37  # whose reciprocal is still a number of float32
 
 @dataclass(frozen=True, eq=False)
 class CenteredRows:
-    """C = (X / 2**exponent - mean) / divisor, wherever the rows are.
+    """C = (X / 2**exponent - mean) / divisor, wherever the rows are; times roots of weights where weighted.
 
     Attributes
     ----------
@@ -64,10 +64,13 @@ class CenteredRows:
         Which columns do not vary beyond the rounding of their mean.
     rest : ndarray of shape (d,) or None
         What the float64 ``mean`` leaves out of the mean; None where nothing is known to be left out.
-    among : int or None
-        Number of rows of the whole table, where this is part of it.
+    among : float or None
+        Weight of all rows, where it is not that of these: those of a part of a table, or of a stream.
     norms : ndarray of shape (d,) or None
         Of the columns of ``X / 2**exponent - mean``, before any is divided.
+    weighted : bool
+        Whether each row of C is multiplied by the square root of its weight, in float64, so that sums of
+        products over rows are weighted sums.
     """
 
     rows: Rows
@@ -80,15 +83,16 @@ class CenteredRows:
     unit_exponent: int = 0
     constant: Any = None
     rest: FloatArray | None = None
-    among: int | None = None
+    among: float | None = None
     norms: FloatArray | None = None
+    weighted: bool = False
 
     def map_reduce(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
         """Combine ``f`` of every part of C that is in one place; see :meth:`gramian.rows.Rows.map_reduce`."""
         if self.rows.in_one_place:
             return f(self, *aligned)
         # What is sent to others holds no rows of its own.
-        bare = replace(self, rows=None, among=self.rows.shape[0])  # type: ignore[arg-type]
+        bare = replace(self, rows=None, among=self.weight)  # type: ignore[arg-type]
         return self.rows.map_reduce(lambda rows, *own: f(replace(bare, rows=rows), *own), combine, *aligned)
 
     def over_columns(self, f: Callable[[CenteredRows], R], combine: Callable[[R, R], R]) -> R:
@@ -102,6 +106,11 @@ class CenteredRows:
         return self.rows.over_columns(
             of_columns, combine, self.mean, self.divisor, self.column_squares, self.rest
         )
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights of all rows."""
+        return self.rows.weight if self.among is None else self.among
 
     @property
     def total(self) -> float:
@@ -137,7 +146,7 @@ class CenteredRows:
     @property
     def arithmetic(self) -> np.dtype[Any]:
         """Type that blocks of C have."""
-        double = self.double or self._beyond_float32
+        double = self.double or self.weighted or self._beyond_float32
         return np.dtype(np.float64) if double else self.rows.block_dtype
 
     @property
@@ -152,23 +161,26 @@ class CenteredRows:
 
     def block(self, rows: slice, columns: slice, scratch: Any = None) -> Any:
         """Return one dense block of C, written into ``scratch`` where NumPy can."""
-        return self._centered(self.rows.cut(rows, columns), columns, scratch)
+        return self._centered(self.rows.cut(rows, columns), rows, columns, scratch)
 
     def materialized(self) -> Any:
         """Return C as one float64 array of its own."""
         C = replace(self, double=True).block(slice(None), slice(None))
         return C.copy() if self.rows.shares_memory(C) else C
 
-    def _centered(self, values: Any, columns: slice, scratch: Any) -> Any:
+    def _centered(self, values: Any, rows: slice, columns: slice, scratch: Any) -> Any:
         if not is_numpy(values):
             values = to_float64(values) if self.arithmetic == np.float64 else values
         high, low, factor = self._offsets(columns, values)
+        roots = self._roots(rows)
         if not is_numpy(values):
             values = divided_by_power(values, self.exponent) if self.exponent else values
             values = values - high if high is not None else values
             values = values - low if low is not None else values
-            return values * factor if factor is not None else values
-        nothing_to_do = high is None and low is None and factor is None and not self.exponent
+            values = values * factor if factor is not None else values
+            return values if roots is None else values * from_numpy(roots, values)
+        unchanged = high is None and low is None and factor is None and roots is None
+        nothing_to_do = unchanged and not self.exponent
         if nothing_to_do and values.dtype == self.arithmetic:
             return values
         if scratch is None:
@@ -182,7 +194,13 @@ class CenteredRows:
             values = np.subtract(values, low, out=out)
         if values is not out:
             out[...] = values
-        return out if factor is None else np.multiply(out, factor, out=out)
+        out = out if factor is None else np.multiply(out, factor, out=out)
+        return out if roots is None else np.multiply(out, roots, out=out)
+
+    def _roots(self, rows: slice) -> FloatArray | None:
+        """Square roots of the weights of some rows, shape (m, 1); None where C is not weighted."""
+        weights = self.rows.weights_of(rows) if self.weighted else None
+        return None if weights is None else np.sqrt(weights)[:, None]
 
     def _offsets(self, columns: slice, like: Any) -> tuple[Any, Any, Any]:
         """Mean in two parts, the second where it matters, and the factor, for the columns asked for."""
@@ -213,16 +231,17 @@ class CenteredRows:
     def _shift(self, offset: FloatArray) -> float:
         """Sum of squares that adding a number to each centred column adds to C."""
         scaled = offset if self.divisor is None else offset / self.divisor
-        return (self.among or self.rows.shape[0]) * float(scaled @ scaled)
+        return self.weight * float(scaled @ scaled)
 
     @property
     def forming_error(self) -> float:
         """Bound on what forming C in its arithmetic changes eigenvalues of ``C.T C`` by.
 
-        An entry takes two subtractions, a rounded factor and a product; the first subtraction leaves the
-        rounding of the mean beside C itself.
+        An entry takes two subtractions, a rounded factor and a product; the first subtraction also leaves the
+        rounding of the mean. The root of a weight and its product are two roundings more.
         """
-        return 10 * self.unit_roundoff * (self.total + self.noise) + self.mean_error
+        roundings = 14 if self.weighted else 10
+        return roundings * self.unit_roundoff * (self.total + self.noise) + self.mean_error
 
     @property
     def mean_error(self) -> float:
@@ -327,7 +346,8 @@ class CenteredRows:
         """Yield what ``work`` makes of blocks of rows (0) or columns (1) of C on a device, in their order."""
 
         def centred(part: slice, values: Any) -> R:
-            return work(part, self._centered(values, slice(None) if axis == 0 else part, None))
+            rows, columns = (slice(None), part) if axis else (part, slice(None))
+            return work(part, self._centered(values, rows, columns, None))
 
         return device_blocks(self.rows, centred, axis)
 
@@ -348,7 +368,12 @@ class CenteredRows:
         """What multiplies a block of sparse rows of C by V."""
         V = V / self.divisor[:, None] if self.divisor is not None else V
         shift = self.mean @ V
-        return lambda block: self._scaled_product(block.values, V) - shift
+
+        def product(block: Block) -> Any:
+            result, roots = self._scaled_product(block.values, V) - shift, self._roots(block.rows)
+            return result if roots is None else roots * result
+
+        return product
 
     def _scaled_product(self, values: Any, V: Any) -> Any:
         """``values @ V / 2**exponent``; half of the power before and half after keeps both in range."""
@@ -362,7 +387,8 @@ class CenteredRows:
             total = np.zeros((self.rows.shape[1], V.shape[1]))
             for rows in draw:
                 block = self.rows.block(rows)
-                W = factor(block)
+                W, roots = factor(block), self._roots(block.rows)
+                W = W if roots is None else roots * W
                 total += self._scaled_product(block.values.T, W)
                 total -= np.outer(self.mean, W.sum(axis=0))
             return total
@@ -401,7 +427,7 @@ def in_batches(
     doing : str
         What the pass is for.
     of : sequence of arrays
-        What the result depends on beside the data.
+        What the result depends on in addition to the data.
     restore : callable
         Makes again of its arrays what ``work`` returns.
     """

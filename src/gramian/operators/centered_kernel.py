@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import as_float64, from_numpy, is_numpy, namespace
+from gramian.checks import slices
 from gramian.operators.tiles import SpreadTiles, TileMatrix
 from gramian.records import BoundKind, FloatArray
 
@@ -107,15 +108,23 @@ class CenteredKernelOperator:
         if not self.center:
             return self.tiles.matmat(V)
         xp = namespace(V)
-        V = V - xp.mean(V, axis=0)
+        V = self._centre(V)
         if self._rounded is None:
             KV: Any = self.tiles.matmat(V)
         else:
-            KV = self.tiles.matmat(xp.concat([V, xp.ones_like(V[:, :1])], axis=1))
+            KV = self.tiles.matmat(xp.concat([V, self._along(V)], axis=1))
             for operator in (self, self._rounded):
                 operator._set_means(as_float64(KV[:, -1]))
             self._rounded, KV = None, KV[:, :-1]
-        return KV - xp.mean(KV, axis=0)
+        return self._centre(KV)
+
+    def _centre(self, V: Any) -> Any:
+        """Return columns less their part along the vector of the mean."""
+        return V - namespace(V).mean(V, axis=0)
+
+    def _along(self, V: Any) -> Any:
+        """The vector of the sums of rows as a column like those of V."""
+        return namespace(V).ones_like(V[:, :1])
 
     def _set_means(self, row_sums: FloatArray) -> None:
         self.row_means: FloatArray = row_sums / self.size
@@ -155,4 +164,73 @@ class CenteredKernelOperator:
         """
         n = self.size
         square = self.tiles.squares - 2 * n * float(self.row_means @ self.row_means) + (n * self.mean) ** 2
+        return math.sqrt(max(square, 0.0) + self._lost)
+
+
+class WeightedKernelOperator(CenteredKernelOperator):
+    """``W^1/2 Kc W^1/2`` for weights of the rows, with Kc centred on the weighted mean.
+
+    Parameters
+    ----------
+    tiles : TileMatrix
+        ``W^1/2 K W^1/2``, whose sums of rows are along u.
+    unit : ndarray of shape (n,)
+        u, the roots of the weights divided by their norm.
+    weight : float
+        Sum of the weights.
+    **options
+        As of :class:`CenteredKernelOperator`.
+
+    Notes
+    -----
+    With ``H = I - 1 p.T`` and p the shares of the weights, ``W^1/2 H = (I - u u.T) W^1/2``: u takes the place
+    of the vector of equal entries.
+    """
+
+    def __init__(
+        self, tiles: TileMatrix, diagonal: FloatArray, *, unit: FloatArray, weight: float, **options: Any
+    ) -> None:
+        self.unit, self.weight = unit, weight
+        super().__init__(tiles, diagonal, **options)
+
+    def _centre(self, V: Any) -> Any:
+        u = self._along(V)
+        return V - u * (u.T @ V)
+
+    def _along(self, V: Any) -> Any:
+        return from_numpy(self.unit, V)[:, None]
+
+    def _set_means(self, row_sums: FloatArray) -> None:
+        self._sums = row_sums
+        # Of K itself: a row of weight 0 says nothing of its own mean.
+        roots = math.sqrt(self.weight) * self.unit
+        self.row_means = np.divide(row_sums, roots, out=np.zeros(self.size), where=roots > 0)
+        self.row_means /= math.sqrt(self.weight)
+        self.mean = float(self.unit @ row_sums) / self.weight
+
+    def dense(self) -> Any:
+        """Return the matrix in memory."""
+        A = self.tiles.dense()
+        if not self.center or self._centred:
+            return A
+        self._centred = self.tiles.is_whole
+        # s u.T + u s.T - (u.T s) u u.T, symmetric to the last bit.
+        u, half = self.unit, self._sums - float(self.unit @ self._sums) / 2 * self.unit
+        for part in slices(self.size, 256):
+            taken = np.outer(half[part], u) + np.outer(u[part], half)
+            A[part, :] -= from_numpy(taken, A)
+        return A
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal of the matrix."""
+        u = self.unit
+        return self._diagonal - 2 * self._sums * u + float(u @ self._sums) * u * u
+
+    def trace(self) -> float:
+        """Return the sum of the weighted diagonal, less what centring takes off it."""
+        return float(self._diagonal.sum()) - float(self.unit @ self._sums)
+
+    def frobenius(self) -> float:
+        """Return the Frobenius norm, rounding included, as without weights."""
+        square = self.tiles.squares - 2 * float(self._sums @ self._sums) + float(self.unit @ self._sums) ** 2
         return math.sqrt(max(square, 0.0) + self._lost)

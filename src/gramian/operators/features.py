@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +35,7 @@ from gramian.operators.scatter import CONFIDENCE
 from gramian.records import FloatArray, Moments
 from gramian.rows import Rows
 from gramian.rows.kinds.device import device_blocks
+from gramian.rows.weights import true_weights
 
 BLOCK = 1024  # rows whose products are made in the data's own precision before they are added in float64
 COLUMNS = 4 * THIN
@@ -122,8 +123,13 @@ class FeatureSums:
 
     @property
     def count(self) -> int:
-        """Number of rows."""
-        return int(self.moments.count)
+        """Number of rows, or the sum of their weights."""
+        return math.ceil(self.moments.count)
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights of the rows."""
+        return self.moments.count
 
     @property
     def mean(self) -> FloatArray:
@@ -133,7 +139,7 @@ class FeatureSums:
     @property
     def squares(self) -> FloatArray:
         """Sum of ``f(x) f(x).T``, shape (m, m)."""
-        return self.moments.squares + self.count * np.outer(self.mean, self.mean)
+        return self.moments.squares + self.weight * np.outer(self.mean, self.mean)
 
 
 def rounding_of_single(count: int, total: float) -> float:
@@ -164,8 +170,11 @@ def feature_sums(
     on_device : callable
         Returns the same for rows like an array on a device.
     single : bool
-        Whether values are rounded to float32 and multiplied so.
+        Whether values are rounded to float32 and multiplied so; those of weighted rows never are.
     """
+    single = single and rows.weights is None
+    if rows.weight_exponent:  # sums over batches are merged in one unit
+        rows = replace(rows, weights=true_weights(rows), weight_exponent=0)
     dtype = np.dtype(np.float32 if single else np.float64)
     # Near the mean of all rows, so that little cancels; what is subtracted is a number of the arithmetic.
     some = numpy_rows(rows.at_home.at(evenly(rows.shape[0], NEAR_MEAN)))
@@ -192,10 +201,14 @@ def _sums(
             block = values[: part.stop - part.start]
             functions(X, block)
             block -= shift
-            first += np.ones(len(block), dtype) @ block
+            weights = rows.weights_of(part)
+            first += (np.ones(len(block), dtype) if weights is None else weights) @ block
+            if weights is not None:
+                block *= np.sqrt(weights)[:, None]
             np.matmul(block.T, block, out=product)  # NumPy computes one triangle only
             second += product
-            traces.append((part.start, float(np.sum(as_float64(diagonal(X))))))
+            lengths = as_float64(diagonal(X))
+            traces.append((part.start, float(np.sum(lengths if weights is None else weights * lengths))))
         return first, second, traces
 
     block = min(BLOCK, n)
@@ -212,9 +225,10 @@ def _sums(
         block = block if single else n
     total = float(np.trace(second))
     rounding = (block + n / block + 6) * float(np.finfo(np.float64).eps) / 2 * total
-    second -= np.outer(first, first / n)
+    mean = first / (rows.weight or 1.0)
+    second -= np.outer(first, mean)
     np.fill_diagonal(second, np.maximum(np.diag(second), 0.0))
-    moments = Moments(n, as_float64(shift), second, first / n)
+    moments = Moments(rows.weight, as_float64(shift), second, mean)
     return FeatureSums(moments, trace, rounding_of_single(n, total) if single else rounding, single)
 
 
@@ -223,9 +237,13 @@ def _sums_on_device(
 ) -> tuple[FloatArray, FloatArray, float]:
     xp, origin, totals = rows.xp, from_numpy(shift, rows.like), None
 
-    def work(_: slice, X: Any) -> list[Any]:
+    def work(part: slice, X: Any) -> list[Any]:
         values, trace = functions(X)
-        values = to_dtype(values, shift.dtype) - origin
+        values, weights = to_dtype(values, shift.dtype) - origin, rows.weights_of(part)
+        if weights is not None:
+            own = from_numpy(weights, values)
+            sums, values, trace = own @ values, values * xp.sqrt(own)[:, None], own * trace
+            return [sums, long_product(values, values, BLOCK), xp.sum(trace, dtype=xp.float64)]
         sums = xp.sum(values, axis=0, dtype=xp.float64)
         return [sums, long_product(values, values, BLOCK), xp.sum(trace, dtype=xp.float64)]
 

@@ -14,6 +14,7 @@ from gramian.arrays import (
     from_numpy,
     is_numpy,
     namespace,
+    numpy_dtype,
     parallel_map,
     power_of_two,
     to_dtype,
@@ -169,6 +170,48 @@ class MatrixSource:
         if self.exponent:
             tile = divided_by_power(tile, self.exponent)
         return (tile + tile.T) / 2 if rows == columns else tile
+
+
+class WeightedSource:
+    """Tiles of another source, each entry times the roots of the weights of its two rows.
+
+    Parameters
+    ----------
+    source : KernelSource or MatrixSource
+    roots : ndarray of shape (n,)
+
+    Attributes
+    ----------
+    diagonal, relative, absolute, exponent, error_kind
+        As of the other; the errors of n entries of at most ``absolute`` have the same norm as those here.
+    """
+
+    def __init__(self, source: KernelSource | MatrixSource, roots: FloatArray) -> None:
+        self.source, self.roots = source, roots
+        weights = roots * roots
+        self.diagonal: FloatArray = source.diagonal * weights
+        self.exponent, self.error_kind = source.exponent, source.error_kind
+        self.relative = source.relative + 4 * float(np.finfo(np.float64).eps)
+        self.absolute = source.absolute * float(weights.mean())
+
+    def single(self) -> WeightedSource:
+        """Return a source of float32 tiles."""
+        assert isinstance(self.source, KernelSource)
+        other = WeightedSource(self.source.single(), self.roots)
+        other.relative += 4 * float(np.finfo(np.float32).eps)
+        return other
+
+    def fingerprint(self) -> bytes:
+        """Return a hash of what the tiles are made from."""
+        return digest(self.roots, np.frombuffer(self.source.fingerprint(), dtype=np.uint8))
+
+    def __call__(self, rows: slice, columns: slice, out: Any = None) -> Any:
+        """Return the tile for two slices of rows."""
+        tile = self.source(rows, columns, out)
+        # The products of the roots first: they are symmetric to the last bit.
+        return tile * to_dtype(
+            from_numpy(np.outer(self.roots[rows], self.roots[columns]), tile), numpy_dtype(tile)
+        )
 
 
 def _row_sums(array: Any) -> FloatArray:

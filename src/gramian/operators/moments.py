@@ -6,9 +6,11 @@ pairs of float64, because a mean that is rounded far from the origin is wrong by
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import issparse
@@ -23,6 +25,7 @@ from gramian.arrays import (
     long_product,
     namespace,
     power_of_two,
+    rows_of,
     to_float64,
 )
 from gramian.checks import slices as cut
@@ -37,6 +40,8 @@ CHUNK = 256  # rows that are added up at once
 EPS, FLOAT32 = float(np.finfo(np.float64).eps), np.finfo(np.float32)
 # Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.
 SMALL_MEAN = 0.05
+# Deviations of columns, relative to their means, up to which all values are equal.
+EQUAL, EQUAL_WEIGHTED = 1e-20, 1e-28
 CHUNK_ENTRIES, BLOCK_ENTRIES = 1 << 17, 1 << 20
 # Error of a mean, relative to the spread, that its square may show.
 ALONE = 1e-9
@@ -44,8 +49,16 @@ ALONE = 1e-9
 LEAST_SQUARES = 1e-280
 
 
-def merge_moments(*parts: Moments, faded: bool = False) -> Moments:
-    """Combine the moments of blocks of rows, of which ``faded`` ones may weigh as little as can be.
+def merge_moments(*parts: Moments, apart: float = EQUAL) -> Moments:
+    """Combine the moments of blocks of rows.
+
+    Parameters
+    ----------
+    *parts : Moments
+    apart : float
+        Least deviation of a column that is not constant, relative to its mean. Values that are not all
+        equal, and weigh the same, differ by the unit of the last place of the mean. Rows with weights may
+        weigh less, and those that are forgotten as little as can be (0).
 
     References
     ----------
@@ -61,23 +74,31 @@ def merge_moments(*parts: Moments, faded: bool = False) -> Moments:
             squares[some] += gaps[:, some].T @ gaps
     else:
         squares = np.sum([part.squares for part in parts], axis=0) + np.einsum("ij,ij->j", gaps, gaps)
-    if faded:
+    if not apart:
         return Moments(count, mean, squares, rest)
-    # Values that are not all equal, and weigh the same, differ by the unit of the last place of the mean.
-    same = np.sqrt(_diagonal(squares) / count) <= 1e-20 * np.abs(mean)
+    same = np.sqrt(_diagonal(squares) / (count or 1.0)) <= apart * np.abs(mean)
     squares[..., same] = 0.0
     squares[same] = 0.0
     return Moments(count, mean, squares, np.where(same, 0.0, rest))
+
+
+class _Merge(Protocol):
+    def __call__(self, *parts: Moments) -> Moments: ...
+
+
+def _merging(rows: Rows) -> _Merge:
+    """Return what merges moments of parts of these rows."""
+    return merge_moments if rows.weights is None else functools.partial(merge_moments, apart=EQUAL_WEIGHTED)
 
 
 def _mean_of(parts: Sequence[Moments]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean of all rows as a pair, and how far each block's lies from it, times the root of its count."""
     counts = np.array([part.count for part in parts], dtype=np.float64)
     # From the mean that weighs most: a step back to it would leave the rounding of a nearly forgotten one.
-    # Differences of means are exact where the means are large beside them.
+    # Differences of means are exact where the means are large compared with them.
     origin = parts[int(counts.argmax())].mean
     gaps = np.array([(part.mean - origin) + part.rest for part in parts])
-    gap = counts @ gaps / counts.sum()
+    gap = counts @ gaps / (counts.sum() or 1.0)  # rows of weight 0 alone have no mean
     mean, rest = _two_sum(origin, gap)
     return mean, rest, np.sqrt(counts)[:, None] * (gaps - gap)
 
@@ -93,7 +114,15 @@ def _diagonal(squares: FloatArray) -> FloatArray:
     return np.diag(squares).copy() if squares.ndim == 2 else squares
 
 
-def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: float, among: int = 0) -> CenteredRows:
+def center_rows(
+    rows: Rows,
+    *,
+    center: bool,
+    scale: Any,
+    ddof: float,
+    among: int = 0,
+    metric: FloatArray | None = None,
+) -> CenteredRows:
     """Measure mean, spread and size of the data in one pass and return its centred view.
 
     Parameters
@@ -105,22 +134,31 @@ def center_rows(rows: Rows, *, center: bool, scale: Any, ddof: float, among: int
     scale : None, "unit", "pareto", "genotype" or ndarray of shape (d,)
         What columns are divided by: nothing, the standard deviation, its square root, that of counts of an
         allele of this frequency, or given numbers.
-    ddof : int
-        Divisor of the variance is ``n - ddof``.
+    ddof : float
+        Divisor of the variance is ``n - ddof``, or the sum of the weights less this.
     among : int
         Number of rows that these are merged with, which the mean has to be exact enough for.
+    metric : ndarray of shape (d,), optional
+        Roots of the weights of the columns, which multiply the scaled columns.
     """
     most = rows.shape[0] + among
 
     def measure(exponent: int) -> Moments:
-        return rows.map_reduce(lambda part: moments(part, exponent, center, most), merge_moments)
+        return rows.map_reduce(lambda part: moments(part, exponent, center, most), _merging(rows))
 
     exponent, result = _safe(rows, measure)
-    return from_moments(rows, result, exponent, center=center, scale=scale, ddof=ddof)
+    return from_moments(rows, result, exponent, center=center, scale=scale, ddof=ddof, metric=metric)
 
 
 def from_moments(
-    rows: Rows, result: Moments, exponent: int, *, center: bool, scale: Any, ddof: float
+    rows: Rows,
+    result: Moments,
+    exponent: int,
+    *,
+    center: bool,
+    scale: Any,
+    ddof: float,
+    metric: FloatArray | None = None,
 ) -> CenteredRows:
     """Return the centred view for moments that are already known; ``squares`` of shape (d,) or (d, d)."""
     n, d = result.count, rows.shape[1]
@@ -140,6 +178,8 @@ def from_moments(
     if scale is not None:
         require_squares(lost_columns(rows, squares, center))
     divisor, unit = _divisor(squares, constant, scale, n - ddof, exponent)
+    if metric is not None:
+        divisor = (np.ones(d) if divisor is None else divisor) / metric
     if divisor is not None:
         squares, rounding = (np.sqrt(squares) / divisor) ** 2, (np.sqrt(rounding) / divisor) ** 2
         total = float(squares.sum())
@@ -164,7 +204,9 @@ def from_moments(
         unit_exponent=unit,
         constant=constant,
         rest=rest,
+        among=None if n == rows.weight else n,
         norms=norms,
+        weighted=rows.weights is not None,
     )
 
 
@@ -190,6 +232,10 @@ def lost_columns(rows: Rows, squares: FloatArray, center: bool) -> Any:
 
     def ends(block: Block) -> tuple[Any, Any]:
         values = block.values
+        if block.weights is not None:  # rows of weight 0 are left out
+            values = rows_of(values, np.flatnonzero(block.weights))
+        if not values.shape[0]:
+            return np.full(len(small), -np.inf), np.full(len(small), np.inf)
         if issparse(values):
             values = values.tocsc()[:, small]
             result = (find(axis=0).toarray().ravel() for find in (values.max, values.min))
@@ -281,9 +327,11 @@ def moments(rows: Rows, exponent: int, center: bool, most: int = 0) -> Moments:
     if view.implicit:
 
         def sparse(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
-            return [(r.start, _sparse_moments(rows.block(r).values, exponent, center)) for r in draw]
+            return [(r.start, _sparse_moments(rows.block(r), exponent, center)) for r in draw]
 
         return _of_rows(view, rows.batches, sparse, center)
+    if rows.weights is not None:
+        return _weighted(view, center, products=False)
     if not is_numpy(rows.like):
         return _on_device(view, center, most, products=False)
     if n <= 8192 and rows.free_to_revisit:
@@ -314,8 +362,8 @@ def _of_rows(
     return in_batches(
         view,
         slices,
-        lambda batch: merge_moments(*_in_order(each_thread(share, batch))),
-        merge_moments,
+        lambda batch: _merging(view.rows)(*_in_order(each_thread(share, batch))),
+        _merging(view.rows),
         "mean and spread",
         of=(np.array([view.exponent, center]),),
         restore=Moments,
@@ -357,13 +405,15 @@ def scatter(
     def measure(exponent: int) -> Moments:
         return rows.map_reduce(
             lambda part: _scatter(uncentered(part, exponent, double), center, workers_limit, most),
-            merge_moments,
+            _merging(rows),
         )
 
     return _safe(rows, measure)
 
 
 def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -> Moments:
+    if view.rows.weights is not None:
+        return _weighted(replace(view, double=True), center, products=True, most=workers_limit)
     if not is_numpy(view.rows.like):
         return _on_device(view, center, among, products=True)
     d = view.rows.shape[1]
@@ -465,29 +515,72 @@ def _on_device(view: CenteredRows, center: bool, among: int, *, products: bool) 
     return merge_moments(*device_blocks(view.rows, work))
 
 
+def _weighted(view: CenteredRows, center: bool, *, products: bool, most: int = 1024) -> Moments:
+    """Moments, or with ``products`` the scatter matrix, of dense rows with weights, in float64."""
+    rows, d, merged = view.rows, view.rows.shape[1], _merging(view.rows)
+
+    def of_block(part: slice, values: Any) -> Moments:
+        weights = rows.weights_of(part)
+        return _of_block(view, values, center, rows.shape[0], products, rounds=2, weights=weights)[0]
+
+    if not is_numpy(rows.like):
+        return merged(*device_blocks(rows, of_block))
+    every, slices = slice(None), view.row_slices(least_rows(d))
+
+    def share(draw: Iterator[slice]) -> list[Moments]:
+        result: list[Moments] = []
+        for part in draw:
+            result = [functools.reduce(merged, [*result, of_block(part, rows.cut(part, every))])]
+        return result
+
+    def of_batch(batch: list[slice]) -> Moments:
+        parts = each_thread(share, batch) if d <= most or not products else [share(iter(batch))]
+        return merged(*(part for result in parts for part in result))
+
+    about, doing = np.array([view.exponent, center]), "covariance" if products else "mean and spread"
+    return in_batches(view, slices, of_batch, merged, doing, of=(about,), restore=Moments)
+
+
 def _of_block(
-    view: CenteredRows, values: Any, center: bool, among: int, products: bool, *, rounds: int
+    view: CenteredRows,
+    values: Any,
+    center: bool,
+    among: int,
+    products: bool,
+    *,
+    rounds: int,
+    weights: FloatArray | None = None,
 ) -> tuple[Moments, bool]:
     """Moments of a block, its means subtracted so often, and whether that was not often enough."""
     xp, (count, d) = namespace(values), values.shape
+    own = None if weights is None else from_numpy(weights, values)
+    if weights is not None:
+        count = float(weights.sum())
+
+    def average(A: Any) -> Any:
+        return xp.mean(A, axis=0) if own is None else own @ A / (count or 1.0)
+
     wide = divided_by_power(to_float64(values), view.exponent) if view.exponent else to_float64(values)
     shifts: list[Any] = []
     for _ in range(rounds if center else 0):
-        shifts.append(xp.mean(wide, axis=0))
+        shifts.append(average(wide))
         wide = wide - shifts[-1]
+    inner = average(wide)
+    if own is not None:
+        wide = wide * xp.sqrt(own)[:, None]
     near, single = wide, view.arithmetic == np.float32
     if single:
         near = divided_by_power(values, view.exponent) if view.exponent else values
         near = near - xp.astype(sum(shifts), near.dtype) if center else near
     S = [long_product(near, near, DEVICE_TILE)] if products else []
     squares = xp.linalg.diagonal(S[0]) if products and not single else xp.sum(wide * wide, axis=0)
-    facts = [*shifts, xp.mean(wide, axis=0), squares, *(xp.reshape(A, (-1,)) for A in S)]
+    facts = [*shifts, inner, squares, *(xp.reshape(A, (-1,)) for A in S)]
     result = np.reshape(as_float64(xp.concat(facts)), (-1, d))
     shift, left, squares = result[: len(shifts)], result[len(shifts)], result[len(shifts) + 1]
     if not center:
         left = np.zeros(d)
     mean, rest = _two_sum(*shift) if len(shift) == 2 else (shift.sum(axis=0), np.zeros(d))
-    spread = np.where(np.isfinite(squares), np.sqrt(np.abs(squares) / count), 0.0)
+    spread = np.where(np.isfinite(squares), np.sqrt(np.abs(squares) / (count or 1.0)), 0.0)
     # As in _measured.
     off = count * EPS * np.abs(mean) > (ALONE if count == among else among * EPS / 4) * spread
     again = rounds == 1 and bool(off.any() and (np.abs(left) > 0.1 * spread).any())
@@ -530,7 +623,10 @@ def _largest(rows: Rows, mean: FloatArray | None) -> float:
 
     def largest(block: Block) -> float:
         values = as_float64(block.dense)
-        return float(np.abs(values if mean is None else values - mean).max())
+        values = np.abs(values if mean is None else values - mean)
+        if block.weights is not None:  # rows of weight 0 are left out
+            values = values[block.weights > 0]
+        return float(values.max(initial=0.0))
 
     return rows.reduce(largest, max)
 
@@ -572,7 +668,7 @@ def _measured(
 
 
 def _about_zero(values: Any) -> Moments | None:
-    """Moments of a block of float32 whose means are small beside its spread; None for any other.
+    """Moments of a block of float32 whose means are small compared with its spread; None for any other.
 
     Such columns need not be centred before they are squared: what is taken off in the end is a small part.
     """
@@ -611,21 +707,31 @@ def _column_means(values: Any) -> Any:
     return np.ones(len(values)) @ values / len(values)
 
 
-def _sparse_moments(block: Any, exponent: int, center: bool) -> Moments:
-    n = block.shape[0]
-    values = block.tocsc(copy=True)
+def _sparse_moments(block: Block, exponent: int, center: bool) -> Moments:
+    values, weights = block.values, block.weights
+    if weights is not None:  # rows of weight 0 are left out
+        values, weights = values[weights > 0], weights[weights > 0]
+    values = values.tocsc(copy=True)
     values.sum_duplicates()
-    values.data = np.ldexp(values.data, -exponent)
-    counts = np.diff(values.indptr)
+    n, counts = values.shape[0], np.diff(values.indptr)
+    data, own, total, stored = np.ldexp(values.data, -exponent), 1.0, n, counts
+
+    def sums(data: Any) -> FloatArray:
+        return _column_sums(type(values)((data * own, values.indices, values.indptr), values.shape))
+
+    if weights is not None:
+        own, total = weights[values.indices], float(weights.sum())
+        # Where every row has an entry, what the others weigh is no rounding of a difference.
+        stored = np.where(counts == n, total, sums(np.ones(len(data))))
     shifts: list[FloatArray] = []
     for _ in range(2 if center else 0):
         # Entries that are not stored are zeros, and so less what was subtracted before.
-        shift = (_column_sums(values) - (n - counts) * sum(shifts, start=np.zeros(len(counts)))) / n
-        values.data -= np.repeat(shift, counts)
+        before = (total - stored) * sum(shifts, start=np.zeros(len(counts)))
+        shift = (sums(data) - before) / (total or 1.0)
+        data -= np.repeat(shift, counts)
         shifts.append(shift)
     mean, rest = _two_sum(shifts[0], shifts[1]) if center else (np.zeros(len(counts)), np.zeros(len(counts)))
-    values.data **= 2
-    return Moments(n, mean, _column_sums(values) + (n - counts) * mean**2, rest)
+    return Moments(total, mean, sums(data**2) + (total - stored) * mean**2, rest)
 
 
 def _column_sums(values: Any) -> FloatArray:

@@ -16,6 +16,7 @@ from gramian.operators.centered import CenteredRows
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.moments import (
     ALONE,
+    EQUAL,
     LEAST_SQUARES,
     center_rows,
     from_moments,
@@ -30,7 +31,7 @@ from gramian.rows.rows import SeenRows
 
 # Between two to these powers, sums of squares and their squares stay in the range of float64.
 SAFE = 200
-# Below the first, numbers lose digits; columns beside others above the second need them at no scale.
+# Below the first, numbers lose digits; columns much smaller than others by the second need them at no scale.
 LEAST_NORM, LEAST_SCALE = 1e-290, 1e-150
 SPLIT = 1e-8  # share of the largest eigenvalue that bounds the products of columns left out as constant
 WEIGHED = 4  # bounds the roundings of sums of weights and of their squares by a batch
@@ -42,7 +43,7 @@ EPS = float(np.finfo(np.float64).eps)
 class StreamMoments:
     """All that is remembered of a stream of rows.
 
-    A batch has weight 1; that of everything before it is multiplied by the forgetting factor with each batch.
+    A row weighs f w: w is its own weight, and f the product of the forgetting factors of later batches.
 
     Attributes
     ----------
@@ -53,7 +54,7 @@ class StreamMoments:
     moments : Moments
         Of ``X / 2**exponent``, each row with its weight; ``squares`` has shape (d, d), beside a sketch (d,).
     squared_weights : float
-        Sum of the squares of the rows' weights.
+        Sum of f^2 w. A row of weight w is w equal rows, so that its own weight is not squared.
     exponent : int
     kind : array of shape (0, 0)
         Of the kind and dtype that results are returned in.
@@ -101,13 +102,18 @@ class StreamMoments:
 
     @property
     def effective(self) -> float:
-        """Rows of equal weight that tell as much: ``(sum w)^2 / sum w^2``, their number if none is forgotten.
+        """Rows of weight 1 that tell as much: ``(sum f w)^2 / sum f^2 w``, or sum w if nothing is forgotten.
 
         References
         ----------
         Kish (1965), Survey sampling.
         """
-        return float(self.moments.count**2 / self.squared_weights)
+        return float(self.moments.count * (self.moments.count / self.squared_weights))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights of their own, or earlier ones were forgotten in part."""
+        return self.moments.count != self.rows
 
     def table(self) -> SeenRows:
         """Return the table that was seen, without its numbers."""
@@ -129,12 +135,13 @@ class StreamMoments:
         """Return what the sum of the weights is reduced by to divide sums of squares, as in ``numpy.cov``."""
         return ddof * self.squared_weights / self.moments.count
 
-    def view(self, scale: Any, ddof: float) -> CenteredRows:
+    def view(self, scale: Any, ddof: float, metric: FloatArray | None = None) -> CenteredRows:
         """Return the centred rows, of which there is all but their numbers."""
         rows, center = self.table(), self.centered
         if scale is not None:
             require_squares(np.intersect1d(self.hidden, np.flatnonzero(self.column_squares < LEAST_SQUARES)))
-        return from_moments(rows, self.moments, self.exponent, center=center, scale=scale, ddof=ddof)
+        options = {"center": center, "scale": scale, "ddof": ddof, "metric": metric}
+        return from_moments(rows, self.moments, self.exponent, **options)
 
     def error(self, view: CenteredRows, degrees: float) -> float:
         """Bound on what float64 and the loss have changed eigenvalues of the scatter matrix by.
@@ -171,6 +178,7 @@ def blur_of(result: Moments) -> float:
 
 def seen_of_components(
     rows: int,
+    weight: float,
     A: FloatArray,
     mean: tuple[FloatArray, FloatArray],
     remainder: Remainder,
@@ -187,6 +195,8 @@ def seen_of_components(
     ----------
     rows : int
         Their number.
+    weight : float
+        Sum of their weights.
     A : ndarray of shape (k, d)
         Components times singular values, of scaled columns.
     mean : pair of ndarrays of shape (d,)
@@ -229,8 +239,8 @@ def seen_of_components(
         np.fill_diagonal(squares, norms**2)
     else:
         sketch, squares = Sketch(size, np.empty((0, A.shape[1]))).with_rows([A]), norms**2
-    result = Moments(rows, center[0], squares, center[1])
-    seen = StreamMoments(rows, 1, centered, result, float(rows), exponent, empty_like(like), sketch)
+    result = Moments(weight, center[0], squares, center[1])
+    seen = StreamMoments(rows, 1, centered, result, float(weight), exponent, empty_like(like), sketch)
     return replace(seen, blur=blur_of(result), loss=loss**2, loss_kind=remainder.kind)
 
 
@@ -238,8 +248,13 @@ def seen_of(rows: Rows, *, center: bool, among: int = 1) -> StreamMoments:
     """Return mean and scatter matrix of one batch, in one pass; it may be merged with so many rows."""
     exponent, result = scatter(rows, center=center, double=True, among=among)
     n = rows.shape[0]
-    seen = StreamMoments(n, 1, center, result, float(n), exponent, empty_like(rows.home))
-    return replace(seen, hidden=lost_columns(rows, seen.column_squares, center))
+    seen = StreamMoments(n, 1, center, result, float(result.count), exponent, empty_like(rows.home))
+    seen = replace(seen, hidden=lost_columns(rows, seen.column_squares, center))
+    if rows.weights is None:
+        return seen
+    # Very large or small weights are taken into the unit of the data.
+    exponent = _common_exponent(seen, seen)
+    return replace(seen, moments=_moments_at(seen, exponent), exponent=exponent)
 
 
 def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> StreamMoments:
@@ -258,7 +273,7 @@ def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> St
         batch,
         rows=before.rows + batch.rows,
         batches=before.batches + 1,
-        moments=merge_moments(*parts, faded=before.moments.count != before.rows),
+        moments=merge_moments(*parts, apart=0.0 if before.weighted or batch.weighted else EQUAL),
         squared_weights=before.squared_weights * forgetting**2 + batch.squared_weights,
         exponent=exponent,
         kind=max(batch.kind, before.kind, key=lambda kind: numpy_dtype(kind).itemsize),
@@ -298,8 +313,8 @@ def sketched(
     view = center_rows(rows, center=center, scale=None, ddof=0, among=among)
     n, d = rows.shape
     rest = np.zeros(d) if view.rest is None else view.rest
-    result = Moments(n, view.mean, view.column_squares, rest)
-    batch = StreamMoments(n, 1, center, result, float(n), view.exponent, empty_like(rows.home))
+    result = Moments(view.weight, view.mean, view.column_squares, rest)
+    batch = StreamMoments(n, 1, center, result, view.weight, view.exponent, empty_like(rows.home))
     if before is None:
         whole, sketch, correction = batch, Sketch(size, np.empty((0, d))), []
     else:

@@ -22,6 +22,7 @@ from gramian.arrays import (
     THIN,
     as_float64,
     each_thread,
+    from_numpy,
     is_numpy,
     long_product,
     namespace,
@@ -127,6 +128,8 @@ class TileMatrix:
         Whether the matrix is kept as one array instead.
     passes : Passes, optional
         Where what passes over the tiles give is kept.
+    along : ndarray of shape (n,), optional
+        What the entries of a row are multiplied by in ``row_sums``.
 
     Attributes
     ----------
@@ -151,9 +154,11 @@ class TileMatrix:
         exact: Source | None = None,
         whole: bool = False,
         passes: Passes | None = None,
+        along: FloatArray | None = None,
     ) -> None:
         self.n = n
         self.like = like
+        self._along = along
         self.storage = np.dtype(storage)
         self._source, self._exact, self._passes = source, exact, passes
         # Tiles of one size, so that one call of NumPy multiplies a stack of them.
@@ -313,7 +318,7 @@ class TileMatrix:
                     self._whole[stack.columns, stack.rows] = filled.T
                 elif stack in self._kept:
                     self._kept[stack][...] = filled
-                across, down, square = _sums(filled, self._side)
+                across, down, square = _sums(filled, self._side, *self._along_of(stack))
                 sums[stack.rows] += across
                 squares += square if stack.diagonal else 2 * square
                 if not stack.diagonal:
@@ -327,6 +332,11 @@ class TileMatrix:
 
         result = self._in_batches(of_batch, "kernel values")
         return result[:-1], float(result[-1])
+
+    def _along_of(self, stack: Stack) -> tuple[FloatArray | None, FloatArray | None]:
+        """What rows and columns of a stack are multiplied by in sums."""
+        along = self._along
+        return (None, None) if along is None else (along[stack.rows], along[stack.columns])
 
     def _multiply(self, draw: Iterator[list[Stack]], groups: list[Any]) -> list[Any]:
         totals = [np.zeros(V.shape) for V in groups]
@@ -352,7 +362,14 @@ class TileMatrix:
             filled = self._fill(stack, None)
             if stack in self._kept:
                 self._kept[stack] = to_dtype(filled, self.storage)
-            across, down = (xp.sum(filled, axis=axis, dtype=xp.float64) for axis in (1, 0))
+            left, right = self._along_of(stack)
+            wide, tall = filled, filled
+            if left is not None and right is not None:
+                wide, tall = (
+                    filled * from_numpy(right[None, :], filled),
+                    filled * from_numpy(left[:, None], filled),
+                )
+            across, down = xp.sum(wide, axis=1, dtype=xp.float64), xp.sum(tall, axis=0, dtype=xp.float64)
             return stack, across, down, xp.sum(filled * filled, dtype=xp.float64)
 
         squares: Any = 0.0
@@ -409,9 +426,14 @@ class TileMatrix:
         return [part for stack in todo for part in stack.cut(size)]
 
 
-def _sums(filled: Any, side: int) -> tuple[FloatArray, FloatArray, float]:
+def _sums(filled: Any, side: int, left: Any, right: Any) -> tuple[FloatArray, FloatArray, float]:
     """Sums of the rows and of the columns of a stack, and of its squares: float64 beyond one tile."""
     tiles = filled.reshape(-1, min(side, len(filled)), filled.shape[1])
+    if left is not None:
+        squares = float(np.einsum("ij,ij->i", filled, filled).sum(dtype=np.float64))
+        left, right = left.astype(filled.dtype), right.astype(filled.dtype)
+        down = np.matmul(left.reshape(len(tiles), 1, -1), tiles).sum(axis=(0, 1), dtype=np.float64)
+        return as_float64(filled @ right), down, squares
     down = tiles.sum(axis=1).sum(axis=0, dtype=np.float64)
     squares = float(np.einsum("ij,ij->i", filled, filled).sum(dtype=np.float64))
     return as_float64(filled.sum(axis=1)), down, squares

@@ -10,20 +10,23 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from gramian.analysis.components import component_names, kind_of
+from gramian.analysis.components import component_names, feature_names_of, kind_of
 from gramian.analysis.loadings import correlations
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError
 from gramian.plots.labels import LabelLayout
-from gramian.plots.names import axis_title, component_titles, feature_names_of, fitted, place_of
+from gramian.plots.names import axis_title, component_titles, fitted, place_of
 from gramian.plots.points import Cloud, draw
 from gramian.plots.style import (
     BLUE,
     COLOURS,
     HEIGHT,
+    INK,
+    LINE,
+    MARGIN,
     VERMILION,
-    WIDTH,
+    ZERO,
     Layers,
     Panels,
     axis,
@@ -31,14 +34,17 @@ from gramian.plots.style import (
     limits,
     outline,
     table,
+    width,
+    zero_lines,
 )
 from gramian.records import FloatArray
 
 KINDS = ("auto", "bars", "heat", "lines")
 MOST_BARS, MOST_CELLS, MOST_ARROWS = 30, 60, 40
 FIRST = 3  # components drawn by default
-CIRCLE = 380  # pixels
-ARROW_INK = "#9c3f00"
+LONGEST, LETTER = 130, 5.7  # pixels of the name of a column, and of its letters
+PANEL = 90  # pixels of a panel of bars, at least
+FIT = 0.8  # share of the room to the edge for the longest arrow
 TIP = ["component:N", "column:N", "loading:Q"]
 
 
@@ -105,7 +111,8 @@ def loadings(
     edges = limits(values, zero=True, margin=0.04)
     if kind == "lines":
         return _lines(parts, axis(alt.Y, "loading", what, edges), position)
-    return _bars(parts, titles, axis(alt.X, "loading", what.split(" (")[0], edges), len(shown))
+    longest = max(len(names[j]) for j in shown)
+    return _bars(parts, titles, axis(alt.X, "loading", what.split(" (")[0], edges), len(shown), longest)
 
 
 def _heat(parts: dict[str, Any], what: str, across: int, down: int, bound: float) -> Any:
@@ -127,21 +134,25 @@ def _lines(parts: dict[str, Any], y: Any, position: str) -> Any:
     color = alt.Color("component:N", sort=None, title=None, scale=alt.Scale(range=list(COLOURS)))
     dash = alt.StrokeDash("component:N", sort=None, title=None)
     lines = alt.Chart().mark_line(strokeWidth=1.4).encode(x=x, y=y, color=color, strokeDash=dash, tooltip=TIP)
-    zero = alt.Chart(table({"zero": [0.0]})).mark_rule(color="#aaaaaa").encode(y="zero:Q")
-    return Layers(layer=[zero, lines], width=WIDTH, height=HEIGHT - 70, **parts)
+    zero = alt.Chart(table({"zero": [0.0]})).mark_rule(color=ZERO).encode(y="zero:Q")
+    return Layers(layer=[zero, lines], width=width(), height=HEIGHT - 70, **parts)
 
 
-def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, count: int) -> Any:
+def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, count: int, longest: int) -> Any:
     sign = alt.condition("datum.loading < 0", alt.value(VERMILION), alt.value(BLUE))
+    named = alt.Axis(labelOverlap=False, labelLimit=LONGEST, minExtent=0)
+    names = min(LONGEST, LETTER * longest) + 16  # with ticks, and the space to the next panel
+    room = width() + MARGIN
+    beside = int(max(1, min(len(titles), FIRST, room // (names + PANEL))))
+    across = int(room / beside - names - 8)
     panels = []
-    for j, title in enumerate(titles):
-        named = alt.Axis(labelOverlap=False) if j % FIRST == 0 else alt.Axis(labels=False, ticks=False)
+    for title in titles:
         y = alt.Y("column:N", sort=None, title=None, axis=named)
         bars = alt.Chart().transform_filter(alt.FieldEqualPredicate(field="component", equal=title))
         bars = bars.mark_bar().encode(y=y, x=x.axis(alt.Axis(tickCount=5)), color=sign, tooltip=TIP)
         heading = alt.Title(title, fontSize=12, fontWeight="normal", anchor="middle", frame="group")
-        panels.append(bars.properties(title=heading, width=150, height=max(60, 15 * count)))
-    return Panels(concat=panels, columns=FIRST, spacing=10, **parts)
+        panels.append(bars.properties(title=heading, width=across, height=max(60, 15 * count)))
+    return Panels(concat=panels, columns=beside, spacing=10, **parts)
 
 
 def _directions(model: Any) -> FloatArray:
@@ -175,19 +186,22 @@ def biplot(
     x: int | str = 1,
     y: int | str = 2,
     color: Any = None,
+    shape: Any = None,
     names: Sequence[Any] | None = None,
     ellipses: float | None = 0.95,
+    mapped: Any = None,
 ) -> Any:
     """Draw rows and columns together: scores as points, and loadings as arrows.
 
     The inner product of a point and an arrow, divided by the factor in the caption, is the part of the
-    centred value that the two components explain.
+    centred value that the two components explain. If the axes have different scales, each coordinate of an
+    arrow has its own factor.
 
     Parameters
     ----------
     model : fitted PCA
     X : array-like of shape (n_samples, n_features)
-    x, y, color, names, ellipses
+    x, y, color, shape, names, ellipses, mapped
         As for :func:`scores`.
 
     Returns
@@ -203,12 +217,9 @@ def biplot(
     k = directions.shape[1]
     if k < 2:
         raise ParameterError("A biplot needs two components, and the model has one. Fit more.")
-    cloud = Cloud.of(model, X, x, y, color, names)
+    cloud = Cloud.of(model, X, x, y, color, shape, names, mapped)
     pair = directions[:, [place_of(x, k, "x"), place_of(y, k, "y")]]
-    lengths, reach = np.abs(pair).max(axis=0), np.abs(cloud.values).max(axis=0)
-    factor = float(np.min(reach / np.where(lengths > 0, lengths, 1.0)) or 1.0)
-    arrows = Arrows(factor * pair, feature_names_of(model), f"Arrows are loadings times {factor:.3g}.")
-    return draw(cloud, ellipses, arrows=arrows)
+    return draw(cloud, ellipses, arrows=Arrows(pair, feature_names_of(model)))
 
 
 def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
@@ -236,8 +247,11 @@ def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2
     data = table(columns | {"squares": np.square(result).sum(axis=1)})
     titles = [f"correlation with {axis_title(model, place)}" for place in places]
     angle = np.linspace(0, 2 * np.pi, 121)
-    circle = outline(np.stack([np.cos(angle), np.sin(angle)], axis=1), color="#888888", strokeWidth=1)
-    domain = [-1.3, 1.3]
+    corners = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    circle = outline(corners, color=LINE, strokeWidth=1)
+    domain, side = [-1.3, 1.3], width()
+    labels = LabelLayout(domain, domain, (side, side))
+    labels.block(corners)
     tooltips = (alt.Tooltip(field, type="quantitative", format=".3f") for field in (*fields, "squares"))
     tips = alt.Chart().mark_point(opacity=0)
     tips = tips.encode(
@@ -245,18 +259,15 @@ def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2
         y=axis(alt.Y, fields[1], titles[1], domain),
         tooltip=["column:N", *tooltips],
     )
-    marks, notes = Arrows(result, feature_names_of(model)).layers(
-        LabelLayout(domain, domain, (CIRCLE, CIRCLE))
-    )
+    marks, notes = Arrows(result, feature_names_of(model)).layers(labels)
     mean = float(np.mean(data["squares"]))
     head = headed(
-        "Correlations of columns with components",
+        "Correlation circle",
         f"The two components explain {100 * mean:.3g} % of a variable's variance on average; variables fully "
         "represented by these two components touch the circle.",
         *notes,
-        width=CIRCLE,
     )
-    return Layers(data=data, layer=[circle, *marks, tips], title=head, width=CIRCLE, height=CIRCLE)
+    return Layers(data=data, layer=[circle, *zero_lines(), *marks, tips], title=head, width=side, height=side)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,6 +286,27 @@ class Arrows:
     names: Sequence[str]
     about: str = ""
 
+    def widened(self, edge: Sequence[float]) -> list[float]:
+        """Return axis limits that leave room for arrows on both sides of 0."""
+        low, high = min(edge[0], 0.0), max(edge[1], 0.0)
+        space = 0.08 * (high - low)
+        return [min(low - space, -0.5 * high), max(high + space, -0.5 * low)]
+
+    def scaled(self, edges: Sequence[Sequence[float]], equal: bool) -> Arrows:
+        """Return longer or shorter arrows that fit well, by one factor if the axes are equal, else by two."""
+        rooms = np.where(self.tips < 0, [-low for low, _ in edges], [high for _, high in edges])
+        lengths = np.abs(self.tips)
+        factors = FIT * np.min(
+            rooms / np.where(lengths > 0, lengths, np.nan), axis=0, initial=np.inf, where=lengths > 0
+        )
+        factors = np.where(np.isfinite(factors), factors, 1.0)
+        if equal:
+            factors[:] = factors.min()
+            about = f"Arrows are loadings times {factors[0]:.3g}."
+        else:
+            about = f"Arrows are loadings times {factors[0]:.3g} along X and {factors[1]:.3g} along Y."
+        return Arrows(factors * self.tips, self.names, about)
+
     def layers(self, labels: LabelLayout) -> tuple[list[Any], list[str]]:
         """Return the layers, and sentences for the caption."""
         longest = np.argsort(-np.hypot(self.tips[:, 0], self.tips[:, 1]), kind="stable")[:MOST_ARROWS]
@@ -289,12 +321,12 @@ class Arrows:
         }
         base = alt.Chart(table(columns)).encode(tooltip=["arrow:N"])
         turn = alt.Angle("angle:Q", scale=None)
-        shafts = base.mark_rule(color=VERMILION, strokeWidth=1.2)
-        heads = base.mark_point(shape="triangle", filled=True, color=VERMILION, size=45, opacity=1)
+        shafts = base.mark_rule(color=INK, strokeWidth=1.4)
+        heads = base.mark_point(shape="triangle", filled=True, color=INK, size=45, opacity=1)
         labels.block_arrows(tips)
-        text, hidden = labels.layer(tips, names, ARROW_INK, outward=True)
+        words, hidden = labels.layers(tips, names, outward=True, fontWeight="bold")
         more = len(self.names) > MOST_ARROWS
         notes = [self.about, f"The {MOST_ARROWS} longest of {len(self.names):,} arrows." if more else ""]
         notes += [f"{hidden} of {len(names)} arrow labels hidden to avoid overlap."] if hidden else []
         shaft = shafts.encode(x="tip_x:Q", y="tip_y:Q", x2="start", y2="start")
-        return [shaft, heads.encode(x="tip_x:Q", y="tip_y:Q", angle=turn), text], notes
+        return [shaft, heads.encode(x="tip_x:Q", y="tip_y:Q", angle=turn), *words], notes

@@ -8,14 +8,14 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from gramian.analysis.components import kind_of
+from gramian.analysis.components import feature_names_of, kind_of
 from gramian.arrays import as_float64
 from gramian.checks import evenly
 from gramian.errors import DataError
 from gramian.estimators.pca import PCA
-from gramian.plots.names import component_titles, feature_names_of, numbers_of
+from gramian.plots.names import component_titles, numbers_of
 from gramian.plots.points import Group
-from gramian.plots.style import GREY, Lines, axis, headed, limits, table
+from gramian.plots.style import GREY, MARGIN, WIDTH, Lines, axis, headed, limits, table, width
 from gramian.records import FloatArray
 from gramian.rows.table import Table
 
@@ -86,12 +86,14 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
                 pieces["level"].extend([float(level) / size] * len(ends))
     names = feature_names_of(given[0])
     over = _points(points, None if color is None else Group.of(color, len(points), given[0], X), names, edges)
-    lines = [alt.hconcat(*(_panel(title, over) for title in some), spacing=14) for some in titles]
+    beside = SHOWN if width() >= WIDTH else max(1, (width() + MARGIN) // (SIDE + MARGIN))
+    lines = [
+        alt.concat(*(_panel(title, over) for title in some), columns=beside, spacing=14) for some in titles
+    ]
     head = headed(
         "Lines of equal score",
         f"{LEVELS} evenly spaced lines for each component.",
         f"{len(points):,} rows{f' ({MOST_POINTS} drawn)' if len(points) > MOST_POINTS else ''}.",
-        width=2 * SIDE,
     )
     return Lines(data=table(pieces), vconcat=lines, title=head, spacing=14)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gramian.analysis.candidates import Selection
 from gramian.errors import DataError
-from gramian.plots.style import BLUE, VERMILION, WIDTH, Layers, axis, headed, limits, table
+from gramian.plots.style import BLUE, VERMILION, Layers, axis, headed, limits, table, width
 
 PADDED = alt.Scale(zero=False, nice=False, padding=8)
 
@@ -59,11 +59,11 @@ def selection(result: Any) -> Any:
     if curve:
         whole = alt.Axis(tickMinStep=1, format="d")
         number = alt.X("size:Q", title=f"number of {result.unit}", axis=whole, scale=PADDED)
-        base, side, width, height = alt.Chart().encode(x=number), "y", WIDTH, 280
+        base, side, across, height = alt.Chart().encode(x=number), "y", width(), 280
     else:
         every = alt.Axis(labelOverlap=False, labelLimit=260)
         words = alt.Y("candidate:N", sort=None, title=None, axis=every)
-        base, side, width, height = alt.Chart().encode(y=words), "x", WIDTH - 100, 20 * len(result)
+        base, side, across, height = alt.Chart().encode(y=words), "x", width() - 100, 20 * len(result)
     channel = {"x": alt.X, "y": alt.Y}[side]
     score = axis(channel, "mean", result.measure, limits(mean - half, mean + half))
     bars = {side: channel("low:Q", title=result.measure), f"{side}2": "high:Q"}
@@ -80,4 +80,4 @@ def selection(result: Any) -> Any:
     why = "" if result.choice is None else result.remarks()[0].lstrip("* ")
     said = "Bars: one standard error of the mean over folds." if np.isfinite(error).any() else ""
     head = headed("Candidates", about, why, said)
-    return Layers(data=table(columns), layer=[*marks, points], title=head, width=width, height=height)
+    return Layers(data=table(columns), layer=[*marks, points], title=head, width=across, height=height)

@@ -14,6 +14,13 @@ from gramian.analysis.components import component_names, decomposition_of, share
 from gramian.arrays import to_numpy
 from gramian.checks import check_integer
 from gramian.errors import ParameterError
+from gramian.rows.metadata import labels_of
+from gramian.rows.table import Table
+
+MOST_SHAPES = 8  # that can be distinguished
+
+NOT_KNOWN = "not known"  # the group of rows without one
+WITHOUT = ("", "None", "nan", "NaN", "<NA>")  # texts of labels of such rows
 
 
 def fitted(model: Any) -> Any:
@@ -71,12 +78,6 @@ def place_of(component: int | str, count: int, name: str = "component", advice: 
     return check_integer(name, given, 1, count, advice or f"The model has PC1 to PC{count}.") - 1
 
 
-def feature_names_of(model: Any) -> list[str]:
-    """Return the column names of the fit; x0, x1, ... without names."""
-    names = getattr(model, "feature_names_in_", None)
-    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
-
-
 def numbers_of(X: Any) -> npt.NDArray[Any]:
     """Return the numbers of an array, a data frame or a table."""
     values = getattr(X, "values", X)
@@ -91,3 +92,20 @@ def row_names_of(X: Any) -> Sequence[Any] | None:
         given = np.asarray(() if callable(index) else index)
         names = given.tolist() if given.dtype.kind in "OUT" else None
     return names
+
+
+def groupings(table: Table) -> dict[str, Any]:
+    """Return the labels of a table that set colour and shape of points: the first two.
+
+    A second column of many distinct values sets nothing.
+    """
+    columns = labels_of(table)
+    if not columns:
+        return {}
+    first, *others = columns
+    result: dict[str, Any] = {"color": first}
+    if table.labels is not None and table.label_name is None:
+        result["color"] = table.labels
+    if others and 1 < len(set(columns[others[0]].tolist()) - {""}) <= MOST_SHAPES:
+        result["shape"] = others[0]
+    return result

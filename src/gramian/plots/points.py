@@ -10,26 +10,37 @@ import altair as alt
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import decomposition_of, kind_of
-from gramian.analysis.loadings import normal_ellipse
+from gramian.analysis.components import decomposition_of, feature_names_of, kind_of
+from gramian.analysis.loadings import mean_ellipse, normal_ellipse
 from gramian.arrays import as_float64
-from gramian.checks import check_share, listed
+from gramian.checks import check_share, counted, listed
 from gramian.errors import ParameterError
 from gramian.plots.labels import LabelLayout
-from gramian.plots.names import axis_title, feature_names_of, numbers_of, place_of, row_names_of
+from gramian.plots.names import (
+    MOST_SHAPES,
+    NOT_KNOWN,
+    WITHOUT,
+    axis_title,
+    numbers_of,
+    place_of,
+    row_names_of,
+)
 from gramian.plots.style import (
     BLUE,
     COLOURS,
     GREY,
     HEIGHT,
+    LINE,
     SHAPES,
-    WIDTH,
+    SOFT,
     Columns,
     Layers,
     axis,
+    equal_axes,
     headed,
     limits,
     table,
+    width,
     zero_lines,
 )
 from gramian.records import FloatArray
@@ -39,7 +50,8 @@ DENSE = 20_000  # rows above which the density and a sample are drawn
 SAMPLE = 2000
 BINS = (64, 48)
 MOST_NUMBERS = 10  # distinct numbers above which the colours are continuous
-FEWEST = 3  # points of an ellipse
+FEWEST, FEWEST_OF_MEAN = 3, 5  # points of an ellipse; of fewer, that of the mean is the larger one
+STRIP = 0.3  # half the height of the points of a group on a single component
 OWN_COLOURS = alt.Resolve(scale=alt.ScaleResolveMap(color="independent", shape="independent"))
 LISTED = 14  # rows of the linked table
 
@@ -51,6 +63,7 @@ def scores(
     x: int | str = 1,
     y: int | str = 2,
     color: Any = None,
+    shape: Any = None,
     names: Sequence[Any] | None = None,
     ellipses: float | None = 0.95,
     linked: bool = False,
@@ -64,16 +77,20 @@ def scores(
     X : array-like of shape (n_samples, n_features), optional
         Rows to map. An exact KernelPCA keeps the scores of its training rows; other models need them again.
     x, y : int or str, default=1 and 2
-        Components, such as 3 or ``"PC3"``. A single component is drawn against the row number.
+        Components, such as 3 or ``"PC3"``; a unit of both has the same length, unless one range is more than
+        six times the other. A single component is drawn as a strip for each group.
     color : array-like of shape (n_samples,), str, optional
-        Labels or numbers that set the colour, or the name of a column of ``X`` that the model uses. The ten
-        most frequent classes get a colour and a shape each; more than ten distinct numbers get a continuous
-        scale.
+        Labels or numbers that set the colour, or the name of a column of ``X`` that the model uses, or of its
+        labels and metadata. The ten most frequent classes get a colour and a shape each, and rows without a
+        class are grey; more than ten distinct numbers get a continuous scale.
+    shape : array-like of shape (n_samples,), str, optional
+        Labels that set the shape, in place of those that set the colour; at most eight classes.
     names : sequence of n_samples, optional
         Row names, by default those of ``X``. Up to 60 are written where they do not overlap; tooltips show
         the others.
     ellipses : float or None, default=0.95
-        Probability of the normal ellipse of each class; None for no ellipses.
+        Probability of the normal ellipse of each class, and of the confidence ellipse of its mean (thick);
+        None for no ellipses.
     linked : bool, default=False
         Add a table of the rows that are selected with the pointer.
     mapped : array-like of shape (n_samples, n_components), optional
@@ -98,7 +115,7 @@ def scores(
     >>> chart = gramian.plots.scores(gramian.PCA(3).fit(X), X, x="PC1", y="PC3", color=X[:, 0])
     >>> chart.save("scores.pdf")  # doctest: +SKIP
     """
-    cloud = Cloud.of(model, X, x, y, color, names, mapped)
+    cloud = Cloud.of(model, X, x, y, color, shape, names, mapped)
     return draw(cloud, ellipses, linked)
 
 
@@ -110,9 +127,11 @@ class Cloud:
     ----------
     values : ndarray of shape (n, 2)
     fields, titles : pair of str
-        Their names in the table, and on the axes.
+        Their names in the table, and on the axes. The second title is "" for a single component, whose second
+        values are places within strips.
     names : sequence of str or None
-    group : Group or None
+    group, shape : Group or None
+        What sets the colour, and the shape if that is another.
     unit : str
     """
 
@@ -121,19 +140,28 @@ class Cloud:
     titles: tuple[str, str]
     names: Sequence[Any] | None
     group: Group | None
+    shape: Group | None
     unit: str
 
     @classmethod
     def of(
-        cls, model: Any, X: Any, x: Any, y: Any, color: Any = None, names: Any = None, mapped: Any = None
+        cls,
+        model: Any,
+        X: Any,
+        x: Any,
+        y: Any,
+        color: Any = None,
+        shape: Any = None,
+        names: Any = None,
+        mapped: Any = None,
     ) -> Cloud:
         """Check and combine the arguments of :func:`scores`."""
         Z = as_float64(_mapped(model, X) if mapped is None else mapped)
         n, k = Z.shape
         across = place_of(x, k, "x")
         if k == 1:
-            values = np.stack([np.arange(n, dtype=float), Z[:, 0]], axis=1)
-            fields, titles = ("position", "PC1"), ("row", axis_title(model, 0))
+            values = np.stack([Z[:, 0], np.zeros(n)], axis=1)
+            fields, titles = ("PC1", "position"), (axis_title(model, 0), "")
         else:
             up = place_of(y, k, "y")
             if across == up:
@@ -145,7 +173,10 @@ class Cloud:
         if given is not None and len(given) != n:
             raise ParameterError(f"names has {len(given)} entries for {n} rows. Give one for each row.")
         group = None if color is None else Group.of(color, n, model, X)
-        return cls(values, fields, titles, given, group, _unit(model))
+        shapes = None if shape is None else Group.of(shape, n, model, X, "shape", MOST_SHAPES)
+        if k == 1:
+            values[:, 1] = _strips(n, group)
+        return cls(values, fields, titles, given, group, shapes, _unit(model))
 
     def columns(self, rows: npt.NDArray[Any]) -> dict[str, Any]:
         """Return the table of some rows."""
@@ -153,28 +184,46 @@ class Cloud:
         if self.names is not None:
             columns = {"name": [str(self.names[i]) for i in rows]}
         columns |= {field: self.values[rows, j] for j, field in enumerate(self.fields)}
-        return columns if self.group is None else columns | {"group": self.group.values[rows].tolist()}
+        groups = {"group": self.group, "shape": self.shape}
+        return columns | {
+            field: group.values[rows].tolist() for field, group in groups.items() if group is not None
+        }
 
 
 def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any = None) -> Any:
     """Draw scores, perhaps with arrows."""
-    n, group = len(cloud.values), cloud.group
+    n, group, single = len(cloud.values), cloud.group, not cloud.titles[1]
     drawn, caption = np.arange(n), [cloud.unit]
     if n > DENSE:
         drawn = np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
         caption.append(
             f"Points: a random sample of {SAMPLE:,} of {n:,} rows (seed 0), over the density of all rows."
         )
+    if group is not None and not group.kinds and (without := int(np.isnan(group.values).sum())):
+        caption.append(f"{counted(without, 'row')} without {group.title or 'a value'} not drawn.")
     columns = cloud.columns(drawn)
-    lines = [] if group is None or ellipses is None else _ellipses(cloud.values, group, ellipses)
+    lines = [] if group is None or ellipses is None or single else _ellipses(cloud.values, group, ellipses)
     if lines:
-        caption.append(f"{100 * float(ellipses or 0):g} % normal ellipses.")
-    tips = np.empty((0, 2)) if arrows is None else np.vstack([arrows.tips, [0.0, 0.0]])
-    shown = np.concatenate([cloud.values, tips, *(line for _, line in lines)])
-    edges = [limits(shown[:, j], margin=0.05 if arrows is None else 0.12) for j in (0, 1)]
-    labels = LabelLayout(edges[0], edges[1])
+        share = f"{100 * float(ellipses or 0):g} %"
+        caption.append(f"Ellipses: {share} of a normal distribution (thin), and of its mean (thick).")
+    shown = np.concatenate([cloud.values, *(line for *_, line in lines)])
+    edges = [limits(shown[:, j], margin=0.05) for j in (0, 1)]
+    strips = len(group.kinds) if group is not None and group.kinds else 1
+    height = max(120, 64 * strips)
+    if single:
+        edges[1] = [0.4 - strips, 0.6]
+    if arrows is not None:
+        edges = [arrows.widened(edge) for edge in edges]
+    if not single:
+        edges, height, equal = equal_axes(edges)
+        caption += [] if equal else ["The axes have different scales."]
+    if arrows is not None:
+        arrows = arrows.scaled(edges, equal)
+    labels = LabelLayout(edges[0], edges[1], (width(), height))
     labels.block(cloud.values[drawn] if n <= DENSE else np.empty((0, 2)))
     marks = [*(_density(cloud.values, edges) if n > DENSE else []), *zero_lines(), *_outlines(lines, group)]
+    if single:
+        marks = [*marks[:-2], zero_lines()[0], *_strip_names(group)]
     points = _points(cloud, columns, edges)
     brush = alt.selection_interval(name="chosen") if linked else None
     if brush is not None:
@@ -185,14 +234,14 @@ def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any
         layers, notes = arrows.layers(labels)
         marks, caption = [*marks, *layers], [*caption, *notes]
     if cloud.names is not None and n <= NAMED:
-        layer, hidden = labels.layer(cloud.values, columns["name"])
-        marks.append(layer)
-        caption += [f"{hidden} of {n} labels hidden to avoid overlap."] if hidden else []
+        layers, hidden = labels.layers(cloud.values, columns["name"], color=SOFT)
+        marks += layers
+        caption += [f"{hidden} of {n} row labels hidden to avoid overlap."] if hidden else []
     head = headed(f"{'Scores' if arrows is None else 'Biplot'} of {n:,} rows", *caption)
-    layers = {"layer": marks, "width": WIDTH, "height": HEIGHT, "resolve": OWN_COLOURS}
+    plot = {"layer": marks, "width": width(), "height": height, "resolve": OWN_COLOURS}
     if brush is None:
-        return Layers(data=table(columns), title=head, **layers)
-    panels = [alt.LayerChart(**layers), _listing(brush, columns)]
+        return Layers(data=table(columns), title=head, **plot)
+    panels = [alt.LayerChart(**plot), _listing(brush, columns)]
     return Columns(data=table(columns), hconcat=panels, title=head, resolve=OWN_COLOURS)
 
 
@@ -200,13 +249,41 @@ def _points(cloud: Cloud, columns: Mapping[str, Any], edges: list[list[float]]) 
     n = len(cloud.values)
     size = 36 if n <= 500 else 18 if n <= DENSE else 10
     colors = {"color": alt.value(BLUE)} if cloud.group is None else cloud.group.channels()
+    if cloud.shape is not None:
+        colors["shape"] = cloud.shape.shapes("shape")
     points = alt.Chart().mark_point(filled=True, size=size, opacity=0.85 if n <= 2000 else 0.6)
+    up: dict[str, Any] = {}
+    if not cloud.titles[1]:  # empty, not None: Vega-Lite cannot merge no axis with those of other layers
+        up["axis"] = alt.Axis(labels=False, ticks=False, grid=False)
+        if cloud.group is not None and cloud.group.kinds:  # the strips have names
+            own = "shape" if cloud.shape is not None else ""
+            colors = {name: one if name == own else one.legend(None) for name, one in colors.items()}
     return points.encode(
         x=axis(alt.X, cloud.fields[0], cloud.titles[0], edges[0]),
-        y=axis(alt.Y, cloud.fields[1], cloud.titles[1], edges[1]),
-        tooltip=[alt.Tooltip(name, type=kind) for name, kind in _kinds(columns).items()],
+        y=axis(alt.Y, cloud.fields[1], cloud.titles[1], edges[1], **up),
+        tooltip=[
+            alt.Tooltip(name, type=kind) for name, kind in _kinds(columns).items() if name != "position"
+        ],
         **colors,
     )
+
+
+def _strips(n: int, group: Group | None) -> FloatArray:
+    """Return the places of rows across the strips of their groups, 0, 1, ... and around."""
+    around = np.modf(np.arange(n) * 0.6180339887498949)[0]  # evenly spread, in any part of the rows
+    places: FloatArray = STRIP * (2 * around - 1)
+    if group is not None and group.kinds:
+        number = {kind: -place for place, kind in enumerate(group.kinds)}
+        places = places + np.array([number[kind] for kind in group.values.tolist()], dtype=float)
+    return places
+
+
+def _strip_names(group: Group | None) -> list[Any]:
+    """Return the names of groups, above their strips at the left."""
+    kinds = [] if group is None else group.kinds
+    rows = table({"strip": kinds, "above": [0.46 - place for place in range(len(kinds))]})
+    words = alt.Chart(rows).mark_text(align="left", dx=5, fontSize=11, color=SOFT)
+    return [words.encode(x=alt.value(0), y="above:Q", text="strip:N")] if kinds else []
 
 
 def _mapped(model: Any, X: Any) -> Any:
@@ -256,89 +333,119 @@ class Group:
     title: str
 
     @classmethod
-    def of(cls, color: Any, n: int, model: Any = None, X: Any = None) -> Group:
-        """Read labels, numbers, or the name of a column."""
+    def of(
+        cls,
+        color: Any,
+        n: int,
+        model: Any = None,
+        X: Any = None,
+        what: str = "color",
+        most: int = len(COLOURS),
+    ) -> Group:
+        """Read labels, numbers, or the name of a column; more than so many classes become "others"."""
         title = str(getattr(color, "name", None) or "")
         if isinstance(color, str):
-            title, color = color, _column(color, model, X)
+            title, color = color, _column(color, model, X, what)
         given = np.atleast_1d(np.asarray(color))
         if given.shape != (n,):
-            raise ParameterError(f"color has {len(given)} entries for {n} rows. Give one for each row.")
+            raise ParameterError(f"{what} has {len(given)} entries for {n} rows. Give one for each row.")
         numeric = given.dtype.kind in "iuf"
         distinct = np.unique(given[np.isfinite(given)] if numeric else given.astype(str))
         if numeric and len(distinct) > MOST_NUMBERS:
+            if what == "shape":
+                raise ParameterError(
+                    f"shape has {len(distinct)} distinct numbers, but shapes are for classes. Use color for "
+                    f"numbers, or at most {MOST_NUMBERS} of them."
+                )
             return cls(given.astype(np.float64), [], title)
         texts = np.array([f"{value:g}" if numeric else str(value) for value in given.tolist()], dtype=object)
         kinds = [f"{value:g}" if numeric else str(value) for value in distinct.tolist()]
-        if len(kinds) > len(COLOURS):
+        kinds = [kind for kind in kinds if kind not in WITHOUT]
+        missing = ~np.isfinite(given) if numeric else np.isin(texts.astype(str), WITHOUT)
+        texts[missing] = NOT_KNOWN
+        if len(kinds) > most:
             counts = {kind: int((texts == kind).sum()) for kind in kinds}
-            frequent = sorted(kinds, key=lambda kind: -counts[kind])[: len(COLOURS) - 1]
+            frequent = sorted(kinds, key=lambda kind: -counts[kind])[: most - 1]
             others = f"{len(kinds) - len(frequent)} others"
             texts = np.array([text if text in frequent else others for text in texts], dtype=object)
+            texts[missing] = NOT_KNOWN
             kinds = [*(kind for kind in kinds if kind in frequent), others]
-        return cls(texts, kinds, title)
+        return cls(texts, [*kinds, *([NOT_KNOWN] if missing.any() else [])], title)
 
     def scale(self) -> Any:
         """Return the scale of colours."""
-        grey = bool(self.kinds) and self.kinds[-1].endswith(" others")
-        colors = [*COLOURS[: len(self.kinds) - grey], *([GREY] if grey else [])]
-        return alt.Scale(domain=self.kinds, range=colors)
+        own = sum(map(_is_class, self.kinds))
+        greys = (GREY, "#c4c4c4")[: len(self.kinds) - own]
+        return alt.Scale(domain=self.kinds, range=[*COLOURS[:own], *greys])
 
     def channels(self, color: str = "color") -> dict[str, Any]:
         """Return the channels of colour and shape; ``color`` is "color" or "fill"."""
         channel, title = {"color": alt.Color, "fill": alt.Fill}[color], self.title or None
         if not self.kinds:
             return {color: channel("group:Q", title=title, scale=alt.Scale(scheme="viridis"))}
-        shapes = alt.Scale(domain=self.kinds, range=list(SHAPES[: len(self.kinds)]))
-        shape = alt.Shape("group:N", title=title, scale=shapes)
-        return {color: channel("group:N", title=title, scale=self.scale()), "shape": shape}
+        return {color: channel("group:N", title=title, scale=self.scale()), "shape": self.shapes("group")}
+
+    def shapes(self, field: str) -> Any:
+        """Return the channel of shape for a field of the table."""
+        scale = alt.Scale(domain=self.kinds, range=list(SHAPES[: len(self.kinds)]))
+        return alt.Shape(f"{field}:N", title=self.title or None, scale=scale)
 
 
-def _column(name: str, model: Any, X: Any) -> Any:
+def _column(name: str, model: Any, X: Any, what: str) -> Any:
     if getattr(X, "label_name", None) == name and X.labels is not None:
         return X.labels
+    further = getattr(X, "metadata", {})
+    if name in further:
+        return further[name]
     columns = feature_names_of(model)
     if X is None or name not in columns:
         raise ParameterError(
-            f"color={name!r} is not a column of the data: {listed(columns)}. Name one of these, or give one "
-            "label for each row."
+            f"{what}={name!r} is not a column of the data: {listed([*columns, *further])}. Name one of "
+            "these, or give one label for each row."
         )
     return numbers_of(X)[:, columns.index(name)]
 
 
-def _ellipses(values: FloatArray, group: Group, level: float) -> list[tuple[str, FloatArray]]:
+def _is_class(kind: str) -> bool:
+    return kind != NOT_KNOWN and not kind.endswith(" others")
+
+
+def _ellipses(values: FloatArray, group: Group, level: float) -> list[tuple[str, str, FloatArray]]:
     share, result = check_share("ellipses", level), []
-    for kind in group.kinds:
+    for kind in filter(_is_class, group.kinds):
         members = values[group.values == kind]
-        if len(members) >= FEWEST and not kind.endswith(" others"):
-            result.append((kind, normal_ellipse(members, share)))
+        if len(members) >= FEWEST:
+            result.append((kind, "rows", normal_ellipse(members, share)))
+        if len(members) >= FEWEST_OF_MEAN:
+            result.append((kind, "mean", mean_ellipse(members, share)))
     return result
 
 
-def _outlines(lines: list[tuple[str, FloatArray]], group: Group | None) -> list[Any]:
+def _outlines(lines: list[tuple[str, str, FloatArray]], group: Group | None) -> list[Any]:
     if not lines or group is None:
         return []
-    corners = np.concatenate([line for _, line in lines])
+    corners = np.concatenate([line for *_, line in lines])
     columns = {
-        "group": [kind for kind, line in lines for _ in line],
-        "corner": [j for _, line in lines for j in range(len(line))],
+        "group": [kind for kind, _, line in lines for _ in line],
+        "of": [of for _, of, line in lines for _ in line],
+        "corner": [j for *_, line in lines for j in range(len(line))],
         "edge_x": corners[:, 0],
         "edge_y": corners[:, 1],
     }
-    drawn = alt.Chart(table(columns)).mark_line(strokeWidth=1.2, opacity=0.8, clip=True)
+    drawn = alt.Chart(table(columns)).mark_line(opacity=0.9, clip=True)
     color = alt.Color("group:N", legend=None, scale=group.scale())
-    return [drawn.encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q", color=color)]
+    thick = alt.condition("datum.of === 'mean'", alt.value(2.4), alt.value(1))
+    drawn = drawn.encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q", color=color, strokeWidth=thick)
+    return [drawn.encode(detail="of:N")]
 
 
 def _density(values: FloatArray, edges: list[list[float]]) -> list[Any]:
     counts, xs, ys = np.histogram2d(values[:, 0], values[:, 1], bins=BINS, range=edges)
     i, j = np.nonzero(counts)
     cells = {"left": xs[i], "right": xs[i + 1], "low": ys[j], "high": ys[j + 1], "rows": counts[i, j]}
-    shade = alt.Color(
-        "rows:Q", title="rows in a cell", scale=alt.Scale(type="log", range=["#f0f0f0", "#8a8a8a"])
-    )
-    layer = alt.Chart(table(cells)).mark_rect(strokeWidth=0)
-    return [layer.encode(x="left:Q", x2="right", y="low:Q", y2="high", color=shade)]
+    shade = alt.Opacity("rows:Q", title="rows in a cell", scale=alt.Scale(type="log", range=[0.1, 0.8]))
+    layer = alt.Chart(table(cells)).mark_rect(strokeWidth=0, color=LINE)
+    return [layer.encode(x="left:Q", x2="right", y="low:Q", y2="high", opacity=shade)]
 
 
 def _listing(brush: Any, columns: Mapping[str, Any]) -> Any:

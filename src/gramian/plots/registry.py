@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
+from gramian.checks import counted
 from gramian.errors import needs
 
-Kind = Literal["PCA", "KernelPCA", "Whitener", "FaceSpace"]
+Kind = Literal["PCA", "KernelPCA", "Whitener", "FaceSpace", "Monitor"]
 MAPS: tuple[Kind, ...] = ("PCA", "KernelPCA")
 DECOMPOSED: tuple[Kind, ...] = (*MAPS, "Whitener", "FaceSpace")
-POINTS = ("x", "y", "color")
+POINTS = ("x", "y", "color", "shape")
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,15 @@ class Figure:
     place : str
         The module of ``gramian.plots`` that draws it, by a function of the same name or "module:function".
     models : tuple of str
-        The kinds of models that it shows.
+        The kinds of models that it shows; of a monitor its model, unless it shows monitors.
     fitted_on : {"tables", "pictures", "two columns"} or None
         The data that the model was fitted on, None for any.
     components : int
         The least number of components.
     data : bool
         Whether it shows rows.
+    labels : bool
+        Whether they need labels or metadata.
     options : tuple of str
         The options of ``gramian plot`` that it takes.
     """
@@ -46,6 +49,7 @@ class Figure:
     components: int = 0
     data: bool = False
     options: tuple[str, ...] = ()
+    labels: bool = False
 
     @property
     def module(self) -> str:
@@ -62,24 +66,41 @@ class Figure:
         """What it needs, for messages and help."""
         text = " or ".join([", ".join(self.models[:-1]), self.models[-1]] if self.models[1:] else self.models)
         text += "" if self.fitted_on is None else f" of {self.fitted_on}"
-        text += f" with {self.components} components" if self.components else ""
-        return f"a {text}{' and DATA' if self.data else ''}"
+        text += f" with {counted(self.components, 'component')}" if self.components else ""
+        data = " and DATA with labels or metadata" if self.labels else " and DATA" if self.data else ""
+        return f"a {text}{data}"
 
     def is_available(self, model: Any, table: Any) -> bool:
         """Return whether it can be drawn of a model, with rows or with None."""
-        from gramian.analysis.components import kind_of  # help needs the names of figures only
+        # Here, because help needs the names of figures only.
+        from gramian.analysis.components import kind_of, mapping_of
 
-        kind = kind_of(model).value
-        if kind not in self.models or (self.data and table is None):
+        kinds = {kind_of(one).value for one in (model, mapping_of(model))}
+        if kinds.isdisjoint(self.models) or (self.data and table is None):
             return False
+        labelled = getattr(table, "labels", None) is not None or getattr(table, "metadata", None)
+        if self.labels and not labelled:
+            return False
+        model = mapping_of(model)
         pictures = getattr(model, "picture_shape_", None) is not None
         of = {"tables": not pictures, "pictures": pictures, "two columns": model.n_features_in_ == 2}
-        return of.get(self.fitted_on or "", True) and int(model.n_components_) >= self.components
+        fits = of.get(self.fitted_on or "", True) and int(model.n_components_) >= self.components
+        return fits and ("Monitor" not in self.models or _can_be_monitored(model))
 
     def draw(self, model: Any, table: Any = None, **options: Any) -> Any:
         """Return the chart or picture; other options than its own are ignored."""
         given = {name: options[name] for name in self.options if name in options}
+        if "Monitor" not in self.models:
+            from gramian.analysis.components import mapping_of
+
+            model = mapping_of(model)
         return function_of(self.module, self.function)(model, *([table] if self.data else []), **given)
+
+
+def _can_be_monitored(model: Any) -> bool:
+    from gramian.estimators.monitor import can_be_monitored
+
+    return can_be_monitored(model)
 
 
 # The most useful first: the page shows them in this order.
@@ -90,8 +111,20 @@ FIGURES = (
     Figure("components", "Components as pictures", "images", ("PCA", "FaceSpace"), "pictures"),
     Figure("loadings", "Loadings", "columns", ("PCA",), "tables"),
     Figure("eigenvalues", "Eigenvalues with error bounds", "spectra", DECOMPOSED),
+    Figure("control-chart", "Control chart", "monitoring", (*MAPS, "Monitor"), data=True),
     Figure("biplot", "Biplot", "columns", ("PCA",), "tables", 2, data=True, options=POINTS),
     Figure("correlation-circle", "Correlation circle", "columns", ("PCA",), "tables", 2, True, ("x", "y")),
+    Figure(
+        "metadata",
+        "Components and metadata",
+        "associations:described_metadata",
+        MAPS,
+        None,
+        1,
+        True,
+        (),
+        True,
+    ),
     Figure("reconstructions", "Reconstructions", "images:sampled", MAPS, "pictures", data=True),
     Figure("whitening", "Effect of whitening", "whitening_panels", ("Whitener",), None, 0, True, ("x", "y")),
     Figure("face-scores", "Distances from the face space", "score_histograms", ("FaceSpace",)),
@@ -100,7 +133,8 @@ FIGURES = (
 FUNCTIONS = {
     **{figure.function: figure.module for figure in FIGURES if ":" not in figure.place},
     **{"Picture": "pixels", "reconstructions": "images", "kernel_contours": "contours"},
-    **{"selection": "curves", "counter_example": "witness"},
+    **{"metadata": "associations", "selection": "curves", "counter_example": "witness"},
+    **{"contributions": "monitoring", "stability": "spectra"},
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian.analysis.components import kind_of
 from gramian.errors import DataError
-from gramian.plots.style import COLOURS, INK, WIDTH, Layers, axis, headed, limits, table
+from gramian.plots.style import COLOURS, INK, Layers, axis, headed, limits, table, width
 
 BINS = 40
 
@@ -67,4 +67,4 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
     drawn = [f"Dashed, {name}: {at:.4g}." for name, at in marked.items()]
     head = headed("Scores and thresholds", *said, *drawn)
     layers = [bars, steps, *([rule] if marked else [])]
-    return Layers(data=table(columns), layer=layers, title=head, width=WIDTH, height=260)
+    return Layers(data=table(columns), layer=layers, title=head, width=width(), height=260)

@@ -15,12 +15,15 @@ from gramian.errors import ParameterError
 from gramian.estimators.choose_components import choose_components
 from gramian.estimators.component_choice import known_variances
 from gramian.estimators.pca import PCA
+from gramian.estimators.stability import Stability
 from gramian.plots.names import fitted
-from gramian.plots.style import BLUE, INK, VERMILION, WIDTH, Layers, Lines, headed, table
+from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, Layers, Lines, headed, table, width
 
 MOST_BARS = 40
-RULE_LINE = 17  # pixels
+RULE_LINE, RULE_NAMES = 17, 30  # pixels of a rule, and of its name where it exceeds the margin
+MARKED = 95  # % of the variance, whose number of components is shown
 LOG = alt.Scale(type="log")
+SHARES = [alt.Tooltip(name, type="quantitative", format=".2f") for name in ("share", "cumulative")]
 KINDS = ("deterministic", "probabilistic", "estimate")  # of bounds, the strongest first
 
 
@@ -34,7 +37,7 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
         The result of :func:`gramian.choose_components`. By default, for PCA the rules that need only the
         spectrum, for others the rule of the fit. ``()`` for none.
     most : int
-        The maximum number of bars.
+        The maximum number of bars. More components are lines along a logarithmic axis.
 
     Returns
     -------
@@ -64,31 +67,45 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     if ratios is not None:
         total, of = float(result[0]) / (float(ratios[0]) or 1.0), "the total variance"
     shares = result / (total or 1.0)
+    cumulative = 100 * np.cumsum(shares)
     columns = {
         "component": np.arange(1, len(result) + 1),
         "name": component_names(len(result)),
         "variance": result,
         "share": 100 * shares,
-        "cumulative": 100 * np.cumsum(shares),
+        "cumulative": cumulative,
         "kept": np.arange(len(result)) < kept,
     }
     asked = list(_default_choices(model) if choices is None else getattr(choices, "choices", choices))
     answers = [choice for choice in asked if choice.number is not None]
     silent = ", ".join(choice.rule for choice in asked if choice.number is None)
-    shown = min(most, len(result))
+    enough = int(np.searchsorted(cumulative, MARKED - 1e-9)) + 1
+    marked = enough if enough <= len(result) else None
     title = headed(
         "Explained variance",
         f"{counted(kept, 'component')} kept, {percent(float(shares[:kept].sum()))} of {of}.",
-        f"The first {shown} of {len(result)} known eigenvalues." if shown < len(result) else "",
+        f"{MARKED} % needs more than the {counted(len(result), 'known component')}."
+        if marked is None
+        else f"{MARKED} % needs {counted(marked, 'component')}.",
         f"Rules without a result: {silent}." if silent else "",
     )
-    places = list(range(0 if any(choice.number == 0 for choice in answers) else 1, shown + 1))
-    x = alt.X("component:O", scale=alt.Scale(domain=places))
-    upper = {"layer": _bars(x, places, of, kept < shown), "width": WIDTH, "height": 260}
+    across = width() - (RULE_NAMES if answers else 0)
+    if len(result) > most:
+        last = len(result)
+        x = alt.X("component:Q", scale=alt.Scale(type="log", domain=[1, last], nice=False))
+        marks, half = _curves(x, of), float(np.sqrt(last))
+    else:
+        last = len(result)
+        places = list(range(0 if any(choice.number == 0 for choice in answers) else 1, last + 1))
+        x, half = alt.X("component:O", scale=alt.Scale(domain=places)), float(places[len(places) // 2])
+        marks = _bars(x, places, of, kept < last)
+    marks += [] if marked is None else _mark(x, marked, marked > half)
+    upper = {"layer": marks, "width": across, "height": 260}
     if not answers:
         return Layers(data=table(columns), title=title, **upper)
-    strip = {"layer": _rules(answers, x, places), "width": WIDTH, "height": RULE_LINE * len(answers)}
-    panels = [alt.LayerChart(**upper), alt.LayerChart(**strip)]
+    least = 1 if len(result) > most else 0
+    strip = {"layer": _rules(answers, x, least, last, half), "width": across}
+    panels = [alt.LayerChart(**upper), alt.LayerChart(**strip, height=RULE_LINE * len(answers))]
     return Lines(data=table(columns), vconcat=panels, title=title, spacing=8)
 
 
@@ -98,20 +115,46 @@ def _bars(x: Any, places: list[int], of: str, more: bool) -> list[Any]:
     labelled = [place for place in places if (place - 1) % step == 0 or place == 0]
     x = x.axis(alt.Axis(values=labelled, labelAngle=0, ticks=False)).title("component")
     names = ["kept", *(["left out"] if more else []), "cumulative"]
-    legend = alt.Scale(domain=names, range=[BLUE, *(["#b5cfe0"] if more else []), VERMILION])
-    two = [alt.Tooltip(name, type="quantitative", format=".2f") for name in ("share", "cumulative")]
+    legend = alt.Scale(domain=names, range=[BLUE, *([LEFT_OUT] if more else []), VERMILION])
     base = (
         alt.Chart()
-        .transform_filter(f"datum.component <= {places[-1]}")
         .transform_calculate(what="datum.kept ? 'kept' : 'left out'")
-        .encode(x=x, tooltip=["name:N", "variance:Q", *two])
+        .encode(x=x, tooltip=["name:N", "variance:Q", *SHARES])
     )
-    y = alt.Y("share:Q", title=f"share of {of} (%)", scale=alt.Scale(domain=[0, 100]))
     dots = base.mark_point(filled=True, size=26, opacity=1)
     return [
-        base.mark_bar().encode(y=y, color=alt.Color("what:N", scale=legend, title=None)),
+        base.mark_bar().encode(y=_share(of), color=alt.Color("what:N", scale=legend, title=None)),
         base.mark_line(color=VERMILION, strokeWidth=1.5).encode(y="cumulative:Q"),
         dots.encode(y="cumulative:Q", color=alt.ColorDatum("cumulative")),
+    ]
+
+
+def _curves(x: Any, of: str) -> list[Any]:
+    """Return the shares and the cumulative shares of many components as lines."""
+    legend = alt.Scale(domain=["share", "cumulative"], range=[BLUE, VERMILION])
+    x = x.axis(alt.Axis(format="d", tickCount=6)).title("component")
+    base = alt.Chart().encode(x=x, tooltip=["name:N", "variance:Q", *SHARES])
+    line = base.mark_line(strokeWidth=1.8)
+    return [
+        line.encode(y=_share(of), color=alt.ColorDatum("share", scale=legend, title=None)),
+        line.encode(y="cumulative:Q", color=alt.ColorDatum("cumulative")),
+    ]
+
+
+def _share(of: str) -> Any:
+    return alt.Y("share:Q", title=f"share of {of} (%)", scale=alt.Scale(domain=[0, 100]))
+
+
+def _mark(x: Any, number: int, right: bool) -> list[Any]:
+    """Return lines and words where so many components explain most of the variance."""
+    words = f"{MARKED} %: {counted(number, 'component')}"
+    row = {"component": [number], "marked": [MARKED], "zero": [0], "words": [words]}
+    base, dashed = alt.Chart(table(row)), {"color": INK, "strokeDash": [3, 3], "strokeWidth": 1}
+    place = {"align": "right", "dx": -2, "dy": -7} if right else {"align": "left", "dx": 5, "dy": 10}
+    return [
+        base.mark_rule(**dashed).encode(y="marked:Q"),
+        base.mark_rule(**dashed).encode(x=x, y="zero:Q", y2="marked:Q"),
+        base.mark_text(fontSize=10.5, color=INK, **place).encode(x=x, y="marked:Q", text="words:N"),
     ]
 
 
@@ -122,18 +165,19 @@ def _default_choices(model: Any) -> list[ComponentChoice]:
     return [] if choice is None else [choice]
 
 
-def _rules(answers: list[ComponentChoice], x: Any, places: list[int]) -> list[Any]:
-    last = places[-1]
+def _rules(answers: list[ComponentChoice], x: Any, least: int, last: int, half: float) -> list[Any]:
+    """Return the number of each rule between the least and the last place of the axis."""
     numbers = [int(choice.number or 0) for choice in answers]
+    places = [min(max(number, least), last) for number in numbers]
     rows = table(
         {
             "rule": [choice.rule for choice in answers],
             "number": numbers,
             "answer": [choice.answer for choice in answers],
-            "component": [min(number, last) for number in numbers],
+            "component": places,
             "beyond": [number > last for number in numbers],
             "why": [choice.sentence for choice in answers],
-            "left": [min(number, last) > places[len(places) // 2] for number in numbers],
+            "left": [place > half for place in places],
         }
     )
     base = alt.Chart(rows).encode(
@@ -194,8 +238,8 @@ def eigenvalues(model: Any) -> Any:
     below = x.title("component").axis(alt.Axis(values=labelled, format="d"))
     upper = _intervals(x, float(values[values > 0].min()) / 10, certificate.unit)
     panels = [
-        alt.LayerChart(layer=upper, width=WIDTH, height=230),
-        alt.LayerChart(layer=_radii(below, certificate.tol), width=WIDTH, height=100),
+        alt.LayerChart(layer=upper, width=width(), height=230),
+        alt.LayerChart(layer=_radii(below, certificate.tol), width=width(), height=100),
     ]
     return Lines(data=table(columns), vconcat=panels, title=title, spacing=6)
 
@@ -229,3 +273,47 @@ def _radii(x: Any, tol: float) -> list[Any]:
         dots.encode(x=x, y=y, tooltip=["component:Q", "relative:Q"]),
         line.encode(y=alt.Y("tol:Q", scale=LOG)),
     ]
+
+
+def stability(result: Stability) -> Any:
+    """Draw the variance of each component with its bootstrap interval, and its agreement.
+
+    Parameters
+    ----------
+    result : Stability
+        What :func:`gramian.stability` returns.
+
+    Returns
+    -------
+    altair.LayerChart
+        ``chart.data``: number and name of each component, variance, ``low`` and ``high`` of its interval,
+        and the agreement of its direction.
+    """
+    k = len(result.variances)
+    if not k:
+        raise ParameterError("The model has no components to draw.")
+    columns = {
+        "component": np.arange(1, k + 1),
+        "name": component_names(k),
+        "variance": result.variances,
+        "low": result.variance_intervals[:, 0],
+        "high": result.variance_intervals[:, 1],
+        "agreement": result.agreement,
+    }
+    x = alt.X("component:O", title="component", axis=alt.Axis(labelAngle=0, ticks=False))
+    shade = alt.Color("agreement:Q", scale=alt.Scale(domain=[0, 1], range=["#d5e3ec", BLUE]))
+    base = alt.Chart().encode(x=x, tooltip=["name:N", *(f"{key}:Q" for key in list(columns)[2:])])
+    y = alt.Y("variance:Q", title="variance", scale=alt.Scale(zero=True))
+    layer = [
+        base.mark_rule(color=INK, strokeWidth=1.4).encode(y=alt.Y("low:Q", title="variance"), y2="high:Q"),
+        base.mark_point(filled=True, size=60, opacity=1, stroke=INK, strokeWidth=0.6).encode(
+            y=y, color=shade.title("agreement")
+        ),
+    ]
+    title = headed(
+        "Stability of the components",
+        f"Bars: {100 * result.level:g} % bootstrap intervals from {result.n_boot:,} samples of "
+        f"{result.n_samples:,} rows.",
+        *result.sentences()[:2],
+    )
+    return Layers(data=table(columns), layer=layer, title=title, width=width(), height=260)

@@ -7,7 +7,9 @@ import io
 import os
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +22,27 @@ from gramian.errors import ParameterError, needs
 from gramian.records import FloatArray
 from gramian.store import atomic_write
 
-WIDTH, HEIGHT = 440, 330
+WIDTH, HEIGHT = 440, 330  # pixels, by default
+MARGIN = 66  # pixels of the labels and the title of a Y axis, and the padding
+MOST_UNEQUAL = 6  # ratio of two ranges above which their axes have different scales
+FLATTEST = 0.55  # height of a plot relative to its width, at least
 FORMATS = ("svg", "png", "pdf", "html", "json")
 # Okabe and Ito (2008): distinguishable with every kind of colour vision.
 BLUE, VERMILION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#9a9a9a"
 COLOURS = (
     *(BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00"),
-    *("#56B4E9", "#8C6D31", "#000000", "#7F3C8D", "#A5AA00"),
+    *("#56B4E9", "#8C6D31", "#B10026", "#7F3C8D", "#A5AA00"),
 )
 SHAPES = (
     *("circle", "square", "triangle-up", "diamond", "cross"),
     *("triangle-down", "triangle-right", "triangle-left", "circle", "square"),
 )
-INK, PALE = "#333333", "#e8e8e8"
+INK, SOFT, PALE, LINE, ZERO, LEFT_OUT = "#333333", "#555555", "#e8e8e8", "#888888", "#aaaaaa", "#b5cfe0"
+# The CSS variables by which a page sets the colours that depend on its background.
+VARIABLES = {
+    **{INK: "ink", SOFT: "soft", PALE: "grid", LINE: "line", ZERO: "zero", LEFT_OUT: "left-out"},
+    **{BLUE: "blue", "#7F3C8D": "purple", "#B10026": "red"},
+}
 # What ends a script in a page, and properties of every JavaScript object.
 END_OF_SCRIPT = re.compile("<(?=/?script|!--)", re.IGNORECASE)
 OF_OBJECTS = {
@@ -45,18 +55,24 @@ THEME: dict[str, Any] = {
     "font": "Arial, Helvetica, Liberation Sans, sans-serif",
     "background": "white",
     "aria": False,  # descriptions of every point would make files ten times larger
-    "view": {"stroke": "#888888", "strokeWidth": 0.6},
+    "view": {"stroke": LINE, "strokeWidth": 0.6},
     "axis": {
         **{"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 8},
-        **{"labelColor": INK, "titleColor": INK, "gridColor": PALE, "domainColor": "#888888"},
-        **{"tickColor": "#888888", "labelOverlap": True},
+        **{"labelColor": INK, "titleColor": INK, "gridColor": PALE, "domainColor": LINE},
+        **{"tickColor": LINE, "labelOverlap": True, "labelSeparation": 4},
     },
-    "legend": {"labelFontSize": 11, "titleFontSize": 11, "symbolSize": 60},
+    "axisY": {"minExtent": 32},  # so that plots below each other begin at the same place
+    "legend": {
+        **{"labelFontSize": 11, "titleFontSize": 11, "symbolSize": 60, "orient": "top", "offset": 6},
+        **{"labelColor": INK, "titleColor": INK, "gradientLength": 120, "columnPadding": 14},
+        **{"symbolBaseFillColor": INK, "symbolBaseStrokeColor": INK},
+    },
+    "text": {"color": INK},
     "title": {
         **{"anchor": "start", "frame": "group", "fontSize": 14, "color": INK, "offset": 10},
         **{
             "subtitleFontSize": 11,
-            "subtitleColor": "#555555",
+            "subtitleColor": SOFT,
             "subtitlePadding": 5,
             "subtitleLineHeight": 14,
         },
@@ -64,6 +80,49 @@ THEME: dict[str, Any] = {
     "headerRow": {"labelFontSize": 11},
     "headerColumn": {"labelFontSize": 11},
 }
+_width: ContextVar[int] = ContextVar("width", default=WIDTH)
+
+
+def width() -> int:
+    """Return the width of the plot that is drawn now, in pixels."""
+    return _width.get()
+
+
+@contextmanager
+def room(pixels: int | None) -> Iterator[None]:
+    """Draw figures that are so many pixels wide, with axes and labels; None for the default."""
+    token = _width.set(WIDTH if pixels is None else max(pixels - MARGIN, 120))
+    try:
+        yield
+    finally:
+        _width.reset(token)
+
+
+def in_page(spec: Any) -> Any:
+    """Return a specification whose colours follow the page around it, by CSS variables."""
+    if isinstance(spec, dict):
+        fixed = ("datasets", "domain", "equal")  # texts of the user
+        result = {key: value if key in fixed else in_page(value) for key, value in spec.items()}
+        return result | ({"background": "transparent"} if "background" in result else {})
+    if isinstance(spec, list):
+        return [in_page(value) for value in spec]
+    return _variable(spec) if isinstance(spec, str) and spec in VARIABLES else spec
+
+
+def svg_in_page(svg: str) -> str:
+    """Return an .svg whose colours follow the page around it, and whose width is that of its place."""
+    svg = COLOUR_OF.sub(lambda match: f'{match[1]}="{_variable(match[2])}"', svg)
+    head, end, rest = svg.partition(">")
+    return (
+        re.sub(r' (?:width|height)="[^"]*"', "", head) + end + rest.replace('fill="white"', 'fill="none"', 1)
+    )
+
+
+def _variable(colour: str) -> str:
+    return f"var(--figure-{VARIABLES[colour]}, {colour})"
+
+
+COLOUR_OF = re.compile(rf'\b(fill|stroke)="({"|".join(VARIABLES)})"')
 
 
 class Drawn:
@@ -205,10 +264,11 @@ def _plain(values: Any) -> Any:
     return np.where(np.isfinite(values), values, np.nan) if values.dtype.kind == "f" else values.tolist()
 
 
-def headed(title: str, *sentences: str, width: int = WIDTH) -> Any:
+def headed(title: str, *sentences: str, width: int | None = None) -> Any:
     """Return a title with a wrapped caption below."""
     caption = " ".join(sentence for sentence in sentences if sentence)
-    return alt.Title(title, subtitle=textwrap.wrap(caption, int(width / CAPTION_LETTER)) or [""])
+    letters = int((width or _width.get()) / CAPTION_LETTER)
+    return alt.Title(title, subtitle=textwrap.wrap(caption, letters) or [""])
 
 
 def limits(*values: Any, zero: bool = False, margin: float = 0.06) -> list[float]:
@@ -232,6 +292,31 @@ def axis(kind: Any, field: str, title: str, domain: Sequence[float] | None = Non
     return kind(field, type="quantitative", title=title, scale=scale, **more)
 
 
+def equal_axes(edges: Sequence[Sequence[float]]) -> tuple[list[list[float]], int, bool]:
+    """Return axis limits of which a unit has the same length, the height of the plot, and whether it has.
+
+    Ranges of very different lengths keep their own scales, because one of them would be a line.
+
+    Examples
+    --------
+    >>> equal_axes([[0, 10], [0, 8]])
+    ([[0.0, 10.0], [0.0, 8.0]], 352, True)
+    >>> equal_axes([[0, 10], [0, 1000]])
+    ([[0, 10], [0, 1000]], 330, False)
+    """
+    across = width()
+    spans = [high - low for low, high in edges]
+    if not max(spans) <= MOST_UNEQUAL * min(spans):
+        return [list(edge) for edge in edges], round(across * HEIGHT / WIDTH), False
+    up = round(across * min(max(spans[1] / spans[0], FLATTEST), 1.0))
+    unit = max(spans[0] / across, spans[1] / up)
+    result = []
+    for (low, high), size in zip(edges, (across, up), strict=True):
+        more = 0.5 * (unit * size - (high - low))
+        result.append([float(low - more), float(high + more)])
+    return result, up, True
+
+
 def outline(corners: FloatArray, **looks: Any) -> Any:
     """Return a closed line through corners of shape (n, 2)."""
     columns = {"edge_x": corners[:, 0], "edge_y": corners[:, 1], "corner": np.arange(len(corners))}
@@ -241,6 +326,6 @@ def outline(corners: FloatArray, **looks: Any) -> Any:
 def zero_lines() -> list[Any]:
     """Return the lines x = 0 and y = 0."""
     return [
-        alt.Chart(table({"zero": [0.0]})).mark_rule(color="#aaaaaa", clip=True).encode(**{side: "zero:Q"})
+        alt.Chart(table({"zero": [0.0]})).mark_rule(color=ZERO, clip=True).encode(**{side: "zero:Q"})
         for side in ("x", "y")
     ]

@@ -7,13 +7,27 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from gramian.analysis.components import feature_names_of
 from gramian.analysis.loadings import normal_ellipse
 from gramian.arrays import as_float64
-from gramian.plots.names import feature_names_of, numbers_of, place_of
+from gramian.plots.names import numbers_of, place_of
 from gramian.plots.points import SAMPLE
-from gramian.plots.style import BLUE, VERMILION, Columns, axis, headed, limits, outline, table, zero_lines
+from gramian.plots.style import (
+    BLUE,
+    MARGIN,
+    VERMILION,
+    WIDTH,
+    Panels,
+    axis,
+    headed,
+    limits,
+    outline,
+    table,
+    width,
+    zero_lines,
+)
 
-SIDE = 270  # pixels
+SIDE = 270  # pixels at most
 
 
 def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
@@ -28,7 +42,7 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
 
     Returns
     -------
-    altair.HConcatChart
+    altair.ConcatChart
         ``chart.data`` has a row for each point: row, both columns before, and both after; for more than
         2000 rows a random sample of 2000.
     """
@@ -46,13 +60,15 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
     names = feature_names_of(model)
     made = [str(name) for name in model.get_feature_names_out()]
     panels, columns, result = [], {"row": rows}, []
+    beside = 1 if width() < SIDE + MARGIN else 2
+    side = min(SIDE, (width() - MARGIN * (beside - 1)) // beside) if width() < WIDTH else SIDE
     for when, values, called in (("before", before, names), ("after", after, made)):
         pair = values[:, places]
         line = normal_ellipse(pair)
         result.append(np.cov(pair.T))
         edges = [limits(pair[:, j], line[:, j], margin=0.04) for j in (0, 1)]
-        for j, side in enumerate("xy"):
-            columns[f"{when}_{side}"] = pair[rows, j]
+        for j, letter in enumerate("xy"):
+            columns[f"{when}_{letter}"] = pair[rows, j]
         unit = "" if when == "before" else " (whitened)"
         points = alt.Chart().mark_point(filled=True, size=16, opacity=0.6, color=BLUE)
         points = points.encode(
@@ -61,7 +77,7 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
             tooltip=["row:Q", f"{when}_x:Q", f"{when}_y:Q"],
         )
         marks = [*zero_lines(), points, outline(line, color=VERMILION, strokeWidth=1.5)]
-        panels.append(alt.LayerChart(layer=marks, width=SIDE, height=SIDE))
+        panels.append(alt.LayerChart(layer=marks, width=side, height=side))
     head = headed(
         f"Whitening by {model.method}",
         *(
@@ -70,9 +86,9 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
         ),
         f"{n:,} rows{f' (random sample of {SAMPLE:,}, seed 0)' if n > SAMPLE else ''}.",
         "95 % normal ellipses.",
-        width=2 * SIDE,
+        width=beside * side,
     )
-    return Columns(data=table(columns), hconcat=panels, title=head, spacing=30)
+    return Panels(data=table(columns), concat=panels, columns=beside, title=head, spacing=30)
 
 
 def _rounded(covariance: Any) -> str:

@@ -14,12 +14,12 @@ from gramian.plots.style import (
     BLUE,
     HEIGHT,
     VERMILION,
-    WIDTH,
     Layers,
     axis,
     headed,
     limits,
     table,
+    width,
     zero_lines,
 )
 
@@ -75,5 +75,5 @@ def counter_example(report: AuditReport) -> Any:
     title = headed(f"Counterexample with {counted(len(points), 'point')}", why, *more)
     layers = [*zero_lines(), dots, names]
     return Layers(
-        data=table(columns), layer=layers, title=title, width=WIDTH, height=HEIGHT if d > 1 else 120
+        data=table(columns), layer=layers, title=title, width=width(), height=HEIGHT if d > 1 else 120
     )

@@ -11,10 +11,11 @@ import numpy as np
 
 from gramian import store
 from gramian.analysis.components import component_names, shares_of
+from gramian.analysis.units import unit_trap
 from gramian.arrays import as_float64
 from gramian.checks import percent, six_digits
 from gramian.errors import shortened
-from gramian.records import Certificate, Plan
+from gramian.records import Certificate, ModelKind, Plan
 
 if TYPE_CHECKING:
     from gramian.rows.table import Table
@@ -79,6 +80,7 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
         "orthogonality": certificate.orthogonality,
         "completeness": complete and asdict(complete),
         "reasons": certificate.reasons,
+        "directions": None if certificate.directions is None else vars(certificate.directions),
         "text": str(certificate),
     }
     return {name: plain(value) for name, value in facts.items()}
@@ -87,7 +89,8 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
 def component_facts(model: Any) -> dict[str, list[Any]]:
     """Return the columns of the table of components.
 
-    The residual and the radius are in the units of the eigenvalue. None means unknown, such as the explained
+    The residual and the radius are in the units of the eigenvalue; the angle is an upper bound on the error
+    of the direction, or of the subspace of its cluster, in radians. None means unknown, such as the explained
     variance ratio under a kernel that is not proven positive semi-definite.
     """
     k = model.n_components_
@@ -104,6 +107,7 @@ def component_facts(model: Any) -> dict[str, list[Any]]:
         "cumulative": [None] * k if ratios is None else np.cumsum(ratios),
         "residual": _padded(certificate.residuals, k),
         "radius": _padded(certificate.radii, k),
+        "angle": _padded(_angles(certificate), k),
     }
     if not (model.model_kind.kernel or model.model_kind.whitens):
         # The two are the same thing.
@@ -142,6 +146,13 @@ def largest_loadings(model: Any, count: int, most: int = 3) -> list[str]:
         lines.append(", ".join(f"{name} {value:+.2f}" for name, value in shown if abs(value) >= 0.005))
     # Directions beyond the rank complete the basis, and any would do.
     return lines + [""] * (min(count, len(directions)) - len(lines))
+
+
+def _angles(certificate: Certificate) -> list[float | None]:
+    bounds = certificate.directions
+    if bounds is None:
+        return []
+    return [angle if sine < 1.0 else None for angle, sine in zip(bounds.angles, bounds.sines, strict=True)]
 
 
 def _padded(values: Any, k: int) -> list[Any]:
@@ -195,6 +206,7 @@ def model_facts(model: Any) -> dict[str, Any]:
         "n_features": int(model.n_features_in_),
         "feature_names": plain(names),
         "picture_shape": plain(getattr(model, "picture_shape_", None)),
+        "note": unit_trap(model) or None,
         "plan": plan_facts(model.plan_),
         "certificate": certificate_facts(model.certificate_),
     }
@@ -204,6 +216,8 @@ def info_facts(model: Any, kind: str) -> dict[str, Any]:
     """Return the facts of a saved model, with its components if it has some."""
     if model.model_kind.has_components:
         return {"model": model_facts(model) | {"kind": kind}, "components": component_facts(model)}
+    if model.model_kind is ModelKind.MONITOR:
+        return info_facts(model.model_, type(model.model_).__name__) | {"limits": str(model.limits_)}
     # A map of features has no components.
     return {"model": {"kind": kind, "parameters": plain(model.get_params(deep=False))}}
 

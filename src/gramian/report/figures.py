@@ -11,17 +11,19 @@ from dataclasses import replace
 from typing import Any
 
 from gramian import plots
-from gramian.errors import GramianError, MissingExtraError
+from gramian.errors import GramianError, MissingExtraError, needs
+from gramian.plots.names import groupings
 from gramian.plots.registry import FIGURES
 from gramian.rows.table import Table
 
 MOST_DRAWN = 1_000_000  # rows
 LARGEST = 600_000  # characters of an .svg; a larger one becomes a .png
 TITLES = {figure.name: figure.title for figure in FIGURES}
+ROOM = 400  # pixels: text of a figure is readable on a phone and in a column of a wide page
 SHARED = re.compile(r'(\bid="|url\(#|href="#)')
 
 
-def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None) -> Any:
+def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None, name: str = "scores") -> Any:
     """Draw the scores of the first two components, coloured by label.
 
     Parameters
@@ -31,16 +33,19 @@ def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None)
     scores : array of shape (n, n_components)
     shown : list of int or None
         The indices of these rows, None for all.
+    name : {"scores", "biplot"}
     """
     if shown is not None:
-        labels, names = table.labels, table.row_names
-        table = replace(
-            table,
-            labels=None if labels is None else labels[shown],
-            row_names=None if names is None else tuple(names[row] for row in shown),
-        )
-    color = None if table.labels is None else table.label_name or table.labels
-    return plots.scores(model, table, mapped=scores, color=color)
+        names = table.row_names
+        names = None if names is None else tuple(names[row] for row in shown)
+        table = replace(table, row_names=names, **table.labels_at(shown))
+    return getattr(plots, name)(model, table, mapped=scores, **groupings(table))
+
+
+def figures(*shown: str) -> str:
+    """Return figures beside each other where there is room."""
+    inside = "\n".join(filter(None, shown))
+    return f'<div class="figures">{inside}</div>' if inside else ""
 
 
 class Figures:
@@ -66,7 +71,10 @@ class Figures:
             Returns a chart or a picture.
         """
         try:
-            drawn = draw()
+            with needs("plots", "altair", "Drawing figures"):
+                from gramian.plots.style import room
+            with room(ROOM):
+                drawn = draw()
             inside = _picture(drawn.png()) if isinstance(drawn, plots.Picture) else self._chart(drawn)
         except MissingExtraError as error:
             self.notes += [] if str(error) in self.notes else [str(error)]
@@ -85,8 +93,10 @@ class Figures:
             pixels = io.BytesIO()
             chart.save(pixels, format="png")
             return _picture(pixels.getvalue(), dots=2)
+        from gramian.plots.style import svg_in_page
+
         # Ids of one .svg are ids of the whole page.
-        return SHARED.sub(rf"\1f{self.drawn}-", svg)
+        return SHARED.sub(rf"\1f{self.drawn}-", svg_in_page(svg))
 
 
 def _picture(png: bytes, dots: int = 1) -> str:

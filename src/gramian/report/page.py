@@ -6,8 +6,10 @@ import inspect
 import os
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -16,15 +18,22 @@ import numpy as np
 
 from gramian import plots
 from gramian.analysis.component_rules.table import RULES
-from gramian.analysis.components import decomposition_of
+from gramian.analysis.components import decomposition_of, feature_names_of, mapping_of
+from gramian.analysis.monitoring import BOTH
+from gramian.analysis.units import unit_trap
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import counted, listed, percent
-from gramian.plots.names import component_titles, feature_names_of
+from gramian.errors import ParameterError
+from gramian.estimators.describe import describe
+from gramian.estimators.tables import linear_rows
+from gramian.plots.names import component_titles
 from gramian.report.facts import component_rows, method_name, size_text, versions
-from gramian.report.figures import Figures, scores_chart
+from gramian.report.figures import Figures, figures, scores_chart
+from gramian.report.findings import findings
 from gramian.report.markup import code, escaped, folded, paragraphs, table, text
 from gramian.report.rules import rule_choices
 from gramian.report.summary import (
+    WAYS_OUT,
     Fitted,
     computed_lines,
     data_lines,
@@ -34,6 +43,7 @@ from gramian.report.summary import (
 )
 from gramian.report.survey import Survey, survey
 from gramian.report.tables import row_names
+from gramian.rows.metadata import labels_of
 from gramian.store import atomic_write
 
 FIRST, MOST = 10, 200  # components at once, and at most
@@ -78,8 +88,8 @@ class _Page:
 
     def __init__(self, fitted: Fitted, used: Mapping[str, str]) -> None:
         self.fitted, self.table, self.used = fitted, fitted.table, used
-        self.given = fitted.model
-        self.model: Any = decomposition_of(fitted.model)
+        self.given = mapping_of(fitted.model)
+        self.model: Any = decomposition_of(self.given)
         self.figures = Figures()
         kind = self.given.model_kind
         self.faces, self.whitens = kind.faces, kind.whitens
@@ -87,26 +97,27 @@ class _Page:
         self.survey: Survey | None = None
         if self.table is not None and self.model.n_components_ and not (self.faces or self.whitens):
             limit = memory_limit_bytes(getattr(self.model, "memory_limit", None))
-            self.survey = survey(self.model, self.table, limit)
+            self.survey = survey(self.model, self.table, limit, fitted.model)
         self.choices, self.left_out = rule_choices(self.model, self.table)
-        what = "Faces: " if self.faces else ""
+        what = "Eigenfaces" if self.faces else method_name(self.model)
         of = (
             f" of {os.path.basename(self.table.source) or self.table.source}"
             if self.table is not None
             else ""
         )
-        self.title = f"{what}{method_name(self.model)}{of}"
+        self.title = f"{what}{of}"
 
     def parts(self) -> dict[str, Any]:
         """Return the function of each section, which returns "" to leave it out."""
         return {
-            "Components": self.components,
-            "How many components": self.rules,
-            "Rows": self.rows,
-            "Columns": self.columns,
-            "Data": self.data,
-            "How it was computed": self.computed,
+            "Scores": self.rows,
+            "Components as pictures" if self.pictures else "Loadings": self.columns,
+            "Metadata": self.metadata,
+            "How many components": self.components,
+            "Unusual rows": self.unusual,
+            "Quality of the data": self.data,
             "What is guaranteed": self.guaranteed,
+            "How it was computed": self.computed,
             "For a methods section": self.methods,
             "To repeat it": self.repeat,
             "Versions": self.versions,
@@ -129,9 +140,14 @@ class _Page:
         items = "".join(f"<li><b>{v}</b><span>{k}</span></li>" for k, v in tiles.items() if v)
         notes = "".join(f'<p class="soft">{text(note)}</p>' for note in self.figures.notes)
         warning = "" if ok else '<p class="bad">The certificate does not hold. See What is guaranteed.</p>'
+        if trap := unit_trap(model, WAYS_OUT):
+            warning += f'<p class="bad">{text(trap)}</p>'
+        data, seen = self.table, self.survey
+        given = (data.labels if seen.shown is None else None, data.label_name, seen.scores) if seen else ()
+        lead = " ".join(findings(model, *given))
         return (
-            f'<h1>{text(self.title)}</h1>\n<p class="lead">{text(headline(model))}</p>\n{warning}'
-            f'<ul class="tiles">{items}</ul>{notes}'
+            f'<h1>{text(self.title)}</h1>\n<p class="lead">{text(lead)}</p>\n{warning}'
+            f'<p class="soft">{text(headline(model))}</p><ul class="tiles">{items}</ul>{notes}'
         )
 
     def components(self) -> str:
@@ -144,10 +160,10 @@ class _Page:
         if k > FIRST:
             rest = f"Components {FIRST + 1} to {min(k, MOST)} of {k:,}"
             parts.append(folded(rest, table(head, rows[FIRST:], "rnnnn")))
-        parts.append(self.figures.show("scree", lambda: plots.scree(model, self.choices or None)))
-        return "\n".join(parts)
+        drawn = self.figures.show("scree", lambda: plots.scree(model, self.choices or None))
+        return figures(drawn, f"<div>{''.join(parts)}</div>") + self._rules()
 
-    def rules(self) -> str:
+    def _rules(self) -> str:
         if not (self.choices or self.left_out):
             return ""
         rows = [(c.rule, c.answer, c.sentence, RULES[c.rule].trust) for c in self.choices]
@@ -161,57 +177,133 @@ class _Page:
         model, data, seen = self.model, self.table, self.survey
         show = self.figures.show
         if self.faces:
-            return show("face-scores", lambda: plots.face_scores(self.given))
+            return figures(show("face-scores", lambda: plots.face_scores(self.given)))
         if data is None:
             return "<p>Scores and unusual rows need the data: gramian report MODEL DATA.</p>"
         if self.whitens:
-            return show("whitening", lambda: plots.whitening(model, data)) if model.n_features_in_ > 1 else ""
+            if model.n_features_in_ == 1:
+                return ""
+            return figures(show("whitening", lambda: plots.whitening(model, data)))
         if seen is None:
             return ""
-        n = len(seen.distances)
+        n = self.table.values.shape[0]
         parts = []
         if n != model.n_samples_:
             parts.append(f"<p>These are {n:,} rows. The model was fitted on {model.n_samples_:,}.</p>")
-        parts.append(show("scores", lambda: scores_chart(model, data, seen.scores, seen.shown)))
-        parts += ["<h3>Unusual rows</h3>", self._unusual(seen)]
+        drawn = [show("scores", lambda: scores_chart(model, data, seen.scores, seen.shown))]
+        if self._is_of_columns() and model.n_components_ > 1:
+            draw = partial(scores_chart, model, data, seen.scores, seen.shown, "biplot")
+            drawn.append(show("biplot", draw))
+        parts.append(figures(*drawn))
         if data.picture_shape is not None and data.in_memory:
-            parts.append(show("reconstructions", lambda: plots.reconstructions(model, data)))
+            parts.append(figures(show("reconstructions", lambda: plots.reconstructions(model, data))))
         return "\n".join(parts)
 
+    def _is_of_columns(self) -> bool:
+        """Return whether the model has loadings of several columns."""
+        is_table = self.model.model_kind.linear and not self.pictures
+        return bool(is_table and self.model.n_features_in_ > 1)
+
+    def unusual(self) -> str:
+        return "" if self.survey is None else self._unusual(self.survey) + self._contributors()
+
+    def _contributors(self) -> str:
+        """Return the rows of the fit that contribute most to each component."""
+        model, k = self.model, min(LOADED, int(self.model.rank_))
+        if model.model_kind.kernel or self.table.values.shape[0] != model.n_samples_ or not k:
+            return ""
+        statistics = linear_rows(model, self.table, k).statistics
+        if "contribution" not in statistics:  # of rows that count differently
+            return ""
+        title, names = row_names(self.table)
+        tables = []
+        for j, caption in enumerate(component_titles(model, k)):
+            shares = statistics["contribution"][:, j]
+            top = np.argsort(-shares, kind="stable")[:TOP].tolist()
+            rows = [
+                (
+                    str(names[i]),
+                    f"{statistics['coordinate'][i, j]:.4g}",
+                    f"{statistics['cos2'][i, j]:.3f}",
+                    percent(shares[i]),
+                )
+                for i in top
+            ]
+            tables.append(table((title, "score", "cos2", "contribution"), rows, "rnnn", caption))
+        said = (
+            "<p>For each component, the rows that contribute most to its variance. cos2 is the share of the "
+            "squared distance of a row from the mean that the component represents.</p>"
+        )
+        return f'<h3>Rows that contribute most</h3>{said}<div class="pair small">{"".join(tables)}</div>'
+
     def _unusual(self, seen: Survey) -> str:
-        """Return the rows with the largest distances from the mean and from their reconstructions."""
-        _, names = row_names(self.table)
+        """Return the rows that are largest relative to their limits, with the columns that cause it."""
+        result = seen.statistics
+        if result is None:
+            return "<p>The rows of the fit do not vary, so no row can be compared with them.</p>"
         title = "row (from 0)" if self.table.row_names is None else "name"
-        far = "Largest distance from the mean: Hotelling's T squared, the sum of score² / variance"
-        parts = [_largest(far, title, names, seen.distances, "T squared")]
-        if seen.errors is None:
-            return parts[0]
-        errors = np.asarray(seen.errors.squares)
-        if not errors.sum() > 1e-20 * float(np.sum(np.square(seen.errors.sizes))):
-            return parts[0] + "<p>All components are kept, so there is no residual.</p>"
-        units = "" if getattr(self.model, "scale_", None) is None else " of the scaled columns"
-        left = f"Largest residual: Q, the squared distance of a row from its reconstruction{units}"
-        return f'<div class="pair">{parts[0]}{_largest(left, title, names, errors, "Q")}</div>'
+        names = [name for name in BOTH if name in result.columns]
+        rows = []
+        for place in result.worst(UNUSUAL).tolist():
+            causes = [result[f"contributor {j}"][place] for j in (1, 2, 3)]
+            numbers = [f"{result[name][place]:.4g}" for name in names]
+            rows.append(
+                (str(result["row"][place]), *numbers, result["alarm"][place], ", ".join(filter(None, causes)))
+            )
+        head = (title, *names, "alarm", "largest contributions")
+        kinds = "r" + "n" * len(names) + "tt"
+        lines = [result.summary, *result.limits.sentences]
+        caption = "Largest T2 or SPE, relative to its limit"
+        return paragraphs([" ".join(lines)]) + table(head, rows, kinds, caption)
 
     def columns(self) -> str:
         model, show = self.model, self.figures.show
         if not model.model_kind.linear or not model.n_components_:
             return ""
         if self.pictures:
-            return show("components", lambda: plots.components(self.given))
+            return figures(show("components", lambda: plots.components(self.given)))
         names = feature_names_of(model)
         count = min(LOADED, model.n_components_, max(1, model.rank_))
         tables = []
+        heads, facts = self._column_facts()
         for title, direction in zip(
             component_titles(model, count), as_float64(model.components_[:count]), strict=True
         ):
             top = np.argsort(-np.abs(direction), kind="stable")[:TOP].tolist()
-            rows = [(names[j], f"{direction[j]:+.3f}") for j in top]
-            tables.append(table(("column", "loading"), rows, "rn", title))
+            rows = [(names[j], f"{direction[j]:+.3f}", *facts[j]) for j in top]
+            tables.append(table(("column", "loading", *heads), rows, "rn" + "n" * len(heads), title))
         of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
         said = f"<p>For each component, the {of} with the largest loadings (entries of unit vectors):</p>"
-        figure = show("loadings", lambda: plots.loadings(model)) if len(names) > 1 else ""
-        return f'{figure}{said}<div class="pair small">{"".join(tables)}</div>'
+        drawn = [show("loadings", lambda: plots.loadings(model))] if len(names) > 1 else []
+        data = self.table
+        # Of data in a file it would need another pass.
+        if self.survey is not None and data.in_memory and drawn and model.n_components_ > 1:
+            drawn.append(show("correlation-circle", lambda: plots.correlation_circle(model, data)))
+        numbers = f'{said}<div class="pair small">{"".join(tables)}</div>'
+        return figures(*drawn) + numbers
+
+    def _column_facts(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return what is said of each column in the tables of loadings: titles, and numbers by column."""
+        means, deviations = as_float64(self.model.mean_), None
+        with suppress(ParameterError):  # of a model that an older gramian saved
+            if not self.whitens:
+                deviations = self.model._column_deviations()
+        if deviations is None:
+            return ("mean",), [(f"{mean:.4g}",) for mean in means]
+        return ("mean", "std. dev."), [
+            (f"{m:.4g}", f"{d:.4g}") for m, d in zip(means, deviations, strict=True)
+        ]
+
+    def metadata(self) -> str:
+        if self.table is None or not self.given.model_kind.gives_scores or not labels_of(self.table):
+            return ""
+        description = describe(self.given, self.table, top=0)
+        if not description.variables or not self.model.n_components_:
+            return paragraphs(description.sentences())
+        figure = self.figures.show("metadata", lambda: plots.metadata(description))
+        head, *rows = description.lines()
+        lines = table(head, rows, "r" + "n" * (len(head) - 2) + "t")
+        return f"{figures(figure)}{lines}{paragraphs(description.sentences())}"
 
     def data(self) -> str:
         model, seen = self.model, self.survey
@@ -248,7 +340,7 @@ class _Page:
         if not self.model.n_components_:
             return ""
         figure = self.figures.show("eigenvalues", lambda: plots.eigenvalues(self.model))
-        return paragraphs(guaranteed_lines(self.model)) + figure
+        return figures(figure, f"<div>{paragraphs(guaranteed_lines(self.model))}</div>")
 
     def methods(self) -> str:
         further = ["faces"] * self.faces + ["unusual"] * (self.survey is not None)
@@ -262,15 +354,6 @@ class _Page:
 
     def versions(self) -> str:
         return paragraphs(f"- {package} {number}" for package, number in self.used.items())
-
-
-def _largest(caption: str, title: str, names: Any, values: Any, head: str) -> str:
-    """Return the rows with the largest values, relative to the median."""
-    top = np.argsort(-values, kind="stable")[:UNUSUAL].tolist()
-    median = float(np.median(values))
-    times = [f"{values[i] / median:,.1f}" if median > 0 else "-" for i in top]
-    rows = [(str(names[i]), f"{values[i]:.4g}", t) for i, t in zip(top, times, strict=True)]
-    return table((title, head, "times the median"), rows, "rnn", caption)
 
 
 def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:

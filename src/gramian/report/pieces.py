@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,14 +11,43 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import slices
-from gramian.errors import DataError
+from gramian.checks import NAMES_SHOWN, counted, slices
+from gramian.errors import DataError, MissingValuesWarning
 from gramian.progress import pace, track
 from gramian.rows import as_rows
 from gramian.rows.kinds.dask import DaskTable, computed
+from gramian.rows.missing import with_rows
 from gramian.rows.table import Table
 
 PIECE_BYTES = 64 << 20
+
+
+def completed(model: Any, table: Table) -> Table:
+    """Return a table with its missing values imputed by a PCA, without rows that determine nothing.
+
+    Scores of the rows stay what they are. A table in a file, and one for another model, stays as it is.
+    """
+    values = table.values
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or not hasattr(model, "impute"):
+        return table
+    missing = int(np.isnan(values).sum())
+    if not missing:
+        return table
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MissingValuesWarning)
+        filled = np.asarray(model.impute(table))
+    whole = np.isfinite(filled.reshape(len(filled), -1)).all(axis=1)
+    table = replace(table, values=filled)
+    places = np.flatnonzero(~whole)
+    if len(places):
+        names = [
+            f"row {place}" + (f" ({table.row_names[place]})" if table.row_names else "")
+            for place in places[:NAMES_SHOWN]
+        ]
+        many = counted(len(places), "row with too few values was", "rows with too few values were")
+        table = with_rows(table, np.flatnonzero(whole), f"{many} left out: {', '.join(names)}")
+    note = f"{counted(missing, 'missing value')} in the data: expected values under the model stand for them"
+    return replace(table, notes=(*table.notes, note))
 
 
 def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
@@ -41,8 +71,7 @@ def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
         if table.picture_shape is not None:
             values = values.reshape(-1, *table.picture_shape)
         names = None if table.row_names is None else table.row_names[part]
-        labels = None if table.labels is None else table.labels[part]
-        yield part, replace(table, values=values, row_names=names, labels=labels)
+        yield part, replace(table, values=values, row_names=names, **table.labels_at(part))
 
 
 def mapped(model: Any, table: Table, limit: int) -> Iterator[tuple[slice, npt.NDArray[Any]]]:

@@ -45,8 +45,12 @@ class Errors:
     def add(self, original: npt.NDArray[Any], back: npt.NDArray[Any]) -> None:
         """Add a block of rows."""
         original = as_float64(original)
-        self.squares.extend(np.sum((original - back) ** 2, axis=1))
-        self.sizes.extend(np.linalg.norm(original - self.center, axis=1))
+        # Observed entries only; NaN for rows of which none is reconstructed.
+        known = ~np.isnan(original)
+        distances, sizes = np.where(known, original - back, 0.0), np.where(known, original - self.center, 0.0)
+        nothing = np.isnan(back).any(axis=1)
+        self.squares.extend(np.where(nothing, np.nan, np.sum(distances**2, axis=1)))
+        self.sizes.extend(np.linalg.norm(sizes, axis=1))
 
     @property
     def relative(self) -> npt.NDArray[np.float64]:
@@ -59,12 +63,13 @@ class Errors:
     @property
     def mean_square(self) -> float:
         """Mean over rows of ``||x - x~||^2``."""
-        return float(np.mean(self.squares))
+        return float(np.nanmean(self.squares))
 
     def percentiles(self) -> dict[str, float]:
         """Return the relative error at a few percentiles of the rows."""
         # "lower" and "higher" never mix an infinity with a number.
-        return percentiles(self.relative, "nearest")
+        relative = self.relative
+        return percentiles(relative[~np.isnan(relative)], "nearest")
 
 
 def percentiles(values: npt.NDArray[Any], method: Any = "linear") -> dict[str, float]:

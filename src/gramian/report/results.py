@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +15,34 @@ import numpy.typing as npt
 
 from gramian import plots
 from gramian.analysis.components import component_names
+from gramian.analysis.imputation import Imputed
 from gramian.analysis.loadings import correlations
+from gramian.analysis.tables import items_table
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import evenly
-from gramian.errors import FileError, MissingExtraError
+from gramian.errors import DataError, FileError, MissingExtraError
+from gramian.estimators.tables import linear_columns, linear_rows
 from gramian.plots.names import component_titles
 from gramian.plots.pixels import Picture, contact_sheet, enlarged, grey, require_pillow, signed
+from gramian.plots.registry import available
 from gramian.report.facts import component_facts
 from gramian.report.figures import MOST_DRAWN, scores_chart
 from gramian.report.page import write_report
 from gramian.report.picture_folder import grey_limits
 from gramian.report.pieces import mapped
 from gramian.report.summary import Fitted, summary_page
-from gramian.report.tables import feature_names, row_table, write_pieces, write_table
+from gramian.report.tables import feature_names, row_names, row_table, write_pieces, write_table
 from gramian.rows.table import Table
 from gramian.store import atomic_folder, atomic_write, finish_folder, place_inside
 
 MODEL, PAGE, REPORT = "model.gramian", "summary.md", "report.html"
 MOST_CELLS = 5_000_000
 MOST_PICTURES = 24
+DESCRIBED = 10  # components in the tables of rows and columns
 OWN = re.compile(
-    r"(model\.gramian|summary\.md|report\.html|(scores|loadings|eigenvalues)\.(csv|parquet)|(scores|scree)\.svg"
+    r"(model\.gramian|summary\.md|report\.html"
+    r"|(scores|rows|columns|loadings|eigenvalues|imputed)\.(csv|parquet)"
+    r"|(scores|scree|biplot|correlation-circle|loadings)\.svg"
     r"|components\.png|mean\.png|components/PC\d+\.png)"
 )
 
@@ -140,6 +149,16 @@ def _write_figures(
     try:
         written.add("scree.svg", plots.scree(fitted.model).save)
         written.add("scores.svg", scores_chart(fitted.model, fitted.table, scores, shown).save)
+        known = {figure.name for figure in available(fitted.model, fitted.table)}
+        if "biplot" in known:
+            drawn = scores_chart(fitted.model, fitted.table, scores, shown, "biplot")
+            written.add("biplot.svg", drawn.save)
+        if "loadings" in known:
+            written.add("loadings.svg", plots.loadings(fitted.model).save)
+        if "correlation-circle" in known and fitted.table.in_memory:  # else it needs another pass
+            with suppress(DataError):  # of a single row
+                drawn = plots.correlation_circle(fitted.model, fitted.table)
+                written.add("correlation-circle.svg", drawn.save)
     except MissingExtraError as error:
         written.notes.append(f"No figures were written. {error}")
 
@@ -148,8 +167,17 @@ def _write_tables(written: Written, fitted: Fitted) -> None:
     suffix = fitted.format
     facts = component_facts(fitted.model)
     written.add(f"eigenvalues.{suffix}", lambda path: write_table(path, facts, suffix))
-    if not fitted.model.model_kind.linear:
-        return
+    imputed = getattr(fitted.model, "imputed_", None)
+    if imputed is not None:
+        table = imputed_table(imputed, fitted.table)
+        written.add(f"imputed.{suffix}", lambda path: write_table(path, table, suffix))
+    if fitted.model.model_kind.linear:
+        _write_statistics(written, fitted)
+        _write_loadings(written, fitted)
+
+
+def _write_loadings(written: Written, fitted: Fitted) -> None:
+    suffix = fitted.format
     k, d = fitted.model.components_.shape
     if k * d > MOST_CELLS:
         written.notes.append(
@@ -162,6 +190,41 @@ def _write_tables(written: Written, fitted: Fitted) -> None:
         zip(component_names(k), loadings(fitted.model, fitted.table, fitted.loadings).T, strict=True)
     )
     written.add(f"loadings.{suffix}", lambda path: write_table(path, columns, suffix))
+
+
+def imputed_table(imputed: Imputed, table: Table) -> dict[str, npt.NDArray[Any]]:
+    """Return the imputed entries, one a row: where they are, their values and standard errors."""
+    rows, names = table.row_names, np.array(feature_names(table), dtype=object)
+    named = imputed.rows if rows is None else np.array(rows, dtype=object)[imputed.rows]
+    return {
+        "row": named,
+        "column": names[imputed.columns],
+        "value": imputed.values,
+        "standard_error": imputed.standard_errors,
+    }
+
+
+def _write_statistics(written: Written, fitted: Fitted) -> None:
+    """Write coordinates, cos2 and contributions of columns, and of the rows of a table in memory."""
+    model, table, suffix = fitted.model, fitted.table, fitted.format
+    n, d = table.values.shape[0], model.n_features_in_
+    k = min(DESCRIBED, int(model.n_components_))
+    if not k:
+        return
+    few = table.in_memory and n * k <= MOST_CELLS
+    for what, there in (("rows", few), ("columns", d * k <= MOST_CELLS)):
+        if there:
+            title, names = row_names(table) if what == "rows" else ("feature", feature_names(table))
+            items = linear_rows(model, table, k) if what == "rows" else linear_columns(model, k)
+            columns = items_table([replace(items, names=names)], k)
+            del columns["kind"]
+            columns = {title if name == "name" else name: values for name, values in columns.items()}
+            written.add(f"{what}.{suffix}", partial(write_table, columns=columns, kind=suffix))
+        else:
+            written.notes.append(
+                f"No table of cos2 and contributions of the {what} was written, since they are many. In "
+                f'Python: gramian.load("{MODEL}").table("{what}"{", X" if what == "rows" else ""})'
+            )
 
 
 def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:

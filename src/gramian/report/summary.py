@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis.components import shares_of
+from gramian.analysis.units import unit_trap
 from gramian.checks import counted, duration, listed, percent, shown_lines
 from gramian.report.facts import (
     component_rows,
@@ -24,6 +25,7 @@ from gramian.report.tables import feature_names
 from gramian.rows.table import Table
 
 ROWS_SHOWN = 10
+WAYS_OUT = 'scale="unit" in Python, --scale unit in the shell'
 PACKAGES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
 NO_HASH = "SHA-256: not computed, because the data were not read sequentially"
 METHODS = {
@@ -150,13 +152,18 @@ def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> 
     model = fitted.model
     holds = "holds" if model.certificate_.ok else "DOES NOT HOLD: see below"
     lines = [f"# {method_name(model)} of {_code(fitted.table.source)}", ""]
-    lines += [headline(model), "", f"The certificate {holds}.", "", *component_lines(model)]
+    trap = unit_trap(model, WAYS_OUT)
+    lines += [headline(model), "", f"The certificate {holds}.", "", *([trap, ""] if trap else [])]
+    lines += component_lines(model)
     if model.n_components_ > ROWS_SHOWN:
         table = next(name for name in files if name.startswith("eigenvalues"))
         lines += ["", f"The other {model.n_components_ - ROWS_SHOWN:,} are in [{table}]({table})."]
     for name, words in (
         ("components.png", "Mean and components as pictures; in a component, middle grey is 0"),
         ("scores.svg", "Scores along the first components"),
+        ("biplot.svg", "Scores as points and loadings as arrows"),
+        ("loadings.svg", "Loadings of the first components"),
+        ("correlation-circle.svg", "Correlations of columns with the first components"),
         ("scree.svg", "Variance of the components"),
     ):
         if name in files:
@@ -186,7 +193,12 @@ def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[s
         "model": 'the fitted model: `gramian transform`, or in Python `gramian.load("model.gramian")`',
         "scores": "the scores of each row of the data",
         "eigenvalues": "each component: variance, explained variance ratio, residual, error bound",
+        "columns": "each column: mean, standard deviation, and for the first 10 components coordinate, "
+        "correlation, cos2 and contribution",
+        "rows": "each row: distance from the mean, and for the first 10 components coordinate, cos2 and "
+        "contribution",
         "loadings": f"the loadings of each column of the data ({kind})",
+        "imputed": "the imputed entries: row, column, value, standard error",
         "report": "a report with figures, unusual rows and all component rules, for a browser",
         "mean": "the mean picture",
         "components": "the components as pictures, also as single files in [components/](components/)",
@@ -314,7 +326,9 @@ def _treatment(model: Any) -> list[str]:
         "pareto": "divided by the square root of their standard deviations",
         "genotype": "divided by sqrt(2 p (1 - p)) for allele frequencies p",
     }
-    divisor = f"Variances were computed with divisor {'n' if model.ddof == 0 else f'n - {model.ddof}'}."
+    weighted = vars(model).get("_unequal", False)
+    rows = "the sum of the weights" if weighted else "n"
+    divisor = f"Variances were computed with divisor {rows if model.ddof == 0 else f'{rows} - {model.ddof}'}."
     if model.model_kind.whitens:
         by, rule = model.regularization_, model.regularization
         added = [] if by is None else [f"The covariance matrix was regularised by {rule} ({by:.4g})."]

@@ -64,9 +64,9 @@ def row_columns(table: Table, rows: slice = ALL) -> dict[str, Any]:
     """Return names or numbers, and labels, of some rows."""
     title, entries = row_names(table)
     columns: dict[str, Any] = {title: entries[rows]}
-    if table.labels is not None:
-        name = table.label_name or "label"
-        columns[f"{name} (label)" if name == title else name] = table.labels[rows]
+    labels = {} if table.labels is None else {table.label_name or "label": table.labels}
+    for name, values in (labels | dict(table.metadata)).items():
+        columns[f"{name} (label)" if name == title else name] = values[rows]
     return columns
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gramian.arrays import fix_threads, memory_limit_bytes, to_numpy
 from gramian.checks import listed
-from gramian.errors import DataError, GramianError, InputTypeError
+from gramian.errors import DataError, GramianError, InputTypeError, ParameterError
 from gramian.rows.choose import table_of
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.array import ArrayRows
@@ -25,6 +25,7 @@ from gramian.rows.rows import Rows
 from gramian.rows.scan import Scan
 from gramian.rows.source import ArraySource
 from gramian.rows.table import Choice, Table
+from gramian.rows.weights import weighted
 
 
 def as_rows(
@@ -36,6 +37,7 @@ def as_rows(
     expected: Expected | None = None,
     limit: int | None = None,
     in_place: bool = False,
+    weigh: bool | None = None,
 ) -> Rows:
     """Check user data and return it as :class:`Rows`.
 
@@ -59,6 +61,9 @@ def as_rows(
         Dask's rows are expected to be mapped.
     in_place : bool
         Whether also a small file is left where it is, if its kind can be read block by block.
+    weigh : bool, optional
+        Whether the column of weights that a file was read with counts: False refuses it, and None is for
+        callers that look at rows one by one.
 
     Raises
     ------
@@ -90,6 +95,12 @@ def as_rows(
         table=table,
         borrowed=rows.borrowed and not was_read,
     )
+    if table is not None and table.weights is not None and expected is None:
+        if weigh is False:
+            raise ParameterError(
+                f"{estimator} does not support weights of rows. Leave weights out, or repeat rows before."
+            )
+        rows = weighted(rows, table.weights, "The column of weights") if weigh else rows
     if check_finite and (expected is None or rows.in_one_place):
         rows.require_finite()
     return rows

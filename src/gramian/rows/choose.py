@@ -12,7 +12,7 @@ from scipy import sparse
 
 from gramian.arrays import dense
 from gramian.errors import DataError, ParameterError
-from gramian.reading import ReadingOptions
+from gramian.reading import IMPUTED, ReadingOptions
 from gramian.rows.archives import damage
 from gramian.rows.expected import Expected
 from gramian.rows.files import Place, opened_source
@@ -77,28 +77,41 @@ def choose(
     if expected is not None:
         table = expected.ordered(table)
     stored = isinstance(table.values, LazyArray)
-    fitted_means = expected is not None and expected.means is not None
+    holes = expected is not None and expected.holes and reading.missing is None
+    fitted_means = expected is not None and expected.means is not None and not holes
     # Calls of genotypes become means without being asked to.
     unasked = fills and reading.missing is None and expected is None
-    if reading.missing is not None or fitted_means or unasked:
+    if reading.missing is not None or fitted_means or unasked or (holes and not stored):
         table = handle_missing(table, "mean" if unasked else reading.missing, expected)
+    if stored and (count := getattr(table.values, "missing_values", 0)):
+        table = replace(table, missing_values=count)
+    if reading.missing == "mean":
+        table = replace(table, missing="mean")
     # Otherwise the first pass over the numbers finds NaN and infinity.
     if table.values.finite is False if stored else table.values.dtype.kind == "f":
         rows = StoredRows.of(table.values) if stored else rows_in_memory(table.flat)
         rows = replace(rows, table=table, feature_names=table.feature_names, row_names=table.row_names)
-        rows.require_finite()
+        rows.require_finite(holes=holes or table.missing in IMPUTED)
     return table if stored else replace(table, values=contiguous(table.values))
 
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
     """Return the reading options as a choice in the terms of the file."""
-    options = ("rows", "columns", "drop", "id", "label", "size", "na_values")
+    options = ("rows", "columns", "drop", "id", "weights", "size", "na_values")
     shared = {option: getattr(reading, option) for option in options}
-    if reading.transpose:
-        shared |= {"label": None, "label_row": reading.label}
-    elif expected is not None and expected.names is not None:
-        shared |= {"needed": expected.names, "means": expected.means}
+    label, *further = labels_asked(reading.label)
+    shared |= (
+        {"label_row": label} if reading.transpose else {"label": label, "further_labels": tuple(further)}
+    )
+    if not reading.transpose and expected is not None and expected.names is not None:
+        holes = expected.holes and reading.missing is None
+        shared |= {"needed": expected.names, "means": None if holes else expected.means, "holes": holes}
     return Choice(**shared)
+
+
+def labels_asked(label: str | tuple[str, ...] | None) -> tuple[str | None, ...]:
+    """Return the names of the labels, at least one, which may be None."""
+    return label if isinstance(label, tuple) else (label,)
 
 
 def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
@@ -132,8 +145,12 @@ def table_of(source: Source, choice: Choice, limit: int | None = None) -> Table:
 
 def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> Table:
     rows = pick_rows(source.shape[0], choice.rows, source.source)
-    value_columns, id_column, label, roles_notes = _roles(source, choice)
-    aside = [place for place in (id_column, label) if place is not None]
+    value_columns, id_column, label, weighing, roles_notes = _roles(source, choice)
+    # Labels of an .h5ad file are no columns of its matrix.
+    inside = () if source.set_aside is not None else choice.further_labels
+    further = {name: int(name) if source.columns is None else source.columns.index(name) for name in inside}
+    places = id_column, label, weighing, *further.values()
+    aside = [place for place in places if place is not None]
     with damage(source.source):
         if limit is not None and source.stays(rows, whole_within(limit)):
             values, taken, notes, means = _on_disk(source, choice, rows, value_columns, aside, limit)
@@ -148,6 +165,12 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
             names = tuple(map(str, source.set_aside("id", choice.id)[list(rows)].tolist()))
         if source.set_aside is not None and choice.label is not None:
             labels = source.set_aside("label", choice.label)[list(rows)]
+        weights = None if weighing is None else taken[weighing]
+        if source.set_aside is not None and choice.weights is not None:
+            weights = source.set_aside("weights", choice.weights)[list(rows)]
+        metadata = {name: taken[place] for name, place in further.items()}
+        if source.set_aside is not None:
+            metadata = {name: source.set_aside("label", name)[list(rows)] for name in choice.further_labels}
     positions = range(values.shape[1]) if value_columns is None else value_columns
     features = None if source.columns is None else tuple(source.columns[place] for place in positions)
     known = {} if source.alleles is None else source.alleles
@@ -166,13 +189,15 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
         column_numbers=None if value_columns is None or features is not None else tuple(value_columns),
         means=means,
         alleles={name: known[name] for name in features or () if name in known} if known else None,
+        weights=weights,
+        metadata=metadata,
     )
 
 
 def _roles(
     source: ArraySource, choice: Choice
-) -> tuple[list[int] | None, int | None, int | None, tuple[str, ...]]:
-    """Return the columns of numbers, None for all, those that name and label rows, and notes."""
+) -> tuple[list[int] | None, int | None, int | None, int | None, tuple[str, ...]]:
+    """Return the columns of numbers, None for all, those that name, label and weigh rows, and notes."""
     name, columns, elsewhere = source.source, source.columns, source.set_aside is not None
     notes: tuple[str, ...] = ()
     if (choice.id or choice.label_row) and source.row_names is not None and not elsewhere:
@@ -184,19 +209,22 @@ def _roles(
         raise ParameterError(f"label={choice.label_row!r} with transpose names a row, but {why}")
     if len(source.shape) == 3:
         choice.refuse(COLUMN_OPTIONS, name, "pictures")
-        return None, None, None, notes
+        return None, None, None, None, notes
     if columns is None:
         if not choice.names_columns():
-            return None, None, None, notes
+            return None, None, None, None, notes
         columns = tuple(map(str, range(source.shape[1])))
-    inside = replace(choice, id=None, label=None) if elsewhere else choice
-    value_columns, id_column, label = pick_columns(columns, inside, name)
+    inside = choice
+    if elsewhere:
+        inside = replace(choice, id=None, label=None, weights=None, further_labels=())
+    value_columns, id_column, label, weights = pick_columns(columns, inside, name)
     if source.by_columns and choice.needed is not None:
         places, notes = Expected(choice.needed).places([columns[place] for place in value_columns], name)
         value_columns = [value_columns[place] for place in places]
     if not value_columns:
         raise DataError(f"{name} has no columns left. Drop fewer columns, or choose some with columns.")
-    return None if value_columns == list(range(len(columns))) else value_columns, id_column, label, notes
+    every = value_columns == list(range(len(columns)))
+    return None if every else value_columns, id_column, label, weights, notes
 
 
 def _in_memory(

@@ -124,7 +124,7 @@ def in_chunks(asked: Scan, expected: Expected | None = None) -> Table:
         if getattr(asked, option):
             raise ParameterError(
                 f"--{option.replace('_', '-')} is not supported with --engine dask, which takes --rows, "
-                "--columns, --drop, --label and --labels-from. Leave out one of them."
+                "--columns, --drop, --label, --weights and --labels-from. Leave out one of them."
             )
     # Workers may have another working directory.
     path, choice = place.path.resolve(), choice_of(asked, expected)
@@ -145,8 +145,11 @@ def _parquet_source(path: Path, choice: Choice, name: str) -> ArraySource:
     paths = parquet_files(path) if path.is_dir() else [path]
     with opened_columns(paths[0]) as file:
         every = list(file.schema_arrow.names)
-    pick_columns(every, Choice(label=choice.label), name)
-    columns = [column for column in every if column != choice.label]
+    aside = replace(choice, id=None, columns=None, drop=None)
+    pick_columns(every, aside, name)
+    columns = [
+        column for column in every if column not in (choice.label, choice.weights, *choice.further_labels)
+    ]
     n = _Groups(paths, every, [], name).shape[0]
 
     def read(rows: range, places: Sequence[int]) -> Any:
@@ -163,7 +166,7 @@ def _parquet_source(path: Path, choice: Choice, name: str) -> ArraySource:
         read,
         columns=tuple(columns),
         by_columns=True,
-        set_aside=label if choice.label is not None else None,
+        set_aside=label if choice.label is not None or choice.weights is not None else None,
     )
 
 

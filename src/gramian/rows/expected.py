@@ -24,11 +24,14 @@ class Expected:
         What missing values are filled with; None where the model was not fitted with ``missing="mean"``.
     alleles : dict of str to str
         Which allele a column counted, by its name, where that is known.
+    holes : bool
+        Whether the model maps rows with missing values from their observed entries.
     """
 
     names: tuple[str, ...] | None = None
     means: npt.NDArray[Any] | None = None
     alleles: Mapping[str, str] = field(default_factory=dict)
+    holes: bool = False
 
     def places(self, available: Sequence[str], source: str) -> tuple[list[int], tuple[str, ...]]:
         """Return where the expected columns are among the available ones, and notes on the changes.

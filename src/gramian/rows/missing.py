@@ -1,8 +1,10 @@
 """Missing values: find them, then raise an error or apply the policy and add a note."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,12 +12,11 @@ from scipy import sparse
 
 from gramian.checks import NAMES_SHOWN, counted
 from gramian.errors import DataError, ParameterError
+from gramian.reading import IMPUTED, MissingPolicy
 from gramian.rows.expected import Expected
 from gramian.rows.lazy.array import LazyArray
 from gramian.rows.lazy.spool import columns_taken, parts, rows_taken
 from gramian.rows.table import Table
-
-MissingPolicy = Literal["mean", "drop-rows", "drop-columns"]
 
 _NO_MEANS = (
     'The model was fitted without missing="mean", so it has no means to fill with. Leave those rows out with '
@@ -33,11 +34,12 @@ def handle_missing(
     ----------
     table : Table
         New data has the columns that are expected, in their order.
-    policy : {"mean", "drop-rows", "drop-columns"} or None
-        ``"mean"`` puts the mean of the column's other values in place of NaN.
+    policy : MissingPolicy or None
+        ``"mean"`` puts the mean of the column's other values in place of NaN. "em" and "iterative" leave NaN
+        in for PCA, without the rows that hold nothing else.
     expected : Expected or None
         For new data, what its model expects: the means are then those of the fitted data, and fill NaN
-        without a policy too.
+        without a policy too. A model that maps rows with missing values gets them as they are.
 
     Raises
     ------
@@ -52,6 +54,11 @@ def handle_missing(
     >>> handle_missing(table, "mean").values[1, 1]
     np.float64(3.0)
     """
+    if policy in IMPUTED and expected is not None and not expected.holes:
+        raise ParameterError(
+            f'missing="{policy}" (--missing {policy}) needs a PCA that was fitted with it. Leave it out, or '
+            'drop such rows with missing="drop-rows" (--missing drop-rows).'
+        )
     if policy == "mean" and expected is not None and expected.means is None:
         raise ParameterError(
             'missing="mean" (--missing mean) would depend on the new data instead of the fitted one. '
@@ -62,15 +69,36 @@ def handle_missing(
     holes = _survey(table.values)
     if policy == "mean" and expected is None and table.means is None:
         table = replace(table, means=_column_means(table, holes))
-    if not holes.rows:
+    if policy in IMPUTED:
+        table = _left_in(table, holes, str(policy))
+    if not holes.rows or policy in (*IMPUTED, "error"):
         return table
     if policy == "drop-rows":
         return _drop_rows(table, holes)
     if policy == "drop-columns":
         return _drop_columns(table, holes)
-    if expected is not None and expected.means is not None:
+    if expected is not None and expected.holes and policy is None:
+        many = f"{counted(holes.n_missing, 'missing value')} in {counted(len(holes.rows), 'row')}"
+        note = f"{many}: scores of such rows follow from their observed entries"
+        return replace(table, notes=(*table.notes, note))
+    if policy != "error" and expected is not None and expected.means is not None:
         return _filled(table, holes, expected.means, "the means of the fitted data")
     return table if table.means is None else _filled(table, holes, table.means, "column means")
+
+
+def _left_in(table: Table, holes: _Holes, policy: str) -> Table:
+    """Leave missing values in for PCA, and leave out rows that have nothing else."""
+    if isinstance(table.values, LazyArray):
+        raise ParameterError(
+            f'missing="{policy}" (--missing {policy}) needs the table in memory, but {table.source} is too '
+            'large. Use missing="mean", choose rows, or raise the memory limit.'
+        )
+    if holes.empty:
+        shown = _shown(table, holes.empty, _row)
+        what = counted(len(holes.empty), "row without any value was", "rows without any value were")
+        keep = np.delete(np.arange(len(table.values)), holes.empty)
+        table = with_rows(table, keep, f"{what} left out: {shown}")
+    return replace(table, missing=policy)
 
 
 def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expected | None) -> Table:
@@ -181,7 +209,7 @@ def _filled(table: Table, holes: _Holes, means: npt.NDArray[np.float64], what: s
     if holes.empty:
         rows = counted(len(holes.empty), "row without any value was", "rows without any value were")
         notes.append(f"{rows} filled with means only: {_shown(table, holes.empty, _row)}")
-    return replace(table, values=filled, notes=(*table.notes, *notes))
+    return replace(table, values=filled, notes=(*table.notes, *notes), missing_values=holes.n_missing)
 
 
 def _drop_rows(table: Table, holes: _Holes) -> Table:
@@ -192,15 +220,20 @@ def _drop_rows(table: Table, holes: _Holes) -> Table:
             f'missing="drop-rows" leaves none of the {n} rows of {table.source}: every row '
             'has a missing value. Use missing="mean" or "drop-columns", or fill it first.'
         )
+    return with_rows(table, keep, f"rows with missing values were dropped: {n - len(keep)} of {n}")
+
+
+def with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
+    """Return some rows of a table, with a note."""
     names = table.row_names
     values, notes = rows_taken(table.values, keep)
     return replace(
         table,
         values=values,
         row_names=None if names is None else tuple(names[row] for row in keep),
-        labels=None if table.labels is None else table.labels[keep],
+        **table.labels_at(keep),
         row_numbers=None,
-        notes=(*table.notes, *notes, f"rows with missing values were dropped: {n - len(keep)} of {n}"),
+        notes=(*table.notes, *notes, note),
     )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -14,8 +16,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.arrays import dense, from_numpy, is_numpy, namespace, parallel_map, rows_of, stacked, to_numpy
-from gramian.checks import slices
-from gramian.errors import DataError, GramianError
+from gramian.checks import counted, slices
+from gramian.errors import DataError, GramianError, MissingValuesError
 from gramian.records import Spread
 from gramian.rows.table import Table
 from gramian.store import Passes
@@ -24,6 +26,7 @@ R = TypeVar("R")
 BLOCK_BYTES = 4 << 20
 # Results that may wait for their turn: more would take memory, fewer would keep many workers waiting.
 IN_FLIGHT = 32
+PLACES_SHOWN = 3  # missing values that a message names
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +39,13 @@ class Block:
         Which rows they are.
     values : array of shape (m, d)
         Their numbers, in the kind of the table: those of sparse data are sparse.
+    weights : ndarray of shape (m,) or None
+        Their weights; None where all are 1.
     """
 
     rows: slice
     values: Any
+    weights: npt.NDArray[np.float64] | None = None
 
     @property
     def dense(self) -> Any:
@@ -69,6 +75,11 @@ class Rows(ABC):
         Whether the numbers are, or may be, in the caller's memory.
     part : str
         What these are rows of, where they are part of a larger table.
+    weights : ndarray of shape (n,) or None
+        How often each row counts, divided by ``4**weight_exponent``; None where all count once. Passes that
+        measure or multiply rows for a fit use them; a map of rows to scores does not.
+    weight_exponent : int
+        Not 0 where the weights themselves are too large or too small to be multiplied with squares.
     """
 
     dtype: np.dtype[Any]
@@ -78,6 +89,8 @@ class Rows(ABC):
     table: Table | None = None
     borrowed: bool = True
     part: str = ""
+    weights: npt.NDArray[np.float64] | None = None
+    weight_exponent: int = 0
     # Whether products use the entries that are not zero only: centring would fill such rows.
     skips_zeros: ClassVar[bool] = False
     # Whether another pass reads nothing: rows in files are read again when their turn comes.
@@ -104,7 +117,7 @@ class Rows(ABC):
 
     def block(self, rows: slice) -> Block:
         """Return the rows of a slice; a kind of data implements this, or :meth:`cut`."""
-        return Block(rows, self.cut(rows, slice(None)))
+        return Block(rows, self.cut(rows, slice(None)), self.weights_of(rows))
 
     def cut(self, rows: slice, columns: slice) -> Any:
         """Return a dense block of some columns: a view where that is possible."""
@@ -140,6 +153,28 @@ class Rows(ABC):
         return None
 
     # -------------------------------------------------------------- derived
+
+    @cached_property
+    def weight(self) -> float:
+        """Sum of :attr:`weights`, or the number of rows."""
+        return float(self.shape[0] if self.weights is None else self.weights.sum())
+
+    @cached_property
+    def repeats(self) -> int:
+        """Number of rows that these stand for: the sum of integer weights, else how many are not 0."""
+        if self.weights is None:
+            return self.shape[0]
+        whole = bool((self.weights == np.floor(self.weights)).all()) and self.weight_exponent >= 0
+        return int(self.total_weight) if whole else int(np.count_nonzero(self.weights))
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights that the user gave."""
+        return math.ldexp(self.weight, 2 * self.weight_exponent)
+
+    def weights_of(self, rows: slice) -> npt.NDArray[np.float64] | None:
+        """Return the weights of some rows; None where all are 1."""
+        return None if self.weights is None else self.weights[rows]
 
     @property
     def home(self) -> Any:
@@ -206,6 +241,12 @@ class Rows(ABC):
                 taken.append(rows_of(block.values, ascending[low:high] - block.rows.start))
         return rows_of(stacked(taken), np.argsort(order, kind="stable"))
 
+    def picked(self, places: npt.NDArray[np.intp]) -> Rows:
+        """Return some rows, whose numbers rise, as rows of their own; all of them are on this machine."""
+        this: Any = self
+        some: Rows = replace(this, values=rows_of(this.values, places), row_names=None, table=None)
+        return some
+
     def take_columns(self, places: npt.NDArray[np.intp]) -> Any:
         """Return some columns of all rows."""
         values = self.in_memory()
@@ -265,10 +306,13 @@ class Rows(ABC):
         """Combine ``f`` of blocks of columns, and of their part of arrays of d entries, in one place each."""
         return f(self, *aligned)
 
-    def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
+    def mapped(
+        self, f: Callable[[Rows], Any], columns: int, dtype: Any = None, *, holes: bool = False
+    ) -> Any:
         """Return ``f`` of all rows, of so many columns and that dtype or theirs.
 
-        Where rows are spread it is lazy, and parts are searched for NaN and infinity when they are computed.
+        Where rows are spread it is lazy, and parts are searched for NaN and infinity when they are computed,
+        unless ``f`` does so, as it must where it maps rows with ``holes``.
         """
         return f(self)
 
@@ -310,26 +354,33 @@ class Rows(ABC):
             digest.update(np.ascontiguousarray(to_numpy(block.dense)).tobytes())
         return {"the data": f"{self.shape[0]} x {self.shape[1]} {self.dtype}, hash {digest.hexdigest()}"}
 
-    def require_finite(self) -> None:
-        """Raise a DataError that names the first NaN or infinite entry, if there is one."""
-        result = self.reduce(_not_finite, lambda earlier, later: earlier + later)
-        if not result:
+    def holes(self) -> Holes | None:
+        """Return where NaN and infinity are; None where all entries are finite."""
+        return self.reduce(_not_finite, _joined)
+
+    def require_finite(self, *, holes: bool = False) -> None:
+        """Raise a DataError that says where NaN and infinity are, if there are any.
+
+        Parameters
+        ----------
+        holes : bool
+            Whether NaN is allowed; infinity never is, nor is NaN in a sparse matrix.
+        """
+        where = self.holes()
+        if where is None or (holes and not where.infinite and not self.skips_zeros):
             return
-        row, column, value, _ = result[0]
-        count = sum(more for *_, more in result)
-        what = "NaN" if np.isnan(value) else "inf (infinity)"
-        numbers = None if self.table is None else self.table.row_numbers
-        place = f"row {row if numbers is None else numbers[row]}{self.part}"
-        place += f" ({self.row_names[row]})" if self.row_names else ""
-        place += f", column {column}" + (f" ({self.feature_names[column]!r})" if self.feature_names else "")
-        total = f" ({count} such values in total)" if count > 1 else ""
-        way_out = (
-            'Fill it (sklearn.impute.SimpleImputer), or read the file with missing="mean", "drop-rows" or '
-            '"drop-columns" (--missing on the command line).'
-            if np.isnan(value)
-            else "Replace it with a finite number or leave out the row."
-        )
-        raise DataError(f"Input X contains {what}: {place}{total}. {way_out}")
+        if where.infinite:
+            total = f" ({where.infinite} such values in total)" if where.infinite > 1 else ""
+            raise DataError(
+                f"Input X contains inf (infinity): {self._place(where.first_infinite)}{total}. "
+                "Replace it with a finite number or leave out the row."
+            )
+        raise MissingValuesError(f"Input X contains NaN: {where.extent(self._place)}.")
+
+    def _place(self, where: tuple[int, int]) -> str:
+        row, column = where
+        name = f" ({self.feature_names[column]!r})" if self.feature_names else ""
+        return f"{row_text(self, row)}, column {column}{name}"
 
     def _parts(self, rows_per_block: int | None) -> list[slice]:
         n, d = self.shape
@@ -371,17 +422,88 @@ class PartState:
         (self.state,) = self.ask(f, *own)
 
 
-def _not_finite(block: Block) -> list[tuple[int, int, float, int]]:
-    """Row, column and value of the first NaN or infinity of a block, and how many there are; or nothing."""
+@dataclass(frozen=True, eq=False)
+class Holes:
+    """Where entries of a table are NaN or infinite.
+
+    Attributes
+    ----------
+    by_row : dict of int to int
+        Number of NaN in the rows that have any.
+    by_column : ndarray of shape (d,)
+        Number of NaN in each column.
+    first : tuple of (int, int)
+        Row and column of the first few NaN.
+    infinite : int
+        Number of infinite entries.
+    first_infinite : (int, int)
+    """
+
+    by_row: dict[int, int]
+    by_column: npt.NDArray[np.intp]
+    first: tuple[tuple[int, int], ...]
+    infinite: int
+    first_infinite: tuple[int, int]
+
+    @property
+    def missing(self) -> int:
+        """Number of NaN."""
+        return int(self.by_column.sum())
+
+    def extent(self, place: Callable[[tuple[int, int]], str]) -> str:
+        """Say how many entries are missing and where the first ones are."""
+        columns = int((self.by_column > 0).sum())
+        if self.missing == 1:
+            return place(self.first[0])
+        shown = "; ".join(map(place, self.first))
+        more = " and more" if self.missing > len(self.first) else ""
+        return (
+            f"{self.missing:,} values are missing in {counted(len(self.by_row), 'row')} and "
+            f"{counted(columns, 'column')}: {shown}{more}"
+        )
+
+
+def row_text(rows: Rows, row: int) -> str:
+    """Return the number of a row and its name, for messages."""
+    numbers = None if rows.table is None else rows.table.row_numbers
+    number = row if numbers is None else numbers[row]
+    return f"row {number}{rows.part}" + (f" ({rows.row_names[row]})" if rows.row_names else "")
+
+
+def _joined(earlier: Holes | None, later: Holes | None) -> Holes | None:
+    if earlier is None or later is None:
+        return earlier or later
+    first_infinite = earlier.first_infinite if earlier.infinite else later.first_infinite
+    return Holes(
+        earlier.by_row | later.by_row,
+        earlier.by_column + later.by_column,
+        (earlier.first + later.first)[:PLACES_SHOWN],
+        earlier.infinite + later.infinite,
+        first_infinite,
+    )
+
+
+def _not_finite(block: Block) -> Holes | None:
+    """Return where a block has NaN or infinity; None where all is finite."""
     values = block.values.data if sparse.issparse(block.values) else block.values
     xp = namespace(values)
     # One sum decides for nearly all data; a sum can overflow, so only the entries are decisive.
     with np.errstate(over="ignore", invalid="ignore"):
         if bool(xp.isfinite(xp.sum(values))):
-            return []
-    values = to_numpy(block.dense)
-    wrong = np.argwhere(~np.isfinite(values))
-    return [(block.rows.start + int(i), int(j), float(values[i, j]), len(wrong)) for i, j in wrong[:1]]
+            return None
+    values, start = to_numpy(block.dense), block.rows.start
+    missing, infinite = np.isnan(values), np.argwhere(np.isinf(values))
+    if not len(infinite) and not missing.any():
+        return None
+    of_row = missing.sum(axis=1)
+    first = [(start + int(i), int(j)) for i, j in np.argwhere(missing)[:PLACES_SHOWN]]
+    return Holes(
+        {start + int(i): int(of_row[i]) for i in np.flatnonzero(of_row)},
+        missing.sum(axis=0),
+        tuple(first),
+        len(infinite),
+        (start + int(infinite[0, 0]), int(infinite[0, 1])) if len(infinite) else (0, 0),
+    )
 
 
 # ----------------------------------------------- rows that came and went

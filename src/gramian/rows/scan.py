@@ -10,13 +10,12 @@ from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import InputTypeError, ParameterError
-from gramian.reading import ReadingOptions
+from gramian.reading import MissingPolicy, ReadingOptions
 from gramian.rows.archives import damage
-from gramian.rows.choose import choose
+from gramian.rows.choose import choose, labels_asked
 from gramian.rows.expected import Expected
 from gramian.rows.files import Location, format_of, locate
 from gramian.rows.labels import LabelPlace, locate_labels
-from gramian.rows.missing import MissingPolicy
 from gramian.rows.names import readable
 from gramian.rows.table import Table, slice_text
 
@@ -44,14 +43,18 @@ class Scan(ReadingOptions):
         Columns to leave out; also ``"@FILE"``.
     id : str, optional
         Column to use as row names. By default a first column without a name or of unique text is.
-    label : str, optional
-        Column to take out as labels; it may hold text. With ``transpose`` the row of that name: it labels
-        the columns of the file, and ``rows`` are counted without it.
+    label : str, list of str or comma-separated str, optional
+        Column to take out as labels; it may hold text. Of several, the first sets the labels, and the others
+        become metadata. With ``transpose`` the row of that name: it labels the columns of the file, and
+        ``rows`` are counted without it.
+    weights : str, optional
+        Column to take out as weights of the rows, as ``sample_weight`` of PCA, KernelPCA and Whitener.
     transpose : bool, default False
         Swap rows and columns after choosing them, as for genes x samples.
-    missing : {"mean", "drop-rows", "drop-columns"}, optional
-        What to do with missing values, after transposing. By default they raise an error; inf
-        always does.
+    missing : {"error", "mean", "drop-rows", "drop-columns", "em", "iterative"}, optional
+        What to do with missing values, after transposing. By default they raise an error, but PCA maps new
+        rows from their observed entries; inf always raises one. "em" and "iterative" leave them in for
+        :class:`gramian.PCA` to impute, and leave out rows without any value.
     size : "WIDTHxHEIGHT" or (width, height), optional
         Resize pictures.
     na_values : list of str or numbers, or comma-separated str, optional
@@ -90,7 +93,8 @@ class Scan(ReadingOptions):
             "columns": _check_columns("columns", self.columns),
             "drop": _check_columns("drop", self.drop),
             "id": _check_name("id", self.id),
-            "label": _check_name("label", self.label),
+            "label": _check_label(self.label, self.transpose),
+            "weights": _check_name("weights", self.weights),
             "size": check_size(self.size),
             "na_values": _check_names("na_values", _as_texts(self.na_values)),
         }
@@ -224,6 +228,15 @@ def _check_name(option: str, name: Any) -> str | None:
     return name  # type: ignore[no-any-return]
 
 
+def _check_label(label: Any, transpose: bool) -> str | tuple[str, ...] | None:
+    """Return one name as it is, and several as a tuple; a row is named as it is."""
+    several = isinstance(label, list | tuple) or (isinstance(label, str) and "," in label)
+    if transpose or not several:
+        return _check_name("label", label)
+    names = _check_names("label", label) or ()
+    return names[0] if len(names) == 1 else names
+
+
 def _is_name(name: Any) -> bool:
     # Bytes of a command line that are no text are no name either.
     return isinstance(name, str) and name != "" and name == name.encode("utf-8", "ignore").decode()
@@ -259,13 +272,14 @@ def check_size(size: Any) -> tuple[int, int] | None:
 
 def _asked(scan: Scan) -> tuple[str, ...]:
     """Return the chosen options as clauses; notes describe what was done with missing values."""
-    size = scan.size or (0, 0)
+    size, labels = scan.size or (0, 0), labels_asked(scan.label)
     sentences = {
         "rows": f"rows {slice_text(scan.rows or slice(None))} were used, counted from 0",
         "columns": f"the columns {listed(scan.columns or ())} were used",
         "drop": f"{listed(scan.drop or ())} {'was' if len(scan.drop or ()) == 1 else 'were'} left out",
         "id": f"row names were taken from column {scan.id!r}",
-        "label": f"{scan.label!r} was used as labels",
+        "label": f"{' and '.join(map(repr, labels))} {'were' if len(labels) > 1 else 'was'} used as labels",
+        "weights": f"rows were weighted by column {scan.weights!r}",
         "labels_from": f"labels were joined from {scan._labels}",
         "transpose": "rows and columns were swapped",
         "size": f"pictures were resized to {size[0]} x {size[1]} pixels (width x height)",
@@ -277,13 +291,19 @@ def _asked(scan: Scan) -> tuple[str, ...]:
 def _check_together(scan: Scan) -> None:
     if scan.missing is not None:
         check_choice("missing", scan.missing, get_args(MissingPolicy))
-    label_column = None if scan.transpose else scan.label
-    used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, (scan.id, label_column))]
+    label_columns = () if scan.transpose else labels_asked(scan.label)
+    named = (scan.id, *label_columns, scan.weights)
+    used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, named)]
     twice = [name for name, count in Counter(used).items() if count > 1]
     if twice:
         raise ParameterError(
-            f"columns, drop, id and label name {listed(twice)} more than once. A column has one use: "
-            "name it once."
+            f"columns, drop, id, label and weights name {listed(twice)} more than once. A column has one "
+            "use: name it once."
+        )
+    if scan.weights is not None and scan.transpose:
+        raise ParameterError(
+            "weights names a column of the file, which is a row after transpose. Leave out one of them, or "
+            "pass sample_weight to fit."
         )
     if scan.label is not None and scan.labels_from is not None:
         raise ParameterError(

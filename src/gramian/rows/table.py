@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from gramian.checks import listed
 from gramian.errors import ParameterError
 
 LOGICAL = "true and false were read as 1 and 0"
-COLUMN_OPTIONS = ("columns", "drop", "id", "label")
+COLUMN_OPTIONS = ("columns", "drop", "id", "label", "weights")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +54,14 @@ class Table:
         Means of the columns without their missing values, where those were to be filled with them.
     alleles : dict of str to str
         Of genotypes: the allele that a column counts, by its name, where that is known.
+    weights : ndarray of shape (n_samples,) or None
+        The column that was taken out as weights of the rows.
+    metadata : mapping of str to ndarray of shape (n_samples,)
+        Further labels: those after the first one, and columns of a file of metadata.
+    missing : str
+        The method of PCA that missing values were left in for, or "mean" where that was asked for.
+    missing_values : int
+        Number of missing values that were filled while reading.
     """
 
     values: Any
@@ -71,6 +79,10 @@ class Table:
     column_numbers: tuple[int, ...] | None = None
     means: npt.NDArray[np.float64] | None = None
     alleles: Mapping[str, str] | None = None
+    weights: npt.NDArray[Any] | None = None
+    metadata: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    missing: str = ""
+    missing_values: int = 0
 
     @property
     def flat(self) -> Any:
@@ -82,6 +94,14 @@ class Table:
         """Whether the numbers are in memory, and not in a file or on a cluster."""
         return isinstance(self.values, np.ndarray) or sparse.issparse(self.values)
 
+    def labels_at(self, rows: Any) -> dict[str, Any]:
+        """Return labels, metadata and weights of some rows, as arguments of ``dataclasses.replace``."""
+        return {
+            "labels": None if self.labels is None else self.labels[rows],
+            "metadata": {name: values[rows] for name, values in self.metadata.items()},
+            "weights": None if self.weights is None else self.weights[rows],
+        }
+
     def __repr__(self) -> str:
         size = " x ".join(str(length) for length in self.values.shape)
         return f"Table({size}, {self.values.dtype}, source={self.source!r})"
@@ -92,7 +112,7 @@ class Choice:
     """Which part of a file to read, and how to interpret it, in the terms of the file.
 
     A fitted model needs some columns and ignores the others; its means, if it has any, replace missing
-    values.
+    values, unless it maps rows with holes.
     """
 
     rows: slice | None = None
@@ -105,6 +125,9 @@ class Choice:
     label_row: str | None = None
     needed: tuple[str, ...] | None = None
     means: npt.NDArray[Any] | None = None
+    weights: str | None = None
+    further_labels: tuple[str, ...] = ()
+    holes: bool = False
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
@@ -193,8 +216,8 @@ def slice_text(rows: slice) -> str:
 
 def pick_columns(
     names: Sequence[str], choice: Choice, source: str
-) -> tuple[list[int], int | None, int | None]:
-    """Return the positions of the columns that a choice keeps, of its id and of its label.
+) -> tuple[list[int], int | None, int | None, int | None]:
+    """Return the positions of the columns that a choice keeps, of its id, of its label and of its weights.
 
     Raises
     ------
@@ -204,7 +227,7 @@ def pick_columns(
     Examples
     --------
     >>> pick_columns(["name", "x", "y"], Choice(drop=("y",), id="name"), "memory")
-    ([1], 0, None)
+    ([1], 0, None, None)
     """
     position = {name: index for index, name in enumerate(names)}
 
@@ -217,9 +240,11 @@ def pick_columns(
 
     id_column = find("id", [choice.id])[0] if choice.id is not None else None
     label_column = find("label", [choice.label])[0] if choice.label is not None else None
+    weights = find("weights", [choice.weights])[0] if choice.weights is not None else None
     places = list(range(len(names))) if choice.columns is None else find("columns", choice.columns)
-    out = {*find("drop", choice.drop or ()), id_column, label_column}
-    return [index for index in places if index not in out], id_column, label_column
+    further = find("label", choice.further_labels)
+    out = {*find("drop", choice.drop or ()), *further, id_column, label_column, weights}
+    return [index for index in places if index not in out], id_column, label_column, weights
 
 
 def _unknown_columns(

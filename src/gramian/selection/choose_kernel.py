@@ -247,7 +247,7 @@ def choose_kernel(
     >>> choice.best
     rbf(sigma=1)
     """
-    rows = as_rows(X, estimator="choose_kernel", minimum=3)
+    rows = as_rows(X, weigh=False, estimator="choose_kernel", minimum=3)
     rows.require_dense("choose_kernel does not support sparse data. Use X.toarray().", InputTypeError)
     rows = replace(rows, values=to_numpy(rows.in_memory()))  # type: ignore[call-arg]
     has_labels = y is not None or (rows.table is not None and rows.table.labels is not None)

@@ -85,7 +85,9 @@ def as_labelled(
     name = estimator if isinstance(estimator, str) else type(estimator).__name__
     values = X.values if isinstance(X, Table) else X
     spread = by_columns and (is_dask(values) or isinstance(values, DaskTable))
-    rows = as_rows(X, estimator=name, minimum=2, limit=memory_limit_bytes(None) if spread else None)
+    rows = as_rows(
+        X, weigh=False, estimator=name, minimum=2, limit=memory_limit_bytes(None) if spread else None
+    )
     if y is None and rows.table is not None:
         y = rows.table.labels
     if y is None:

@@ -291,20 +291,26 @@ ROWS_OUT: dict[str, Any] = {
 async def apply(
     caller: CurrentCaller,
     id: Id,
-    do: Literal["transform", "reconstruct", "denoise", "unusual"],
+    do: Literal["transform", "reconstruct", "denoise", "monitor"],
     query: Annotated[ApplyQuery, Query()],
 ) -> Response:
-    """Return the scores of each row, its reconstruction, its denoised version, or how unusual it is.
+    """Return the scores of each row, its reconstruction, its denoised version, or alarms.
 
     `error` of a reconstruction is |x - x~| / |x - mean|; of a denoised row it is the distance, in feature
-    space, to the projection. `unusual` returns Hotelling's T squared and, for PCA, Q, the squared distance
-    of a row to its reconstruction. Accept selects the format of the rows.
+    space, to the projection. `monitor` returns Hotelling's T2 and SPE, the squared distance of a row from the
+    components, with their limits, alarms, and the columns that contribute most. Its limits are those of
+    `normal` rows or of a saved monitor, else by theory from the model. Accept selects the format of the rows.
     """
     order: dict[str, Any] = {"do": do, "model": caller.items.payload("model", id)}
     if do == "reconstruct":
         order["components"] = query.components
     elif query.components is not None:
         raise Refusal(422, f"{do} takes no components.", "Leave out components, or use reconstruct.")
+    if do == "monitor":
+        normal = None if query.normal is None else caller.data(query.normal, query)
+        order |= {"alpha": query.alpha, "normal": normal}
+    elif query.alpha is not None or query.normal is not None:
+        raise Refusal(422, f"{do} takes no alpha and no normal rows.", "Leave them out, or use monitor.")
     async with rows_in(caller, query, ROWS) as data:
         return await rows_out(caller, order | {"data": data})
 

@@ -97,7 +97,7 @@ async def figure(
 ) -> Response:
     """Return a figure: `spec`, a Vega-Lite specification, or `png`, a picture in base64."""
     order = {"do": "figure", "name": name, **view_payload(caller, id, query)}
-    options = {"x": query.x, "y": query.y, "color": query.color}
+    options = {"x": query.x, "y": query.y, "color": query.color, "width": query.width}
     return await send_answer(caller.state, order | options, "application/json")
 
 

@@ -25,6 +25,7 @@ EXAMPLES = (
     *("rbf + linear", "sigmoid", "exp(linear).normalized()", "(1 + linear) ** 1.5"),
     "rbf - 0.5*laplacian",
 )
+METHODS = {"KernelPCA": "Kernel PCA", "FaceSpace": "Eigenfaces", "Whitener": "Whitening"}
 machines = APIRouter()
 people = APIRouter(include_in_schema=False)
 
@@ -39,7 +40,7 @@ def about(item: Item) -> str:
         return counted(summary.people_count or 0, "person", "people")
     if model is None or model.n_components is None:
         return item.kind if model is None else model.kind
-    return f"{model.kind}, {counted(model.n_components, 'component')}"
+    return f"{METHODS.get(model.kind, model.kind)}, {counted(model.n_components, 'component')}"
 
 
 TEMPLATES = Environment(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from gramian.reading import ReadingOptions
 
@@ -22,10 +22,17 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Names = Annotated[list[str], BeforeValidator(_as_list)]  # a single name is a list of one
+
+
 def _reading_fields() -> Iterator[tuple[str, Any]]:
     """Yield the options of reading as HTTP has them: without labels_from, as a client names no files."""
     for option in fields(ReadingOptions):
-        text = list[str] | None if option.metadata["metavar"] == "A,B,.." else str | None
+        text = Names | None if option.metadata["metavar"] == "A,B,.." else str | None
         kind = text if option.type is Any else option.type
         pattern = r"^[0-9]{1,5}x[0-9]{1,5}$" if option.name == "size" else None
         if option.name != "labels_from":
@@ -61,6 +68,9 @@ class FigureQuery(DataQuery):
     color: str | None = Field(
         default=None, max_length=200, description="Column that sets the colour, by default the labels."
     )
+    width: int | None = Field(
+        default=None, ge=200, le=2000, description="Width of the figure in pixels, with axes and labels."
+    )
 
 
 class KernelQuery(Strict):
@@ -76,6 +86,17 @@ class ApplyQuery(DataQuery):
     """Rows for a model: the body, or uploaded data."""
 
     components: int | None = Field(default=None, ge=1, description="For reconstruct, by default all.")
+    alpha: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="For monitor: share of normal rows with an alarm, by default 0.01.",
+    )
+    normal: str | None = Field(
+        default=None,
+        pattern=ID,
+        description="For monitor: id of data with normal rows, which set the limits.",
+    )
 
 
 class Fit(Strict):

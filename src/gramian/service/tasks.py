@@ -9,17 +9,18 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from gramian.analysis.components import component_names
+from gramian.analysis.components import component_names, mapping_of
 from gramian.arrays import memory_limit_bytes
 from gramian.checks import check_choice, check_integer
-from gramian.errors import DataError, GramianError, ParameterError, shortened
+from gramian.errors import DataError, GramianError, MissingValuesWarning, ParameterError, shortened
 from gramian.estimators.inputs import expected_columns
 from gramian.estimators.kernel_pca import KernelPCA
+from gramian.estimators.monitor import can_be_monitored, monitor_of
 from gramian.estimators.pca import PCA
 from gramian.estimators.whitener import Whitener
 from gramian.faces import recognition
@@ -30,9 +31,10 @@ from gramian.faces.space import FaceSpace
 from gramian.loading import load
 from gramian.plots.images import center_of
 from gramian.progress import report_to
+from gramian.reading import IMPUTED
 from gramian.report.facts import calibration_facts, data_facts, info_facts, plain, plan_facts
+from gramian.report.pieces import completed
 from gramian.report.reconstruction import Errors, rebuilt
-from gramian.report.survey import survey
 from gramian.report.tables import feature_names
 from gramian.rows.table import Table
 from gramian.service.bodies import (
@@ -114,7 +116,7 @@ def describe_data(say: Say, data: Message, draft: bool = False) -> Message:
     except GramianError as error:
         if not draft or seen is None:
             raise
-        problem = without_shell(str(error))
+        problem = without_shell(error.worded("page"))
     facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
     return facts | {"preview": None if seen is None else asdict(seen)}
 
@@ -135,7 +137,13 @@ def _made(fit: Message) -> Any:
 def _training(made: Any, data: Message) -> Any:
     """Return the training data: a table, or pictures of people."""
     if not isinstance(made, FaceSpace):
-        return read_table(data)
+        table = read_table(data)
+        if table.missing in IMPUTED and not isinstance(made, PCA):
+            raise ParameterError(
+                f"Missing values are imputed by PCA only, not by {type(made).__name__}. Fill them with "
+                "column means, or drop such rows or columns."
+            )
+        return table
     if data["kind"] not in (*FILES_OF_PICTURES, ".npz") and not data["given"]:
         raise DataError("Face recognition needs a .zip of pictures, or an .npz with pictures X and people y.")
     return read_faces(data["path"], size=data["reading"].get("size"))
@@ -189,20 +197,27 @@ class _Messages:
 # --------------------------------------------------------------- models applied
 
 
-def applied(model: Message, data: Message) -> tuple[Any, Table]:
-    """Return a fitted model and the rows for it."""
-    fitted = cached(model, load)
+def applied(model: Message, data: Message, *, whole: bool = True) -> tuple[Any, Table]:
+    """Return a fitted model, of a monitor the model that it watches, and the rows for it.
+
+    Missing values are imputed where the rows must be whole.
+    """
+    fitted = mapping_of(cached(model, load))
 
     def read(path: str) -> Table:
         return read_table(data, expected_columns(fitted), getattr(fitted, "picture_shape_", None))
 
-    return fitted, cached(data, read, f"{model['path']} {json.dumps(data['reading'], sort_keys=True)}")
+    table = cached(data, read, f"{model['path']} {json.dumps(data['reading'], sort_keys=True)}")
+    return fitted, completed(fitted, table) if whole else table
 
 
 def transform(say: Say, model: Message, data: Message, answer: Message) -> Message:
     """Write the scores of rows."""
-    fitted, table = applied(model, data)
-    scores = np.asarray(fitted.transform(table))
+    fitted, table = applied(model, data, whole=False)
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always", MissingValuesWarning)
+        scores = np.asarray(fitted.transform(table))
+    table = replace(table, notes=(*table.notes, *(str(warning.message) for warning in raised)))
     return write_rows(answer, table, fitted.get_feature_names_out(), scores.reshape(len(scores), -1))
 
 
@@ -223,16 +238,23 @@ def reconstruct(say: Say, model: Message, data: Message, answer: Message, compon
     return write_rows(answer, table, feature_names(table), back.reshape(len(back), -1), error=errors)
 
 
-def unusual(say: Say, model: Message, data: Message, answer: Message) -> Message:
-    """Write the distance of each row from the mean (T squared) and from its reconstruction (Q)."""
+def monitor(
+    say: Say, model: Message, data: Message, answer: Message, alpha: float | None, normal: Message | None
+) -> Message:
+    """Write T2 and SPE of each row with limits, alarms and the columns that contribute most."""
+    given = cached(model, load)
     fitted, table = applied(model, data)
-    if not isinstance(fitted, PCA | KernelPCA):
-        raise ParameterError(f"A {type(fitted).__name__} has no unusual rows. Choose a PCA or a KernelPCA.")
-    seen = survey(fitted, table, memory_limit_bytes(fitted.memory_limit))
-    columns = {"T squared": seen.distances}
-    if seen.errors is not None:
-        columns["Q"] = np.asarray(seen.errors.squares)
-    return write_rows(answer, table, tuple(columns), np.stack(list(columns.values()), axis=1))
+    if not can_be_monitored(fitted):
+        raise ParameterError(
+            f"A {type(given).__name__} has no T2 or SPE of rows. Choose a PCA or a KernelPCA."
+        )
+    rows = None if normal is None else applied(model, normal)[1]
+    made = monitor_of(given, table, alpha=alpha, normal=rows)
+    result = made.statistics(table, rows="auto")
+    noted = replace(table, notes=(*table.notes, result.summary, *made.limits_.sentences))
+    numbers = {name: values for name, values in result.finite.items() if values.dtype.kind == "f"}
+    texts = {name: values for name, values in result.columns.items() if name not in (*numbers, "row")}
+    return write_rows(answer, noted, tuple(numbers), np.stack(list(numbers.values()), axis=1), **texts)
 
 
 def denoise(say: Say, model: Message, data: Message, answer: Message) -> Message:
@@ -247,7 +269,7 @@ def denoise(say: Say, model: Message, data: Message, answer: Message) -> Message
 
 def components(say: Say, model: Message, answer: Message, count: int) -> Message:
     """Write the mean and the first components as rows or pictures."""
-    fitted = cached(model, load)
+    fitted = mapping_of(cached(model, load))
     if isinstance(fitted, FaceSpace):
         mean, rows = fitted.mean_face_, fitted.component_pictures(min(count, fitted.n_components_))
     elif fitted.model_kind.linear:
@@ -322,7 +344,7 @@ TASKS: dict[str, Callable[..., Message]] = {
     "transform": transform,
     "reconstruct": reconstruct,
     "denoise": denoise,
-    "unusual": unusual,
+    "monitor": monitor,
     "components": components,
     "recognise": recognise,
     "enroll": enroll,

@@ -8,15 +8,17 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gramian import plots
+from gramian.analysis.components import mapping_of
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
-from gramian.errors import DataError, MissingExtraError, ParameterError
+from gramian.errors import DataError, MissingExtraError, ParameterError, needs
 from gramian.faces.drawing import drawn_faces, drawn_others
 from gramian.kernels import audit, kernel_from_name, table
 from gramian.kernels.widths import median_distance
@@ -33,6 +35,7 @@ from gramian.service.bodies import Message, read_table
 from gramian.service.tasks import Say, applied, cached
 
 SHOWN = 24  # pictures of data
+NARROW = 340  # pixels of a figure that fits a phone
 PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn faces
 
 # ------------------------------------------------------------------ examples
@@ -122,21 +125,26 @@ def figure(
     x: int,
     y: int,
     color: str | None,
+    width: int | None,
 ) -> Message:
     """Write one figure: a specification that Vega-Lite draws, or a picture."""
-    fitted, table = (cached(model, load), None) if data is None else applied(model, data)
+    fitted, table = cached(model, load), None if data is None else applied(model, data)[1]
     figures = {figure.name: figure for figure in available(fitted, table)}
     if table is None and name == "scores":
         raise ParameterError("A figure of scores needs data. Choose the data to plot.")
     options: Message = {"color": _colour(table, color), "x": x, "y": y, "linked": name == "scores"}
-    drawn = figures[check_choice("figure", name, tuple(figures))].draw(fitted, table, **options)
+    asked = figures[check_choice("figure", name, tuple(figures))]
+    with needs("plots", "altair", "Drawing figures"):
+        from gramian.plots.style import in_page, room
+    with room(width):
+        drawn = asked.draw(fitted, table, **options)
     if isinstance(drawn, Picture):
         content = {"png": base64.b64encode(drawn.png()).decode()}
     else:
         spec = drawn.to_dict()
         if name == "scores":  # the page shows its own table
             spec |= spec.pop("hconcat")[0]
-        content = {"spec": spec}
+        content = {"spec": in_page(spec)}
     with open(answer["path"], "x", encoding="utf-8") as file:
         file.write(json.dumps(plain(content), allow_nan=False))
     return {}
@@ -150,7 +158,7 @@ def _colour(table: Table | None, color: str | None) -> Any:
 
 def figures(say: Say, model: Message, data: Message | None) -> Message:
     """List the figures, and the columns that may set the colour of rows."""
-    fitted, table = (cached(model, load), None) if data is None else applied(model, data)
+    fitted, table = cached(model, load), None if data is None else applied(model, data)[1]
     names = [] if table is None or table.feature_names is None else list(table.feature_names[:200])
     known = available(fitted, table)
     titles = {figure.name: figure.title for figure in known}
@@ -162,7 +170,7 @@ def figures(say: Say, model: Message, data: Message | None) -> Message:
 
 def _fitted(model: Message, data: Message | None) -> Fitted:
     if data is None:
-        return Fitted(cached(model, load), None)
+        return Fitted(mapping_of(cached(model, load)), None)
     fitted, table = applied(model, data)
     scores = np.asarray(fitted.transform(table))
     reading = {"path": data["name"], **data["reading"]}
@@ -171,15 +179,16 @@ def _fitted(model: Message, data: Message | None) -> Fitted:
 
 def report(say: Say, model: Message, data: Message | None, answer: Message) -> Message:
     """Write the report of a model."""
-    faces = cached(model, load).model_kind.faces
+    given = cached(model, load)
+    fitted = _fitted(model, None if given.model_kind.faces else data)
     with open(answer["path"], "x", encoding="utf-8") as file:
-        file.write(report_page(_fitted(model, None if faces else data)))
+        file.write(report_page(replace(fitted, model=given)))
     return {}
 
 
 def results(say: Say, model: Message, data: Message, answer: Message) -> Message:
     """Write the folder of results as a .zip."""
-    fitted, folder = cached(model, load), Path(answer["path"] + "-folder")
+    fitted, folder = mapping_of(cached(model, load)), Path(answer["path"] + "-folder")
     if not fitted.model_kind.has_components or fitted.model_kind.faces:
         raise ParameterError(
             f"A {type(fitted).__name__} has no folder of results. Choose a PCA or a KernelPCA."
@@ -197,7 +206,7 @@ def results(say: Say, model: Message, data: Message, answer: Message) -> Message
 def code(say: Say, model: Message, data: Message | None) -> Message:
     """Return Python code that fits the same model."""
     reading = None if data is None else {"path": data["name"], **data["reading"]}
-    return {"python": python_calls(cached(model, load), reading)}
+    return {"python": python_calls(mapping_of(cached(model, load)), reading)}
 
 
 # ------------------------------------------------------------------- kernels
@@ -209,8 +218,11 @@ def kernel(say: Say, expression: str, features: int | None, seconds: float) -> M
     report = audit(kernel, n_features=features, random_state=0, time_limit=seconds)
     facts = plain(audit_facts(report)) | {"text": str(report), "figure": None}
     if report.witness is not None:
-        with suppress(MissingExtraError):
-            facts["figure"] = plain(plots.counter_example(report).to_dict())
+        with suppress(MissingExtraError), needs("plots", "altair", "Drawing figures"):
+            from gramian.plots.style import in_page, room
+
+            with room(NARROW):
+                facts["figure"] = plain(in_page(plots.counter_example(report).to_dict()))
     return dict(facts)
 
 

@@ -131,7 +131,7 @@ def status_of(error: Exception) -> tuple[int, str]:
             error
         ) if own else "This request exceeds the memory limit. Use fewer rows, columns or components."
     if isinstance(error, GramianError):
-        return next(status for kind, status in STATUSES if isinstance(error, kind)), str(error)
+        return next(status for kind, status in STATUSES if isinstance(error, kind)), error.worded("page")
     if isinstance(error, OSError):
         return 500, "A file could not be read."
     theirs = isinstance(error, ArithmeticError | LookupError | RecursionError | TypeError | ValueError)

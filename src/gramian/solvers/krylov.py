@@ -216,7 +216,7 @@ def improved(operator: Operator, result: SolverResult, request: SolveRequest) ->
     )
     pairs = replace(
         better.spectrum,
-        rest=spectrum.rest,
+        rest=np.concatenate([spectrum.values[k:], spectrum.rest]),
         complete=spectrum.complete,
         route=spectrum.route,
         passes=spectrum.passes + better.spectrum.passes,
@@ -280,7 +280,7 @@ def krylov(
     """
     basis = _Basis(operator, columns, block)
     if start is not None and before is None and target.count is not None:
-        # After a restart a block as wide as the start must fit beside what is kept.
+        # After a restart a block as wide as the start must fit together with the retained vectors.
         start = start[:, : max(block, columns - target.count - block // 2)]
     candidate = _first_block(operator, block, rng, start, whole=before is not None)
     history: list[float] = []

@@ -113,7 +113,7 @@ def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool
     Returns
     -------
     Spectrum
-        The leading eigenpairs; ``rest`` holds every other eigenvalue where they were computed.
+        The leading eigenpairs; ``rest`` holds the other eigenvalues that were computed.
     """
     A = operator.dense()
     total = operator.trace()
@@ -170,11 +170,13 @@ def _leading_on_host(
         values, vectors, _ = _leading_on_host(A, Target(count=k), total)
         return values, vectors, every[k:].copy()
     if _partial(m, target):
-        low = m - target.count
-        values, vectors = _eigh(A, subset_by_index=[low, m - 1])
+        k = target.count or 0
+        # One more than asked for: the gap below the last one bounds the error of its direction.
+        values, vectors = _eigh(A, subset_by_index=[m - k - 1, m - 1])
         # Of many equal eigenvalues LAPACK's search by index may return none.
-        if values.size == target.count:
-            return values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1]), np.empty(0)
+        if values.size == k + 1:
+            values = values[::-1]
+            return values[:k].copy(), np.ascontiguousarray(vectors[:, :0:-1]), values[k:].copy()
     values, vectors = _eigh(A, driver="evd")
     values, vectors = values[::-1], vectors[:, ::-1]
     k = count_of(target, values, total)

@@ -92,8 +92,8 @@ def solve_svd(C: Any, target: Target, noise: float, relative: float) -> tuple[Sp
     total = float(squares.sum())
     k = count_of(target, squares, total)
     left, right = U[:, :k], Vt[:k, :].T
-    gap = C @ right - left * s[:k][None, :]
-    residuals = column_norms(gap) * as_float64(s[:k])
+    # Of the directions too: those of a wide, badly scaled table may be less accurate than singular values.
+    residuals = column_norms(C.T @ (C @ right) - right * (s[:k] ** 2)[None, :])
     top = float(squares[0]) if squares.size else 0.0
     spectrum = Spectrum(
         values=squares[:k],

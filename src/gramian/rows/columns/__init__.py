@@ -3,7 +3,7 @@
 from gramian.rows.columns.reading import table_of_columns
 from gramian.rows.columns.roles import as_labels, is_number
 from gramian.rows.columns.source import Batch, ColumnsInMemory, ColumnSource
-from gramian.rows.columns.whole import labels_of_columns, whole_columns
+from gramian.rows.columns.whole import labels_of_columns, metadata_of_columns, whole_columns
 
 __all__ = [
     "Batch",
@@ -12,6 +12,7 @@ __all__ = [
     "as_labels",
     "is_number",
     "labels_of_columns",
+    "metadata_of_columns",
     "table_of_columns",
     "whole_columns",
 ]

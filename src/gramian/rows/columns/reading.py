@@ -212,11 +212,12 @@ class _Reading:
         empty_last = source.last_may_be_empty and last not in text | numeric
         names, _ = source.unique_names(last + 1 - empty_last)
         id_column: int | None
-        value_columns, given, label = pick_columns(names, choice, source.source)
+        value_columns, given, label, weights = pick_columns(names, choice, source.source)
         comma = None if self._commas is None else self._commas.meaning
         stay = text if self._commas is None else text.difference(np.flatnonzero(self._commas.numbers(comma)))
         free = first_free(names, choice) if len(names) > 1 else None
-        aside = {place for place in (given, label) if place is not None}
+        aside = {place for place in (given, label, weights) if place is not None}
+        aside |= {names.index(name) for name in choice.further_labels}
         if free is not None and free != given and (free in stay or (free == 0 and source.first_is_index)):
             aside.add(free)
         if self.plan is None:
@@ -287,7 +288,7 @@ class _Reading:
         assert self._numbers is not None
         rows = pick_rows(self._n_rows, choice.rows, source.source)
         values, place_notes = self._numbers.taken(rows if _from_the_end(choice.rows) else None)
-        label = pick_columns(self._names, choice, source.source)[2]
+        label, weights = pick_columns(self._names, choice, source.source)[2:]
         _, repeated = source.unique_names(len(self._names))
         logical = self._kinds["logical"] - self._kinds["number"] - self._kinds["text"]
         named = [self._names[place] for place in plan.value_columns if place in logical]
@@ -311,6 +312,11 @@ class _Reading:
             hashed="the bytes of the file" if source.sha256 else "",
             row_numbers=None if choice.rows is None else rows,
             column_numbers=plan.value_columns if source.names is None else None,
+            weights=None if weights is None else as_labels(_cut(self._whole(weights), rows)),
+            metadata={
+                name: as_labels(_cut(self._whole(self._names.index(name)), rows))
+                for name in choice.further_labels
+            },
         )
 
 

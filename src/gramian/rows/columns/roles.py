@@ -54,7 +54,14 @@ def is_text(column: Any) -> bool:
 
 def first_free(names: Sequence[str], choice: Choice) -> int | None:
     """Return the first column without another use, which may name rows."""
-    taken = {choice.label, *(choice.drop or ()), *(choice.columns or ()), *(choice.needed or ())}
+    taken = {
+        choice.label,
+        choice.weights,
+        *choice.further_labels,
+        *(choice.drop or ()),
+        *(choice.columns or ()),
+        *(choice.needed or ()),
+    }
     return next((index for index, name in enumerate(names) if name not in taken), None)
 
 

@@ -58,7 +58,7 @@ def labels_of_columns(
             return np.array([header, *entries]), None, "label", (note,)
     if choice.id is not None and (choice.id not in columns.names or choice.id == choice.label):
         choice = replace(choice, id=None)
-    value_columns, id_column, label = pick_columns(columns.names, choice, columns.source)
+    value_columns, id_column, label, _ = pick_columns(columns.names, choice, columns.source)
     id_column, value_columns, _ = find_row_names(
         columns.names, source.first_is_index, choice, id_column, value_columns, columns.arrays.__getitem__
     )
@@ -70,6 +70,28 @@ def labels_of_columns(
     place = value_columns[0] if label is None else label
     row_names = None if id_column is None else as_names(columns.arrays[id_column])
     return as_labels(columns.arrays[place]), row_names, columns.names[place], ()
+
+
+def metadata_of_columns(
+    source: ColumnSource, choice: Choice
+) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...] | None]:
+    """Return all columns as labels by their names, and names of rows where a column has them.
+
+    Parameters
+    ----------
+    source : ColumnSource
+    choice : Choice
+        Its id, if there is such a column, names the rows.
+    """
+    columns = whole_columns(source)
+    if choice.id not in columns.names:
+        choice = replace(choice, id=None)
+    places, id_column, *_ = pick_columns(columns.names, choice, columns.source)
+    id_column, places, _ = find_row_names(
+        columns.names, source.first_is_index, choice, id_column, places, columns.arrays.__getitem__
+    )
+    row_names = None if id_column is None else as_names(columns.arrays[id_column])
+    return {columns.names[place]: as_labels(columns.arrays[place]) for place in places}, row_names
 
 
 def as_columns(fields: list[Any], source: ColumnSource, first_row: int = 0) -> Columns:

@@ -41,13 +41,14 @@ class Genotypes(LazyArray):
 
     dtype = np.dtype(np.float32)
     reads_columns = True
-    finite = True
 
     def __init__(
         self, counts: StoredArray, shape: tuple[int, int], width: int, means: npt.NDArray[Any]
     ) -> None:
         self.counts, self.shape, self.width, self.source = counts, shape, width, counts.source
         self.means = means.astype(np.float32)
+        self.missing_values = 0
+        self.finite = True if np.isfinite(self.means).all() else None
 
     def __getitem__(self, key: Any) -> npt.NDArray[np.float32]:
         """Return a new array of rows, or of (rows, columns), of slices with a step of 1."""
@@ -143,7 +144,9 @@ def _copy(
         known = dict(zip(choice.needed, choice.means, strict=True))
         means = np.array([known.get(name, mean) for name, mean in zip(names, means, strict=True)])
         what = "the means of the fitted data"
-    if empty := [name for name, mean in zip(names, means.tolist(), strict=True) if math.isnan(mean)]:
+    if choice.holes:
+        means, what = np.where(missing > 0, np.nan, means), ""
+    elif empty := [name for name, mean in zip(names, means.tolist(), strict=True) if math.isnan(mean)]:
         shown = listed(empty[:NAMES_SHOWN])
         raise DataError(
             f"{opened.name} has no genotype call for {shown}. Leave that out (drop=[...], --drop NAME)."
@@ -152,8 +155,10 @@ def _copy(
     if missing.any():
         filled = counted(int((missing > 0).sum()), "column")
         were = "was" if missing.sum() == 1 else "were"
-        notes.append(f"{counted(int(missing.sum()), 'missing value')} in {filled} {were} filled with {what}")
+        filling = f"filled with {what}" if what else "left to be mapped from the other columns"
+        notes.append(f"{counted(int(missing.sum()), 'missing value')} in {filled} {were} {filling}")
     left = Genotypes(spool.stored(), (n, d), width, means)
+    left.missing_values = 0 if choice.holes else int(missing.sum())
     return left, tuple(notes), None if choice.needed else means
 
 

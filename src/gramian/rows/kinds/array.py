@@ -88,11 +88,9 @@ def _check_numpy(X: Any, estimator: str, minimum: int) -> npt.NDArray[Any]:
     """Return ``X`` as a float32 or float64 NumPy array of shape (n, d), not yet searched for NaN."""
     _refuse_other_columns(X)
     dtype = getattr(X, "dtype", None)
-    if np.ma.is_masked(X):
-        raise DataError(
-            f"X is a masked array with {int(np.ma.getmaskarray(X).sum())} masked entries: missing values. "
-            "Fill them (X.filled(...), sklearn.impute.SimpleImputer) or leave their rows out."
-        )
+    if np.ma.is_masked(X) and isinstance(dtype, np.dtype) and dtype.kind in "fiub":
+        wide = np.float32 if dtype in EXACT_IN_FLOAT32 or dtype == np.float32 else np.float64
+        X = np.ma.filled(X.astype(wide), np.nan)
     if isinstance(dtype, np.dtype) and dtype.kind in "mM":
         raise DataError(f"X holds dates or durations ({dtype}), not numbers. Convert them to numbers first.")
     if isinstance(dtype, np.dtype) and dtype in EXACT_IN_FLOAT32:
@@ -122,11 +120,22 @@ def check_by_sklearn(X: Any, estimator: str, minimum: int, accept_sparse: str | 
             raise DataError(
                 "Complex data not supported: pass the real and the imaginary part separately."
             ) from error
+        if "NAType" in str(error):
+            return check_by_sklearn(_without_na(X), estimator, minimum, accept_sparse)
         raise InputTypeError(str(error)) from error
     except (ValueError, OverflowError) as error:
         advice = " Text is not data: drop or encode it first."
         text = "could not convert string" in str(error)
         raise DataError(f"{error}.{advice}" if text else str(error)) from error
+
+
+def _without_na(X: Any) -> npt.NDArray[Any]:
+    """Return objects with NaN in place of pandas.NA, which is no number."""
+    values = np.array(X, dtype=object)
+    for place, value in np.ndenumerate(values):
+        if type(value).__name__ == "NAType":
+            values[place] = np.nan
+    return values
 
 
 def _check_array_api(X: Any, estimator: str, minimum: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import accumulate
 from pickle import PickleBuffer
@@ -129,12 +129,16 @@ class DaskRows(StoredRows):
     # ---------------------------------------------------------------- where the chunks are
 
     def map_reduce(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
-        return self._combined(f, combine, self.values.values, self.values.places, aligned)
+        places = self.values.places
+        return self._combined(
+            f, combine, self.values.values, places, aligned, [*map(self.weights_of, places)]
+        )
 
     def over_columns(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
         n, d = self.shape
         width = max(1, min(d, CHUNK_BYTES // (n * self.dtype.itemsize)))
-        return self._combined(f, combine, self.values.values.rechunk((n, width)), slices(d, width), aligned)
+        parts, places = self.values.values.rechunk((n, width)), slices(d, width)
+        return self._combined(f, combine, parts, places, aligned, [self.weights] * len(places))
 
     def _combined(
         self,
@@ -143,14 +147,15 @@ class DaskRows(StoredRows):
         chunked: Any,
         places: list[slice],
         aligned: Any,
+        weights: Sequence[Any],
     ) -> R:
         from dask import compute, delayed
 
         work = delayed(_Work(f, combine, self.dtype), traverse=False)
         on_part, merged = delayed(_on_part, pure=False), delayed(_merged, pure=False)
         results = [
-            on_part(work, part, *(None if array is None else array[place] for array in aligned))
-            for part, place in zip(chunked.to_delayed().ravel(), places, strict=True)
+            on_part(work, part, own, *(None if array is None else array[place] for array in aligned))
+            for part, place, own in zip(chunked.to_delayed().ravel(), places, weights, strict=True)
             if place.stop > place.start
         ]
         if not results:
@@ -159,7 +164,9 @@ class DaskRows(StoredRows):
             results = [merged(work, results[some]) for some in slices(len(results), MERGED)]
         return compute(results[0])[0].value  # type: ignore[no-any-return]
 
-    def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
+    def mapped(
+        self, f: Callable[[Rows], Any], columns: int, dtype: Any = None, *, holes: bool = False
+    ) -> Any:
         lazy, own = self.values.lazy, self.dtype  # the only objects sent to workers
         dtype = dtype or own
 
@@ -169,7 +176,8 @@ class DaskRows(StoredRows):
             number = block_info[0]["chunk-location"][0] if block_info else 0
             part = _rows_of(chunk, own, f" of chunk {number}")
             with one_thread():
-                part.require_finite()
+                if not holes:
+                    part.require_finite()
                 return f(part)
 
         return lazy.map_blocks(
@@ -186,7 +194,7 @@ class DaskRows(StoredRows):
             start = int(starts[0])
 
             def shifted(block: Block) -> R:
-                return f(Block(slice(block.rows.start + start, block.rows.stop + start), block.values))
+                return f(replace(block, rows=slice(block.rows.start + start, block.rows.stop + start)))
 
             return part.reduce(shifted, combine, rows_per_block)
 
@@ -220,7 +228,8 @@ class DaskRows(StoredRows):
 
     def here(self) -> ArrayRows:
         """Return the rows as an array in memory, where that may hold them."""
-        attributes = {name: getattr(self, name) for name in ("dtype", "feature_names", "picture_shape")}
+        names = "dtype", "feature_names", "picture_shape", "weights", "weight_exponent"
+        attributes = {name: getattr(self, name) for name in names}
         return ArrayRows(self.in_memory(), borrowed=False, **attributes)
 
     @cached_property
@@ -413,10 +422,10 @@ class _Result(_Sized):
     value: Any
 
 
-def _on_part(work: _Work, chunk: Any, *aligned: Any) -> _Result:
+def _on_part(work: _Work, chunk: Any, weights: Any, *aligned: Any) -> _Result:
     # Workers of Dask have a thread for each task.
     with one_thread():
-        return _Result(work.f(_rows_of(chunk, work.dtype), *aligned))
+        return _Result(work.f(replace(_rows_of(chunk, work.dtype), weights=weights), *aligned))
 
 
 def _merged(work: _Work, result: list[_Result]) -> _Result:

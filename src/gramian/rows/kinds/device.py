@@ -126,22 +126,25 @@ class DeviceRows(Rows):
     ) -> R:
         return self.host.reduce(f, combine, rows_per_block)
 
-    def require_finite(self) -> None:
-        self.host.require_finite()
+    def require_finite(self, *, holes: bool = False) -> None:
+        self.host.require_finite(holes=holes)
 
-    def mapped(self, f: Callable[[Rows], Any], columns: int, dtype: Any = None) -> Any:
+    def mapped(
+        self, f: Callable[[Rows], Any], columns: int, dtype: Any = None, *, holes: bool = False
+    ) -> Any:
         """Return ``f`` of all rows in the host's memory, computed block by block on the device."""
         out = np.empty((self.shape[0], columns), dtype=dtype or self.dtype)
 
         def work(rows: slice, values: Any) -> None:
-            out[rows] = to_numpy(f(ArrayRows(values, dtype=self.dtype)))
+            part = f" of the block from row {rows.start} on"
+            out[rows] = to_numpy(f(ArrayRows(values, dtype=self.dtype, part=part)))
 
         try:
             for _ in device_blocks(self, work):
                 pass
         except DataError:
             # Who looks at one block does not know where in the table it is.
-            self.host.require_finite()
+            self.host.require_finite(holes=holes)
             raise
         return out
 

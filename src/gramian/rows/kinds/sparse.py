@@ -90,7 +90,7 @@ class SparseRows(Sparse):
 
     def block(self, rows: slice) -> Block:
         everything = rows == slice(0, self.shape[0])
-        return Block(rows, self.values if everything else self.values[rows, :])
+        return Block(rows, self.values if everything else self.values[rows, :], self.weights_of(rows))
 
     def in_memory(self) -> Any:
         return self.values
@@ -98,10 +98,10 @@ class SparseRows(Sparse):
     def owned(self) -> Any:
         return self.values.copy() if self.borrowed else self.values
 
-    def require_finite(self) -> None:
+    def require_finite(self, *, holes: bool = False) -> None:
         # Few numbers may be in many rows: one look at them spares the blocks.
         if not np.isfinite(self.values.data).all():
-            super().require_finite()
+            super().require_finite(holes=holes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,14 +133,14 @@ class StoredSparseRows(Sparse, StoredRows):
         return 1
 
     def block(self, rows: slice) -> Block:
-        return Block(rows, self.values[rows])
+        return Block(rows, self.values[rows], self.weights_of(rows))
 
     def whole(self, most: int) -> Any:
         return as_csr(super().whole(most))
 
-    def require_finite(self) -> None:
+    def require_finite(self, *, holes: bool = False) -> None:
         if not all(np.isfinite(self.values[part].data).all() for part in self.batches):
-            super().require_finite()
+            super().require_finite(holes=holes)
 
 
 def rows_in_memory(values: Any, estimator: str = "gramian", minimum: int = 1) -> Rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -99,6 +99,10 @@ class StoredRows(Rows):
 
     def at(self, places: Any) -> Any:
         return self.some(np.asarray(places).tolist())
+
+    def picked(self, places: npt.NDArray[np.intp]) -> Rows:
+        values = self.values.picked(places)
+        return replace(self, values=values, passes=Passes(), row_names=None, table=None)
 
     def take_columns(self, places: npt.NDArray[np.intp]) -> Any:
         return self.mapped(lambda part: part.map(lambda block: block.values[:, places]), len(places))

@@ -2,6 +2,7 @@
 
 import { asked } from "./api.js";
 
+const FRAME = 34;  // pixels of the border and the padding of a figure, and of labels that are longer than usual
 let program;
 const loaded = () => program ??= new Promise((resolve, reject) => {
   const script = document.createElement("script");
@@ -10,27 +11,6 @@ const loaded = () => program ??= new Promise((resolve, reject) => {
   script.onerror = () => reject(new Error('Figures are not available. The administrator can install them: pip install "gramian[plots]"'));
   document.head.append(script);
 });
-
-// Fits a figure into a narrow page: panels and legend below each other, caption in shorter lines.
-function narrowed(spec, room) {
-  if (room >= 640) return spec;
-  const wrap = (lines) => [lines].flat().join(" ").split(" ").reduce((made, word) => {
-    if (made.length && made[made.length - 1].length + word.length < room / 6.5) made[made.length - 1] += ` ${word}`;
-    else made.push(word);
-    return made;
-  }, []);
-  const change = (part) => {
-    if (typeof part.width === "number" && part.width > room - 120) part.width = room - 120;
-    if (part.title?.subtitle) part.title.subtitle = wrap(part.title.subtitle);
-    if (part.hconcat) [part.vconcat, part.hconcat] = [part.hconcat, undefined];
-    if (part.concat) part.columns = 1;
-    for (const inner of [part.vconcat, part.hconcat, part.concat, part.layer].flat()) if (inner) change(inner);
-  };
-  change(spec);
-  spec.config = { ...spec.config, axis: { ...spec.config?.axis, labelSeparation: 6 },
-    legend: { ...spec.config?.legend, orient: "bottom", columns: 3 } };
-  return spec;
-}
 
 export async function draw(place, content, words) {
   const figure = document.createElement("figure");
@@ -47,7 +27,7 @@ export async function draw(place, content, words) {
   }
   const embed = await loaded();
   // The content security policy forbids eval, so Vega interprets its expressions.
-  const { view } = await embed(figure, narrowed(content.spec, place.clientWidth), { actions: false, ast: true, renderer: "svg", defaultStyle: false,
+  const { view } = await embed(figure, content.spec, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
     tooltip: { disableDefaultStyle: true } });
   figure.querySelector("svg").setAttribute("aria-hidden", "true");  // the label of the group describes it
   return view;
@@ -61,7 +41,9 @@ export async function show(parent, model, name, words, query) {
   const place = document.createElement("div");
   section.append(title, place);
   parent.append(section);
+  // The server draws for this width, because it places the labels.
+  const width = () => ["width", Math.max(200, Math.min(2000, Math.floor(place.clientWidth) - FRAME))];
   const redraw = async (more = {}) => draw(place, await asked(
-    `models/${model}/figures/${name}?${new URLSearchParams([...query, ...Object.entries(more)])}`), words);
+    `models/${model}/figures/${name}?${new URLSearchParams([...query, width(), ...Object.entries(more)])}`), words);
   return { section, title, redraw };
 }

@@ -16,11 +16,12 @@ for (const select of [byId("label"), byId("row-names")].filter(Boolean)) {
 function reading() {
   const found = {};
   if (!byId("label")) return found;
-  if (value("label")) found.label = value("label");
+  if (value("label")) found.label = [value("label")];
   if (value("row-names")) found.id = value("row-names");
+  if (value("weights")) found.weights = value("weights");
   if (value("missing")) found.missing = value("missing");
   if (byId("transpose").checked) found.transpose = true;
-  const kept = new Set([found.label, found.id]);
+  const kept = new Set([value("label"), found.id, found.weights]);
   const drop = [...form.querySelectorAll("[name=use]:not(:checked)")].map((box) => box.value).filter((name) => !kept.has(name));
   if (drop.length) found.drop = drop;
   return found;
@@ -43,7 +44,8 @@ function parameters() {
 }
 
 const sigma = () => Number(((median ?? 1) * 10 ** Number(value("sigma"))).toPrecision(4));
-const order = () => ({ data: id, estimator: method(), parameters: parameters(), reading: reading(), name: `${method()} of ${document.querySelector("h1").textContent}`.slice(0, 200) });
+const WORDS = { PCA: "PCA", KernelPCA: "Kernel PCA", FaceSpace: "Eigenfaces" };
+const order = () => ({ data: id, estimator: method(), parameters: parameters(), reading: reading(), name: `${WORDS[method()]} of ${document.querySelector("h1").textContent}`.slice(0, 200) });
 
 async function widths() {
   const made = query(reading());
@@ -82,12 +84,19 @@ async function plan() {
   }
 }
 
+for (const button of form.querySelectorAll("[data-missing]")) {
+  button.addEventListener("click", () => {
+    byId("missing").value = button.dataset.missing;
+    byId("missing").dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
 const usual = { PCA: value("components"), KernelPCA: "3", FaceSpace: "0.95" };
 let waiting, edited = false;
 form.addEventListener("input", (event) => {
   edited ||= event.target.id === "components";
   if (event.target.name === "method" && !edited) byId("components").value = usual[method()];
-  if (["label", "row-names", "missing", "transpose"].includes(event.target.id) || event.target.name === "use") median = null;
+  if (["label", "row-names", "weights", "missing", "transpose"].includes(event.target.id) || event.target.name === "use") median = null;
   layout();
   byId("run").disabled = true;  // only a planned fit may run
   clearTimeout(waiting);

@@ -6,7 +6,7 @@ import { show } from "./charts.js";
 const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.components);
 const query = new URLSearchParams(location.search);
 const FIRST = 25;
-let rows = [], view = null;
+let rows = [], view = null, summary = "";
 
 for (const link of [byId("report"), byId("results")].filter(Boolean)) link.href += `?${query}`;
 if (query.get("data") && byId("results-item") && main.dataset.kind !== "FaceSpace") byId("results-item").hidden = false;
@@ -62,9 +62,14 @@ function chosenRows(box) {
   return new Set(inside.map((point) => String(point.row ?? point.name)));
 }
 
+const STATISTICS = ["T2", "SPE"];
+const shortNumber = (value) => value && Math.abs(value) < 1e-3 ? value.toExponential(2)
+  : value.toLocaleString("en", { maximumSignificantDigits: 4 });
+
 function list(chosen) {
   const shown = chosen === null ? rows : rows.filter((row) => chosen.has(row.name));
-  const head = ["row", "T squared", ...(rows[0]?.Q === undefined ? [] : ["Q"]), ""];
+  const there = STATISTICS.filter((name) => rows[0]?.[name] !== undefined);
+  const head = ["row", ...there, "alarm", "largest contributions", ""];
   const table = byId("rows-table");
   table.replaceChildren();
   const top = table.createTHead().insertRow();
@@ -72,7 +77,7 @@ function list(chosen) {
     const cell = document.createElement("th");
     cell.scope = "col";
     cell.textContent = name;
-    cell.className = ["T squared", "Q"].includes(name) ? "n" : "";
+    cell.className = there.includes(name) ? "n" : "";
     if (!name) cell.innerHTML = '<span class="hidden">show in the figure</span>';
     top.append(cell);
   }
@@ -80,13 +85,13 @@ function list(chosen) {
   for (const row of shown.slice(0, FIRST)) {
     const line = body.insertRow();
     line.insertCell().textContent = row.name;
-    for (const name of ["T squared", "Q"]) {
-      if (row[name] === undefined) continue;
+    for (const name of there) {
       const cell = line.insertCell();
       cell.className = "n";
-      cell.textContent = row[name] && Math.abs(row[name]) < 1e-3 ? row[name].toExponential(2)
-        : row[name].toLocaleString("en", { maximumSignificantDigits: 4 });
+      cell.textContent = shortNumber(row[name]);
     }
+    line.insertCell().textContent = row.alarm;
+    line.insertCell().textContent = [1, 2, 3].map((j) => row[`contributor ${j}`]).filter(Boolean).join(", ");
     const button = document.createElement("button");
     button.className = "quiet";
     button.type = "button";
@@ -96,10 +101,9 @@ function list(chosen) {
     line.insertCell().append(button);
   }
   byId("rows-said").textContent = chosen === null
-    ? `The ${Math.min(FIRST, shown.length)} of ${rows.length.toLocaleString("en")} rows with the largest distance from the mean (T squared).`
-      + (head.includes("Q") ? " Q is the squared distance of a row from its reconstruction." : "")
+    ? `${summary} The ${Math.min(FIRST, shown.length)} of ${rows.length.toLocaleString("en")} rows with the largest T2 or SPE, relative to its limit.`
       + " Select points in the figure to list only these rows."
-    : `${shown.length.toLocaleString("en")} rows selected${shown.length > FIRST ? `; the ${FIRST} with the largest T squared are listed` : ""}. Click in the figure to clear the selection.`;
+    : `${shown.length.toLocaleString("en")} rows selected${shown.length > FIRST ? `; the ${FIRST} largest relative to their limits are listed` : ""}. Click in the figure to clear the selection.`;
 }
 
 // Selects one point of the figure.
@@ -107,7 +111,7 @@ function mark(name) {
   const point = points().find((one) => String(one.row ?? one.name) === name);
   if (!point || !view) return say("The figure shows a sample without this row.");
   const fields = Object.keys(point).filter((field) => /^PC\d+$|^position$/.test(field));
-  const horizontal = k > 1 ? `PC${document.querySelector("#figures select").value}` : "position";
+  const horizontal = k > 1 ? `PC${document.querySelector("#figures select").value}` : "PC1";
   const store = fields.map((field) => ({ field, channel: field === horizontal ? "x" : "y", type: "R" }));
   const values = fields.map((field) => [point[field] - Number.EPSILON, point[field] + Number.EPSILON]);
   view.data("chosen_store", [{ unit: "", fields: store, values }]).run();
@@ -115,11 +119,17 @@ function mark(name) {
   document.querySelector("#figures figure")?.scrollIntoView({ block: "nearest" });
 }
 
+// T2 or SPE relative to its limit, the larger one; a limit that is not known is null.
+const excess = (row) => Math.max(...STATISTICS.map((name) => row[`${name} limit`] ? row[name] / row[`${name} limit`] : 0));
+
 async function unusual() {
-  const table = await asked(`models/${id}/unusual?${query}`, { method: "POST" });
+  const table = await asked(`models/${id}/monitor?${query}`, { method: "POST" });
+  const more = ["alarm", "contributor 1", "contributor 2", "contributor 3"];
   rows = table.values.map((values, place) => ({ name: String(table.names?.[place] ?? place),
-    ...Object.fromEntries(table.columns.map((column, j) => [column, values[j]])) }));
-  rows.sort((a, b) => b["T squared"] - a["T squared"]);
+    ...Object.fromEntries(table.columns.map((column, j) => [column, values[j]])),
+    ...Object.fromEntries(more.map((column) => [column, table[column][place]])) }));
+  rows.sort((a, b) => excess(b) - excess(a));
+  summary = table.notes.slice(table.notes.findIndex((note) => note.includes("false alarms:"))).join(" ");
   byId("rows").hidden = false;
   list(null);
 }

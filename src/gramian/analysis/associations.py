@@ -1,0 +1,272 @@
+"""How much of the scores of each component a variable explains: batch, sex, age, dose."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import f as f_distribution
+from scipy.stats import false_discovery_control
+
+from gramian.analysis.components import component_names
+from gramian.analysis.tables import as_frame
+from gramian.checks import counted
+from gramian.records import FloatArray, IntArray
+
+NUMBER, CATEGORY = "number", "category"
+MOST_CODES = 10  # distinct whole numbers up to which they are codes of categories
+SHOWN, LEVEL = 10, 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Association:
+    """A variable and the scores of k components.
+
+    Attributes
+    ----------
+    kind : {"number", "category"}
+    rows, levels : int
+        Rows with a value, and categories among them (0 for numbers).
+    r2 : ndarray of shape (k,)
+        Share of the sum of squares of the scores that the variable explains: the squared correlation with a
+        number, and eta squared (between groups over total) of categories.
+    p : ndarray of shape (k,)
+        Of the F test that it explains nothing; NaN where the scores do not vary.
+    """
+
+    kind: str
+    rows: int
+    levels: int
+    r2: FloatArray
+    p: FloatArray
+
+
+def associated(values: npt.NDArray[Any], scores: FloatArray) -> Association | str:
+    """Return the association of a variable with scores, or why there is none.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Numbers with NaN, or text with "", where there is no value: these rows are left out. At most
+        ``MOST_CODES`` distinct whole numbers are categories, such as the number of a batch.
+    scores : ndarray of shape (n, k)
+
+    References
+    ----------
+    Fisher (1925), Statistical Methods for Research Workers, chapter 8.
+    """
+    numeric = values.dtype.kind == "f"
+    there = np.isfinite(values) if numeric else values != ""
+    x, Z = values[there], scores[there]
+    distinct, codes = np.unique(x, return_inverse=True)
+    n, c = len(x), len(distinct)
+    if c < 2:
+        return f"{counted(n, 'row')} with a value, all of them equal" if n else "no row has a value"
+    Z = Z - Z.mean(axis=0)
+    # In units in which no square leaves the range of float64.
+    Z = Z / np.where(Z.any(axis=0), np.abs(Z).max(axis=0), 1.0)
+    total = np.sum(Z**2, axis=0)
+    if numeric and (c > MOST_CODES or bool((distinct % 1).any())):
+        if n < 3:
+            return f"only {counted(n, 'row')} with a value"
+        x = x - x.mean()
+        x = x / np.abs(x).max()
+        between, above, below = (x @ Z) ** 2 / (x @ x), 1, n - 2
+        kind, levels = NUMBER, 0
+    else:
+        if c == n:
+            return "every row has a value of its own"
+        sums = np.zeros((c, Z.shape[1]))
+        np.add.at(sums, codes, Z)
+        between, above, below = np.sum(sums**2 / np.bincount(codes)[:, None], axis=0), c - 1, n - c
+        kind, levels = CATEGORY, c
+    varies = total > 0
+    r2 = np.divide(between, total, out=np.zeros(len(total)), where=varies)
+    r2 = np.minimum(r2, 1.0)
+    with np.errstate(divide="ignore"):
+        ratio = r2 / above / ((1.0 - r2) / below)
+    p = np.where(varies, f_distribution.sf(ratio, above, below), np.nan)
+    return Association(kind, n, levels, r2, p)
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """What the components of a model have to do with its columns and with metadata; print it.
+
+    Attributes
+    ----------
+    explained_variance : ndarray of shape (k,)
+        Of the components.
+    top : list of k lists of (str, float)
+        The columns with the largest loadings of each component, largest first; for a kernel PCA with the
+        largest correlations with the scores, and empty for a precomputed kernel.
+    measure : {"loading", "correlation"}
+        What the numbers in ``top`` are.
+    variables : list of v str
+        The columns of the metadata, by decreasing ``weighted_r2``.
+    kinds : list of v str
+        "number" or "category".
+    rows, levels : ndarray of int, shape (v,)
+        Rows with a value; categories among them, 0 for numbers.
+    r2 : ndarray of shape (v, k)
+        Squared correlation with a number, eta squared of categories.
+    p, p_adjusted : ndarray of shape (v, k)
+        Of F tests with (1, n - 2) or (c - 1, n - c) degrees of freedom; adjusted over all pairs by the method
+        of Benjamini and Hochberg. NaN where scores do not vary.
+    weighted_r2 : ndarray of shape (v,)
+        ``sum_j l_j r2_j / sum_j l_j`` over the variances l_j: the share of the variance of the components
+        that the variable explains.
+    left_out : dict of str to str
+        Columns of the metadata without an association, and why.
+    joined : str
+        How metadata and rows were joined.
+    """
+
+    explained_variance: FloatArray
+    top: list[list[tuple[str, float]]]
+    measure: str
+    variables: list[str]
+    kinds: list[str]
+    rows: IntArray
+    levels: IntArray
+    r2: FloatArray
+    p: FloatArray
+    p_adjusted: FloatArray
+    weighted_r2: FloatArray
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    joined: str = ""
+
+    @property
+    def components(self) -> list[str]:
+        """PC1, PC2, ..."""
+        return component_names(len(self.explained_variance))
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return one line for each variable and component, as arrays by name."""
+        v, k = self.r2.shape
+
+        def repeated(values: Any) -> npt.NDArray[Any]:
+            return np.repeat(np.asarray(values), k)
+
+        return {
+            "variable": repeated(np.array(self.variables, dtype=object)),
+            "kind": repeated(np.array(self.kinds, dtype=object)),
+            "rows": repeated(self.rows),
+            "levels": repeated(self.levels),
+            "component": np.tile(np.array(self.components, dtype=object), v),
+            "r2": self.r2.ravel(),
+            "p": self.p.ravel(),
+            "p adjusted": self.p_adjusted.ravel(),
+            "weighted r2": repeated(self.weighted_r2),
+        }
+
+    def table(self) -> Any:
+        """Return :meth:`columns` as a frame of pandas, else of Polars, else as they are."""
+        return as_frame(self.columns())
+
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return a head and a line for each variable: name, weighted r2, r2 by component, kind."""
+        shown = self.components[:SHOWN]
+        head = ("", "weighted", *shown, "")
+        lines = [head]
+        for i, name in enumerate(self.variables):
+            marks = ["*" if p < LEVEL else " " for p in self.p_adjusted[i]]
+            cells = [f"{r2:.3f}{mark}" for r2, mark in zip(self.r2[i], marks, strict=True)]
+            what = f"{self.levels[i]} categories" if self.levels[i] else "number"
+            lines.append(
+                (name, f"{self.weighted_r2[i]:.3f}", *cells[:SHOWN], f"{what}, n = {self.rows[i]:,}")
+            )
+        return lines
+
+    def sentences(self) -> list[str]:
+        """Return how to read the lines, and what was left out."""
+        said = [f"{self.joined[:1].upper()}{self.joined[1:]}."] if self.joined else []
+        if self.variables:
+            k = len(self.explained_variance)
+            whole = "component" if k == 1 else f"{k} components"
+            said.append(
+                "Numbers are r2 (eta squared of categories); * marks an adjusted p below "
+                f"{LEVEL:g} (F tests, Benjamini-Hochberg over all pairs). The weighted r2 is the share that "
+                f"the variable explains of the variance of the {whole}."
+            )
+        if len(self.explained_variance) > SHOWN and self.variables:
+            said.append(f"The first {SHOWN} of {len(self.explained_variance)} components are listed.")
+        return said + [f"{name} was left out: {why}." for name, why in self.left_out.items()]
+
+    def __str__(self) -> str:
+        lines = self.lines() if self.variables else []
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        text = []
+        for first, *rest in lines:
+            numbers = "  ".join(
+                f"{cell:>{width}}" for cell, width in zip(rest[:-1], widths[1:-1], strict=True)
+            )
+            text.append(f"{first:{widths[0]}}  {numbers}  {rest[-1]}".rstrip())
+        text += self.sentences()
+        if any(self.top):
+            text.append(f"Columns with the largest {self.measure}s:")
+        for name, columns in zip(self.components[:SHOWN], self.top, strict=False):
+            text.append(f"  {name}: " + ", ".join(f"{column} {value:+.3f}" for column, value in columns))
+        return "\n".join(text)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def described(
+    scores: FloatArray,
+    variances: FloatArray,
+    metadata: Mapping[str, npt.NDArray[Any]],
+    top: Sequence[Sequence[tuple[str, float]]],
+    measure: str,
+    joined: str = "",
+) -> Description:
+    """Return how metadata is associated with scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+    variances : ndarray of shape (k,)
+    metadata : mapping of str to ndarray of shape (n,)
+        As :func:`associated` takes them.
+    top, measure, joined
+        As in :class:`Description`.
+
+    References
+    ----------
+    Benjamini and Hochberg (1995), Controlling the false discovery rate.
+    """
+    results = {name: associated(values, scores) for name, values in metadata.items()}
+    left_out = {name: one for name, one in results.items() if isinstance(one, str)}
+    associations = {name: one for name, one in results.items() if not isinstance(one, str)}
+    k, total = len(variances), float(variances.sum()) or 1.0
+    r2 = np.array([one.r2 for one in associations.values()]).reshape(-1, k)
+    p = np.array([one.p for one in associations.values()]).reshape(-1, k)
+    adjusted = np.full(p.shape, np.nan)
+    tested = np.isfinite(p)
+    if tested.any():
+        adjusted[tested] = false_discovery_control(p[tested], method="bh")
+    weighted = r2 @ variances / total
+    order = np.argsort(-weighted, kind="stable")
+    names, every = list(associations), list(associations.values())
+    return Description(
+        variances,
+        [list(one) for one in top],
+        measure,
+        [names[i] for i in order],
+        [every[i].kind for i in order],
+        np.array([every[i].rows for i in order], dtype=np.int64),
+        np.array([every[i].levels for i in order], dtype=np.int64),
+        r2[order],
+        p[order],
+        adjusted[order],
+        weighted[order],
+        left_out,
+        joined,
+    )

@@ -1,0 +1,341 @@
+"""What differs between two fitted PCAs, and whether their error bounds explain it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import subspace_angles
+from scipy.optimize import linear_sum_assignment
+
+from gramian.analysis.components import component_names, decomposition_of, kind_of
+from gramian.analysis.directions import direction_bounds
+from gramian.arrays import as_float64
+from gramian.checks import check_number, counted, listed
+from gramian.errors import InputTypeError, ParameterError
+from gramian.records import DirectionBounds, FloatArray, ModelKind
+
+SETTINGS = ("center", "scale", "ddof")  # which change what is computed, and not how
+SHOWN = 30
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedComponents:
+    """Components of two models that span about the same subspace: mostly one of each.
+
+    Attributes
+    ----------
+    old, new : tuple of int
+        Places in the two models, counted from 0; new[i] is most like old[i].
+    angles : ndarray of shape (m,)
+        Principal angles between the subspaces in radians, largest first.
+    angle_bound : float
+        Largest angle that the error bounds of both fits explain, in radians.
+    flipped : bool
+        Whether the direction of a single component has the other sign.
+    """
+
+    old: tuple[int, ...]
+    new: tuple[int, ...]
+    angles: FloatArray
+    angle_bound: float
+    flipped: bool
+
+    @property
+    def angle(self) -> float:
+        """The largest principal angle."""
+        return float(self.angles[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """How the components of a second fit differ from those of a first; prints as sentences and a table.
+
+    Attributes
+    ----------
+    matches : tuple of MatchedComponents
+        In the order of the first model.
+    old_values, new_values : ndarray of shape (k,)
+        Variances of the matched components, in the order of the first model.
+    value_bounds : ndarray of shape (k,)
+        Sums of the error radii of both.
+    notes : tuple of str
+        What else differs: rows, parameters, order of columns, number of components.
+    """
+
+    matches: tuple[MatchedComponents, ...]
+    old_values: FloatArray
+    new_values: FloatArray
+    value_bounds: FloatArray
+    notes: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> FloatArray:
+        """Changes of the variances, relative to the largest variance of the first model."""
+        return (self.new_values - self.old_values) / (self.old_values.max(initial=0.0) or 1.0)
+
+    @property
+    def largest_change(self) -> float:
+        """The largest of their magnitudes."""
+        return float(np.abs(self.changes).max(initial=0.0))
+
+    @property
+    def largest_angle(self) -> float:
+        """The largest principal angle between matched components or clusters, in radians."""
+        return max((match.angle for match in self.matches), default=0.0)
+
+    @property
+    def explained(self) -> bool:
+        """Whether the error bounds of the two fits explain all changes of variances and directions."""
+        values = np.abs(self.new_values - self.old_values) <= self.value_bounds
+        return bool(values.all()) and all(match.angle <= match.angle_bound for match in self.matches)
+
+    def within(self, tolerance: float) -> bool:
+        """Return whether no change exceeds a tolerance.
+
+        Parameters
+        ----------
+        tolerance : float
+            For changes of variances relative to the largest, and for angles in radians.
+        """
+        return max(self.largest_change, self.largest_angle) <= tolerance
+
+    def rows(self) -> Iterator[tuple[str, str, float, float, float, bool, float, bool]]:
+        """Yield, for each component, its old and new name, variances, the relative change and whether the
+        error bounds explain it, the angle, and whether they explain that."""
+        names = component_names(1 + max((max(m.old + m.new) for m in self.matches), default=0))
+        place = 0
+        for match in self.matches:
+            for old, new in zip(match.old, match.new, strict=True):
+                before, after = float(self.old_values[place]), float(self.new_values[place])
+                change, room = float(self.changes[place]), float(self.value_bounds[place])
+                inside = abs(after - before) <= room
+                turned = (match.angle, match.angle <= match.angle_bound)
+                yield names[old], names[new], before, after, change, inside, *turned
+                place += 1
+
+    def sentences(self) -> list[str]:
+        """Return the answer in sentences: the verdict first."""
+        if not self.matches:
+            return ["There are no components to compare.", *self.notes]
+        verdict = "The result is the same: the error bounds of both fits explain every difference."
+        if not self.explained:
+            verdict = "The result changed by more than the error bounds of both fits explain."
+        k = len(self.old_values)
+        lines = [
+            verdict,
+            f"The largest change of a variance is {self.largest_change:.2g} of the largest variance; the "
+            f"largest angle between matched directions is {self.largest_angle:.2g} radians "
+            f"({counted(k, 'component')}).",
+        ]
+        names = component_names(1 + max(max(match.old + match.new) for match in self.matches))
+        moved = [
+            f"{names[a]} is now {names[b]}"
+            for match in self.matches
+            for a, b in zip(match.old, match.new, strict=True)
+            if len(match.old) == 1 and a != b
+        ]
+        flipped = [names[match.new[0]] for match in self.matches if match.flipped]
+        spans = [" and ".join(names[j] for j in match.old) for match in self.matches if len(match.old) > 1]
+        free = [names[j] for match in self.matches if match.angle_bound >= np.pi / 2 for j in match.old]
+        lines += [f"The order changed: {', '.join(moved)}."] if moved else []
+        lines += [f"The sign changed: {', '.join(flipped)}."] if flipped else []
+        lines += [f"Compared as a subspace, because their variances are too close: {span}." for span in spans]
+        if free:
+            lines.append(
+                f"The certificates do not bound the direction of {', '.join(free)}: any angle is possible."
+            )
+        return lines + list(self.notes)
+
+    def __str__(self) -> str:
+        rows = list(self.rows())
+        head = f"{'old':6}{'new':6}{'old variance':>14}{'new variance':>14}{'change':>10}{'angle':>10}"
+        lines = [*self.sentences(), "", f"{head}  beyond the error bounds"]
+        for old, new, before, after, change, inside, angle, straight in rows[:SHOWN]:
+            beyond = [word for word, fine in (("variance", inside), ("direction", straight)) if not fine]
+            numbers = f"{before:14.6g}{after:14.6g}{change:10.1e}{angle:10.1e}"
+            lines.append(f"{old:6}{new:6}{numbers}  {' and '.join(beyond) or '-'}")
+        lines += [f"... and {len(rows) - SHOWN} more"] if len(rows) > SHOWN else []
+        return "\n".join(lines) if rows else "\n".join(self.sentences())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def compare(old: Any, new: Any) -> Comparison:
+    """Compare two fitted PCAs: did an upgrade, a machine or new rows change the result?
+
+    Components are matched by their directions, whatever their order and signs. Those that one of the models
+    cannot tell apart, because their variances are equal within its error bounds, are compared as a subspace.
+    Columns are matched by name where both models have names.
+
+    Parameters
+    ----------
+    old, new : fitted PCA
+        Fitted on the same columns, with the same ``center``, ``scale`` and ``ddof``.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputTypeError
+        For models other than PCA.
+    ParameterError
+        If their columns or their scaling differ.
+
+    Notes
+    -----
+    A difference of two variances is explained by the error bounds if it lies within the sum of the two
+    certificates' radii. An angle is, if it lies within the sum of the two bounds on angles.
+
+    References
+    ----------
+    Björck and Golub (1973), Numerical methods for computing angles between linear subspaces.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).standard_normal((100, 4)) * [4, 3, 2, 1]
+    >>> direct = gramian.PCA(2, solver="full").fit(X)
+    >>> result = gramian.compare(direct, gramian.PCA(2, solver="gram").fit(X))
+    >>> result.explained, result.largest_angle < 1e-12
+    (True, True)
+    >>> gramian.compare(direct, gramian.PCA(2).fit(X[:50])).explained
+    False
+    """
+    old, new = (_pca(model) for model in (old, new))
+    order, notes = _columns(old, new)
+    _require_same_question(old, new)
+    ranks = [min(int(model.n_components_), int(model.rank_)) for model in (old, new)]
+    k = min(ranks)
+    if ranks[0] != ranks[1]:
+        notes.append(f"The models have {ranks[0]} and {ranks[1]} components with variance; {k} are compared.")
+    rows = [int(model.n_samples_) for model in (old, new)]
+    if rows[0] != rows[1]:
+        notes.append(f"The fits have {rows[0]:,} and {rows[1]:,} rows.")
+    before, after = (model.get_params(deep=False) for model in (old, new))
+    changed = [
+        f"{key} {before[key]!r} is now {after[key]!r}"
+        for key in before
+        if key not in (*SETTINGS, "n_components") and key in after and repr(before[key]) != repr(after[key])
+    ]
+    notes += [f"Parameters differ: {', '.join(changed)}."] if changed else []
+    P = as_float64(old.components_)[: ranks[0]]
+    Q = as_float64(new.components_)[: ranks[1]][:, order]
+    # Of the larger model the components that the smaller one has, which need not be its first ones.
+    places, partners = linear_sum_assignment(-((P @ Q.T) ** 2))
+    first, second = _bounds(old), _bounds(new)
+    matches = []
+    for group in _groups(first, second, places, partners):
+        i, j = np.sort(places[group]), np.sort(partners[group])
+        room = _explained_angle(first, i) + _explained_angle(second, j)
+        angles = subspace_angles(P[i].T, Q[j].T)
+        flipped = len(group) == 1 and float(P[i[0]] @ Q[j[0]]) < 0
+        matches.append(MatchedComponents(tuple(i.tolist()), tuple(j.tolist()), angles, room, flipped))
+    every = [place for match in matches for place in match.old]
+    their = [place for match in matches for place in match.new]
+    values = as_float64(old.explained_variance_)[every], as_float64(new.explained_variance_)[their]
+    return Comparison(tuple(matches), *values, _radii(old, every) + _radii(new, their), tuple(notes))
+
+
+def check_tolerance(tolerance: float | None) -> float | None:
+    """Return a tolerance for :meth:`Comparison.within`, checked."""
+    if tolerance is None:
+        return None
+    return check_number("tolerance", tolerance, least=0.0, advice="0 allows no difference at all.")
+
+
+def _pca(model: Any) -> Any:
+    kind = kind_of(model)
+    if kind is ModelKind.FACES:
+        model = decomposition_of(model)
+    elif kind is not ModelKind.PCA or getattr(model, "certificate_", None) is None:
+        name = type(model).__name__
+        raise InputTypeError(
+            f"compare takes two fitted PCAs, not a {name}. Components of kernel PCA lie in a feature space, "
+            "and those of a Whitener are rotated. Compare their certificate_.values instead."
+        )
+    return model
+
+
+def _columns(old: Any, new: Any) -> tuple[Any, list[str]]:
+    """Return where the columns of the old model are in the new one, and what is to say about it."""
+    d = int(old.n_features_in_)
+    if d != int(new.n_features_in_):
+        raise ParameterError(
+            f"The models have {d:,} and {int(new.n_features_in_):,} columns, and directions of different "
+            "spaces cannot be compared. Fit both on the same columns."
+        )
+    before, after = (getattr(model, "feature_names_in_", None) for model in (old, new))
+    if before is None or after is None:
+        return np.arange(d), []
+    first, second = [str(name) for name in before], [str(name) for name in after]
+    if first == second:
+        return np.arange(d), []
+    missing = sorted(set(first) - set(second))
+    if missing or len(set(second)) != d:
+        raise ParameterError(
+            f"The new model lacks the columns {listed(missing)}."
+            if missing
+            else "Column names that differ in order must be unique."
+        )
+    place = {name: j for j, name in enumerate(second)}
+    return np.array([place[name] for name in first]), ["The order of the columns changed; names match them."]
+
+
+def _require_same_question(old: Any, new: Any) -> None:
+    for name in SETTINGS:
+        before: Any = getattr(old, name, None)
+        after: Any = getattr(new, name, None)
+        if not np.array_equal(before, after):
+            raise ParameterError(
+                f"The models were fitted with {name}={before!r} and {name}={after!r}: their components mean "
+                "different things. Fit both with the same one."
+            )
+
+
+def _bounds(model: Any) -> DirectionBounds:
+    """Return the bounds on angles of a model, of an older file from what its certificate says."""
+    certificate = model.certificate_
+    if certificate.directions is not None:
+        return certificate.directions  # type: ignore[no-any-return]
+    complete = certificate.completeness
+    others = np.inf if complete is None else complete.bound
+    values = certificate.values, certificate.residuals, certificate.widening
+    return direction_bounds(*values, others=others, known=False, rank=int(model.rank_))
+
+
+def _groups(first: DirectionBounds, second: DirectionBounds, places: Any, partners: Any) -> list[Any]:
+    """Return pairs that belong together, so that no cluster of either model is torn apart."""
+    label = np.arange(len(places))
+    for side, bounds in ((places, first), (partners, second)):
+        for cluster in bounds.clusters:
+            inside = np.flatnonzero(np.isin(side, np.array(cluster)))
+            if inside.size > 1:
+                label[np.isin(label, label[inside])] = label[inside].min()
+    return [np.flatnonzero(label == one) for one in np.unique(label)]
+
+
+def _explained_angle(bounds: DirectionBounds, group: Any) -> float:
+    """Return the largest error of a subspace of whole clusters; a part of a cluster may be any."""
+    clusters = [cluster for cluster in bounds.clusters if not set(cluster).isdisjoint(group.tolist())]
+    if any(not set(cluster) <= set(group.tolist()) for cluster in clusters):
+        return np.pi / 2
+    sine = float(np.linalg.norm([bounds.sines[cluster.start] for cluster in clusters]))
+    return float(np.arcsin(min(1.0, sine)))
+
+
+def _radii(model: Any, places: list[int]) -> FloatArray:
+    """Return the error radii of variances; of those beyond the certificate its largest."""
+    certificate = model.certificate_
+    radii = np.full(max(int(model.n_components_), certificate.radii.size), certificate.set_radius)
+    radii[: certificate.radii.size] = certificate.radii
+    return np.asarray(radii[places])

@@ -1,0 +1,462 @@
+"""Missing values under a low-rank model: EM for probabilistic PCA, and regularised iterative PCA.
+
+Every function takes an array with NaN at the holes. Rows with identical holes share their small matrices,
+and the k x k systems of all rows are solved in one batch.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from gramian.checks import slices
+from gramian.records import FloatArray
+
+PAIRS = 512  # columns of products of two components that are multiplied at a time
+BATCH = 1 << 22  # numbers in the k x k matrices of one batch of hole patterns
+# Least noise variance relative to the variance of a column: data of exactly low rank has a likelihood
+# without a maximum.
+LEAST_NOISE = 1e-12
+STRENGTHS = (0.0, 0.5, 1.0, 2.0, 4.0)  # of regularisation, among which cross-validation chooses
+FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class LowRank:
+    """The model ``x = mean + weights z + noise`` with standard normal z and noise.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (d,)
+    weights : ndarray of shape (d, k)
+    noise : float
+        Variance of the noise in every column.
+    """
+
+    mean: FloatArray
+    weights: FloatArray
+    noise: float
+
+
+@dataclass(frozen=True, eq=False)
+class Imputation:
+    """The result of an imputation.
+
+    Attributes
+    ----------
+    filled : ndarray of shape (n, d), float64
+        The data, with conditional expectations at the holes.
+    variances : ndarray of shape (m,)
+        Variance of each imputed entry under the model, holes in order of rows, then columns.
+    trace : ndarray of shape (iterations,)
+        EM: log-likelihood of the observed entries before each step. Iterative PCA: root-mean-square change of
+        the imputed entries in each step.
+    model : LowRank
+    iterations : int
+    converged : bool
+    strength : float
+        Multiple of the noise variance that singular values were shrunk by; 1 for EM.
+    """
+
+    filled: FloatArray
+    variances: FloatArray
+    trace: FloatArray
+    model: LowRank
+    iterations: int
+    converged: bool
+    strength: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """The distinct patterns of holes of a table.
+
+    Attributes
+    ----------
+    masks : ndarray of shape (u, d), float64
+        1 where a row of the pattern has an entry.
+    of_row : ndarray of shape (n,)
+        Number of each row's pattern.
+    """
+
+    masks: FloatArray
+    of_row: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(cls, observed: npt.NDArray[np.bool_]) -> Patterns:
+        """Return the patterns of a mask of shape (n, d)."""
+        packed = np.packbits(observed, axis=1)
+        whole = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
+        _, first, of_row = np.unique(whole, return_index=True, return_inverse=True)
+        return cls(observed[first].astype(np.float64), of_row.reshape(-1))
+
+    @cached_property
+    def sorted_rows(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Row numbers in the order of their patterns, and where each pattern starts among them."""
+        counts = np.bincount(self.of_row, minlength=len(self.masks))
+        return np.argsort(self.of_row, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
+
+    def batches(self, k: int) -> list[slice]:
+        """Return slices of patterns whose k x k matrices, and whose masks, fit into a batch."""
+        return slices(len(self.masks), max(1, BATCH // max(k * k, self.masks.shape[1])))
+
+
+def grams(masks: FloatArray, W: FloatArray) -> FloatArray:
+    """Return ``W_O.T W_O`` for the observed rows O of every pattern, shape (u, k, k).
+
+    Parameters
+    ----------
+    masks : ndarray of shape (u, d)
+    W : ndarray of shape (d, k)
+    """
+    k = W.shape[1]
+    left, right = np.triu_indices(k)
+    out = np.empty((len(masks), k, k))
+    for pairs in slices(len(left), PAIRS):
+        i, j = left[pairs], right[pairs]
+        products = masks @ (W[:, i] * W[:, j])
+        out[:, i, j] = products
+        out[:, j, i] = products
+    return out
+
+
+# ----------------------------------------------------------- maximum likelihood
+
+
+@dataclass(eq=False)
+class _Expectation:
+    """Sums over rows that the next parameters follow from, and the log-likelihood of the present ones."""
+
+    scores: FloatArray  # (n, k + 1): E[z] and 1
+    moments: FloatArray  # (u, k + 1, k + 1): E[z z.T], E[z], 1, summed over the rows of a pattern
+    spread: FloatArray  # (k + 1, k + 1): the same over all rows
+    log_likelihood: float
+
+
+def impute_em(X: FloatArray, k: int, *, tol: float = 1e-7, max_iter: int = 1000) -> Imputation:
+    """Fill holes by maximum-likelihood probabilistic PCA over the observed entries.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        float64 with NaN at the holes; every row and column has an entry.
+    k : int
+        Number of components, below ``min(n, d)``.
+    tol : float
+        The iteration stops when a step raises the log-likelihood by less than ``tol`` per observed entry.
+    max_iter : int
+
+    Returns
+    -------
+    Imputation
+
+    Notes
+    -----
+    A step maximises the expected log-likelihood over mean, weights and noise together. It then gives z the
+    covariance that its expectations have, which leaves the model's family and is undone in the weights
+    (parameter expansion). Both never lower the log-likelihood.
+
+    References
+    ----------
+    Tipping and Bishop (1999), Probabilistic principal component analysis, appendix B. Ilin and Raiko (2010),
+    Practical approaches to principal component analysis in the presence of missing values, section 3.3. Liu,
+    Rubin, Wu (1998), Parameter expansion to accelerate EM: the PX-EM algorithm.
+
+    Examples
+    --------
+    >>> X = np.outer(np.arange(6.0), [1.0, 2.0, 3.0])
+    >>> X[2, 1] = np.nan
+    >>> impute_em(X, 1).filled[2, 1].round(3)
+    np.float64(4.0)
+    """
+    observed = ~np.isnan(X)
+    patterns, entries = Patterns.of(observed), int(observed.sum())
+    centre = _means(X, observed)
+    C = np.where(observed, X - centre, 0.0)
+    model = _first_model(C, k)
+    least = LEAST_NOISE * max(float((C**2).sum()) / entries, np.finfo(float).tiny)
+    trace: list[float] = []
+    converged = False
+    for _ in range(max_iter):
+        model = LowRank(model.mean, model.weights, max(model.noise, least))
+        expected = _expectation(C, patterns, model)
+        trace.append(expected.log_likelihood)
+        if len(trace) > 1 and trace[-1] - trace[-2] < tol * entries:
+            converged = True
+            break
+        model = _maximised(C, patterns, expected, entries)
+    model = LowRank(model.mean + centre, model.weights, model.noise)
+    return _imputed(X, patterns, model, trace, converged)
+
+
+def _means(X: FloatArray, observed: npt.NDArray[np.bool_]) -> FloatArray:
+    return np.asarray(np.where(observed, X, 0.0).sum(axis=0) / observed.sum(axis=0))
+
+
+def _first_model(C: FloatArray, k: int) -> LowRank:
+    """Return the maximum-likelihood model of complete data (Tipping and Bishop, equations 7 and 8)."""
+    n, d = C.shape
+    values, V = _leading(C, k)
+    values = values / n
+    noise = max(float((C**2).sum()) / n - float(values.sum()), 0.0) / max(1, d - k)
+    return LowRank(np.zeros(d), V * np.sqrt(np.maximum(values - noise, 0.0)), noise)
+
+
+def _leading(C: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
+    """Return the k largest eigenvalues of ``C.T C``, descending, and their directions (d, k)."""
+    n, d = C.shape
+    tall = n >= d
+    S = C.T @ C if tall else C @ C.T
+    values, vectors = linalg.eigh(S, subset_by_index=[len(S) - k, len(S) - 1])
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    if not tall:
+        vectors = C.T @ vectors
+        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=0), np.finfo(float).tiny)
+    return values, vectors
+
+
+def _expectation(C: FloatArray, patterns: Patterns, model: LowRank) -> _Expectation:
+    """Return the moments of z given the observed entries; C is 0 at the holes."""
+    W, noise = model.weights, model.noise
+    k, n = W.shape[1], len(C)
+    # Holes have residual 0: the mean is taken off the observed entries only.
+    masks, of_row = patterns.masks, patterns.of_row
+    offset = masks * model.mean
+    B = C @ W - (offset @ W)[of_row]
+    squares = (C**2).sum(axis=1) - 2.0 * (C @ model.mean) + (offset @ model.mean)[of_row]
+    counts = np.bincount(of_row, minlength=len(masks))
+    Z = np.ones((n, k + 1))
+    moments = np.zeros((len(masks), k + 1, k + 1))
+    logdet = np.empty(len(masks))
+    eye = noise * np.eye(k)
+    order, starts = patterns.sorted_rows
+    for part in patterns.batches(k):
+        M = grams(masks[part], W) + eye
+        L = np.linalg.cholesky(M)
+        logdet[part] = 2.0 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
+        inverse = np.linalg.inv(M)
+        rows = order[starts[part.start] : starts[part.stop]]
+        here = of_row[rows] - part.start
+        Z[rows, :k] = np.matmul(inverse[here], B[rows][:, :, None])[:, :, 0]
+        outer = Z[rows][:, :, None] * Z[rows][:, None, :]
+        first = starts[part] - starts[part.start]
+        moments[part] = np.add.reduceat(outer, first, axis=0)
+        moments[part, :k, :k] += counts[part, None, None] * noise * inverse
+    fitted = squares - (B * Z[:, :k]).sum(axis=1)
+    seen = masks.sum(axis=1)
+    total = (
+        float(fitted.sum()) / noise
+        + float(counts @ (logdet + (seen - k) * math.log(noise)))
+        + float(counts @ seen) * math.log(2 * math.pi)
+    )
+    return _Expectation(Z, moments, moments.sum(axis=0), -0.5 * total)
+
+
+def _maximised(C: FloatArray, patterns: Patterns, expected: _Expectation, entries: int) -> LowRank:
+    """Return the parameters that maximise the expected log-likelihood, with z back at unit covariance."""
+    d, k = C.shape[1], expected.scores.shape[1] - 1
+    right = C.T @ expected.scores
+    left, over = np.triu_indices(k + 1)
+    A = np.empty((d, k + 1, k + 1))
+    for pairs in slices(len(left), PAIRS):
+        i, j = left[pairs], over[pairs]
+        sums = patterns.masks.T @ expected.moments[:, i, j]
+        A[:, i, j] = sums
+        A[:, j, i] = sums
+    solved = np.linalg.solve(A, right[:, :, None])[:, :, 0]
+    # The normal equations make the expected squared error the part that is not explained.
+    noise = max((float((C**2).sum()) - float((right * solved).sum())) / entries, 0.0)
+    W, mean = solved[:, :k], solved[:, k]
+    n = len(C)
+    middle = expected.spread[:k, k] / n
+    covariance = expected.spread[:k, :k] / n - np.outer(middle, middle)
+    return LowRank(mean + W @ middle, W @ np.linalg.cholesky(covariance), noise)
+
+
+def _imputed(
+    X: FloatArray,
+    patterns: Patterns,
+    model: LowRank,
+    trace: list[float],
+    converged: bool,
+    strength: float = 1.0,
+) -> Imputation:
+    """Return the data with conditional expectations and variances at its holes."""
+    filled = X.copy()
+    variances = _fill(filled, patterns, model)
+    return Imputation(filled, variances, np.array(trace), model, len(trace), converged, strength)
+
+
+def _fill(X: FloatArray, patterns: Patterns, model: LowRank) -> FloatArray:
+    """Replace NaN in X by conditional expectations, and return their variances by rows, then columns."""
+    W, noise = model.weights, model.noise
+    k = W.shape[1]
+    holes = np.isnan(X)
+    B = np.where(holes, 0.0, X - model.mean) @ W
+    rows, columns = np.nonzero(holes)
+    variances = np.empty(len(rows))
+    order, starts = patterns.sorted_rows
+    of_hole = patterns.of_row[rows]
+    by_pattern = np.argsort(of_hole, kind="stable")
+    bounds = np.searchsorted(of_hole[by_pattern], np.arange(len(starts)))
+    left, right = np.triu_indices(k)
+    twice = np.where(left == right, 1.0, 2.0)
+    for part in patterns.batches(k):
+        inverse = np.linalg.inv(grams(patterns.masks[part], W) + noise * np.eye(k))
+        members = order[starts[part.start] : starts[part.stop]]
+        for piece in slices(len(members), max(1, BATCH // max(k * k, len(W)))):
+            some = members[piece]
+            Z = np.matmul(inverse[patterns.of_row[some] - part.start], B[some][:, :, None])[:, :, 0]
+            X[some] = np.where(holes[some], model.mean + Z @ W.T, X[some])
+        # w.T M^-1 w of all columns at once, for every pattern.
+        spread = np.zeros((len(inverse), len(W)))
+        for pairs in slices(len(left), PAIRS):
+            i, j = left[pairs], right[pairs]
+            spread += (inverse[:, i, j] * twice[pairs]) @ (W[:, i] * W[:, j]).T
+        here = by_pattern[bounds[part.start] : bounds[part.stop]]
+        variances[here] = noise * (1.0 + spread[of_hole[here] - part.start, columns[here]])
+    return variances
+
+
+# ------------------------------------------------------------- iterative PCA
+
+
+def impute_iterative(
+    X: FloatArray, k: int, *, strength: float = 1.0, tol: float = 1e-6, max_iter: int = 5000
+) -> Imputation:
+    """Fill holes by regularised iterative PCA.
+
+    Parameters
+    ----------
+    X, k, max_iter
+        As of :func:`impute_em`.
+    strength : float
+        Multiple of the noise variance that squared singular values are reduced by; 0 does not shrink.
+    tol : float
+        The iteration stops when the imputed entries change by less than ``tol`` times the standard deviation
+        of the observed ones, in the root-mean-square.
+
+    Returns
+    -------
+    Imputation
+        Variances are those of a probabilistic PCA with the final directions, variances and noise.
+
+    References
+    ----------
+    Josse and Husson (2012), Handling missing values in exploratory multivariate data analysis methods,
+    section 2.3.
+    """
+    observed = ~np.isnan(X)
+    holes = ~observed
+    n, d = X.shape
+    filled = np.where(observed, X, _means(X, observed))
+    size = max(float(np.sqrt(((filled - filled.mean(axis=0)) ** 2).sum() / observed.sum())), 1e-300)
+    trace: list[float] = []
+    for _ in range(max_iter):
+        mean = filled.mean(axis=0)
+        C = filled - mean
+        values, V = _leading(C, k)
+        values = values / n
+        noise = max(float((C**2).sum()) / n - float(values.sum()), 0.0) / max(1, min(n - 1, d) - k)
+        kept = np.divide(
+            np.maximum(values - strength * noise, 0.0), values, out=np.zeros(k), where=values > 0
+        )
+        new = mean + ((C @ V) * kept) @ V.T
+        change = float(np.sqrt(np.mean((new[holes] - filled[holes]) ** 2))) if holes.any() else 0.0
+        filled[holes] = new[holes]
+        trace.append(change / size)
+        if trace[-1] <= tol:
+            break
+    # The noise of an entry is spread over all d directions, and imputed entries have next to none.
+    noise = noise * max(1, min(n - 1, d) - k) / max(1, d - k) * (X.size / observed.sum())
+    model = LowRank(mean, V * np.sqrt(np.maximum(values - noise, 0.0)), noise)
+    result = _imputed(X, Patterns.of(observed), model, trace, trace[-1] <= tol, strength)
+    result.filled[holes] = filled[holes]
+    return result
+
+
+def choose_strength(X: FloatArray, k: int, rng: np.random.Generator) -> tuple[float, dict[float, float]]:
+    """Return the strength of regularisation that predicts held-out entries best, and the errors of all.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        With NaN at the holes.
+    k : int
+    rng : Generator
+        Deals the observed entries to ``FOLDS`` folds.
+
+    Returns
+    -------
+    best : float
+        One of ``STRENGTHS``.
+    errors : dict of float to float
+        Root-mean-square error of held-out entries.
+    """
+    places = np.argwhere(~np.isnan(X))
+    fold = rng.permutation(len(places)) % FOLDS
+    squares = dict.fromkeys(STRENGTHS, 0.0)
+    tested = 0
+    for number in range(FOLDS):
+        rows, columns = places[fold == number].T
+        train = X.copy()
+        train[rows, columns] = np.nan
+        # An entry that its row or column would be empty without is not held out.
+        there = ~np.isnan(train)
+        alone = (there.sum(axis=1)[rows] == 0) | (there.sum(axis=0)[columns] == 0)
+        train[rows[alone], columns[alone]] = X[rows[alone], columns[alone]]
+        rows, columns = rows[~alone], columns[~alone]
+        tested += len(rows)
+        for strength in STRENGTHS:
+            filled = impute_iterative(train, k, strength=strength, tol=1e-4, max_iter=200).filled
+            squares[strength] += float(((filled[rows, columns] - X[rows, columns]) ** 2).sum())
+    errors = {strength: math.sqrt(total / max(1, tested)) for strength, total in squares.items()}
+    return min(errors, key=lambda strength: errors[strength]), errors
+
+
+@dataclass(frozen=True, eq=False)
+class Imputed:
+    """The entries that a fit imputed.
+
+    Attributes
+    ----------
+    method : str
+        "mean", "em" or "iterative".
+    rows, columns : ndarray of shape (m,)
+        Where they are, by rows, then columns.
+    values : ndarray of shape (m,), float64
+        In units of the data.
+    standard_errors : ndarray of shape (m,), float64
+        Standard deviation of each value under the model; for "mean" that of its column.
+    trace : ndarray of shape (iterations,)
+        EM: log-likelihood of the observed entries, in fitted (scaled) units. Iterative PCA:
+        root-mean-square changes.
+    noise_variance : float
+        Of the model that imputed, in squared fitted (scaled) units; None for "mean".
+    iterations : int
+    converged : bool
+    regularization : float
+        Multiple of the noise variance that "iterative" shrank by.
+    """
+
+    method: str
+    rows: npt.NDArray[np.intp]
+    columns: npt.NDArray[np.intp]
+    values: FloatArray
+    standard_errors: FloatArray
+    trace: FloatArray
+    noise_variance: float | None
+    iterations: int
+    converged: bool
+    regularization: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        return f"Imputed({len(self):,} values by {self.method!r})"

@@ -1,0 +1,188 @@
+"""Rows with missing values under a fitted PCA: scores, standard errors, imputed values and densities."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.analysis.imputation import Patterns, grams
+from gramian.arrays import as_float64
+from gramian.errors import DataError
+from gramian.records import FloatArray
+
+# Least eigenvalue of P_O.T P_O, which lies between 0 and 1, for least squares to determine all scores.
+DETERMINED = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectionQuality:
+    """How well the observed entries of rows determine their scores.
+
+    Attributes
+    ----------
+    observed : ndarray of shape (n,)
+        Share of the columns that each row has.
+    standard_errors : ndarray of shape (n, k)
+        Of the scores, about those of the complete row; NaN where a row determines none.
+    """
+
+    observed: FloatArray
+    standard_errors: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class IncompleteRows:
+    """The normal model of a fitted PCA, for rows of which only some entries O are observed.
+
+    Attributes
+    ----------
+    directions : array of shape (k, d)
+        Orthonormal rows, of any kind and dtype.
+    variances : ndarray of shape (k,)
+        Variance along each.
+    noise : float
+        Variance along every other direction; 0 stands for the limit.
+    center : ndarray of shape (d,)
+    divisor : ndarray of shape (d,) or None
+        What centred columns are divided by.
+    method : str
+        "mean" fills holes with ``means``, "projection" is least squares on the observed entries; any other
+        name stands for the conditional expectation given them.
+    means : ndarray of shape (d,) or None
+
+    Notes
+    -----
+    With ``P`` the directions as columns, ``G = P_O.T P_O``, ``D`` the roots of variances above the noise s,
+    and ``M = s I + D G D``, the scores of the conditionally expected row are ``p + (I - G) D inv(M) D p``,
+    ``p = P_O.T (x_O - m_O)``. Their covariance about the scores of the complete row is
+    ``s (I - G) + s (I - G) D inv(M) D (I - G)``, and that of least squares is ``s (inv(G) - I)``: 0 without
+    holes.
+
+    References
+    ----------
+    Tipping and Bishop (1999), Probabilistic principal component analysis. Nelson, Taylor, MacGregor (1996),
+    Missing data methods in PCA and PLS: score calculations with incomplete observations.
+    """
+
+    directions: Any
+    variances: FloatArray
+    noise: float
+    center: FloatArray
+    divisor: FloatArray | None
+    method: str
+    means: FloatArray | None = None
+
+    def scores(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return scores and their standard errors, both (n, k); NaN where a row determines none."""
+        t, errors, _ = self._mapped(X)
+        return t, errors
+
+    def filled(self, X: FloatArray) -> FloatArray:
+        """Return X with the model's values at the holes; a row that determines none stays as it is."""
+        holes = np.isnan(X)
+        divisor = 1.0 if self.divisor is None else self.divisor
+        values = (self._mapped(X)[2] @ self._rows) * divisor + self.center
+        if self.method == "mean" and self.means is not None:
+            values = np.where(np.all(holes, axis=1, keepdims=True), np.nan, self.means)
+        return np.where(holes, values, X)
+
+    def log_density(self, X: FloatArray) -> FloatArray:
+        """Return the log density of the observed entries of each row, in units of the data.
+
+        Raises
+        ------
+        DataError
+            If the covariance is singular.
+        """
+        if self._noise <= 0 or (self.variances <= 0).any():
+            raise DataError(
+                "The fitted covariance is singular, so rows with missing values have no likelihood. Ask for "
+                "fewer components than the rank, so that noise_variance_ is positive."
+            )
+        C, observed = self._centered(X)
+        patterns, s, D = Patterns.of(observed), self._noise, self._roots
+        p, counts = (C @ self._rows.T) * D, observed.sum(axis=1)
+        squares, logdet = (C**2).sum(axis=1), np.empty(len(X))
+        for part in patterns.batches(len(D)):
+            here = np.flatnonzero((patterns.of_row >= part.start) & (patterns.of_row < part.stop))
+            M = grams(patterns.masks[part], self._rows.T * D) + s * np.eye(len(D))
+            which = patterns.of_row[here] - part.start
+            logdet[here] = np.linalg.slogdet(M)[1][which]
+            solved = np.matmul(np.linalg.inv(M)[which], p[here][:, :, None])[:, :, 0]
+            squares[here] -= (p[here] * solved).sum(axis=1)
+        logdet += (counts - len(D)) * math.log(s) + counts * math.log(2 * math.pi)
+        if self.divisor is not None:
+            logdet += 2 * (observed @ np.log(self.divisor))
+        return np.asarray(-0.5 * (logdet + squares / s))
+
+    @cached_property
+    def _rows(self) -> FloatArray:
+        return as_float64(self.directions)
+
+    @cached_property
+    def _noise(self) -> float:
+        # With all directions there is no rest; the smallest variance in every direction says the same.
+        k, d = self._rows.shape
+        noise = self.noise if k < d else float(self.variances.min(initial=np.inf))
+        least = 10 * d * np.finfo(float).eps * float(self.variances.max(initial=0.0))
+        return noise if noise > least else 0.0
+
+    @cached_property
+    def _roots(self) -> FloatArray:
+        return np.sqrt(np.maximum(self.variances - self._noise, 0.0))
+
+    def _centered(self, X: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+        observed = ~np.isnan(X)
+        C = X - self.center
+        if self.divisor is not None:
+            C = C / self.divisor
+        return np.where(observed, C, 0.0), observed
+
+    def _mapped(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return scores, standard errors, and the combination of directions that is expected at the holes."""
+        C, observed = self._centered(X)
+        P, patterns = self._rows.T, Patterns.of(observed)
+        k = P.shape[1]
+        p = C @ P
+        if self.method == "mean" and self.means is not None:
+            p = np.where(observed, C, self._centered(self.means[None, :])[0]) @ P
+        scores, errors, expected = np.empty_like(p), np.empty_like(p), np.empty_like(p)
+        for part in patterns.batches(k):
+            here = np.flatnonzero((patterns.of_row >= part.start) & (patterns.of_row < part.stop))
+            which = patterns.of_row[here] - part.start
+            gone = grams(1.0 - patterns.masks[part], P)
+            B, spread = self._coefficients(grams(patterns.masks[part], P), gone)
+            B[patterns.masks[part].sum(axis=1) == 0] = np.nan
+            expected[here] = np.matmul(B[which], p[here][:, :, None])[:, :, 0]
+            scores[here] = p[here] + np.matmul(gone[which], expected[here][:, :, None])[:, :, 0]
+            diagonal = np.maximum(np.diagonal(spread, axis1=1, axis2=2), 0.0)
+            errors[here] = np.where(np.isnan(scores[here]), np.nan, np.sqrt(diagonal)[which])
+        return scores, errors, expected
+
+    def _coefficients(self, G: FloatArray, H: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the map from p to the expected combination, and the covariance of scores, of patterns.
+
+        G and H are the products of the directions over observed and over missing entries.
+        """
+        k = G.shape[-1]
+        eye, s, D = np.eye(k), self._noise, self._roots
+        if self.method == "mean":
+            return np.zeros_like(G), s * H + (H * D**2) @ H
+        if self.method == "projection":
+            possible = np.linalg.eigvalsh(G)[:, 0] > DETERMINED if k else np.ones(len(G), bool)
+            B = np.linalg.inv(np.where(possible[:, None, None], G, eye))
+            B[~possible] = np.nan
+            return B, s * (B - eye)
+        top = float(D.max(initial=0.0)) or 1.0
+        E, noise = D / top, s / top**2
+        M = G * np.outer(E, E)
+        if s > 0:
+            B = np.linalg.inv(M + noise * eye) * np.outer(E, E)
+            return B, s * (H + H @ B @ H)
+        inverse = np.linalg.pinv(M, rcond=10 * k * np.finfo(float).eps, hermitian=True)
+        return inverse * np.outer(E, E), (eye - inverse @ M) * np.outer(D, D)

@@ -1,0 +1,103 @@
+"""Columns that carry nearly all variance because of their unit, and not because of what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.analysis.components import kind_of
+from gramian.arrays import as_float64
+from gramian.checks import counted, percent
+from gramian.records import FloatArray, IntArray, ModelKind
+
+SHARE = 0.95
+RATIO = 5.0
+NAMED = 3
+
+
+def dominant_columns(variances: npt.ArrayLike) -> IntArray:
+    """Return the few columns whose scale decides the components, largest first; most often none.
+
+    Parameters
+    ----------
+    variances : array-like of shape (d,)
+        Variances of the columns as PCA sees them, scaled where it scales.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        The fewest columns, at most half of those that vary, that have at least 95 % of the total variance
+        together, and of which each has at least 5 times the standard deviation of every other column. Empty
+        where there are none.
+
+    Notes
+    -----
+    Standard deviations of columns in one unit form a continuum: neighbouring pixels, wavelengths and genes
+    have similar ones. A wide gap in it separates units. It is a rule of thumb, and no error if it is wrong.
+
+    Examples
+    --------
+    Bill length, bill depth and flipper length of penguins in millimetres, and their mass in grams:
+
+    >>> dominant_columns([29.8, 3.9, 197.7, 643131.1])
+    array([3])
+    >>> dominant_columns([29.8, 3.9, 197.7])
+    array([], dtype=int64)
+    """
+    values = np.asarray(variances, dtype=np.float64)
+    order = np.argsort(-values, kind="stable")
+    values = values[order]
+    values = values[values > 0]
+    shares = np.cumsum(values) / (values.sum() or 1.0)
+    for j in range(1, values.size // 2 + 1):
+        if shares[j - 1] >= SHARE and values[j - 1] >= RATIO**2 * values[j]:
+            return order[:j].astype(np.int64)
+    return np.empty(0, dtype=np.int64)
+
+
+def column_variances(model: Any) -> FloatArray | None:
+    """Return variances of the columns as a fitted PCA has scaled them; None where a model has none."""
+    seen, kept = getattr(model, "_seen", None), getattr(model, "_remainder", None)
+    if seen is not None:
+        norms = np.sqrt(seen.column_squares) * 2.0**seen.exponent
+    elif kept is not None:
+        norms = kept.norms
+    else:
+        return None
+    divisor = getattr(model, "_divisor", None)
+    norms = norms if divisor is None else norms / as_float64(divisor)
+    # Shares alone matter, and a largest norm of 1 keeps squares in range.
+    return np.asarray((norms / (norms.max(initial=0.0) or 1.0)) ** 2)
+
+
+def unit_trap(model: Any, how: str = "") -> str:
+    """Return a sentence about columns that dominate a fitted PCA by their scale; "" where there are none.
+
+    Parameters
+    ----------
+    model : fitted PCA
+        Models of pictures, whose columns share a unit, and of data that were not centred have none.
+    how : str
+        How the reader scales columns, such as ``'scale="unit"'``.
+    """
+    pictures = getattr(model, "picture_shape_", None) is not None
+    if kind_of(model) is not ModelKind.PCA or pictures or not getattr(model, "center", True):
+        return ""
+    variances = column_variances(model)
+    columns = np.empty(0, dtype=int) if variances is None else dominant_columns(variances)
+    if variances is None or not columns.size:
+        return ""
+    given = getattr(model, "feature_names_in_", None)
+    names = [f"x{j}" if given is None else str(given[j]) for j in columns.tolist()]
+    share = percent(float(variances[columns].sum() / variances.sum()))
+    shown = names if len(names) <= NAMED + 1 else [*names[:NAMED], f"{len(names) - NAMED} other columns"]
+    first = "the first component" if len(names) == 1 else f"the first {counted(len(names), 'component')}"
+    have, their, decide = ("has", "its", "decides") if len(names) == 1 else ("have", "their", "decide")
+    who = shown[0] if len(names) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    way = f" ({how})" if how else ""
+    return (
+        f"{who} {have} {share} of the variance because of {their} scale and {decide} {first}. "
+        f"If columns have different units, scale them to standard deviation 1{way}."
+    )

@@ -1,0 +1,671 @@
+"""Monitoring as an estimator: which rows are unlike the normal ones, and because of which columns."""
+
+from __future__ import annotations
+
+import html
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, OutlierMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.analysis.candidates import data_frame
+from gramian.analysis.components import feature_names_of, mapping_of, shares_of
+from gramian.analysis.monitoring import (
+    BOTH,
+    ControlLimit,
+    ControlLimits,
+    KernelStatistics,
+    Known,
+    LinearStatistics,
+    are_rows_of_the_fit,
+    control_limits,
+    t2_of,
+    top_contributors,
+)
+from gramian.arrays import as_float64, dense, memory_limit_bytes
+from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
+from gramian.engine.symmetric import eigenvalues
+from gramian.errors import CertificateWarning, DataError, ParameterError, RankWarning, UnavailableError
+from gramian.estimators.component_choice import known_variances
+from gramian.estimators.fitted import parameter_at_fit
+from gramian.estimators.kernel_pca import KernelPCA
+from gramian.estimators.linear_fit import TooFewRowsError
+from gramian.estimators.pca import PCA
+from gramian.estimators.saving import Saved, register_record
+from gramian.records import FloatArray, ModelKind
+from gramian.rows import Rows, as_rows
+from gramian.store import Array
+
+LIMITS = ("empirical", "theory")
+BLOCK = 480  # rows of a kernel PCA that are worked on at a time
+WINDOW = 20_000  # most held-out rows that a stream remembers
+CONTRIBUTORS = 3
+MOST_COLUMNS = 1000  # of which all variances are computed for a limit of SPE
+COMPLETE = 1e-3  # share of the discarded variance that may be unknown, by rounding
+NOTHING = 1e-10  # share of the variance below which no component was discarded
+
+register_record(ControlLimit)
+register_record(ControlLimits)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowStatistics:
+    """T2 and SPE of rows with their limits, alarms and contributors; prints the rows with an alarm.
+
+    Attributes
+    ----------
+    columns : dict of str to array of shape (n_samples,)
+        ``row``: names or numbers of the rows; ``T2`` and ``T2 limit``; ``SPE`` and ``SPE limit``, where
+        components were discarded; ``alarm``: "T2", "SPE", "T2 and SPE" or ""; ``contributor 1`` to
+        ``contributor 3``: the columns that contribute most to the statistic that is largest relative to its
+        limit, "" where there are none.
+    limits : ControlLimits
+    """
+
+    columns: Mapping[str, npt.NDArray[Any]]
+    limits: ControlLimits
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self.columns[name]
+
+    def __len__(self) -> int:
+        return len(self.columns["row"])
+
+    @property
+    def finite(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns for a file: a limit that does not exist is missing there."""
+        return {
+            name: np.where(np.isfinite(values), values, np.nan) if name.endswith(" limit") else values
+            for name, values in self.columns.items()
+        }
+
+    @property
+    def alarms(self) -> npt.NDArray[np.bool_]:
+        """Which rows have an alarm."""
+        return np.asarray(self.columns["alarm"] != "")
+
+    def worst(self, count: int = 10) -> npt.NDArray[np.intp]:
+        """Return the places of the rows that are largest relative to their limits, largest first."""
+        return np.argsort(-self.excess, kind="stable")[:count]
+
+    @property
+    def excess(self) -> FloatArray:
+        """The larger of T2 and SPE of each row, relative to its limit."""
+        names = [name for name in BOTH if name in self.columns]
+        return _excess(*([self.columns[f"{name}{end}"] for name in names] for end in ("", " limit")))
+
+    def to_frame(self) -> Any:
+        """Return the columns as a pandas data frame."""
+        return data_frame(list(zip(*self.columns.values(), strict=True)), tuple(self.columns))
+
+    def __str__(self) -> str:
+        places = [place for place in self.worst() if self.alarms[place]]
+        names = [name for name in self.columns if not name.endswith(" limit")]
+        rows = [names] + [[_shown(self.columns[name][place]) for name in names] for place in places]
+        widths = [max(len(row[j]) for row in rows) for j in range(len(names))]
+        lines = [
+            "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows
+        ]
+        more = [f"The {len(places)} largest:"] if len(places) < self.alarms.sum() else []
+        return "\n".join([self.summary, *more, *(lines if places else [])])
+
+    @property
+    def summary(self) -> str:
+        """The number of alarms, and the limits."""
+        limits = {name: self.columns[f"{name} limit"][:1] for name in BOTH if name in self.columns}
+        said = ", ".join(f"{name} {value:.6g}" for name, values in limits.items() for value in values)
+        return (
+            f"{counted(int(self.alarms.sum()), 'alarm')} in {counted(len(self), 'row')}. "
+            f"Limits for {percent(self.limits.alpha)} false alarms: {said.replace('inf', 'unknown')}."
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _excess(values: Sequence[FloatArray], limits: Sequence[FloatArray | float]) -> FloatArray:
+    """Return the largest statistic of each row, relative to its limit."""
+    least = np.finfo(np.float64).tiny
+    ratios = [v / np.maximum(limit, least) for v, limit in zip(values, limits, strict=True)]
+    return np.asarray(np.max(ratios, axis=0))
+
+
+@dataclass(eq=False, repr=False)
+class Monitor(Saved, OutlierMixin, BaseEstimator):
+    """Alarms for rows that are unlike normal rows, by Hotelling's T2 and SPE of a PCA or kernel PCA.
+
+    T2 is the distance of a row from the mean within the components, ``sum score^2 / variance``. SPE (squared
+    prediction error, also Q) is the squared distance of a row from its projection onto the components: in
+    fitted (scaled) units for PCA, in feature space for KernelPCA. A row has an alarm if one of them exceeds
+    its limit.
+
+    Parameters
+    ----------
+    model : PCA or KernelPCA
+        Unfitted: ``fit`` fits a clone to the normal rows. Fitted: ``fit`` uses the normal rows for the limits
+        only. A KernelPCA has SPE if it is exact or has landmarks, and kernel and fitted
+        rows are known and dense; otherwise T2 alone decides.
+    alpha : float, default=0.01
+        Share of normal rows with an alarm: in total, over both statistics, and for one row.
+    limit : {"empirical", "theory"}, default="empirical"
+        What decides alarms of new rows. "empirical" uses held-out normal rows, without assumptions on their
+        distribution. "theory" assumes independent normal rows. With fewer than about ``1 / alpha`` held-out
+        rows theory decides.
+    cv : int, default=5
+        Number of folds for held-out rows, if the normal rows are those of the fit. Folds are consecutive
+        rows, as in scikit-learn's KFold, so that neighbours in time are in the same fold. Shuffle rows that
+        are sorted by something else than time.
+
+    Attributes
+    ----------
+    model_ : PCA or KernelPCA
+        The fitted model.
+    limits_ : ControlLimits
+        The limits by every method and those that decide; print it.
+    offset_ : float
+        ``decision_function`` is ``score_samples`` minus this.
+    n_features_in_, feature_names_in_
+        Of the model.
+
+    References
+    ----------
+    Jackson and Mudholkar (1979), Control procedures for residuals associated with principal component
+    analysis, Technometrics 21. Tracy, Young, Mason (1992), Multivariate control charts for individual
+    observations, Journal of Quality Technology 24. Miller, Swanson, Heckler (1998), Contribution plots: a
+    missing link in multivariate quality control.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2)) @ rng.normal(size=(2, 6)) + 0.1 * rng.normal(size=(500, 6))
+    >>> monitor = gramian.Monitor(gramian.PCA(2), alpha=0.01).fit(X)
+    >>> new = X[:3] + [[0, 0, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0], [0, 0, 0, 0, 0, -2]]
+    >>> monitor.predict(new)
+    array([ 1, -1, -1])
+    >>> monitor.statistics(new)["contributor 1"].tolist()[1:]
+    ['x2', 'x5']
+    """
+
+    contents: ClassVar = {
+        "model_": PCA | KernelPCA,
+        "limits_": ControlLimits,
+        "_held_out": Array("m s", least=0),
+        "_weights": Array("m", least=0),
+    }
+    model_kind: ClassVar = ModelKind.MONITOR
+    offset_: ClassVar[float] = -1.0
+
+    model: Any
+    _: KW_ONLY
+    alpha: float = 0.01
+    limit: str = "empirical"
+    cv: int = 5
+
+    # ------------------------------------------------------------------ fit
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the model to normal rows if it is not fitted, and set the limits.
+
+        Held-out rows are those of X if the model has not seen them. Otherwise the model is fitted ``cv``
+        times, without one fold each, and gives the statistics of that fold.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
+            Rows that are normal, in the order of time if there is one. Files may be larger than memory for a
+            PCA.
+        y : ignored
+
+        Raises
+        ------
+        ParameterError
+            For a model that is no PCA or KernelPCA, or a parameter outside its range.
+        DataError
+            For NaN or infinity.
+        """
+        self._check()
+        if _is_begun(self.model):
+            self.model_ = self.model
+            rows = self.model_._new_rows(X, **_limit_of(self.model_))
+        else:
+            limit = memory_limit_bytes(self.model.memory_limit)
+            linear = isinstance(self.model, PCA)  # which looks at its sums
+            rows = as_rows(X, estimator="Monitor", minimum=2, check_finite=not linear, limit=limit)
+            # A frame has names that rows lack.
+            named = hasattr(X, "columns") and rows.table is None
+            self.model_ = clone(self.model).fit(X if named else rows)
+        measure = _Measure.of(self.model_)
+        known = _known(self.model_)
+        values, degrees = measure(rows), known["n"] - known["ddof"]
+        same = are_rows_of_the_fit(values[:, 0], int(self.model_.n_samples_), known["k"], degrees)
+        self._held_out = self._of_folds(rows) if same else values
+        self._weights = np.ones(len(self._held_out))
+        self._settle(*((values, rows) if same else ()))
+        return self
+
+    @available_if(lambda monitor: isinstance(monitor.model, PCA))  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Update a PCA and the limits with a batch of normal rows.
+
+        First the batch is measured by the model of the earlier batches, which has not seen it: these are
+        held-out rows. Then the model is updated, as by :meth:`PCA.partial_fit` with its ``forgetting``, and
+        the limits follow from the updated variances and from the held-out rows of all batches. Their weights
+        fall by the factor ``forgetting`` with each batch; the newest 20,000 rows count. Leave out rows that
+        are not normal, or the model learns them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Raises
+        ------
+        AttributeError
+            For a KernelPCA, which has no such method.
+        """
+        self._check()
+        if "model_" not in vars(self) or self.model_ is self.model:
+            # A model that you passed stays as it is.
+            self.model_ = deepcopy(self.model) if _is_begun(self.model) else clone(self.model)
+        before = "limits_" in vars(self)
+        if before:
+            new = _Measure.of(self.model_)(self.model_._new_rows(X))
+            weights = self._weights * float(self.model_.forgetting)
+            self._weights = np.concatenate([weights, np.ones(len(new))])[-WINDOW:]
+            self._held_out = np.concatenate([self._held_out, new])[-WINDOW:]
+        self.model_.partial_fit(X)
+        if not before:
+            self._held_out, self._weights = np.empty((0, 2)), np.empty(0)
+        with suppress(TooFewRowsError):  # the next batch may suffice
+            self._settle()
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there are limits."""
+        return "limits_" in vars(self)
+
+    def _check(self) -> None:
+        check_share("alpha", self.alpha, "It is the share of normal rows with an alarm.")
+        check_choice("limit", self.limit, LIMITS)
+        check_integer("cv", self.cv, 2)
+        _require_model(self.model)
+
+    def _settle(self, own: FloatArray | None = None, rows: Rows | None = None) -> None:
+        """Set the limits; the rows of the fit, with their statistics, tell what the model does not know."""
+        facts = _known(self.model_)
+        if rows is not None and facts["discarded"] is None and not facts["without_spe"]:
+            facts["discarded"] = _Measure.of(self.model_).discarded(rows, facts["n"] - facts["ddof"])
+        held_out = self._held_out[:, : 1 if facts["without_spe"] else 2]
+        known = Known(**facts, own=own, held_out=held_out, weights=self._weights)
+        self.limits_ = control_limits(float(self.alpha), known, self.limit)
+
+    def _of_folds(self, rows: Rows) -> FloatArray:
+        """Return the statistics of the rows of each fold by a model of the other folds."""
+        rows = rows.here()
+        n, d = rows.shape
+        count = min(int(self.cv), n // 2)
+        if count < 2 or getattr(self.model_, "kernel_", self) is None:  # a precomputed matrix has no folds
+            return np.empty((0, 2))
+        results = []
+        with warnings.catch_warnings():
+            # What is said of the model itself need not be said of every fold.
+            warnings.simplefilter("ignore", RankWarning)
+            warnings.simplefilter("ignore", CertificateWarning)
+            for fold in np.array_split(np.arange(n), count):
+                others = rows.picked(np.delete(np.arange(n), fold))
+                k = min(int(self.model_.rank_), others.shape[0] - 1, d if isinstance(self.model_, PCA) else n)
+                options = {"n_components": k} | ({"max_rmse": None} if isinstance(self.model_, PCA) else {})
+                model = clone(self.model_).set_params(**options).fit(others)
+                results.append(_Measure.of(model)(rows.picked(fold)))
+        return np.concatenate(results)
+
+    # ------------------------------------------------------------ new rows
+
+    def predict(self, X: Any) -> npt.NDArray[np.intp]:
+        """Return -1 for new rows with an alarm and 1 for others, shape (n_samples,)."""
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return ``1 - max(T2 / its limit, SPE / its limit)`` of new rows: negative for an alarm."""
+        return self.score_samples(X) - self.offset_
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Return ``-max(T2 / its limit, SPE / its limit)`` of new rows: the lower, the less normal."""
+        check_is_fitted(self)
+        limits = list(self.limits_.deciding().values())
+        values = _Measure.of(self.model_)(self._new_rows(X))
+        return -_excess(list(values.T[: len(limits)]), limits)
+
+    def statistics(self, X: Any, *, rows: str = "new") -> RowStatistics:
+        """Return T2, SPE, limits, alarms and contributors of rows as a table.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
+            Files larger than memory are read block by block.
+        rows : {"new", "fit", "auto"}, default="new"
+            Whether these are new rows, or those of the fit: their statistics have other distributions.
+            "auto" compares the number of rows and the sum of their T2 with those of the fit.
+
+        Returns
+        -------
+        RowStatistics
+            ``table["T2"]`` is a column; ``table.to_frame()`` a frame.
+        """
+        check_is_fitted(self)
+        check_choice("rows", rows, ("new", "fit", "auto"))
+        data = self._new_rows(X)
+        if rows == "auto":
+            rows = "fit" if self._are_of_the_fit(data) else "new"
+        limits = self.limits_.deciding(rows)
+        measure = _Measure.of(self.model_)
+        names = np.array([*feature_names_of(self.model_), ""], dtype=object)
+        values = measure(data, list(limits.values()) if measure.explains else None)
+        columns: dict[str, Any] = {"row": _row_names(data)}
+        for place, (name, limit) in enumerate(limits.items()):
+            columns |= {name: values[:, place], f"{name} limit": np.full(len(values), limit)}
+        beyond = [np.where(columns[name] > limit, name, "") for name, limit in limits.items()]
+        both = np.array(
+            [" and ".join(filter(None, said)) for said in zip(*beyond, strict=True)], dtype=object
+        )
+        columns["alarm"] = both
+        for place in range(CONTRIBUTORS):
+            top = (
+                values[:, 2 + place].astype(int) if values.shape[1] > 2 + place else np.full(len(values), -1)
+            )
+            columns[f"contributor {place + 1}"] = names[top]
+        return RowStatistics(columns, self.limits_)
+
+    def contributions(self, X: Any) -> dict[str, FloatArray]:
+        """Return the signed contributions of each column to T2 and SPE of new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_samples, n_features)
+            For PCA they are exact: "T2" sums to T2 over the columns, and may be negative; "SPE" has the
+            residuals in fitted units, whose squares sum to SPE. For KernelPCA they follow from the gradient:
+            half of ``(x - mean) * dT2/dx`` and of ``dSPE/dx``, which for the linear kernel are those of
+            PCA. "SPE" is missing if no component was discarded.
+
+        Raises
+        ------
+        UnavailableError
+            For a kernel without derivatives.
+        """
+        check_is_fitted(self)
+        measure = _Measure.of(self.model_)
+        if not measure.explains or measure.statistics is None:
+            why = _without_spe(self.model_) or self.model_.kernel_.not_differentiable
+            raise UnavailableError(f"Contributions need the derivative of the kernel. {why}")
+        data = self._new_rows(X)
+        data.require_finite()
+        parts = [measure.statistics.contributions(block) for block in measure.blocks(data)]
+        count = len(self.limits_.deciding())
+        both = (np.concatenate(some) for some in zip(*parts, strict=True))
+        return dict(zip(BOTH[:count], both, strict=False))
+
+    def _new_rows(self, X: Any) -> Rows:
+        rows: Rows = self.model_._new_rows(X, **_limit_of(self.model_))
+        return rows
+
+    def _are_of_the_fit(self, rows: Rows) -> bool:
+        known = _known(self.model_)
+        if rows.shape[0] != self.model_.n_samples_:
+            return False
+        t2 = _Measure.of(self.model_)(rows)[:, 0]
+        return are_rows_of_the_fit(t2, rows.shape[0], known["k"], known["n"] - known["ddof"])
+
+    # ------------------------------------------------------------ of the model
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the model."""
+        return int(self.model_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """Names of the columns of the model, where it has them."""
+        return self.model_.feature_names_in_
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        # The file has the model once, as fitted.
+        return super()._saved_parameters() | {"model": None}
+
+    def check_restored(self) -> None:
+        """Take the fitted model of the file as the parameter too, and check the statistics."""
+        self.model = self.model_
+        if self._held_out.shape[1] != 2 or tuple(self.limits_.deciding()) not in (BOTH[:1], BOTH):
+            raise ValueError("_held_out and limits_ have other statistics than T2 and SPE")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.model, PCA | KernelPCA):
+            of_model = self.model.__sklearn_tags__().input_tags
+            tags.input_tags.sparse, tags.input_tags.pairwise = of_model.sparse, of_model.pairwise
+        return tags
+
+
+def monitor_of(model: Any, X: Any = None, *, alpha: float | None = None, normal: Any = None) -> Monitor:
+    """Return the monitor for a model: with the limits of normal rows, or by theory without any.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA or Monitor
+        A monitor is returned as it is, unless there are normal rows.
+    X : array-like, optional
+        If these are the rows of the fit, limits for such rows follow from them too.
+    alpha : float, optional
+        By default 0.01, or that of the monitor.
+    normal : array-like, optional
+        Normal rows, which set the limits.
+
+    Raises
+    ------
+    ParameterError
+        For another model, and for another alpha of a monitor without normal rows.
+    """
+    given = isinstance(model, Monitor)
+    if given and normal is None:
+        if alpha is not None:
+            raise ParameterError("A saved monitor has its own alpha. Leave alpha out, or give normal rows.")
+        return model  # type: ignore[no-any-return]
+    fitted = mapping_of(model)
+    monitor = clone(model) if given else Monitor(fitted)
+    monitor.set_params(model=fitted, **({} if alpha is None else {"alpha": alpha}))
+    if normal is not None:
+        return monitor.fit(normal)
+    monitor._check()
+    monitor.model_ = fitted
+    monitor._held_out, monitor._weights = np.empty((0, 2)), np.empty(0)
+    rows = None if X is None else monitor._new_rows(X)
+    if rows is None or not monitor._are_of_the_fit(rows):
+        monitor._settle()
+    else:
+        monitor._settle(_Measure.of(fitted)(rows), rows)
+    return monitor
+
+
+def can_be_monitored(model: Any) -> bool:
+    """Return whether a fitted model gives T2 and SPE of new rows, and its rows vary."""
+    try:
+        _require_model(model)
+    except ParameterError:
+        return False
+    return int(model.rank_) > 0
+
+
+# ------------------------------------------------------------ what a model says
+
+
+@dataclass(frozen=True, eq=False)
+class _Measure:
+    """T2 and SPE of rows by a fitted model.
+
+    Attributes
+    ----------
+    statistics : LinearStatistics, KernelStatistics or None
+        None if there is no SPE of new rows: T2 follows from scores.
+    view : callable
+        From rows to centred rows for a PCA, and to scores without SPE.
+    variances : ndarray of shape (r,)
+        Of the scores.
+    explains : bool
+        Whether there are contributions.
+    """
+
+    statistics: LinearStatistics | KernelStatistics | None
+    view: Callable[[Rows], Any]
+    variances: FloatArray
+    explains: bool
+
+    @classmethod
+    def of(cls, model: Any) -> _Measure:
+        """Return the statistics of a fitted PCA or KernelPCA."""
+        r = int(model.rank_)
+        if r == 0:
+            raise DataError(
+                "The model has rank 0: its rows do not vary, so no row can be compared with them."
+            )
+        variances = as_float64(model.explained_variance_)[:r]
+        if isinstance(model, PCA):
+            linear = LinearStatistics(as_float64(model.components_)[:r], variances)
+            return cls(linear, model._projection().centered, variances, True)
+        scores = model._projection.scores
+        if _without_spe(model):
+            return cls(None, scores, variances, False)
+        kernel = KernelStatistics(model._space(np.empty((0, 0))), variances)
+        return cls(kernel, scores, variances, not model.kernel_.not_differentiable)
+
+    def blocks(self, rows: Rows) -> Iterator[FloatArray]:
+        """Yield the rows as the statistics take them, in order."""
+        if isinstance(self.statistics, KernelStatistics):
+            for part in slices(rows.shape[0], BLOCK):
+                yield as_float64(dense(rows.block(part).values))
+            return
+        view = self.view(rows)
+        for part in view.row_slices():
+            yield as_float64(view.block(part, slice(None)))
+
+    def __call__(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
+        """Return T2 and SPE of all rows, shape (n, 2); with limits also the numbers of three columns."""
+        work = partial(self._of_part, limits=limits)
+        values = np.asarray(rows.mapped(work, 2 if limits is None else 2 + CONTRIBUTORS, np.float64))
+        if not np.isfinite(values).all():
+            rows.require_finite()
+            raise DataError(
+                "T2 or SPE of a row overflows float64. Leave out such rows, or scale the columns."
+            )
+        return values
+
+    def discarded(self, rows: Rows, degrees: float) -> FloatArray | None:
+        """Return the variances of the residuals of the rows of the fit, for a PCA of not too many columns."""
+        d = rows.shape[1]
+        if not isinstance(self.statistics, LinearStatistics) or d > MOST_COLUMNS or not rows.in_one_place:
+            return None
+        squares = np.zeros((d, d))
+        for block in self.blocks(rows):
+            _, residuals = self.statistics.contributions(block)
+            squares += residuals.T @ residuals
+        return np.maximum(eigenvalues(squares / degrees), 0.0)
+
+    def _of_part(self, rows: Rows, limits: Sequence[float] | None) -> FloatArray:
+        if self.statistics is None:
+            t2 = t2_of(as_float64(self.view(rows))[:, : len(self.variances)], self.variances)
+            return np.stack([t2, np.zeros(len(t2))], axis=1)
+        return np.concatenate([self._of_block(block, limits) for block in self.blocks(rows)])
+
+    def _of_block(self, block: FloatArray, limits: Sequence[float] | None) -> FloatArray:
+        assert self.statistics is not None
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.statistics.measured(block)
+            if limits is None:
+                return values
+            to_t2, residuals = self.statistics.contributions(block)
+            if len(limits) > 1:
+                more = values[:, 1] / max(limits[1], 1e-300) > values[:, 0] / max(limits[0], 1e-300)
+                to_t2 = np.where(more[:, None], np.abs(residuals), to_t2)
+        top = np.full((len(block), CONTRIBUTORS), -1.0)
+        found = top_contributors(to_t2, CONTRIBUTORS)
+        top[:, : found.shape[1]] = found
+        return np.concatenate([values, top], axis=1)
+
+
+def _known(model: Any) -> dict[str, Any]:
+    """Return what a fitted model says about the distribution of its statistics."""
+    r, ratios = int(model.rank_), shares_of(model)
+    linear = isinstance(model, PCA)
+    without = _without_spe(model)
+    rest = 1.0 if ratios is None else 1 - float(ratios.sum())
+    if not without and rest <= max(NOTHING, model.spectrum_.rank_tolerance):
+        without = "No component was discarded, so there is no SPE."
+    discarded, seen = None, vars(model).get("_seen")
+    # A stream that goes on from fit, or a sketch, knows only a bound on what was discarded.
+    if ratios is not None and not without and (seen is None or seen.loss is None):
+        every = known_variances(model)
+        left = rest / float(ratios.sum()) * float(every[: ratios.size].sum())
+        if abs(left - float(every[ratios.size :].sum())) <= COMPLETE * left:
+            discarded = every[r:]
+    return {
+        "n": float(model.n_samples_ if seen is None else seen.effective),
+        "k": r,
+        "centered": bool(model.center if linear else parameter_at_fit(model, "center")),
+        "ddof": float(model.ddof) if linear else 1.0,
+        "without_spe": without,
+        "discarded": discarded,
+    }
+
+
+def _is_begun(model: Any) -> bool:
+    return bool(vars(model).keys() & {"_seen", "components_", "projection_coef_"})
+
+
+def _limit_of(model: Any) -> dict[str, Any]:
+    """Return the option that lets a kernel PCA read new rows from a file block by block, as a PCA does."""
+    return {} if isinstance(model, PCA) else {"limit": memory_limit_bytes(model.memory_limit)}
+
+
+def _require_model(model: Any) -> None:
+    if not isinstance(model, PCA | KernelPCA):
+        raise ParameterError(f"model is a {type(model).__name__}, but must be a PCA or a KernelPCA.")
+
+
+def _without_spe(model: Any) -> str:
+    """Return why a fitted model gives no SPE of new rows; "" if it does."""
+    if isinstance(model, PCA):
+        return ""
+    if model.kernel_ is None:
+        return "There is no SPE: a precomputed kernel has no k(x, x) of new rows."
+    if model.feature_map_ is not None:
+        return "There is no SPE with random features; there is with solver='nystroem'."
+    if sparse.issparse(model.X_fit_) or sparse.issparse(model.landmarks_):
+        return "There is no SPE for a kernel PCA of sparse rows; there is for X.toarray()."
+    return ""
+
+
+def _row_names(rows: Rows) -> npt.NDArray[Any]:
+    if rows.row_names is not None:
+        return np.array(rows.row_names, dtype=object)
+    numbers = None if rows.table is None else rows.table.row_numbers
+    return np.asarray(range(rows.shape[0]) if numbers is None else numbers)

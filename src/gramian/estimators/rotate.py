@@ -1,0 +1,183 @@
+"""Rotated components of a PCA."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.analysis.components import fixed_signs, kind_of
+from gramian.analysis.rotation import promax, varimax
+from gramian.analysis.tables import as_frame
+from gramian.arrays import as_float64
+from gramian.checks import check_choice, check_integer, counted
+from gramian.errors import ParameterError
+from gramian.estimators.tables import column_names
+from gramian.records import FloatArray, ModelKind
+
+METHODS = {"varimax": varimax, "promax": promax}
+SHOWN = 20
+COMMON = (
+    "The result depends on the number of components rotated. The certificate is about the components before "
+    "the rotation: it holds for their common subspace, not for each rotated component."
+)
+ORTHOGONAL = (
+    "Lost by rotation: components are not ordered by the variance that each can explain at most. Their unit "
+    "directions are not orthogonal, or the scores along them correlate; the standardised scores here do not. "
+    f"{COMMON}"
+)
+OBLIQUE = (
+    "Lost by rotation: components correlate, so their variances overlap and do not sum to the variance "
+    "before. They are not ordered by the variance that each can explain at most. "
+    f"{COMMON}"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Rotation:
+    """Rotated components; print it.
+
+    Attributes
+    ----------
+    method : {"varimax", "promax"}
+    columns : list of d str
+    loadings : ndarray of shape (d, k)
+        Rotated ``component * sqrt(variance)``; under unit scale and varimax the correlations of columns with
+        the rotated scores. Sorted by variance, and the largest entry of each is positive.
+    variances : ndarray of shape (k,)
+        Sums of squares of the loadings. For varimax they sum to the variance of the components before.
+    ratio : ndarray of shape (k,)
+        Of these to the total variance of the data.
+    rotation_matrix : ndarray of shape (k, k)
+        ``loadings`` are ``(component * sqrt(variance)) @ rotation_matrix``; orthogonal for varimax.
+    correlations : ndarray of shape (k, k)
+        Of the rotated scores: the identity for varimax.
+    """
+
+    method: str
+    columns: list[str]
+    loadings: FloatArray
+    variances: FloatArray
+    ratio: FloatArray
+    rotation_matrix: FloatArray
+    correlations: FloatArray
+    _standardized: Callable[[Any], FloatArray]
+
+    @property
+    def names(self) -> list[str]:
+        """RC1, RC2, ..."""
+        return [f"RC{j + 1}" for j in range(len(self.variances))]
+
+    @property
+    def lost(self) -> str:
+        """What rotated components lack."""
+        return ORTHOGONAL if self.method == "varimax" else OBLIQUE
+
+    def scores(self, X: Any) -> FloatArray:
+        """Return the standardised scores of rows, shape (n_samples, k).
+
+        Over the rows of the fit they have mean 0, variance 1 and the ``correlations``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        return self._standardized(X) @ np.linalg.inv(self.rotation_matrix).T
+
+    def table(self) -> Any:
+        """Return the loadings as a frame with a row for each column, as :meth:`gramian.PCA.table` does."""
+        columns: dict[str, npt.NDArray[Any]] = {"name": np.array(self.columns, dtype=object)}
+        return as_frame(columns | dict(zip(self.names, self.loadings.T, strict=True)))
+
+    def __str__(self) -> str:
+        lines = [f"{counted(len(self.variances), 'component')} rotated by {self.method}.", ""]
+        lines.append(" " * 18 + "".join(f"{name:>10}" for name in self.names))
+        order = np.argsort(-np.abs(self.loadings).max(axis=1), kind="stable")[:SHOWN]
+        for i in np.sort(order):
+            lines.append(
+                f"{self.columns[i][:17]:18}" + "".join(f"{value:10.3f}" for value in self.loadings[i])
+            )
+        if len(self.columns) > SHOWN:
+            lines.append(f"... the {SHOWN} of {len(self.columns):,} columns with the largest loadings")
+        for title, values in (("variance", self.variances), ("share of the total", self.ratio)):
+            lines.append(f"{title:18}" + "".join(f"{value:10.4g}" for value in values))
+        return "\n".join([*lines, "", *textwrap.wrap(self.lost, 100)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def rotate(model: Any, method: str = "varimax", *, n_components: int | None = None) -> Rotation:
+    """Rotate components so that each column has a large loading on few of them.
+
+    Parameters
+    ----------
+    model : fitted PCA
+    method : {"varimax", "promax"}, default="varimax"
+        Orthogonal rotation, or an oblique one with correlated components (power 4).
+    n_components : int, optional
+        Rotate the first ones only; by default all components with variance. Another number gives other
+        components, so choose it first.
+
+    Returns
+    -------
+    Rotation
+
+    Raises
+    ------
+    ParameterError
+        For a model that is no PCA, another method, or fewer than two components.
+
+    References
+    ----------
+    Kaiser (1958), The varimax criterion for analytic rotation in factor analysis. Hendrickson and White
+    (1964), Promax. Jolliffe (2002), Principal Component Analysis, section 11.1, for what is lost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> rng = np.random.default_rng(0)
+    >>> causes = rng.normal(size=(200, 2))
+    >>> X = causes[:, [0, 0, 0, 1, 1]] + 0.1 * rng.normal(size=(200, 5))
+    >>> rotation = gramian.rotate(gramian.PCA(2, scale="unit").fit(X))
+    >>> np.abs(rotation.loadings).round(1).tolist()
+    [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    """
+    check_is_fitted(model)
+    if kind_of(model) is not ModelKind.PCA or not hasattr(model, "_projection"):
+        raise ParameterError(
+            f"rotate needs a fitted gramian.PCA, whose components have loadings; this is a "
+            f"{type(model).__name__}."
+        )
+    check_choice("method", method, tuple(METHODS))
+    rank = int(model.rank_)
+    if rank < 2:
+        raise ParameterError(f"The model has {counted(rank, 'component')} with variance; rotate needs two.")
+    k = rank if n_components is None else check_integer("n_components", n_components, 2, rank)
+    deviations = np.sqrt(as_float64(model.explained_variance_)[:k])
+    A = as_float64(model.components_)[:k].T * deviations
+    R = METHODS[method](A)
+    L = A @ R
+    order = np.argsort(-np.sum(L**2, axis=0), kind="stable")
+    signs = fixed_signs(L[:, order])
+    R, L = R[:, order] * signs, L[:, order] * signs
+    variances = np.sum(L**2, axis=0)
+
+    def standardized(X: Any) -> FloatArray:
+        whitened = model._projection().deviations is not None
+        return np.asarray(as_float64(model.transform(X))[:, :k] / (1.0 if whitened else deviations))
+
+    total = float(model.total_variance_) or 1.0
+    correlations = np.linalg.inv(R.T @ R)
+    return Rotation(
+        method, column_names(model), L, variances, variances / total, R, correlations, standardized
+    )

@@ -1,0 +1,209 @@
+"""Tables of a fitted model: which rows and columns are near its components, and contribute to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gramian.analysis.preimages import residuals
+from gramian.analysis.tables import (
+    Items,
+    as_frame,
+    category_items,
+    column_items,
+    items_table,
+    levels_of,
+    row_items,
+    supplementary_column,
+)
+from gramian.arrays import (
+    as_float64,
+    from_numpy,
+    is_numpy,
+    memory_limit_bytes,
+    parallel_map,
+    to_float64,
+    to_numpy,
+)
+from gramian.checks import check_choice, counted
+from gramian.errors import DataError, IndefiniteKernelError, ParameterError
+from gramian.records import FloatArray
+from gramian.rows import Rows
+from gramian.rows.metadata import as_metadata
+
+ROWS, COLUMNS = "rows", "columns"
+MOST_CATEGORIES = 1000  # of a supplementary column: each takes a number for every row
+
+
+def linear_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
+    """Return the table of a PCA; see :meth:`gramian.PCA.table`."""
+    k = int(model.n_components_)
+    if check_choice("of", of, (ROWS, COLUMNS)) == ROWS:
+        parts = [linear_rows(model, X, k)]
+        if supplementary is not None:
+            others = model._new_rows(supplementary)
+            measured = _scores_and_squares(model, others, k)
+            parts.append(row_items("supplementary row", _row_names(others), *measured, None))
+        return as_frame(items_table(parts, k), X)
+    parts = [linear_columns(model, k)]
+    if supplementary is not None:
+        rows = _fitted_rows(model, X)
+        parts += _supplementary_items(model, rows, supplementary)
+    return as_frame(items_table(parts, k), supplementary if X is None else X)
+
+
+def linear_rows(model: Any, X: Any, k: int) -> Items:
+    """Return the statistics of the rows of the fit by the first k components of a PCA."""
+    rows = _fitted_rows(model, X)
+    sums: FloatArray | None = as_float64(model.singular_values_)[:k] ** 2
+    degrees = rows.shape[0] - float(model.ddof)
+    if vars(model).get("_unequal", False) or abs(model._degrees - degrees) > 1e-6 * degrees:
+        sums = None  # rows count differently, and the model does not say how much each
+    return row_items("row", _row_names(rows), *_scores_and_squares(model, rows, k), sums)
+
+
+def linear_columns(model: Any, k: int) -> Items:
+    """Return the statistics of the fitted columns by the first k components, which need no data."""
+    own, divisor = model._column_deviations(), model._host_divisor
+    facts = {"mean": as_float64(model._center), "standard deviation": own}
+    if divisor is not None:
+        facts["scale"] = divisor
+    return column_items(
+        column_names(model),
+        as_float64(model.components_)[:k].T,
+        as_float64(model.explained_variance_)[:k],
+        own if divisor is None else own / divisor,
+        centered=bool(model.center),
+        facts=facts,
+    )
+
+
+def kernel_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
+    """Return the table of a kernel PCA; see :meth:`gramian.KernelPCA.table`."""
+    if check_choice("of", of, (ROWS, COLUMNS)) == COLUMNS:
+        raise ParameterError(
+            'table("columns") needs components that are directions of the columns, and those of a KernelPCA '
+            'lie in feature space. Use table("rows", X), or gramian.describe(model, X, meta) for '
+            "correlations of columns with scores."
+        )
+    rows = _fitted_rows(model, X)
+    sums = None if vars(model).get("_unequal", False) else as_float64(model.eigenvalues_)
+    parts = [_kernel_rows(model, "row", rows, sums)]
+    if supplementary is not None:
+        others = model._new_rows(supplementary, limit=memory_limit_bytes(model.memory_limit))
+        parts.append(_kernel_rows(model, "supplementary row", others, None))
+    return as_frame(items_table(parts, model.n_components_), X)
+
+
+def column_names(model: Any) -> list[str]:
+    """Return the names of the fitted columns; x0, x1, ... without names."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+# ---------------------------------------------------------------------- rows
+
+
+def _fitted_rows(model: Any, X: Any) -> Rows:
+    """Return the rows of the fit, as the model reads new rows."""
+    if X is None:
+        raise ParameterError(
+            "The model does not contain the rows of its fit. Pass them as X; further rows are supplementary."
+        )
+    rows: Rows = model._new_rows(X, limit=memory_limit_bytes(model.memory_limit))
+    if rows.shape[0] != model.n_samples_:
+        raise DataError(
+            f"X has {counted(rows.shape[0], 'row')}, but the model was fitted on {model.n_samples_:,}. Pass "
+            "the rows of the fit as X, and other rows as supplementary."
+        )
+    return rows
+
+
+def _row_names(rows: Rows) -> Sequence[str]:
+    return list(map(str, range(rows.shape[0]))) if rows.row_names is None else rows.row_names
+
+
+def _scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, FloatArray]:
+    """Return k scores before whitening, and squared distances from the mean, in one pass over the rows."""
+    projection = model._projection()
+    W = np.ascontiguousarray(as_float64(projection.directions)[:k].T)
+    W[:, projection.rank :] = 0.0
+
+    def measured(part: Rows) -> Any:
+        part.require_finite()
+        view = projection.centered(part)
+
+        def of_block(some: slice) -> FloatArray:
+            C = as_float64(view.block(some, slice(None)))
+            return np.column_stack([C @ W, np.einsum("ij,ij->i", C, C)])
+
+        slices = view.row_slices()
+        blocks = parallel_map(of_block, slices) if is_numpy(part.like) else list(map(of_block, slices))
+        return from_numpy(np.concatenate(blocks), part.like)
+
+    result = as_float64(rows.mapped(measured, W.shape[1] + 1, np.float64))
+    return result[:, :-1], result[:, -1]
+
+
+def _kernel_rows(model: Any, kind: str, rows: Rows, sums: FloatArray | None) -> Items:
+    """Return rows with their squared cosines, where the kernel of a row with itself is known."""
+    scores = as_float64(model._scores(rows))
+    squares = np.full(len(scores), np.nan)
+    if model.preimage_.goes_back and rows.in_one_place:
+        space, r = model._space(rows.like), model.rank_
+        try:
+            left = [
+                residuals(space, to_float64(block.dense), from_numpy(scores[block.rows, :r], rows.like))
+                for block in rows.blocks()
+            ]
+            squares = np.concatenate(left) ** 2 + np.sum(scores**2, axis=1)
+        except IndefiniteKernelError:
+            pass  # such a kernel has no distances
+    items = row_items(kind, _row_names(rows), scores, squares, sums)
+    if np.isfinite(squares).all():
+        return items
+    statistics = {name: values for name, values in items.statistics.items() if name != "cos2"}
+    return Items(kind, items.names, statistics)
+
+
+# ---------------------------------------------------------------------- supplementary columns
+
+
+def _supplementary_items(model: Any, rows: Rows, supplementary: Any) -> list[Items]:
+    metadata = as_metadata(supplementary)
+    columns, _ = metadata.joined(rows.shape[0], rows.row_names, "X")
+    scores, _ = _scores_and_squares(model, rows, model.n_components_)
+    numbers, categories = [], []
+    for name, values in columns.items():
+        if values.dtype.kind != "f":
+            if (count := len(levels_of(values))) > MOST_CATEGORIES:
+                raise DataError(
+                    f"The supplementary column {name!r} has {count:,} categories, and at most "
+                    f"{MOST_CATEGORIES:,} are allowed. Leave it out, or give it as numbers."
+                )
+            distances = _distances_of_means(model, rows, values)
+            categories.append(category_items(name, values, scores, distances))
+            continue
+        if np.isfinite(values).sum() < 2:
+            raise DataError(f"The supplementary column {name!r} has fewer than 2 numbers. Leave it out.")
+        scaled = isinstance(model.scale, str) and model.scale == "unit"
+        numbers.append(
+            supplementary_column(name, values, scores, standardized=scaled, ddof=float(model.ddof))
+        )
+    return numbers + categories
+
+
+def _distances_of_means(model: Any, rows: Rows, labels: Any) -> FloatArray:
+    """Return the distance of the mean row of each category from the mean of the fit, in fitted units."""
+    levels = levels_of(labels)
+    shares = np.stack([(labels == level) / np.sum(labels == level) for level in levels], axis=1)
+
+    def summed(part: Rows, own: Any) -> FloatArray:
+        view = model._projection().centered(part)
+        W = np.ascontiguousarray(own, dtype=view.arithmetic)
+        return as_float64(view.transposed_times(from_numpy(W, part.like)))
+
+    means = rows.map_reduce(summed, lambda earlier, later: earlier + later, shares)
+    return np.asarray(np.sqrt(np.sum(to_numpy(means) ** 2, axis=0)))

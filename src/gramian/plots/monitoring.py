@@ -1,0 +1,164 @@
+"""Figures of a monitor: control charts in row order, and the contributions of columns to a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+import numpy.typing as npt
+
+from gramian.analysis.components import feature_names_of
+from gramian.arrays import as_float64
+from gramian.checks import check_integer, counted, evenly, percent
+from gramian.errors import ParameterError
+from gramian.estimators.monitor import RowStatistics, monitor_of
+from gramian.plots.names import numbers_of, row_names_of
+from gramian.plots.style import BLUE, VERMILION, Lines, headed, table, width
+from gramian.rows.table import Table
+
+MOST_POINTS, MOST_ALARMS = 4000, 2000
+MOST_COLUMNS = 20
+SQUARES = alt.Scale(type="sqrt")  # a distance, of a squared distance
+COLOURS = alt.Scale(domain=["normal", "alarm"], range=[BLUE, VERMILION])
+
+
+def control_chart(monitor: Any, X: Any) -> Any:
+    """Draw T2 and SPE of rows in their order, with the limits and the alarms.
+
+    Parameters
+    ----------
+    monitor : Monitor, or fitted PCA or KernelPCA
+        A model without a monitor has limits by theory, for 1 % false alarms.
+    X : array-like, frame or Table of shape (n_samples, n_features)
+        If these are the rows of the fit, the limits are those for such rows.
+
+    Returns
+    -------
+    altair.VConcatChart
+        ``chart.data`` has the columns of :meth:`Monitor.statistics` and ``position``, the number of the row
+        in X. Above 4,000 rows it has 4,000 evenly spaced rows and the 2,000 largest alarms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(300, 5))
+    >>> monitor = gramian.Monitor(gramian.PCA(2), alpha=0.05).fit(X)
+    >>> chart = gramian.plots.control_chart(monitor, X[:50] + [9, 0, 0, 0, 0])
+    >>> chart.data.column_names[:5]
+    ['position', 'row', 'T2', 'T2 limit', 'SPE']
+    """
+    given = monitor_of(monitor, X)
+    result = given.statistics(X, rows="auto")
+    places = _places(result)
+    columns: dict[str, Any] = {"position": places}
+    columns |= {name: values[places] for name, values in result.finite.items()}
+    columns["state"] = np.where(result.alarms[places], "alarm", "normal")
+    names = [name for name in ("T2", "SPE") if name in columns]
+    count = int(result.alarms.sum())
+    title = headed(
+        "Control chart",
+        f"{counted(count, 'alarm')} in {counted(len(result), 'row')}; limits (dashed) for "
+        f"{percent(given.limits_.alpha)} false alarms.",
+        f"{len(places):,} rows are drawn: evenly spaced ones and the alarms."
+        if len(places) < len(result)
+        else "",
+        *given.limits_.sentences,
+    )
+    panels = [_panel(name, last=name == names[-1]) for name in names]
+    return Lines(data=table(columns), vconcat=panels, title=title, spacing=8)
+
+
+def _places(result: RowStatistics) -> npt.NDArray[np.intp]:
+    if len(result) <= MOST_POINTS:
+        return np.arange(len(result))
+    alarms = [place for place in result.worst(MOST_ALARMS) if result.alarms[place]]
+    return np.unique([*evenly(len(result), MOST_POINTS), *alarms])
+
+
+def _panel(name: str, *, last: bool) -> Any:
+    x = alt.X("position:Q", title="row" if last else None, axis=alt.Axis(format="d", labels=last))
+    y = alt.Y(f"{name}:Q", title=name, scale=SQUARES)
+    base = alt.Chart()
+    tooltip = ["row:N", f"{name}:Q", f"{name} limit:Q", "alarm:N", *(f"contributor {j}:N" for j in (1, 2, 3))]
+    points = base.mark_point(filled=True, size=18, opacity=0.8).encode(
+        x=x, y=y, color=alt.Color("state:N", scale=COLOURS, title=None), tooltip=tooltip
+    )
+    line = base.mark_line(color=BLUE, strokeWidth=0.5, opacity=0.4).encode(x=x, y=y)
+    limit = base.mark_rule(color=VERMILION, strokeDash=[5, 3]).encode(y=f"max({name} limit):Q")
+    return alt.LayerChart(layer=[line, points, limit], width=width(), height=150)
+
+
+def contributions(monitor: Any, X: Any, row: int | str) -> Any:
+    """Draw what each column contributes to T2 and SPE of one row.
+
+    Parameters
+    ----------
+    monitor : Monitor, or fitted PCA or KernelPCA
+    X : array-like, frame or Table of shape (n_samples, n_features)
+    row : int or str
+        The number of the row, from 0, or its name.
+
+    Returns
+    -------
+    altair.VConcatChart
+        ``chart.data`` has the contributions of the 20 columns that contribute most to the statistic that is
+        larger relative to its limit; for SPE they are signed residuals.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such row.
+    UnavailableError
+        For a kernel without derivatives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(300, 5))
+    >>> monitor = gramian.Monitor(gramian.PCA(2)).fit(X)
+    >>> chart = gramian.plots.contributions(monitor, X + [0, 0, 0, 9, 0], 7)
+    >>> chart.data["column"][0].as_py()
+    'x3'
+    """
+    given = monitor_of(monitor)
+    names, values = row_names_of(X), numbers_of(X)
+    if isinstance(row, str):
+        if names is None or row not in list(names):
+            raise ParameterError(f"row={row!r} is not the name of a row. Give its number, from 0.")
+        place = list(names).index(row)
+    else:
+        place = check_integer("row", row, 0, len(values) - 1)
+    one = X.iloc[place : place + 1] if hasattr(X, "iloc") else as_float64(values[place : place + 1])
+    if isinstance(X, Table) and X.feature_names is not None:
+        one = Table(one, X.feature_names)
+    parts = {name: part[0] for name, part in given.contributions(one).items()}
+    result = given.statistics(one)
+    # By the statistic that is larger relative to its limit.
+    size = np.abs(parts[max(parts, key=lambda name: float(result[name][0] / result[f"{name} limit"][0]))])
+    top = np.argsort(-size, kind="stable")[:MOST_COLUMNS]
+    columns = {"column": np.array(feature_names_of(given.model_), dtype=object)[top]}
+    columns |= {name: part[top] for name, part in parts.items()}
+    measured = [f"{name} {result[name][0]:.4g} (limit {result[name + ' limit'][0]:.4g})" for name in parts]
+    shown = row if names is None else names[place]
+    more = f"{len(top)} of {len(size):,} columns." if len(top) < len(size) else ""
+    title = headed(f"Contributions to row {shown}", f"{', '.join(measured)}.", more)
+    titles = {"T2": "contribution to T2", "SPE": "residual"}
+    panels = [_bars(name, titles[name]) for name in parts]
+    return Lines(data=table(columns), vconcat=panels, title=title, spacing=8)
+
+
+def _bars(name: str, title: str) -> Any:
+    bars = (
+        alt.Chart()
+        .mark_bar()
+        .encode(
+            x=alt.X("column:N", sort=None, title=None),
+            y=alt.Y(f"{name}:Q", title=title),
+            color=alt.condition(f"datum['{name}'] < 0", alt.value(VERMILION), alt.value(BLUE)),
+            tooltip=["column:N", f"{name}:Q"],
+        )
+    )
+    return bars.properties(width=width(), height=140)

@@ -1,0 +1,180 @@
+"""Metadata of rows, such as batch, sex and age, from a file or a frame, joined by row names or by order."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.checks import counted, listed
+from gramian.errors import DataError, FileError, InputTypeError
+from gramian.rows.files import locate, opened_source
+from gramian.rows.source import ArraySource, PictureSource
+from gramian.rows.table import Choice, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Metadata:
+    """Columns that describe rows.
+
+    Attributes
+    ----------
+    columns : mapping of str to ndarray of shape (n,)
+        Numbers as float64, NaN where there is none; other columns as text, "" where there is none.
+    row_names : tuple of str or None
+    source : str
+        The name of its source, for messages.
+    """
+
+    columns: Mapping[str, npt.NDArray[Any]]
+    row_names: tuple[str, ...] | None = None
+    source: str = "the metadata"
+
+    def joined(
+        self, n: int, row_names: Sequence[str] | None, of: str = "the data"
+    ) -> tuple[dict[str, npt.NDArray[Any]], str]:
+        """Return the columns for n rows, and a sentence that says how they were joined.
+
+        Rows go to entries of the same name where both have names, and are missing where there is none.
+        Otherwise they go by order.
+
+        Raises
+        ------
+        DataError
+            If a name occurs twice, no name matches, or the numbers of rows differ without names in both.
+        """
+        if self.row_names is None or row_names is None:
+            size = len(next(iter(self.columns.values())))
+            if size != n:
+                raise DataError(
+                    f"{self.source} has {counted(size, 'row')} for the {n} rows of {of}. Without row names "
+                    "in both they are joined by order: give one entry for each row, or name the rows."
+                )
+            return dict(self.columns), f"{self.source} was joined by order"
+        twice = [name for name, count in Counter(self.row_names).items() if count > 1]
+        if twice:
+            raise DataError(f"{self.source} names {listed(twice)} more than once. Give each row one entry.")
+        where = {name: place for place, name in enumerate(self.row_names)}
+        places = np.array([where.get(str(name), -1) for name in row_names])
+        there = places >= 0
+        if not there.any():
+            raise DataError(
+                f"No row of {of} has an entry in {self.source}: rows are named {listed(row_names)}, and "
+                f"entries {listed(self.row_names)}. Name them alike, or remove the names to join by order."
+            )
+        result = {name: values[places] for name, values in self.columns.items()}
+        for values in result.values():
+            values[~there] = np.nan if values.dtype.kind == "f" else ""
+        return result, f"{self.source} was joined by row names: {int(there.sum())} of {n} rows have an entry"
+
+
+def as_metadata(given: Any, id: str | None = None) -> Metadata:
+    """Read metadata.
+
+    Parameters
+    ----------
+    given : path, frame, Table, mapping of str to arrays, or array of shape (n,)
+        A file is a table; of a Table its labels are taken. A frame of pandas may name rows by its index.
+    id : str, optional
+        The column of a file that names rows, if it is there; by default as in a table of data.
+
+    Raises
+    ------
+    InputTypeError
+        For anything else.
+    DataError
+        If columns are missing, or differ in length.
+    """
+    if isinstance(given, Metadata):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return _of_file(os.fsdecode(given), id)
+    if isinstance(given, Table):
+        return Metadata(labels_of(given), given.row_names, f"the labels of {given.source}")
+    if hasattr(given, "columns"):
+        names = [str(name) for name in given.columns]
+        columns = {name: given[key] for name, key in zip(names, given.columns, strict=True)}
+    elif isinstance(given, Mapping):
+        columns = {str(name): values for name, values in given.items()}
+    else:
+        columns = {str(getattr(given, "name", None) or "label"): given}
+    result = {name: as_variable(name, values) for name, values in columns.items()}
+    if len({len(values) for values in result.values()}) != 1:
+        sizes = listed(f"{name}: {len(values)}" for name, values in result.items())
+        raise DataError(f"Columns of metadata need one length, and there must be one ({sizes}).")
+    index = getattr(given, "index", None)
+    named = index is not None and getattr(getattr(index, "dtype", None), "kind", "") in "OUT"
+    return Metadata(result, tuple(map(str, index)) if named else None)  # type: ignore[arg-type]
+
+
+def labels_of(table: Table) -> dict[str, npt.NDArray[Any]]:
+    """Return the labels of a table as columns of metadata; empty without labels."""
+    first = {} if table.labels is None else {table.label_name or "label": table.labels}
+    return {name: as_variable(name, values) for name, values in (first | dict(table.metadata)).items()}
+
+
+def with_metadata(table: Table, given: Any, id: str | None = None) -> Table:
+    """Add metadata to the rows of a table, and note how they were joined.
+
+    Raises
+    ------
+    DataError
+        As :meth:`Metadata.joined`.
+    """
+    metadata = as_metadata(given, id)
+    columns, note = metadata.joined(table.values.shape[0], table.row_names, table.source)
+    return replace(table, metadata={**table.metadata, **columns}, notes=(*table.notes, note))
+
+
+def as_variable(name: str, values: Any) -> npt.NDArray[Any]:
+    """Return a column as float64 if it holds numbers, else as text; what is missing is NaN or "".
+
+    Examples
+    --------
+    >>> as_variable("dose", [1, None, 3]).tolist(), as_variable("sex", ["f", None, "m"]).tolist()
+    ([1.0, nan, 3.0], ['f', '', 'm'])
+    """
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputTypeError(
+            f"The metadata {name!r} has shape {array.shape}. Give a path, a frame, a mapping of names to "
+            "columns, or one label for each row."
+        )
+    chosen = str(getattr(values, "dtype", "")) == "category"
+    if array.dtype.kind in "iuf" and not chosen:
+        return array.astype(np.float64)
+    entries = [None if _is_missing(value) else value for value in array.tolist()]
+    numbers = (
+        isinstance(value, Real) and not isinstance(value, bool) for value in entries if value is not None
+    )
+    if array.dtype.kind == "O" and not chosen and any(v is not None for v in entries) and all(numbers):
+        return np.array([np.nan if value is None else float(value) for value in entries])
+    return np.array(["" if value is None else str(value) for value in entries], dtype=object)
+
+
+def _is_missing(value: Any) -> bool:
+    # NA of pandas has no truth value.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def _of_file(text: str, id: str | None) -> Metadata:
+    with opened_source(locate(text)) as (_, _, source):
+        if isinstance(source, ArraySource | PictureSource):
+            raise FileError(
+                f"{source.source} has no named columns for metadata. Give a table, such as a .csv file."
+            )
+        # Arrow takes longer to import than everything else here.
+        from gramian.rows.columns import metadata_of_columns
+
+        columns, row_names = metadata_of_columns(source, Choice(id=id))
+    if not columns:
+        raise DataError(f"{source.source} has names of rows but no other column. Add columns of metadata.")
+    return Metadata(
+        {name: as_variable(name, values) for name, values in columns.items()}, row_names, source.source
+    )

@@ -1,0 +1,193 @@
+"""Imputation under a low-rank model: EM of probabilistic PCA and regularised iterative PCA."""
+
+import numpy as np
+import pytest
+
+from gramian import PCA
+from gramian.analysis.imputation import (
+    STRENGTHS,
+    Patterns,
+    choose_strength,
+    grams,
+    impute_em,
+    impute_iterative,
+)
+
+
+def holed(n, d, k, share, seed=0, noise=1.0):
+    """Return data of k strong components, and the same with holes but no empty row or column."""
+    rng = np.random.default_rng(seed)
+    X = (
+        rng.standard_normal((n, k)) @ rng.standard_normal((k, d)) * 3
+        + noise * rng.standard_normal((n, d))
+        + 5
+    )
+    with_holes = X.copy()
+    with_holes[rng.random((n, d)) < share] = np.nan
+    with_holes[np.isnan(with_holes).all(axis=1), 0] = 5.0
+    return X, with_holes
+
+
+def literal_em(X, k, steps):
+    """EM of Tipping and Bishop row by row, column by column, with the expansion undone after every step."""
+    n, d = X.shape
+    there = ~np.isnan(X)
+    mean = np.nanmean(X, axis=0)
+    C = np.where(there, X - mean, 0.0)
+    values, V = np.linalg.eigh(C.T @ C / n)
+    noise = values[: d - k].mean()
+    W = V[:, d - k :] * np.sqrt(values[d - k :] - noise)
+    trace = []
+    for _ in range(steps):
+        likelihood, z, second = 0.0, np.empty((n, k)), np.empty((n, k, k))
+        for i in range(n):
+            seen = there[i]
+            r, S = X[i, seen] - mean[seen], W[seen] @ W[seen].T + noise * np.eye(seen.sum())
+            likelihood -= 0.5 * (
+                seen.sum() * np.log(2 * np.pi) + np.linalg.slogdet(S)[1] + r @ np.linalg.solve(S, r)
+            )
+            M = noise * np.eye(k) + W[seen].T @ W[seen]
+            z[i] = np.linalg.solve(M, W[seen].T @ r)
+            second[i] = np.outer(z[i], z[i]) + noise * np.linalg.inv(M)
+        trace.append(likelihood)
+        W, mean, squares = np.empty((d, k)), np.empty(d), 0.0
+        for j in range(d):
+            seen = there[:, j]
+            A = np.empty((k + 1, k + 1))
+            A[:k, :k], A[:k, k], A[k, :k], A[k, k] = (
+                second[seen].sum(0),
+                z[seen].sum(0),
+                z[seen].sum(0),
+                seen.sum(),
+            )
+            solved = np.linalg.solve(A, np.append(z[seen].T @ X[seen, j], X[seen, j].sum()))
+            W[j], mean[j] = solved[:k], solved[k]
+            for i in np.flatnonzero(seen):
+                squares += (
+                    (X[i, j] - mean[j]) ** 2
+                    - 2 * (X[i, j] - mean[j]) * (W[j] @ z[i])
+                    + W[j] @ second[i] @ W[j]
+                )
+        noise = squares / there.sum()
+        middle = z.mean(axis=0)
+        mean = mean + W @ middle
+        W = W @ np.linalg.cholesky(second.mean(axis=0) - np.outer(middle, middle))
+    return trace, W, noise, mean
+
+
+def test_em_is_its_definition_row_by_row():
+    _, X = holed(25, 7, 2, 0.25)
+    trace, W, noise, mean = literal_em(X, 2, 6)
+    result = impute_em(X, 2, tol=0, max_iter=6)
+    assert np.allclose(result.trace, trace, rtol=1e-12)
+    assert np.allclose(result.model.weights @ result.model.weights.T, W @ W.T)
+    assert np.isclose(result.model.noise, noise)
+    # Every imputed entry is the normal's conditional expectation, with its conditional variance.
+    S = W @ W.T + noise * np.eye(7)
+    expected, variances = X.copy(), []
+    for i, row in enumerate(X):
+        gone, seen = np.isnan(row), ~np.isnan(row)
+        gain = S[np.ix_(gone, seen)] @ np.linalg.inv(S[np.ix_(seen, seen)])
+        expected[i, gone] = mean[gone] + gain @ (row[seen] - mean[seen])
+        variances += np.diag(S[np.ix_(gone, gone)] - gain @ S[np.ix_(seen, gone)]).tolist()
+    assert np.allclose(result.filled, expected)
+    assert np.allclose(result.variances, variances)
+
+
+def test_likelihood_never_falls_whatever_the_share_of_holes():
+    for share, shape in ((0.05, (60, 12)), (0.3, (40, 10)), (0.3, (12, 30)), (0.5, (80, 8))):
+        _, X = holed(*shape, 2, share)
+        result = impute_em(X, 2, tol=1e-9)
+        steps = np.diff(result.trace)
+        assert result.converged
+        assert steps.min() > -1e-9 * abs(result.trace[-1]), (share, shape)
+        assert steps.max() > 1e-3
+
+
+def test_em_of_complete_data_is_the_maximum_likelihood():
+    X, _ = holed(40, 6, 2, 0.0)
+    result = impute_em(X, 2)
+    exact = PCA(2, ddof=0).fit(X)
+    assert np.isclose(result.trace[-1], 40 * exact.score(X), rtol=1e-12)
+    assert np.isclose(result.model.noise, exact.noise_variance_)
+    assert (result.filled == X).all()
+    assert result.variances.size == 0
+
+
+def test_patterns_and_their_matrices():
+    rng = np.random.default_rng(1)
+    observed = rng.random((30, 5)) < 0.6
+    patterns, W = Patterns.of(observed), rng.standard_normal((5, 3))
+    assert len(patterns.masks) == len({tuple(row) for row in observed.tolist()})
+    assert (patterns.masks[patterns.of_row] == observed).all()
+    for mask, G in zip(patterns.masks, grams(patterns.masks, W), strict=True):
+        assert np.allclose(G, W[mask == 1].T @ W[mask == 1])
+
+
+def test_small_batches_give_the_same(monkeypatch):
+    _, X = holed(30, 8, 3, 0.3)
+    whole = impute_em(X, 3)
+    monkeypatch.setattr("gramian.analysis.imputation.BATCH", 20)
+    monkeypatch.setattr("gramian.analysis.imputation.PAIRS", 2)
+    pieces = impute_em(X, 3)
+    assert np.allclose(pieces.filled, whole.filled)
+    assert np.allclose(pieces.variances, whole.variances)
+
+
+def literal_iterative(X, k, strength):
+    gone = np.isnan(X)
+    filled = np.where(gone, np.nanmean(X, axis=0), X)
+    n, d = X.shape
+    for _ in range(3000):
+        mean = filled.mean(axis=0)
+        U, s, Vt = np.linalg.svd((filled - mean) / np.sqrt(n), full_matrices=False)
+        noise = (s[k:] ** 2).sum() / (min(n - 1, d) - k)
+        shrunk = np.maximum(s[:k] - strength * noise / s[:k], 0.0)
+        filled = np.where(gone, mean + np.sqrt(n) * (U[:, :k] * shrunk) @ Vt[:k], X)
+    return filled
+
+
+def test_iterative_pca_is_its_definition():
+    for shape, strength in (((20, 6), 1.0), ((10, 14), 1.0), ((20, 6), 0.0)):
+        _, X = holed(*shape, 2, 0.15)
+        result = impute_iterative(X, 2, strength=strength, tol=1e-10, max_iter=3000)
+        assert result.converged
+        assert np.allclose(result.filled, literal_iterative(X, 2, strength), atol=1e-6), (shape, strength)
+
+
+def test_errors_are_near_the_noise_and_well_below_column_means():
+    for share in (0.1, 0.3):
+        true, X = holed(120, 15, 3, share, seed=2)
+        gone = np.isnan(X)
+        means = np.where(gone, np.nanmean(X, axis=0), X)
+        by_means = np.sqrt(np.mean((means[gone] - true[gone]) ** 2))
+        for result in (impute_em(X, 3), impute_iterative(X, 3)):
+            error = np.sqrt(np.mean((result.filled[gone] - true[gone]) ** 2))
+            assert error < 1.5 < 0.4 * by_means
+        # The stated variances are those of the errors.
+        ratio = np.mean((result.filled[gone] - true[gone]) ** 2) / result.variances.mean()
+        assert 0.6 < ratio < 1.6
+
+
+def test_data_of_low_rank_come_back():
+    rng = np.random.default_rng(3)
+    true = rng.standard_normal((30, 2)) @ rng.standard_normal((2, 8)) + 1
+    X = true.copy()
+    X[rng.random(X.shape) < 0.2] = np.nan
+    for result in (impute_em(X, 2), impute_iterative(X, 2, tol=1e-10, max_iter=5000)):
+        assert np.abs(result.filled - true).max() < 1e-4
+
+
+def test_cross_validation_chooses_a_strength():
+    _, noisy = holed(30, 8, 1, 0.1, noise=4.0)
+    best, errors = choose_strength(noisy, 2, np.random.default_rng(0))
+    assert set(errors) == set(STRENGTHS)
+    assert errors[best] == min(errors.values()) < errors[0.0]
+    assert choose_strength(noisy, 2, np.random.default_rng(0)) == (best, errors)
+
+
+@pytest.mark.parametrize("impute", [impute_em, impute_iterative])
+def test_a_limit_of_steps_is_stated(impute):
+    _, X = holed(30, 8, 2, 0.3)
+    result = impute(X, 2, tol=0, max_iter=3)
+    assert (result.iterations, result.converged, len(result.trace)) == (3, False, 3)

@@ -1,0 +1,217 @@
+"""T squared, SPE, their limits and contributions against the formulas written out and simulated rates."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from gramian.analysis.monitoring import (
+    Known,
+    LinearStatistics,
+    are_rows_of_the_fit,
+    box_limit,
+    control_limits,
+    empirical_limits,
+    spe_limit,
+    t2_limit,
+    top_contributors,
+)
+
+RNG = np.random.default_rng(0)
+
+
+def components(X, k):
+    """Mean, directions, all variances of the covariance, by its eigenvectors."""
+    mean = X.mean(axis=0)
+    values, vectors = np.linalg.eigh(np.cov(X.T))
+    return mean, vectors[:, ::-1][:, :k].T, values[::-1]
+
+
+def test_statistics_and_contributions_are_their_definitions():
+    X = RNG.normal(size=(40, 6)) @ RNG.normal(size=(6, 6))
+    _mean, P, values = components(X, 2)
+    new = LinearStatistics(P, values[:2])
+    C = RNG.normal(size=(7, 6))
+    T2, SPE = new.measured(C).T
+    to_t2, residuals = new.contributions(C)
+    for row, t2, spe, parts, left in zip(C, T2, SPE, to_t2, residuals, strict=True):
+        t = [float(p @ row) for p in P]
+        back = sum(score * p for score, p in zip(t, P, strict=True))
+        np.testing.assert_allclose(t2, sum(score**2 / v for score, v in zip(t, values, strict=False)))
+        np.testing.assert_allclose(spe, ((row - back) ** 2).sum())
+        expected = [row[i] * sum(t[j] / values[j] * P[j, i] for j in range(2)) for i in range(6)]
+        np.testing.assert_allclose(parts, expected)
+        np.testing.assert_allclose(left, row - back)
+    np.testing.assert_allclose(to_t2.sum(axis=1), T2)
+    np.testing.assert_allclose((residuals**2).sum(axis=1), SPE)
+    assert (to_t2 < 0).any()
+
+
+def test_limits_are_their_formulas():
+    n, k, a = 60, 3, 0.05
+    beta = (n - 1) ** 2 / n * stats.beta.ppf(1 - a, k / 2, (n - k - 1) / 2)
+    F = k * (n - 1) * (n + 1) / (n * (n - k)) * stats.f.ppf(1 - a, k, n - k)
+    np.testing.assert_allclose(t2_limit(a, n, k, of_fit=True), beta)
+    np.testing.assert_allclose(t2_limit(a, n, k), F)
+    # Variances divided by n are smaller, so that T2 is larger.
+    np.testing.assert_allclose(t2_limit(a, n, k, ddof=0), F * n / (n - 1))
+    assert t2_limit(a, 4, 3, of_fit=True) == 9 / 4  # every row of the fit has it
+    assert t2_limit(a, 3, 3) == np.inf
+    left = np.array([0.5, 0.3, 0.1, 0.1])
+    theta = [np.sum(left**i) for i in (1, 2, 3)]
+    h = 1 - 2 * theta[0] * theta[2] / (3 * theta[1] ** 2)
+    z = stats.norm.ppf(1 - a)
+    inside = 1 + z * np.sqrt(2 * theta[1]) * h / theta[0] + theta[1] * h * (h - 1) / theta[0] ** 2
+    np.testing.assert_allclose(spe_limit(a, left), theta[0] * inside ** (1 / h))
+    np.testing.assert_allclose(spe_limit(a, 1e-200 * left), 1e-200 * spe_limit(a, left))
+    np.testing.assert_allclose(box_limit(a, 2.0, 0.5), 0.125 * stats.chi2.ppf(1 - a, 16))
+    assert box_limit(a, 2.0, 0.0) == 2.0
+
+
+def test_the_limit_of_jackson_and_mudholkar_has_no_gap_where_its_power_is_zero():
+    # One large and many small variances: h passes 0.
+    powers = []
+    for small in np.linspace(0.02, 0.6, 200):
+        left = np.array([1.0, *[small] * 9])
+        one, two, three = left.sum(), (left**2).sum(), (left**3).sum()
+        powers.append((1 - 2 * one * three / (3 * two**2), spe_limit(0.01, left)))
+    h, limits = np.array(powers).T
+    assert h.min() < 0 < h.max()
+    assert np.all(np.isfinite(limits))
+    assert np.abs(np.diff(limits)).max() < 0.05 * limits.max()
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+@pytest.mark.parametrize("centered", [True, False])
+def test_simulated_rates_of_t2(alpha, centered):
+    # All d columns are components: the distributions are exact, the rates binomial.
+    n, d, repetitions = 30, 3, 600
+    X = RNG.normal(size=(repetitions, n, d))
+    mean = X.mean(axis=1, keepdims=True) if centered else 0.0
+    C, new = X - mean, RNG.normal(size=(repetitions, 10, d)) - mean
+    precision = np.linalg.inv(np.swapaxes(C, 1, 2) @ C / (n - 1))
+    for rows, of_fit in ((C, True), (new, False)):
+        T2 = np.einsum("rij,rjk,rik->ri", rows, precision, rows).ravel()
+        rate = np.mean(t2_limit(alpha, n, d, of_fit=of_fit, centered=centered) < T2)
+        # Rows of one fit depend on each other a little, hence four standard errors.
+        assert abs(rate - alpha) < 4 * np.sqrt(alpha * (1 - alpha) / len(T2)), (of_fit, rate)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_simulated_rates_of_spe(alpha):
+    # The variances are known, as after many rows: both approximations are good.
+    left = np.array([0.6, 0.5, 0.3, 0.2, 0.2, 0.1, 0.1])
+    SPE = (RNG.normal(size=(20_000, 7)) ** 2 * left).sum(axis=1)
+    for limit in (spe_limit(alpha, left), box_limit(alpha, left.sum(), 2 * (left**2).sum())):
+        assert abs(np.mean(limit < SPE) - alpha) < 5 * np.sqrt(alpha / 20_000) + 0.1 * alpha
+
+
+def test_empirical_limits_hold_for_both_statistics_together():
+    for alpha in (0.05, 0.01):
+        rates = []
+        for _ in range(100):
+            normal, new = RNG.gamma(2.0, size=(1000, 2)), RNG.gamma(2.0, size=(1000, 2))
+            limits = empirical_limits(alpha, normal, np.ones(1000))
+            assert np.mean((normal > limits).any(axis=1)) <= alpha
+            # Both statistics have the same level.
+            np.testing.assert_allclose(*(normal > limits).mean(axis=0), atol=2e-3)
+            rates.append(np.mean((new > limits).any(axis=1)))
+        assert abs(np.mean(rates) - alpha) < 0.1 * alpha
+    assert empirical_limits(0.05, np.ones((18, 1)), np.ones(18)) is None
+    assert empirical_limits(0.05, np.arange(19.0)[:, None], np.ones(19)) == [18.0]
+    assert empirical_limits(0.5, np.empty((0, 2)), np.empty(0)) is None
+
+
+def test_weights_of_held_out_rows_are_repetitions():
+    values, weights = RNG.normal(size=(50, 2)) ** 2, RNG.integers(1, 4, size=50)
+    repeated = np.repeat(values, weights, axis=0)
+    # The last weight of one row is what a new row counts; repeated rows count 1 each.
+    needed = 0.8 * (weights.sum() + weights.max()) / (weights.sum() + 1)
+    expected = empirical_limits(1 - needed, repeated, np.ones(len(repeated)))
+    np.testing.assert_array_equal(empirical_limits(0.2, values, weights.astype(float)), expected)
+    # Old rows of weight 0 are forgotten.
+    recent = np.concatenate([np.zeros(50), np.ones(50)])
+    both = np.concatenate([values + 100, values])
+    np.testing.assert_array_equal(
+        empirical_limits(0.1, both, recent), empirical_limits(0.1, values, np.ones(50))
+    )
+
+
+def known(**more):
+    held_out = RNG.chisquare(2, size=(400, 2))
+    base = {"n": 100.0, "k": 2, "centered": True, "ddof": 1.0, "without_spe": "", "own": None}
+    base |= {"discarded": np.array([1.0, 1.0]), "held_out": held_out, "weights": np.ones(len(held_out))}
+    return Known(**base | more)
+
+
+def test_limits_side_by_side_and_what_decides():
+    own = RNG.chisquare(2, size=(100, 2))
+    limits = control_limits(0.05, known(own=own))
+    assert limits.level == pytest.approx(1 - 0.95**0.5)
+    methods = [(one.statistic, one.rows, one.method) for one in limits.limits]
+    assert methods == [
+        ("T2", "fit", "Beta"), ("T2", "new", "F"), ("T2", "new", "empirical"),
+        ("SPE", "fit", "Jackson-Mudholkar"), ("SPE", "fit", "Box"),
+        ("SPE", "new", "Jackson-Mudholkar"), ("SPE", "new", "Box"), ("SPE", "new", "empirical"),
+    ]  # fmt: skip
+    deciding = {(one.statistic, one.rows): one.method for one in limits.limits if one.decides}
+    assert deciding == {
+        ("T2", "fit"): "Beta", ("SPE", "fit"): "Jackson-Mudholkar",
+        ("T2", "new"): "empirical", ("SPE", "new"): "empirical",
+    }  # fmt: skip
+    assert limits.deciding("fit")["T2"] == t2_limit(limits.level, 100, 2, of_fit=True)
+    assert set(control_limits(0.05, known(), "theory").deciding()) == {"T2", "SPE"}
+    assert control_limits(0.05, known(), "theory").deciding()["T2"] == t2_limit(limits.level, 100, 2)
+    assert "Box" in str(limits)
+    assert limits.sentences == ()
+    few = control_limits(0.001, known())
+    assert few.deciding()["T2"] == t2_limit(few.level, 100, 2)
+    assert "400 held-out rows are too few for an empirical limit at 0.10 %, which needs 999" in str(few)
+
+
+def test_without_spe_or_without_all_variances():
+    alone = control_limits(
+        0.05,
+        known(without_spe="There is no SPE.", held_out=RNG.chisquare(2, size=(99, 1)), weights=np.ones(99)),
+    )
+    assert set(alone.deciding()) == {"T2"}
+    assert alone.level == pytest.approx(0.05)
+    assert "There is no SPE." in alone.sentences
+    part = control_limits(0.05, known(discarded=None))
+    assert "Jackson-Mudholkar" not in {one.method for one in part.limits}
+    assert {one.method for one in part.limits if one.decides and one.rows == "new"} == {"empirical"}
+    assert part.deciding("fit")["SPE"] == np.inf
+    nothing = control_limits(0.05, known(discarded=None, held_out=np.empty((0, 2)), weights=np.empty(0)))
+    assert nothing.deciding()["SPE"] == np.inf
+    assert "SPE has no limit: the fit did not compute all discarded variances" in str(nothing)
+
+
+def test_a_sentence_where_theory_and_held_out_rows_disagree():
+    wide = known(held_out=RNG.chisquare(2, size=(2000, 2)) * [3, 1], weights=np.ones(2000))
+    rate = np.mean(
+        (wide.held_out > list(control_limits(0.01, wide, "theory").deciding().values())).any(axis=1)
+    )
+    (sentence,) = control_limits(0.01, wide).sentences
+    assert f"theory give {100 * rate:.2f} % alarms on 2,000 held-out normal rows" in sentence
+    assert f"{rate / 0.01:.2g} times the 1.00 % requested" in sentence
+    narrow = known(held_out=RNG.chisquare(2, size=(2000, 2)) / 9, weights=np.ones(2000))
+    assert "0 times the 1.00 % requested" in control_limits(0.01, narrow).sentences[0]
+    # Ten alarms where five were expected are no contradiction.
+    few = known(held_out=RNG.chisquare(2, size=(100, 2)), weights=np.ones(100))
+    assert control_limits(0.05, few).sentences == ()
+
+
+def test_rows_of_the_fit_are_recognised():
+    X = RNG.normal(size=(50, 4))
+    mean, P, values = components(X, 2)
+    same, other = (
+        LinearStatistics(P, values[:2]).measured(Y - mean)[:, 0] for Y in (X, RNG.normal(size=(50, 4)))
+    )
+    assert are_rows_of_the_fit(same, 50, 2, 49.0)
+    assert not are_rows_of_the_fit(other, 50, 2, 49.0)
+    assert not are_rows_of_the_fit(same[:49], 50, 2, 49.0)
+
+
+def test_top_contributors():
+    values = np.array([[0.1, 3.0, -5.0, 2.0], [-1.0, 0.0, -2.0, 4.0]])
+    np.testing.assert_array_equal(top_contributors(values), [[1, 3, 0], [3, -1, -1]])
+    np.testing.assert_array_equal(top_contributors(values[:, :2]), [[1, 0], [-1, -1]])

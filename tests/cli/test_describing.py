@@ -1,0 +1,116 @@
+"""The command ``describe``, and metadata in ``plot``, ``report`` and ``transform``."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gramian as package
+
+
+@pytest.fixture
+def samples(flower_model):
+    """Metadata of the flowers in another order: f0, f3, ... were measured by one person."""
+    rows = [f"f{i},{'ann' if i % 3 == 0 else 'bob'},{i % 2}.5,{i * i}" for i in range(30)]
+    Path("samples.csv").write_text("flower,person,plot,age\n" + "\n".join(reversed(rows)) + "\n")
+
+
+def test_metadata_are_described(samples, gramian):
+    ran = gramian("describe", "m.gramian", "flowers.csv", "--drop", "species", "--meta", "samples.csv")
+    assert ran.code == 0, ran.err
+    assert "samples.csv was joined by row names: 30 of 30 rows have an entry" in ran.err
+    lines = ran.out.splitlines()
+    assert lines[0].split() == ["weighted", "PC1", "PC2", "PC3"]
+    assert {line.split()[0] for line in lines[1:4]} == {"person", "plot", "age"}
+    assert any(line.startswith("  PC1: length ") for line in lines)
+    options = ("--drop", "species", "--meta", "samples.csv", "--top", 1, "-o", "d.csv", "--json")
+    ran = gramian("describe", "m.gramian", "flowers.csv", *options)
+    facts = ran.json
+    assert facts["files"] == ["d.csv"]
+    table = package.scan("flowers.csv", drop="species").read()
+    found = package.describe(package.load("m.gramian"), table, "samples.csv")
+    for facts_of, r2, adjusted in zip(facts["variables"], found.r2, found.p_adjusted, strict=True):
+        np.testing.assert_allclose(facts_of["r2"], r2)
+        np.testing.assert_allclose(facts_of["p_adjusted"], adjusted)
+    assert [len(one["loading"]) for one in facts["components"]] == [1, 1, 1]
+    assert len(Path("d.csv").read_text().splitlines()) == 1 + 3 * 3
+
+
+def test_columns_of_the_data_are_described(flower_model, gramian):
+    text = Path("flowers.csv").read_text().splitlines()
+    head, *rows = text
+    rows = [f"{row},{'old' if i < 9 else 'young'}" for i, row in enumerate(rows)]
+    Path("more.csv").write_text("\n".join([f"{head},group", *rows]) + "\n")
+    ran = gramian("describe", "m.gramian", "more.csv", "--label", "species,group", "--json")
+    assert {one["name"] for one in ran.json["variables"]} == {"group", "species"}
+    ran = gramian("transform", "m.gramian", "more.csv", "--label", "species,group")
+    assert ran.out.splitlines()[0] == "name,species,group,PC1,PC2,PC3"
+    assert ran.out.splitlines()[1].startswith('"f0","setosa","old",')
+
+
+def test_figures_and_report_show_several_groupings(samples, gramian):
+    pytest.importorskip("vl_convert")
+    text = Path("flowers.csv").read_text().splitlines()
+    head, *rows = text
+    Path("more.csv").write_text(
+        "\n".join([f"{head},group", *(f"{row},g{i % 4}" for i, row in enumerate(rows))]) + "\n"
+    )
+    drawn = {}
+    for name, options in {
+        "labels": ("more.csv", "--label", "species,group"),
+        "options": ("more.csv", "--color", "species", "--shape", "group"),
+        "meta": (
+            "more.csv",
+            "--drop",
+            "species,group",
+            "--meta",
+            "samples.csv",
+            "--color",
+            "age",
+            "--shape",
+            "person",
+        ),
+    }.items():
+        ran = gramian("plot", "m.gramian", *options, "--what", "scores,metadata,biplot", "-o", name)
+        assert ran.code == 0, ran.err
+        drawn[name] = re.sub(r"clip\d+", "", Path(name, "scores.svg").read_text())
+    assert drawn["labels"] == drawn["options"]
+    assert all(word in drawn["labels"] for word in ("species", "virginica", "group", "g3"))
+    assert all(word in drawn["meta"] for word in ("age", "person", "bob"))
+    assert "weighted" in Path("meta", "metadata.svg").read_text()
+    ran = gramian(
+        "report", "m.gramian", "more.csv", "--drop", "species,group", "--meta", "samples.csv", "-o", "r.html"
+    )
+    assert ran.code == 0, ran.err
+    page = Path("r.html").read_text()
+    assert "<h2>Metadata</h2>" in page
+    assert "2 categories, n = 30" in page
+    assert "joined by row names" in page
+
+
+def test_refusals(samples, gramian):
+    for words, arguments in (
+        ("describe needs --meta FILE, or --label", ("describe", "m.gramian", "flowers.csv")),
+        (
+            "ends in .csv or .parquet",
+            ("describe", "m.gramian", "flowers.csv", "--label", "species", "-o", "d.npy"),
+        ),
+        (
+            "is an input of this command",
+            ("describe", "m.gramian", "flowers.csv", "--meta", "samples.csv", "-o", "samples.csv"),
+        ),
+        ("--meta is about the rows of DATA", ("plot", "m.gramian", "--meta", "samples.csv")),
+        ("--meta is about the rows of DATA", ("report", "m.gramian", "--meta", "samples.csv")),
+        ("no such column", ("describe", "m.gramian", "flowers.csv", "--label", "species,colour")),
+        (
+            "shapes are for classes",
+            ("plot", "m.gramian", "flowers.csv", "--shape", "length", "--color", "species"),
+        ),
+        (
+            "needs a PCA or KernelPCA with 1 component and DATA with labels",
+            ("plot", "m.gramian", "--what", "metadata"),
+        ),
+    ):
+        ran = gramian(*arguments)
+        assert (ran.code, words in ran.err) == (2, True), ran.err

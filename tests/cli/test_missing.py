@@ -1,0 +1,92 @@
+"""Missing values from the shell: the fit, new rows, and what is refused."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gramian import PCA, load
+
+
+@pytest.fixture
+def birds(tmp_path, monkeypatch):
+    """Forty birds, of which two have no measurement and two lack one."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 1)) * [5, -2, 14, 8] + rng.standard_normal((40, 4)) + [44, 17, 200, 40]
+    X[[3, 30]] = np.nan
+    X[5, 1] = X[7, 2] = np.nan
+    lines = [",".join(["name", "bill", "depth", "flipper", "mass"])]
+    for i, row in enumerate(X.tolist()):
+        lines.append(",".join([f"bird{i}", *("" if value != value else repr(value) for value in row)]))
+    (tmp_path / "birds.csv").write_text("\n".join(lines) + "\n")
+    return X
+
+
+def table(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_default_says_how_many_holes_where_and_the_choices(gramian, birds):
+    for command in (["fit"], ["fit", "--missing", "error"], ["whiten", "-o", "w.csv"]):
+        ran = gramian(command[0], "birds.csv", *command[1:])
+        assert ran.code == 1
+        assert "10 values are missing in 4 rows and 4 columns: row 3 (bird3), column 0 ('bill')" in ran.err
+        for choice in ("em", "iterative", "mean", "drop-rows", "drop-columns"):
+            assert choice in ran.err.partition("--missing")[2]
+
+
+def test_fit_imputes_and_leaves_out_rows_without_any_value(gramian, birds):
+    whole = np.delete(birds, [3, 30], axis=0)
+    for method in ("em", "iterative"):
+        ran = gramian("fit", "birds.csv", "--missing", method, "--components", 2, "--report", "-o", method)
+        assert ran.code == 0
+        assert "2 rows without any value were left out: row 3 (bird3), row 30 (bird30)" in ran.err
+        assert "2 of its 152 entries" in ran.out
+        model, expected = load(f"{method}/model.gramian"), PCA(2, missing=method).fit(whole)
+        assert (model.missing, model.n_missing_, model.n_samples_) == (method, 2, 38)
+        assert np.allclose(model.components_, expected.components_)
+        entries = table(f"{method}/imputed.csv")
+        assert [(one["row"], one["column"]) for one in entries] == [("bird5", "depth"), ("bird7", "flipper")]
+        assert np.allclose([float(one["value"]) for one in entries], expected.imputed_.values)
+        assert "filled matrix" in Path(method, "report.html").read_text()
+        assert f"--missing {method}" in Path(method, "summary.md").read_text()
+        scores = np.array([[float(one["PC1"]), float(one["PC2"])] for one in table(f"{method}/scores.csv")])
+        assert np.allclose(scores, expected.transform(whole))
+
+
+def test_new_rows_of_a_saved_model(gramian, birds):
+    whole = np.delete(birds, [3, 30, 5, 7], axis=0)
+    gramian("fit", "birds.csv", "--missing", "drop-rows", "--components", 2, "-o", "m.gramian")
+    ran = gramian("transform", "m.gramian", "birds.csv", "-o", "scores.csv")
+    assert "10 missing values in 4 rows: scores of such rows follow from their observed entries" in ran.err
+    assert "2 rows have too few observed entries to determine scores, which are NaN: row 3 (bird3)" in ran.err
+    rows = table("scores.csv")
+    assert (rows[3]["PC1"], rows[30]["PC2"]) == ("", "")
+    expected = PCA(2).fit(whole).transform(birds[[5, 7]])
+    assert np.allclose([[float(rows[i][name]) for name in ("PC1", "PC2")] for i in (5, 7)], expected)
+    ran = gramian("reconstruct", "m.gramian", "birds.csv", "-o", "back.csv", "--json")
+    assert len(table("back.csv")) == ran.json["rows"] == 38
+    assert ran.json["relative_error_percentiles"]["100 %"] < 1
+    assert "2 rows with too few values were left out: row 3 (bird3), row 30 (bird30)" in "".join(
+        ran.json["notes"]
+    )
+    for command in (["report", "-o", "r.html"], ["plot", "-o", "figures"]):
+        assert gramian(command[0], "m.gramian", "birds.csv", *command[1:]).code == 0
+    ran = gramian("transform", "m.gramian", "birds.csv", "--missing", "mean")
+    assert ran.code == 2
+    assert "has no means to fill with" in ran.err
+
+
+def test_what_does_not_impute_says_so(gramian, birds):
+    for command in (["fit", "birds.csv", "--kernel", "rbf"], ["whiten", "birds.csv", "-o", "w.csv"]):
+        ran = gramian(*command, "--missing", "em")
+        assert ran.code == 2
+        assert "--missing em imputes by a PCA: it applies to fit and plan without --kernel" in ran.err
+    for components in ([], ["--components", "0.9"], ["--components", "cv"]):
+        ran = gramian("fit", "birds.csv", "--missing", "em", *components)
+        assert ran.code == 2
+        assert "imputes with a number of components. Name one, such as --components 2" in ran.err
+    assert gramian("plan", "birds.csv", "--missing", "em", "--components", "2").code == 0

@@ -1,0 +1,102 @@
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gramian as package
+
+
+def write_process(path, n, seed, odd=()):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 2)) @ [[3, 2, 1, 0.5], [0, 1, 2, 3]] + 0.3 * rng.normal(size=(n, 4)) + 20
+    for place in odd:
+        rows[place, 2] += 9
+    lines = ["hour,feed,steam,level,purge"]
+    lines += [f"h{i}," + ",".join(f"{value:.4f}" for value in row) for i, row in enumerate(rows)]
+    Path(path).write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def plant(folder, gramian):
+    """Files of a process, and a model of its first rows."""
+    write_process("fit.csv", 400, 0)
+    write_process("normal.csv", 600, 1)
+    write_process("new.csv", 50, 2, odd=(7, 31))
+    assert gramian("fit", "fit.csv", "--components", 2, "-o", "m.gramian").code == 0
+    return folder
+
+
+def test_a_table_of_alarms(plant, gramian):
+    ran = gramian("monitor", "m.gramian", "new.csv", "--normal", "normal.csv", "-o", "alarms.csv", "--fail")
+    assert ran.code == 3, ran.err
+    rows = list(csv.DictReader(Path("alarms.csv").read_text().splitlines()))
+    names = ["row", "T2", "T2 limit", "SPE", "SPE limit", "alarm"]
+    assert list(rows[0]) == [*names, "contributor 1", "contributor 2", "contributor 3"]
+    X = package.scan("new.csv").read()
+    monitor = package.Monitor(package.load("m.gramian")).fit(package.scan("normal.csv"))
+    expected = monitor.statistics(X)
+    for name in ("T2", "SPE", "T2 limit", "SPE limit"):
+        np.testing.assert_allclose([float(row[name]) for row in rows], expected[name])
+    assert [row["row"] for row in rows if row["alarm"]] == ["h7", "h31"]
+    assert {rows[7]["contributor 1"], rows[31]["contributor 1"]} == {"level"}
+    assert "2 alarms in 50 rows." in ran.out
+    assert gramian("monitor", "m.gramian", "normal.csv", "--alpha", 1e-9, "--fail").code == 0
+    assert gramian("monitor", "m.gramian", "new.csv", "--normal", "normal.csv").code == 0
+
+
+def test_standard_output_and_json(plant, gramian):
+    ran = gramian("monitor", "m.gramian", "new.csv", "-o", "-")
+    assert ran.out.startswith("row,T2,T2 limit,SPE,SPE limit,alarm,")
+    assert len(ran.out.splitlines()) == 51
+    facts = gramian("monitor", "m.gramian", "new.csv", "--json").json
+    assert (facts["rows"], facts["alarms"], facts["alpha"]) == (50, 2, 0.01)
+    assert {one["method"] for one in facts["limits"]} == {"Beta", "F", "Jackson-Mudholkar"}
+    assert {row["row"] for row in facts["worst"]} == {"h7", "h31"}
+    # The rows of the fit are recognised, and get their own limits.
+    worst = gramian("monitor", "m.gramian", "fit.csv", "--alpha", 0.2, "--json").json
+    beta = next(one["value"] for one in worst["limits"] if one["method"] == "Beta")
+    assert worst["worst"][0]["T2 limit"] == beta
+
+
+def test_a_saved_monitor_is_a_model(plant, gramian):
+    ran = gramian(
+        "monitor", "m.gramian", "new.csv", "--normal", "normal.csv", "--alpha", 0.05, "--save", "w.gramian"
+    )
+    assert ran.code == 0, ran.err
+    again = gramian("monitor", "w.gramian", "new.csv")
+    assert again.out == ran.out
+    assert "empirical" in gramian("info", "w.gramian").out
+    scores = [gramian("transform", name, "new.csv").out for name in ("m.gramian", "w.gramian")]
+    assert scores[0] == scores[1] != ""
+    assert gramian("monitor", "w.gramian", "new.csv", "--normal", "fit.csv").code == 0
+    ran = gramian("monitor", "w.gramian", "new.csv", "--alpha", 0.5)
+    assert (ran.code, "A saved monitor has its own alpha" in ran.err) == (2, True)
+
+
+def test_a_kernel_needs_normal_rows_for_a_limit_of_spe(plant, gramian):
+    made = ("--kernel", "rbf", "--gamma", 0.01, "--solver", "nystroem", "--landmarks", 30)
+    assert gramian("fit", "fit.csv", *made, "--components", 2, "-o", "k.gramian").code == 0
+    ran = gramian("monitor", "k.gramian", "new.csv", "-o", "a.csv")
+    assert "SPE has no limit" in ran.err
+    rows = list(csv.DictReader(Path("a.csv").read_text().splitlines()))
+    assert {row["SPE limit"] for row in rows} == {""}
+    ran = gramian("monitor", "k.gramian", "new.csv", "--normal", "normal.csv", "-o", "-")
+    assert {row["SPE limit"] for row in csv.DictReader(ran.out.splitlines())}.isdisjoint({""})
+
+
+def test_refusals(plant, gramian):
+    gramian("whiten", "fit.csv", "-o", "white.gramian")
+    for arguments, said in (
+        (("white.gramian", "new.csv"), "monitor needs a PCA or a kernel PCA, and this is a Whitener"),
+        (("m.gramian", "new.csv", "--alpha", 2), "--alpha 2.0 must be a number above 0 and below 1"),
+        (("m.gramian", "new.csv", "--save", "x.csv"), "--save x.csv: name a file that ends in .gramian"),
+        (("m.gramian", "new.csv", "--save", "m.gramian"), "is an input of this command"),
+        (
+            ("m.gramian", "new.csv", "--normal", "normal.csv", "-o", "normal.csv"),
+            "is an input of this command",
+        ),
+        (("m.gramian", "new.csv", "-o", "a.txt"), "does not end in .csv"),
+    ):
+        ran = gramian("monitor", *arguments)
+        assert (ran.code, said in ran.err) == (2, True), ran.err

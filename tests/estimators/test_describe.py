@@ -1,0 +1,132 @@
+"""Components described by columns and metadata."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.decomposition import PCA as SklearnPCA
+
+import gramian
+from gramian import PCA, DataError, InputTypeError, KernelPCA, ParameterError, Whitener
+
+
+@pytest.fixture(scope="module")
+def study():
+    """Rows with a planted batch, and their metadata in another order."""
+    rng = np.random.default_rng(0)
+    batch = np.array(["monday", "friday", "sunday"])[rng.integers(3, size=60)]
+    shift = {"monday": -4.0, "friday": 4.0, "sunday": 0.0}
+    X = rng.normal(size=(60, 8))
+    X[:, :4] += np.array([shift[b] for b in batch])[:, None]
+    names = [f"s{i:02}" for i in range(60)]
+    frame = pd.DataFrame(X, index=names, columns=[f"g{j}" for j in range(8)])
+    meta = pd.DataFrame({"batch": batch, "age": rng.normal(50, 9, size=60)}, index=names)
+    return frame, meta
+
+
+def test_a_batch_effect_is_seen_however_metadata_are_given(study, tmp_path):
+    frame, meta = study
+    model = PCA(3).fit(frame)
+    mixed = meta.sample(frac=1, random_state=0)
+    mixed.to_csv(tmp_path / "samples.csv", index_label="sample")
+    frame.to_csv(tmp_path / "data.csv", index_label="sample")
+    expected = gramian.describe(model, frame, meta)
+    assert expected.variables == ["batch", "age"]
+    assert expected.r2[0, 0] > 0.9
+    assert expected.p_adjusted[0, 0] < 1e-10
+    assert "joined by row names: 60 of 60" in expected.joined
+    given = [
+        (frame, mixed),
+        (frame, tmp_path / "samples.csv"),
+        (tmp_path / "data.csv", str(tmp_path / "samples.csv")),
+        (frame.to_numpy(), {"batch": meta["batch"].tolist(), "age": meta["age"].to_numpy()}),
+        (frame.to_numpy(), pl.DataFrame(meta.reset_index(drop=True).to_dict("list"))),
+    ]
+    for X, one in given:
+        fitted = PCA(3).fit(X)
+        found = gramian.describe(fitted, X, one)
+        assert found.variables == ["batch", "age"]
+        np.testing.assert_allclose(found.r2, expected.r2, atol=1e-9)
+        np.testing.assert_allclose(found.p_adjusted, expected.p_adjusted, atol=1e-9)
+    by_order = gramian.describe(PCA(3).fit(frame.to_numpy()), frame.to_numpy(), meta["batch"].to_numpy())
+    assert by_order.variables == ["label"]
+    assert "by order" in by_order.joined
+    top = [name for name, _ in expected.top[0][:4]]
+    assert set(top) == {"g0", "g1", "g2", "g3"}
+    assert expected.top[0][0][1] == pytest.approx(np.abs(model.components_[0]).max())
+
+
+def test_labels_of_a_scan_are_metadata(study, tmp_path):
+    frame, meta = study
+    frame.join(meta).to_csv(tmp_path / "all.csv", index_label="sample")
+    scan = gramian.scan(tmp_path / "all.csv", label="batch,age")
+    table = scan.read()
+    assert table.label_name == "batch"
+    assert list(table.metadata) == ["age"]
+    model = PCA(3).fit(scan)
+    found = gramian.describe(model, scan)
+    expected = gramian.describe(PCA(3).fit(frame), frame, meta)
+    np.testing.assert_allclose(found.r2, expected.r2)
+    with pytest.raises(ParameterError, match="There is no metadata"):
+        gramian.describe(model, frame)
+
+
+def test_missing_entries_and_rows_are_left_out(study):
+    frame, meta = study
+    model = PCA(2).fit(frame)
+    meta = meta.astype({"age": "Float64"})
+    meta.loc[meta.index[:5], "age"] = pd.NA
+    meta.loc[meta.index[3], "batch"] = None
+    found = gramian.describe(model, frame, meta.iloc[:50])
+    assert dict(zip(found.variables, found.rows.tolist(), strict=True)) == {"batch": 49, "age": 45}
+    assert "50 of 60 rows have an entry" in found.joined
+    whole = gramian.describe(model, frame.iloc[5:50], meta.iloc[5:50])
+    age = found.variables.index("age")
+    np.testing.assert_allclose(found.r2[age], whole.r2[whole.variables.index("age")])
+
+
+def test_kernel_pca_is_described_by_correlations_of_columns(study):
+    frame, meta = study
+    model = KernelPCA(2, kernel="rbf", gamma=0.01).fit(frame)
+    found = gramian.describe(model, frame, meta, top=8)
+    assert found.measure == "correlation"
+    T = np.asarray(model.transform(frame))
+    for j in range(2):
+        expected = {name: np.corrcoef(frame[name], T[:, j])[0, 1] for name in frame}
+        assert dict(found.top[j]) == pytest.approx(expected)
+    K = np.asarray(frame) @ np.asarray(frame).T
+    without = gramian.describe(KernelPCA(2, kernel="precomputed").fit(K), K, meta.reset_index(drop=True))
+    assert without.top == [[], []]
+    assert without.r2[0, 0] > 0.9
+
+
+def test_rows_of_a_file_larger_than_memory(tmp_path):
+    X = np.random.default_rng(1).normal(size=(20_000, 40))
+    group = np.arange(20_000) % 3
+    X[:, 0] += 5 * group
+    np.save(tmp_path / "x.npy", X)
+    model = PCA(2, memory_limit="20MB", solver="covariance").fit(tmp_path / "x.npy")
+    found = gramian.describe(model, tmp_path / "x.npy", {"group": group})
+    expected = gramian.describe(PCA(2).fit(X), X, {"group": group})
+    np.testing.assert_allclose(found.r2, expected.r2, atol=1e-6)
+    assert found.kinds == ["category"]
+
+
+def test_refusals(study, tmp_path):
+    frame, meta = study
+    model = PCA(2).fit(frame)
+    np.save(tmp_path / "x.npy", np.zeros((60, 2)))
+    twice = pd.concat([meta, meta])
+    for given, error, message in (
+        (meta.rename(lambda name: f"row {name}"), DataError, "No row of the data has an entry"),
+        (twice, DataError, "more than once"),
+        (meta.reset_index(drop=True)[:7], DataError, "7 rows for the 60 rows"),
+        (np.zeros((60, 2)), InputTypeError, "has shape"),
+        ({"a": [1, 2], "b": [1]}, DataError, "one length"),
+        (tmp_path / "x.npy", gramian.FileError, "no named columns"),
+    ):
+        with pytest.raises(error, match=message):
+            gramian.describe(model, frame, given)
+    for other in (Whitener().fit(frame.to_numpy()), SklearnPCA(2).fit(frame.to_numpy())):
+        with pytest.raises(ParameterError, match="needs a fitted"):
+            gramian.describe(other, frame.to_numpy(), meta)

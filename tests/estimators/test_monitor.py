@@ -1,0 +1,400 @@
+"""The monitor as an estimator: against its definitions, rates on new rows, files, streams, scikit-learn."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gramian
+from gramian import PCA, DataError, KernelPCA, Monitor, ParameterError
+from gramian.analysis.monitoring import t2_limit
+from gramian.errors import UnavailableError
+from gramian.estimators.monitor import monitor_of
+
+RNG = np.random.default_rng(0)
+LOADINGS = RNG.normal(size=(3, 8))
+
+
+def process(n, seed, noise=0.5):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 3)) @ LOADINGS + noise * rng.normal(size=(n, 8)) + 5
+
+
+X, NEW = process(1500, 1), process(20_000, 2)
+
+
+def definition(model, rows):
+    """T2 and SPE from the public attributes of a PCA."""
+    scale = 1.0 if model.scale_ is None else model.scale_
+    C = (rows - model.mean_) / scale
+    scores = C @ model.components_.T
+    T2 = (scores**2 / model.explained_variance_).sum(axis=1)
+    return T2, ((C - scores @ model.components_) ** 2).sum(axis=1)
+
+
+@parametrize_with_checks([Monitor(PCA(1)), Monitor(KernelPCA(1, kernel="rbf"))])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_statistics_of_every_kind_of_pca():
+    for options in ({}, {"scale": "unit"}, {"whiten": True}, {"scale": "pareto", "whiten": True, "ddof": 0}):
+        model = PCA(3, **options).fit(X)
+        table = Monitor(model).fit(X).statistics(NEW[:200])
+        for name, expected in zip(("T2", "SPE"), definition(model, NEW[:200]), strict=True):
+            np.testing.assert_allclose(table[name], expected, rtol=1e-9)
+    single = Monitor(PCA(3)).fit(X.astype("f4")).statistics(NEW[:200].astype("f4"))
+    np.testing.assert_allclose(single["SPE"], definition(PCA(3).fit(X), NEW[:200])[1], rtol=1e-3)
+
+
+def test_false_alarms_on_new_rows():
+    for alpha in (0.05, 0.01):
+        for limit in ("empirical", "theory"):
+            monitor = Monitor(PCA(3), alpha=alpha, limit=limit).fit(X)
+            rate = np.mean(monitor.predict(NEW) == -1)
+            assert alpha / 2 <= rate <= 2 * alpha, (alpha, limit, rate)
+        own = monitor.statistics(X, rows="fit")
+        assert alpha / 2 <= own.alarms.mean() <= 2 * alpha
+        assert own["T2 limit"][0] == t2_limit(monitor.limits_.level, 1500, 3, of_fit=True)
+
+
+def test_held_out_limits_hold_where_theory_fails():
+    # Neighbours depend on each other, and the noise has heavy tails.
+    rng = np.random.default_rng(3)
+    states = np.zeros((6000, 3))
+    for t in range(1, 6000):
+        states[t] = 0.9 * states[t - 1] + rng.standard_t(4, size=3)
+    rows = states @ LOADINGS + rng.standard_t(4, size=(6000, 8))
+    monitor = Monitor(PCA(3), alpha=0.01).fit(rows[:3000])
+    assert "The limits by theory give" in str(monitor.limits_)
+    theory = clone(monitor).set_params(limit="theory").fit(rows[:3000])
+    assert 0.005 <= np.mean(monitor.predict(rows[3000:]) == -1) <= 0.02
+    assert np.mean(theory.predict(rows[3000:]) == -1) > 0.03
+
+
+def test_held_out_rows_are_those_of_models_without_them():
+    monitor = Monitor(PCA(2, scale="unit"), cv=3).fit(X[:100])
+    parts = np.array_split(np.arange(100), 3)
+    expected = []
+    for fold in parts:
+        others = PCA(2, scale="unit").fit(np.delete(X[:100], fold, axis=0))
+        expected.append(np.stack(definition(others, X[fold]), axis=1))
+    np.testing.assert_allclose(monitor._held_out, np.concatenate(expected), rtol=1e-9)
+    # The same for a fitted model and the rows of its fit; other rows are held out already.
+    fitted = PCA(2, scale="unit").fit(X[:100])
+    same = Monitor(fitted, cv=3).fit(X[:100])
+    assert same.model_ is fitted
+    np.testing.assert_allclose(same._held_out, monitor._held_out)
+    other = Monitor(fitted).fit(X[100:300])
+    np.testing.assert_allclose(other._held_out, np.stack(definition(fitted, X[100:300]), axis=1))
+    assert "explained_variance_" not in vars(monitor.model)
+
+
+def test_decision_score_and_table_agree():
+    monitor = Monitor(PCA(3), alpha=0.05).fit(X)
+    rows = NEW[:500].copy()
+    rows[7, 2] += 9
+    table, decision = monitor.statistics(rows), monitor.decision_function(rows)
+    ratio = np.maximum(table["T2"] / table["T2 limit"], table["SPE"] / table["SPE limit"])
+    np.testing.assert_allclose(decision, 1 - ratio)
+    np.testing.assert_allclose(monitor.score_samples(rows), -ratio)
+    np.testing.assert_array_equal(monitor.predict(rows) == -1, table.alarms)
+    for name in ("T2", "SPE"):
+        said = [name in text for text in table["alarm"]]
+        np.testing.assert_array_equal(said, table[name] > table[f"{name} limit"])
+    assert (table.worst(1)[0], table["contributor 1"][7]) == (7, "x2")
+    assert f"{table.alarms.sum()} alarms in 500 rows. Limits for 5.00 % false alarms: T2" in str(table)
+    assert "The 10 largest:" in str(table)
+    assert list(table.to_frame().columns) == list(table.columns)
+    np.testing.assert_array_equal(monitor.fit(X).predict(X), clone(monitor).fit_predict(X))
+
+
+def test_contributions_of_a_pca_sum_and_name_the_column():
+    monitor = Monitor(PCA(3, scale="unit")).fit(X)
+    table, parts = monitor.statistics(NEW[:50]), monitor.contributions(NEW[:50])
+    np.testing.assert_allclose(parts["T2"].sum(axis=1), table["T2"])
+    np.testing.assert_allclose((parts["SPE"] ** 2).sum(axis=1), table["SPE"])
+    assert (parts["T2"] < 0).any()
+    for row in range(50):
+        of_spe = table["SPE"][row] / table["SPE limit"][row] > table["T2"][row] / table["T2 limit"][row]
+        values = np.abs(parts["SPE"][row]) if of_spe else parts["T2"][row]
+        assert table["contributor 1"][row] == f"x{np.argmax(values)}"
+
+
+def test_the_linear_kernel_gives_the_statistics_of_pca():
+    pca, kernel = (Monitor(model).fit(X[:300]) for model in (PCA(3), KernelPCA(3)))
+    landmarks = Monitor(KernelPCA(3, solver="nystroem", n_landmarks=20, random_state=0)).fit(X[:300])
+    for other in (kernel, landmarks):
+        expected, got = pca.statistics(NEW[:40]), other.statistics(NEW[:40])
+        for name in ("T2", "SPE", "SPE limit"):
+            np.testing.assert_allclose(got[name], expected[name], rtol=1e-6)
+    expected, got = pca.contributions(NEW[:40]), kernel.contributions(NEW[:40])
+    for name in ("T2", "SPE"):
+        np.testing.assert_allclose(got[name], expected[name], atol=1e-9)
+
+
+def test_kernel_statistics_and_gradients_are_their_definitions():
+    rows, new = X[:120], NEW[:15]
+    model = KernelPCA(4, kernel="rbf", gamma=0.02).fit(rows)
+    monitor = Monitor(model).fit(X[200:400])
+
+    def statistics(points):
+        def k(A, B):
+            return np.exp(-0.02 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
+
+        own = 1 - 2 * k(points, rows).mean(axis=1) + k(rows, rows).mean()
+        scores = model.transform(points)
+        return (scores**2 / model.explained_variance_).sum(axis=1), own - (scores**2).sum(axis=1)
+
+    table, parts = monitor.statistics(new), monitor.contributions(new)
+    for name, expected in zip(("T2", "SPE"), statistics(new), strict=True):
+        np.testing.assert_allclose(table[name], expected, rtol=1e-8)
+    step = 1e-5
+    for j, shift in enumerate(step * np.eye(8)):
+        both = zip(statistics(new + shift), statistics(new - shift), strict=True)
+        by_t2, by_spe = ((up - down) / (2 * step) for up, down in both)
+        np.testing.assert_allclose(
+            parts["T2"][:, j], 0.5 * (new - rows.mean(axis=0))[:, j] * by_t2, atol=1e-6
+        )
+        np.testing.assert_allclose(parts["SPE"][:, j], 0.5 * by_spe, atol=1e-8)
+
+
+def test_kernels_without_derivatives_have_no_contributors():
+    model = KernelPCA(2, kernel=lambda x, y: float(np.exp(-np.abs(x - y).sum() / 9)))
+    monitor = Monitor(model).fit(X[:40])
+    assert set(monitor.statistics(NEW[:5])["contributor 1"]) == {""}
+    with pytest.raises(UnavailableError, match="Contributions need the derivative of the kernel"):
+        monitor.contributions(NEW[:5])
+
+
+def test_all_components_leave_no_spe():
+    monitor = Monitor(PCA()).fit(X[:200])
+    assert "No component was discarded, so there is no SPE." in str(monitor.limits_)
+    table = monitor.statistics(NEW[:5])
+    assert "SPE" not in table.columns
+    np.testing.assert_allclose(table["T2"], definition(monitor.model_, NEW[:5])[0])
+    assert set(monitor.contributions(NEW[:5])) == {"T2"}
+
+
+def test_rounding_is_no_discarded_component():
+    plane = (RNG.normal(size=(200, 2)) @ RNG.normal(size=(2, 6))).astype("f4")
+    for rows in (plane, plane.astype("f8")):
+        assert "there is no SPE" in str(Monitor(PCA(2)).fit(rows).limits_)
+    # A little noise is a discarded component.
+    methods = [
+        one.method for one in Monitor(PCA(2)).fit(rows + 1e-4 * RNG.normal(size=(200, 6))).limits_.limits
+    ]
+    assert "Jackson-Mudholkar" in methods
+
+
+def test_variances_that_the_model_does_not_know_follow_from_the_rows_of_the_fit(monkeypatch):
+    rows = RNG.normal(size=(500, 200)) * 0.97 ** np.arange(200)
+
+    def limit(monitor):
+        return {one.method: one.value for one in monitor.limits_.limits}.get("Jackson-Mudholkar")
+
+    unknown, whole = PCA(2, solver="krylov", random_state=0), PCA(2, solver="full")
+    assert limit(Monitor(unknown).fit(rows)) == pytest.approx(limit(Monitor(whole).fit(rows)), rel=1e-5)
+    fitted = unknown.fit(rows)
+    assert limit(monitor_of(fitted, rows)) == pytest.approx(limit(monitor_of(whole.fit(rows))), rel=1e-5)
+    assert "not all known" in str(monitor_of(fitted).limits_)
+    assert limit(Monitor(fitted).fit(1.1 * rows)) is None
+    monkeypatch.setattr("gramian.estimators.monitor.MOST_COLUMNS", 100)
+    assert limit(Monitor(fitted).fit(rows)) is None
+
+
+def test_a_stream_forgets():
+    drift = [process(100, seed) * (1 + 0.1 * seed) for seed in range(30)]
+    monitor = Monitor(PCA(3, forgetting=0.7), alpha=0.05)
+    for batch in drift:
+        before = monitor.statistics(batch) if "model_" in vars(monitor) else None
+        monitor.partial_fit(batch)
+    plain = PCA(3, forgetting=0.7)
+    for batch in drift:
+        plain.partial_fit(batch)
+    np.testing.assert_allclose(monitor.model_.explained_variance_, plain.explained_variance_)
+    # Each batch was measured before the model learnt it; weights fall with every batch.
+    np.testing.assert_allclose(monitor._held_out[-100:, 0], before["T2"])
+    assert monitor._weights[-101] == pytest.approx(0.7)
+    assert len(monitor._held_out) == 2900
+    n = plain._seen.effective
+    _beta, F = (one.value for one in monitor.limits_.limits[:2])
+    assert t2_limit(monitor.limits_.level, n, 3) == F
+    # A model that is passed fitted is not changed.
+    fitted = PCA(3).fit(X)
+    with pytest.warns(gramian.CertificateWarning, match="fit discarded components"):
+        following = Monitor(fitted).fit(X[:500]).partial_fit(process(300, 5))
+    assert "Jackson-Mudholkar" not in str(following.limits_).split("The discarded")[0]
+    assert fitted.n_samples_ == 1500
+    assert following.model_.n_samples_ == 1800
+    assert not hasattr(Monitor(KernelPCA(2)), "partial_fit")
+
+
+def test_saved_and_loaded(tmp_path):
+    frame = pd.DataFrame(X, columns=[f"sensor {j}" for j in range(8)])
+    monitors = [
+        Monitor(PCA(3, scale="unit"), alpha=0.05).fit(frame),
+        Monitor(KernelPCA(3, kernel="rbf", gamma=0.01)).fit(X[:200]),
+        Monitor(PCA(3, forgetting=0.9)).partial_fit(X[:500]).partial_fit(X[500:]),
+        Monitor(PCA()).fit(X),
+    ]
+    for monitor in monitors:
+        monitor.save(tmp_path / "m.gramian")
+        again = gramian.load(tmp_path / "m.gramian")
+        named = getattr(monitor, "feature_names_in_", None) is not None
+        rows = pd.DataFrame(NEW[:99], columns=frame.columns) if named else NEW[:99]
+        before, after = monitor.statistics(rows), again.statistics(rows)
+        for name in before.columns:
+            np.testing.assert_array_equal(before[name], after[name])
+        assert str(again.limits_) == str(monitor.limits_)
+        assert again.get_params(deep=False) | {"model": None} == monitor.get_params(deep=False) | {
+            "model": None
+        }
+    assert after.columns["contributor 1"][0].startswith("x")
+    assert gramian.load(tmp_path / "m.gramian").model is not None
+    stream = monitors[2]
+    stream.save(tmp_path / "m.gramian")
+    resumed = gramian.load(tmp_path / "m.gramian").partial_fit(NEW[:200])
+    np.testing.assert_allclose(resumed.predict(NEW[:99]), stream.partial_fit(NEW[:200]).predict(NEW[:99]))
+
+
+def test_names_of_rows_and_columns():
+    frame = pd.DataFrame(
+        X, columns=[f"sensor {j}" for j in range(8)], index=[f"hour {i}" for i in range(1500)]
+    )
+    monitor = Monitor(PCA(3)).fit(frame)
+    odd = frame.iloc[:3].copy()
+    odd.iloc[1, 4] += 20
+    table = monitor.statistics(odd)
+    assert table["row"].tolist() == ["hour 0", "hour 1", "hour 2"]
+    assert table.alarms[1]
+    assert "sensor 4" in [table[f"contributor {place}"][1] for place in (1, 2, 3)]
+    np.testing.assert_array_equal(table["T2"], monitor.statistics(odd[frame.columns[:]])["T2"])
+
+
+def test_files_larger_than_memory_give_the_same(tmp_path):
+    rows = process(90_000, 4)
+    np.save(tmp_path / "x.npy", rows)
+    scan = gramian.scan(tmp_path / "x.npy")
+    landmarks = KernelPCA(3, kernel="rbf", gamma=0.01, solver="nystroem", landmarks=X[:30])
+    for model in (PCA(3), landmarks):
+        whole = Monitor(model, cv=2).fit(rows)
+        small = Monitor(clone(model).set_params(memory_limit=20_000_000), cv=2).fit(scan)
+        assert not small._new_rows(scan).free_to_revisit  # it stays in its file
+        np.testing.assert_allclose(small._held_out, whole._held_out, rtol=1e-5, atol=1e-9)
+        np.testing.assert_allclose(small.statistics(scan)["SPE"], whole.statistics(rows)["SPE"], rtol=1e-5)
+
+
+def test_sparse_rows_give_the_same():
+    rows = sparse.csr_array(X)
+    got, expected = Monitor(PCA(3)).fit(rows).statistics(rows), Monitor(PCA(3)).fit(X).statistics(X)
+    np.testing.assert_allclose(got["SPE"], expected["SPE"])
+
+
+def test_every_kind_of_rows_gives_the_same():
+    rows, expected = X[:400], Monitor(PCA(3)).fit(X[:400])
+    dask = pytest.importorskip("dask.array").from_array(rows, chunks=(150, 8))
+    kinds = [dask, iter(np.array_split(rows, 3)), pd.DataFrame(rows, columns=list("abcdefgh"))]
+    for given in kinds:
+        monitor = Monitor(PCA(3)).fit(given)
+        np.testing.assert_allclose(monitor._held_out, expected._held_out)
+    np.testing.assert_allclose(expected.statistics(dask)["SPE"], expected.statistics(rows)["SPE"])
+    pictures = Monitor(PCA(3)).fit(rows.reshape(400, 2, 4)).statistics(rows.reshape(400, 2, 4))
+    np.testing.assert_allclose(pictures["SPE"], expected.statistics(rows)["SPE"])
+    assert set(pictures["contributor 1"]) <= {f"r{i}c{j}" for i in range(2) for j in range(4)}
+
+
+def test_tensors_give_the_same():
+    torch = pytest.importorskip("torch")
+    for model in (PCA(3), KernelPCA(3, kernel="rbf", gamma=0.01)):
+        expected, got = (Monitor(clone(model)).fit(rows) for rows in (X[:200], torch.from_numpy(X[:200])))
+        np.testing.assert_allclose(got._held_out, expected._held_out, rtol=1e-6)
+        predicted = got.predict(torch.from_numpy(NEW[:50]))
+        np.testing.assert_array_equal(predicted, expected.predict(NEW[:50]))
+
+
+def test_a_stream_of_single_rows_has_limits_when_it_has_a_model():
+    monitor = Monitor(PCA(1), alpha=0.2)
+    monitor.partial_fit(X[:1])
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        monitor.predict(X[:1])
+    for row in X[1:12]:
+        monitor.partial_fit(row[None])
+    assert monitor.limits_.held_out == 10
+    assert monitor.predict(X[:1]).shape == (1,)
+
+
+def test_rows_of_the_fit_are_recognised():
+    monitor = Monitor(PCA(3)).fit(X)
+    assert monitor.statistics(X, rows="auto")["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
+    assert monitor.statistics(NEW[:1500], rows="auto")["T2 limit"][0] == monitor.limits_.deciding()["T2"]
+
+
+def test_a_monitor_of_the_model_alone():
+    model = PCA(3).fit(X)
+    monitor = monitor_of(model, alpha=0.05)
+    assert {one.method for one in monitor.limits_.limits if one.decides} == {"Beta", "F", "Jackson-Mudholkar"}
+    assert abs(np.mean(monitor.predict(NEW) == -1) - 0.05) < 0.02
+    assert monitor_of(monitor) is monitor
+    other = monitor_of(Monitor(model, alpha=0.2, limit="theory").fit(X), normal=NEW[:500])
+    assert (other.limits_.alpha, other.limits_.held_out, other.limit) == (0.2, 500, "theory")
+    with pytest.raises(ParameterError, match="A saved monitor has its own alpha"):
+        monitor_of(monitor, alpha=0.2)
+    kernel = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=20, random_state=0).fit(X[:200])
+    table = monitor_of(kernel).statistics(NEW[:9])
+    assert table["SPE limit"][0] == np.inf
+    assert "SPE has no limit" in str(table.limits)
+    own = monitor_of(kernel, X[:200])
+    assert [one.method for one in own.limits_.limits if one.rows == "fit"] == ["Beta", "Box"]
+    assert own.statistics(X[:200], rows="auto")["SPE limit"][0] < np.inf
+
+
+def test_kernels_without_spe_have_t2():
+    K = X[:60] @ X[:60].T
+    random = KernelPCA(2, kernel="rbf", gamma=0.01, solver="random-features", n_landmarks=50, random_state=0)
+    for model, rows, said in (
+        (KernelPCA(2, kernel="precomputed"), K, "a precomputed kernel has no k"),
+        (random, X[:60], "no SPE with random features"),
+        (KernelPCA(2), sparse.csr_array(X[:60]), "no SPE for a kernel PCA of sparse rows"),
+    ):
+        monitor = Monitor(model, alpha=0.1).fit(rows)
+        scores = monitor.model_.transform(rows)
+        expected = (scores**2 / monitor.model_.explained_variance_).sum(axis=1)
+        table = monitor.statistics(rows, rows="auto")
+        np.testing.assert_allclose(table["T2"], expected)
+        assert table["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
+        assert ("SPE" in table.columns, said in str(monitor.limits_)) == (False, True)
+        assert set(table["contributor 1"]) == {""}
+        with pytest.raises(UnavailableError, match=said):
+            monitor.contributions(rows)
+
+
+def test_refusals():
+    for model, said in (
+        (gramian.Whitener(), "model is a Whitener, but must be a PCA or a KernelPCA"),
+        (None, "model is a NoneType"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            Monitor(model).fit(X[:50])
+    for options, said in (
+        ({"alpha": 0.0}, "alpha=0.0 must be"),
+        ({"limit": "sigma"}, "limit='sigma' is not known. Allowed: 'empirical', 'theory'"),
+        ({"cv": 1}, "cv=1 must be a whole number of at least 2"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            Monitor(PCA(1), **options).fit(X)
+    holes = X[:60].copy()
+    holes[3, 2] = np.nan
+    monitor = Monitor(PCA(2)).fit(X)
+    for call in (Monitor(PCA(2)).fit, monitor.predict, monitor.statistics, monitor.contributions):
+        with pytest.raises(DataError, match="NaN: row 3"):
+            call(holes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gramian.RankWarning)
+        with pytest.raises(DataError, match="rank 0"):
+            Monitor(PCA(1)).fit(np.ones((30, 3)))

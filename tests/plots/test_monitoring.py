@@ -1,0 +1,88 @@
+"""Control charts and contributions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gramian
+from gramian import plots
+from gramian.errors import ParameterError
+from gramian.plots import monitoring
+from gramian.plots.registry import available
+from gramian.rows.table import Table
+
+RNG = np.random.default_rng(0)
+NORMAL = RNG.normal(size=(400, 2)) @ RNG.normal(size=(2, 4)) + 0.1 * RNG.normal(size=(400, 4))
+
+
+@pytest.fixture(scope="module")
+def monitor():
+    return gramian.Monitor(gramian.PCA(2), alpha=0.05).fit(NORMAL)
+
+
+def test_a_control_chart_has_every_row_limit_and_alarm(monitor, tmp_path):
+    rows = NORMAL[:40].copy()
+    rows[7, 2] += 5
+    chart, table = plots.control_chart(monitor, rows), monitor.statistics(rows)
+    data = chart.data.to_pydict()
+    for name in ("T2", "SPE", "SPE limit"):
+        np.testing.assert_allclose(data[name], table[name])
+    assert data["position"] == list(range(40))
+    assert data["state"][7] == "alarm"
+    assert data["state"].count("alarm") == table.alarms.sum()
+    assert f"{table.alarms.sum()} alarm" in " ".join(chart.title.subtitle)
+    chart.save(tmp_path / "chart.svg")
+    drawn = (tmp_path / "chart.svg").read_text()
+    assert "SPE" in drawn
+    # Rows of the fit get their own limits; a model alone has those of theory.
+    own = plots.control_chart(monitor, NORMAL).data.to_pydict()
+    assert own["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
+    alone = plots.control_chart(monitor.model_, rows).data.to_pydict()
+    assert alone["T2 limit"][0] != data["T2 limit"][0]
+
+
+def test_many_rows_are_sampled_and_no_large_alarm_is_lost(monitor, monkeypatch):
+    monkeypatch.setattr(monitoring, "MOST_POINTS", 20)
+    rows = NORMAL.copy()
+    rows[[33, 301], 1] += 9
+    chart = plots.control_chart(monitor, rows)
+    drawn = chart.data["position"].to_pylist()
+    assert {33, 301} <= set(drawn)
+    assert 20 <= len(drawn) < 100
+    assert f"{len(drawn)} rows are drawn" in " ".join(chart.title.subtitle)
+
+
+def test_contributions_of_a_row(monitor, tmp_path):
+    frame = pd.DataFrame(NORMAL, columns=list("abcd"), index=[f"h{i}" for i in range(400)])
+    frame.iloc[7, 2] += 9
+    named = gramian.Monitor(gramian.PCA(2)).fit(frame.iloc[100:])
+    chart = plots.contributions(named, frame, "h7")
+    data, parts = chart.data.to_pydict(), named.contributions(frame.iloc[7:8])
+    assert data["column"][0] == "c"
+    order = ["abcd".index(name) for name in data["column"]]
+    for name in ("T2", "SPE"):
+        np.testing.assert_allclose(data[name], parts[name][0][order])
+    assert chart.title.text == "Contributions to row h7"
+    np.testing.assert_allclose(plots.contributions(named, frame, 7).data["SPE"].to_numpy(), data["SPE"])
+    read = Table(frame.to_numpy(), tuple("abcd"), tuple(frame.index))
+    assert plots.contributions(named, read, "h7").data.to_pydict() == data
+    chart.save(tmp_path / "row.svg")
+    for row, said in (
+        ("h999", "is not the name of a row"),
+        (400, "row=400 must be a whole number from 0 to 399"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            plots.contributions(named, frame, row)
+
+
+def test_which_models_have_a_control_chart(monitor):
+    def names(model):
+        return [figure.name for figure in available(model, NORMAL)]
+
+    assert {"control-chart", "scores", "scree"} <= set(names(monitor))
+    assert names(monitor) == names(monitor.model_)
+    assert "control-chart" in names(gramian.KernelPCA(2).fit(NORMAL[:30]))
+    with pytest.warns(gramian.RankWarning):
+        assert "control-chart" not in names(gramian.PCA(2).fit(np.ones((9, 4))))
+    (chart,) = (figure for figure in available(monitor, NORMAL) if figure.name == "control-chart")
+    assert chart.draw(monitor, NORMAL[:9]).data.num_rows == 9
