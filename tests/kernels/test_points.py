@@ -41,6 +41,8 @@ def test_kernels_inside_are_resolved_once_and_kept_in_a_file(tmp_path):
     width = RBF(gamma="median").resolve(X)
     assert repr(resolved) == f"2 * {width!r} + sum(min(x, y))"
     assert resolved == kernel_from_name(repr(resolved))
+    changed = PointFormula("dot(x, y)").set_params(text="2*dot(x, y)")
+    np.testing.assert_allclose(changed.gram(X, Y), 2 * X @ Y.T)
     model = gramian.KernelPCA(2, kernel="log(2 + rbf.on(0)) + dot(x, y)").fit(X)
     model.save(tmp_path / "m.gramian")
     again = gramian.load(tmp_path / "m.gramian")

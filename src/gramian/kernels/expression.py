@@ -13,7 +13,7 @@ from collections.abc import Callable as Function
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -380,13 +380,18 @@ class PointFormula(Callable):
 
     def __init__(self, text: str, function: points.Formula | None = None) -> None:
         self.text = text
-        if function is None:
-            function = parse(text).function  # type: ignore[attr-defined]
-        super().__init__(function, None, vectorised=True)
+        self._points: points.Formula = parse(text)._points if function is None else function  # type: ignore[attr-defined]
+        super().__init__(self._points, None, vectorised=True)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the text."""
         return {"text": self.text}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set the text, which is read again."""
+        super().set_params(**params)
+        self.__init__(self.text)  # type: ignore[misc]
+        return self
 
     @property
     def label(self) -> str:
@@ -402,14 +407,14 @@ class PointFormula(Callable):
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         """Return the formula with every parameter of its kernels a number."""
-        known = {node: kernel.resolve(X, names) for node, kernel in self.function.kernels.items()}
+        known = {node: kernel.resolve(X, names) for node, kernel in self._points.kernels.items()}
         if not known:
             return self
-        tree = _Kernels(known).visit(self.function.tree)
+        tree = _Kernels(known).visit(self._points.tree)
         return PointFormula(ast.unparse(tree))
 
     def _numbers(self, x: Any, y: Any, *shape: int) -> Any:
-        values = self.function(x, y)
+        values = self._points(x, y)
         if values.shape != shape:
             raise DataError(
                 f"{self.text} gives {values.shape[-1]} numbers for two rows of {x.shape[1]} columns, one for "
@@ -427,8 +432,8 @@ class _Kernels(ast.NodeTransformer):
         self.kernels = kernels
 
     def visit(self, node: ast.AST) -> Any:
-        if node in self.kernels:
-            return ast.parse(repr(self.kernels[node]), mode="eval").body  # type: ignore[index]
+        if isinstance(node, ast.expr) and node in self.kernels:
+            return ast.parse(repr(self.kernels[node]), mode="eval").body
         children = {
             name: [self.visit(inner) for inner in value] if isinstance(value, list) else self._inner(value)
             for name, value in ast.iter_fields(node)
@@ -440,9 +445,8 @@ class _Kernels(ast.NodeTransformer):
 
 
 # What a model file may hold, by the names of the classes.
-CLASSES: dict[str, type[Kernel]] = {
-    cls.__name__: cls for cls in (*FORMULAS.values(), *COMPOSITES, PointFormula)
-}
+SAVED: tuple[type[Kernel], ...] = (*FORMULAS.values(), *COMPOSITES, PointFormula)
+CLASSES: dict[str, type[Kernel]] = {cls.__name__: cls for cls in SAVED}
 
 
 # --------------------------------------------------------------------------------- the list of all

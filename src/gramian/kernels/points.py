@@ -83,6 +83,12 @@ class Formula:
     def __init__(self, tree: ast.expr, kernels: dict[ast.expr, Any]) -> None:
         self.tree, self.kernels = tree, kernels
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Formula) and ast.dump(self.tree) == ast.dump(other.tree)
+
+    def __hash__(self) -> int:
+        return hash(ast.dump(self.tree))
+
     def __call__(self, X: npt.NDArray[Any], Y: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return the values of shape (n, m), or (n, m, d) where the formula has one for each column."""
         size = max(1, MOST // max(1, len(Y) * X.shape[1]))
