@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -198,6 +199,17 @@ def percent(ratio: float | None) -> str:
         return "not known"
     text = f"{100 * ratio:.2f}"
     return "99.99 %" if text == "100.00" and ratio < 1 - 1e-9 else f"{text} %"
+
+
+def six_digits(text: str) -> str:
+    """Return a text whose long numbers are rounded to six significant digits.
+
+    Examples
+    --------
+    >>> six_digits("rbf(gamma=0.00020746887966804973) + 0.25*linear")
+    'rbf(gamma=0.000207469) + 0.25*linear'
+    """
+    return re.sub(r"\d+\.\d{6,}(?:e[-+]?\d+)?", lambda match: f"{float(match[0]):.6g}", text)
 
 
 def duration(seconds: float) -> str:

@@ -178,7 +178,7 @@ def reason(error: OSError) -> str:
     return REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
-def shortened(path: str | os.PathLike[str]) -> str:
+def shortened(path: str | os.PathLike[str], longest: int = LONGEST) -> str:
     """Return a path for a message, which nobody would read after a name of hundreds of letters.
 
     Examples
@@ -187,7 +187,7 @@ def shortened(path: str | os.PathLike[str]) -> str:
     ('a.csv', 'xxx', 120)
     """
     text = os.fspath(path)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def not_written(path: str | os.PathLike[str], error: OSError) -> FileError:

@@ -210,13 +210,17 @@ class Plan:
         """The operator in words."""
         return MATRICES.get(self.operator, self.operator)
 
-    def __str__(self) -> str:
+    @property
+    def brief(self) -> str:
+        """The plan in one line."""
         took = "" if self.took is None else f" It took {duration(self.took)}."
-        lines = [
+        return (
             f"Plan: solver {self.solver!r} on the {self.matrix} in {self.arithmetic}, "
-            f"about {duration(self.seconds)} and {amount(self.bytes)} of working memory.{took}",
-            f"Why: {self.reason}",
-        ]
+            f"about {duration(self.seconds)} and {amount(self.bytes)} of working memory.{took}"
+        )
+
+    def __str__(self) -> str:
+        lines = [self.brief, f"Why: {self.reason}"]
         lines += [f"  {i}. {s.name}: {s.detail}" for i, s in enumerate(self.steps, 1)]
         # Two routes may differ in nothing that is printed.
         lines += dict.fromkeys(f"  or {other}" for other in self.alternatives)
@@ -662,6 +666,22 @@ class Certificate:
         missed = math.inf if self.completeness is None else self.completeness.bound
         above = 0.0 if self.approximation is None else self.approximation.above
         return np.maximum(self.values + self.set_radius, missed) + above
+
+    @property
+    def brief(self) -> str:
+        """The certificate in one sentence."""
+        if not len(self.values):
+            return "Certified: nothing, because there are no components."
+        if not self.ok:
+            return f"Not certified: {' '.join(self.reasons)}"
+        top = float(self.values[0]) or 1.0
+        of = "" if self.approximation is None else f" of the approximation by {self.approximation.by}"
+        radius = f"{float(self.radii.max()) / top:.0e}".replace("e-0", "e-")
+        # Others say by how much one could be larger than the last one computed.
+        full = self.completeness is not None and self.completeness.method == "full decomposition"
+        return f"Certified: every eigenvalue{of} within {radius} of the largest, " + (
+            "none missed." if full else "no larger one missed."
+        )
 
     def __str__(self) -> str:
         k = len(self.values)

@@ -19,7 +19,7 @@ def test_the_demo_writes_what_it_promises(tmp_path, gramian, monkeypatch):
     ran = gramian("demo", "-o", out)
     assert ran.code == 0, ran.err
     assert re.findall(r"^\$ gramian (\w+)", ran.out, re.MULTILINE) == ["fit", "fit"]
-    assert (ran.out.count("Why:"), ran.out.count("Certificate:")) == (2, 2)
+    assert (ran.out.count("Plan:"), ran.out.count("Certified:")) == (2, 2)
     assert ran.out.rstrip().endswith("report.html.")
     assert faces == [out / "faces"] * is_installed("gramian.faces")
     assert "Labels: " in (out / "pca" / "summary.md").read_text()

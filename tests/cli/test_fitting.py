@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 from dataclasses import fields
 from itertools import chain
 from pathlib import Path
@@ -23,7 +24,8 @@ def test_a_results_folder_holds_everything(folder, gramian, drawn):
     )
     assert ran.code == 0
     assert "PCA of 30 rows x 3 columns: 2 components" in ran.out
-    assert "Certificate: holds" in ran.out
+    assert "\nCertified: every eigenvalue within " in ran.out
+    assert "of the largest, none missed.\nPlan: solver" in ran.out
     names = sorted(path.name for path in (folder / "results").iterdir())
     tables = ["columns.csv", "eigenvalues.csv", "loadings.csv", "model.gramian", "rows.csv", "scores.csv"]
     pictures = ["biplot.svg", "correlation-circle.svg", "loadings.svg", "scores.svg", "scree.svg"]
@@ -69,7 +71,7 @@ def test_a_model_of_landmarks_has_all_results(folder, gramian):
     assert "9 rows by randomly pivoted Cholesky" in ran.out
     ran = gramian("fit", *args, "--components", 2, "-o", "results")
     assert ran.code == 0
-    assert "for the approximation by 9 landmarks" in ran.out
+    assert "every eigenvalue of the approximation by 9 landmarks" in ran.out
     assert "approximation by 9 landmarks" in Path("results/summary.md").read_text()
     assert gramian("transform", "results", "flowers.csv", "--drop", "species", "-o", "again.csv").code == 0
     first, again = (
@@ -115,7 +117,7 @@ def test_without_a_place_the_answer_is_printed_and_nothing_is_written(folder, gr
         ran = gramian(*arguments)
         written = gramian(*arguments, "-o", "../m.gramian")
         assert (ran.code, written.code) == (0, 0), ran.err
-        assert all(word in ran.out for word in ("PC1", "Plan: solver", "Certificate: holds"))
+        assert all(word in ran.out for word in ("PC1", "Plan: solver", "\nCertified: every"))
         assert "Written" not in ran.out
         # But for the seconds it took, what is printed is the same.
         same = [line for line in ran.out.splitlines() if "second" not in line and " s" not in line]
@@ -342,3 +344,25 @@ def test_sparse_matrices_and_genotypes_are_fitted_like_tables(folder, gramian):
     ran = gramian("fit", "study.bed", "--scale", "genotype", "--components", 2, "-o", "people/")
     assert "1 missing value in 1 column was filled with column means" in ran.err
     assert "sqrt(2 p (1 - p))" in (folder / "people" / "summary.md").read_text()
+
+
+def test_a_fit_says_what_was_used_and_which_columns_load(folder, gramian):
+    text = "site,a,b,flat,kind\n" + "".join(f"s{i},{i},{-2 * i + i % 3},7,{'xy'[i % 2]}\n" for i in range(9))
+    (folder / "t.csv").write_text(text)
+    ran = gramian("fit", "t.csv", "--label", "kind", "--scale", "unit")
+    used, loaded, rest = ran.out.split("\n\n")
+    assert used.splitlines()[1:] == [
+        "Columns: 'a', 'b', 'flat'",
+        "Read: 'kind' was used as labels",
+        "Constant: 'flat'; without variance, so not scaled",
+    ]
+    first, *others = (line.split("  ")[-1] for line in loaded.splitlines()[1:])
+    assert first == "a +0.71, b -0.71"
+    # Beyond the rank no direction is better than another.
+    assert others[-1] == "100.00 %"
+    assert [line.split(":")[0] for line in rest.splitlines()] == ["Certified", "Plan"]
+    every = gramian("fit", "t.csv", "--label", "kind", "--scale", "unit", "--verbose").out
+    assert all(word in every for word in ("Why:", "Certificate: holds", "Forming the matrix adds", "a +0.71"))
+    kernel = gramian("fit", "t.csv", "--drop", "kind", "--kernel", "rbf", "--gamma", "median").out
+    assert "loadings" not in kernel
+    assert max(len(digits) for digits in re.findall(r"gamma=0\.0*(\d+)", kernel)) <= 6

@@ -170,6 +170,7 @@ KERNEL_PCAS = {
     "columns": KernelPCA(3, kernel=kernels.RBF().on(0, 3) + kernels.Cosine().on(slice(1, None, 2))),
     "slice": KernelPCA(3, kernel=kernels.RBF().on(slice(3))),
     "map": KernelPCA(3, kernel=kernels.RBF().after(np.cbrt) * kernels.Linear().after(np.abs)),
+    "formula of two rows": KernelPCA(3, kernel="exp(-norm(x - y)) + 0.1 * rbf(gamma='median')"),
     "expression": KernelPCA(3, kernel="rbf(sigma=2).on(0, -1) + 0.5 * linear.after(square) ** 2"),
 }
 

@@ -45,13 +45,15 @@ def fit(
     ),
     writing: Writing = PLAINLY,
     engine: Engine = HERE,
+    verbose: bool = flag("Print the whole plan and certificate."),
     as_json: JsonFlag = False,
 ) -> None:
     """Find components; write model, tables, pictures.
 
     The folder gets a summary.md that explains the result, the solver and the reason for it, and the error
     bounds. Results of an earlier fit in it are replaced; other files stay. Without -o the command
-    prints components, plan and certificate, and writes nothing.
+    prints what was used, the components with their largest loadings, certificate and plan, and writes
+    nothing.
     """
     import numpy as np
 
@@ -103,7 +105,7 @@ def fit(
         remove_checkpoint(writing.checkpoint)
     for note in notes:
         say(f"gramian: {note}")
-    _report(fitted, files, as_json)
+    _report(fitted, files, verbose, as_json)
 
 
 def plan(
@@ -151,9 +153,9 @@ def _check_writing(options: Model, writing: Writing, to_folder: bool) -> None:
         raise ParameterError("--loadings correlation needs centred data. Leave out --no-center.")
 
 
-def _report(fitted: Any, files: list[str], as_json: bool) -> None:
+def _report(fitted: Any, files: list[str], verbose: bool, as_json: bool) -> None:
     from gramian.report.facts import component_facts, data_facts, model_facts, versions
-    from gramian.report.summary import headline
+    from gramian.report.summary import headline, used_lines
 
     facts = {
         "data": data_facts(fitted.table),
@@ -166,5 +168,11 @@ def _report(fitted: Any, files: list[str], as_json: bool) -> None:
     }
     others = f" and {len(files) - 1} other files" if len(files) > 1 else ""
     written = ["", f"Written: {files[-1]}{others}"] if files else []
-    lines = [headline(fitted.model), "", *model_lines(fitted.model), *written]
+    lines = [
+        headline(fitted.model),
+        *used_lines(fitted.model, fitted.table),
+        "",
+        *model_lines(fitted.model, verbose),
+        *written,
+    ]
     answer(as_json, facts, "\n".join(lines))

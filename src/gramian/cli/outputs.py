@@ -218,23 +218,28 @@ def _in_json(match: re.Match[str]) -> str:
     return json.dumps(letter)[1:-1] if is_hidden(letter, 0) else letter
 
 
-def model_lines(model: Any) -> list[str]:
-    """Return what is said of every fitted model: components, plan, certificate."""
+def model_lines(model: Any, verbose: bool = True) -> list[str]:
+    """Return what is said of every fitted model: components, certificate, plan; all of these if verbose."""
     from gramian.analysis.units import unit_trap
 
     trap = unit_trap(model, "--scale unit")
-    noted = [trap, ""] if trap else []
-    return [*component_table(model), "", *noted, str(model.plan_), "", str(model.certificate_)]
+    lines = [*component_table(model), "", *([trap, ""] if trap else [])]
+    if not verbose:
+        return [*lines, model.certificate_.brief, model.plan_.brief]
+    return [*lines, str(model.plan_), "", str(model.certificate_)]
 
 
 def component_table(model: Any, count: int = LISTED) -> list[str]:
-    """Return the first components as lines of a text table."""
-    from gramian.report.facts import component_rows
+    """Return the first components as lines of a text table, with their largest loadings."""
+    from gramian.report.facts import component_rows, largest_loadings
 
-    rows = [["", "eigenvalue", "std. dev.", "ratio", "cumulative"], *component_rows(model, count)]
+    named = largest_loadings(model, count)
+    head = ["", "eigenvalue", "std. dev.", "ratio", "cumulative", "largest loadings" if named else ""]
+    rows = component_rows(model, count)
+    rows = [[*row, text] for row, text in zip(rows, named or [""] * len(rows), strict=True)]
     lines = [
-        f"{name:8}{value:>14}{deviation:>14}{ratio:>10}{total:>12}"
-        for name, value, deviation, ratio, total in rows
+        f"{name:8}{value:>14}{deviation:>14}{ratio:>10}{total:>12}  {loaded}".rstrip()
+        for name, value, deviation, ratio, total, loaded in [head, *rows]
     ]
     if model.n_components_ > count:
         lines.append(f"... and {model.n_components_ - count} more")

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from gramian.checks import listed
+from gramian.checks import listed, six_digits
 from gramian.cli.inputs import model_path
 from gramian.cli.options import JsonFlag, ModelFile
 from gramian.cli.outputs import answer, model_lines
@@ -50,7 +50,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     from gramian.report.facts import size_text
 
     size = size_text(facts["n_features"], facts["picture_shape"])
-    kernel = f"Kernel: {facts['kernel']}" if facts["kernel"] else None
+    kernel = f"Kernel: {six_digits(facts['kernel'])}" if facts["kernel"] else None
     repair = f"Repair: {facts['repair']}" if facts["repair"] else None
     fitted = (
         f"Fitted on {facts['n_samples']:,} rows x {size}; "

@@ -10,7 +10,7 @@ from gramian.errors import ParameterError
 from gramian.estimators.saving import Form
 from gramian.kernels import Callable, Kernel
 from gramian.kernels.algebra import MAPS
-from gramian.kernels.expression import CLASSES
+from gramian.kernels.expression import CLASSES, PointFormula
 
 
 def _tell_kernel(kernel: Kernel) -> dict[str, Any]:
@@ -42,7 +42,9 @@ def _make_kernel(payload: dict[str, Any]) -> Kernel:
 
 KERNELS = Form(
     "kernel",
-    lambda value: isinstance(value, Kernel) and not isinstance(value, Callable),
+    lambda value: (
+        isinstance(value, Kernel) and (not isinstance(value, Callable) or isinstance(value, PointFormula))
+    ),
     _tell_kernel,
     _make_kernel,
 )

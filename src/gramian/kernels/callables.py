@@ -7,7 +7,7 @@ from collections.abc import Callable as Function
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class Callable(Formula):
 
     name = "callable"
     general = "k(x, y), called for each pair, or k(X, Y), called for a tile"
+    no_proof: ClassVar[str] = "A Python function has no proof"
 
     function: Function[..., Any]
     params: Mapping[str, Any] | None = None
@@ -49,7 +50,7 @@ class Callable(Formula):
     def facts(self) -> Facts:
         """Nothing is known about a function."""
         return Facts(
-            unknown("A Python function has no proof; gramian.kernels.audit searches for a counterexample."),
+            unknown(f"{self.no_proof}; gramian.kernels.audit searches for a counterexample."),
             not_differentiable=f"The derivative of the function {self.label} is not known.",
             error_kind="estimate",
         )

@@ -10,17 +10,21 @@ import difflib
 import textwrap
 import warnings
 from collections.abc import Callable as Function
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
 
 from gramian.checks import counted
-from gramian.errors import InputTypeError, ParameterError
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.kernels import points
 from gramian.kernels.algebra import COMPOSITES, MAPS, Constant, Kernel
 from gramian.kernels.arithmetic import is_number
 from gramian.kernels.callables import Callable
 from gramian.kernels.formulas import NAMED, RBF, Linear
+from gramian.kernels.points import FUNCTIONS, is_kernel, of_points
 
 FORMULAS: dict[str, type[Kernel]] = {cls.name: cls for cls in NAMED}
 ALIASES = {
@@ -31,8 +35,6 @@ ALIASES = {
     "laplace": "laplacian",
 }
 PRECOMPUTED = "precomputed"
-# What a model file may hold, by the names of the classes.
-CLASSES: dict[str, type[Kernel]] = {cls.__name__: cls for cls in (*FORMULAS.values(), *COMPOSITES)}
 METHODS = ("normalized", "on", "after", "exp")
 LONGEST = 2000  # characters; an expression that a person writes has fewer
 DEEPEST = 100  # kernels inside of each other, or added up; more would exhaust the stack elsewhere
@@ -111,7 +113,8 @@ def parse(text: str, where: str = "kernel") -> Kernel:
     ----------
     text : str
         Names of kernels with parameters, numbers, ``+ - * / **``, brackets, ``exp(..)``, and the methods
-        ``.normalized()``, ``.on(0, "age")`` and ``.after(log)``.
+        ``.normalized()``, ``.on(0, "age")`` and ``.after(log)``. Or a formula of two rows x and y, such as
+        ``min(x, y)``, ``exp(-norm(x - y))`` or ``log(1 + linear)``.
     where : str
         What to call it in messages.
 
@@ -145,7 +148,11 @@ class _Reader:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 tree = ast.parse(self.text.strip(), mode="eval")
-            return self.as_kernel(tree.body)
+            if not of_points(tree):
+                return self.as_kernel(tree.body)
+            kernels: dict[ast.expr, Kernel] = {}
+            self.formula_of_points(tree.body, kernels)
+            return PointFormula(self.text.strip(), points.Formula(tree.body, kernels))
         except SyntaxError as error:
             column = self.shift + error.offset - 1 if error.offset else len(self.text.rstrip())
             raise self.fault(column, f"this cannot be read ({error.msg})") from None
@@ -218,6 +225,41 @@ class _Reader:
         raise self.fault(
             self.at(node), f"kernel {node.id!r} is not known.{hint} Known: {', '.join(FORMULAS)}"
         )
+
+    # -------------------------------------------------- formulas of two rows
+
+    def formula_of_points(self, node: ast.expr, kernels: dict[ast.expr, Kernel]) -> None:
+        """Check a formula, and collect its parts that are kernels."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.fault(self.at(node), f"this is nested too deeply: more than {DEEPEST} levels")
+        for inner in self.parts_of_formula(node, kernels):
+            self.formula_of_points(inner, kernels)
+        self.depth -= 1
+
+    def parts_of_formula(self, node: ast.expr, kernels: dict[ast.expr, Kernel]) -> list[ast.expr]:
+        if is_kernel(node):
+            kernels[node] = self.as_kernel(node)
+            return []
+        if isinstance(node, ast.Constant):
+            if is_number(node.value):
+                return []
+            raise self.fault(self.at(node), f"{node.value!r} is not a finite number")
+        if isinstance(node, ast.Name):
+            return []
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            return [node.operand]
+        if isinstance(node, ast.BinOp):
+            if type(node.op) in points.OPERATORS:
+                return [node.left, node.right]
+            raise self.fault(self.at(node.right), "formulas of x and y combine with + - * / and **")
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            name = node.func.id
+            if name not in FUNCTIONS:
+                known = ", ".join(FUNCTIONS)
+                raise self.fault(self.at(node), f"{name!r} is no function of x and y. Known: {known}")
+            return self.arguments(node, FUNCTIONS[name][1], name)
+        raise self.fault(self.at(node), f"{_shown(node)} has no meaning in a formula of x and y")
 
     # --------------------------------------------------------------- calls
 
@@ -311,7 +353,100 @@ def _shown(node: ast.AST) -> str:
 
 
 def _allowed() -> str:
-    return ", ".join(FORMULAS) + ", numbers, + - * / **, exp(..) and the methods " + ", ".join(METHODS)
+    known = ", ".join(FORMULAS) + ", numbers, + - * / **, exp(..) and the methods " + ", ".join(METHODS)
+    return f"{known}; or formulas of two rows, such as min(x, y)"
+
+
+class PointFormula(Callable):
+    """A formula of two rows x and y, of which nothing is known.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``"min(x, y)"``. Functions: min, max, abs, exp, log, sqrt, cos, sin, tanh and, of all columns,
+        norm, dot and sum. Kernels may be parts of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.kernels import kernel_from_name
+    >>> kernel_from_name("sum(min(x, y))").gram(np.array([[1.0, 2.0], [3.0, 0.0]])).tolist()
+    [[3.0, 1.0], [1.0, 3.0]]
+    """
+
+    name = "formula"
+    general = "a formula of two rows, such as exp(-norm(x - y))"
+    no_proof = "A formula of two rows has no proof"
+
+    def __init__(self, text: str, function: points.Formula | None = None) -> None:
+        self.text = text
+        self._points: points.Formula = parse(text)._points if function is None else function  # type: ignore[attr-defined]
+        super().__init__(self._points, None, vectorised=True)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the text."""
+        return {"text": self.text}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set the text, which is read again."""
+        super().set_params(**params)
+        self.__init__(self.text)  # type: ignore[misc]
+        return self
+
+    @property
+    def label(self) -> str:
+        """The formula itself."""
+        return self.text
+
+    @property
+    def formula(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
+        """Return the formula with every parameter of its kernels a number."""
+        known = {node: kernel.resolve(X, names) for node, kernel in self._points.kernels.items()}
+        if not known:
+            return self
+        tree = _Kernels(known).visit(self._points.tree)
+        return PointFormula(ast.unparse(tree))
+
+    def _numbers(self, x: Any, y: Any, *shape: int) -> Any:
+        values = self._points(x, y)
+        if values.shape != shape:
+            raise DataError(
+                f"{self.text} gives {values.shape[-1]} numbers for two rows of {x.shape[1]} columns, one for "
+                "each column. Add them up with sum(...), or use dot or norm."
+            )
+        if not np.isfinite(values).all():
+            raise DataError(f"{self.text} has no finite value for some of these rows. Scale or choose them.")
+        return values
+
+
+class _Kernels(ast.NodeTransformer):
+    """Writes kernels in the place of parts of a tree; what has none stays as it is."""
+
+    def __init__(self, kernels: Mapping[ast.expr, Kernel]) -> None:
+        self.kernels = kernels
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.expr) and node in self.kernels:
+            return ast.parse(repr(self.kernels[node]), mode="eval").body
+        children = {
+            name: [self.visit(inner) for inner in value] if isinstance(value, list) else self._inner(value)
+            for name, value in ast.iter_fields(node)
+        }
+        return type(node)(**children)
+
+    def _inner(self, value: Any) -> Any:
+        return self.visit(value) if isinstance(value, ast.AST) else value
+
+
+# What a model file may hold, by the names of the classes.
+SAVED: tuple[type[Kernel], ...] = (*FORMULAS.values(), *COMPOSITES, PointFormula)
+CLASSES: dict[str, type[Kernel]] = {cls.__name__: cls for cls in SAVED}
 
 
 # --------------------------------------------------------------------------------- the list of all
@@ -377,6 +512,9 @@ def table() -> KernelTable:
     function = Callable(max).validity
     others = [
         KernelEntry("a function", Callable.general, (), function.status, function.reason),
+        KernelEntry(
+            "a formula", PointFormula.general, (), function.status, PointFormula("x*y").validity.reason
+        ),
         KernelEntry("precomputed", "K[i, j]", (), "unknown", ONLY_EIGENVALUES),
     ]
     k = Linear()

@@ -13,11 +13,14 @@ from gramian import store
 from gramian.analysis.components import component_names, shares_of
 from gramian.analysis.units import unit_trap
 from gramian.arrays import as_float64
-from gramian.checks import percent
+from gramian.checks import percent, six_digits
+from gramian.errors import shortened
 from gramian.records import Certificate, ModelKind, Plan
 
 if TYPE_CHECKING:
     from gramian.rows.table import Table
+
+NAME = 24  # letters of a column's name in a list of loadings
 
 
 def plain(value: Any) -> Any:
@@ -123,6 +126,28 @@ def component_rows(model: Any, count: int) -> list[list[str]]:
     ]
 
 
+def largest_loadings(model: Any, count: int, most: int = 3) -> list[str]:
+    """Return the columns with the largest loadings of the first components, as text.
+
+    Empty for pictures, whose pixels have no names, and for models without loadings.
+    """
+    directions = getattr(model, "components_", None)
+    if directions is None or not model.model_kind.linear or getattr(model, "picture_shape_", None):
+        return []
+    names = getattr(model, "feature_names_in_", None)
+    lines = []
+    for direction in as_float64(directions[: min(count, model.rank_)]):
+        # Of loadings that only rounding tells apart, the first column comes first.
+        order = np.argsort(-np.abs(direction).round(6), kind="stable")[:most]
+        # A loading of 0 says nothing, and a long name would hide the others.
+        shown = [
+            (f"column {j}" if names is None else shortened(str(names[j]), NAME), direction[j]) for j in order
+        ]
+        lines.append(", ".join(f"{name} {value:+.2f}" for name, value in shown if abs(value) >= 0.005))
+    # Directions beyond the rank complete the basis, and any would do.
+    return lines + [""] * (min(count, len(directions)) - len(lines))
+
+
 def _angles(certificate: Certificate) -> list[float | None]:
     bounds = certificate.directions
     if bounds is None:
@@ -161,7 +186,7 @@ def method_name(model: Any) -> str:
     text = kernel_text(model)
     if model.model_kind.whitens:
         return f"Whitening by {model.method}"
-    return f"Kernel PCA with {text}" if text else "PCA"
+    return f"Kernel PCA with {six_digits(text)}" if text else "PCA"
 
 
 def model_facts(model: Any) -> dict[str, Any]:

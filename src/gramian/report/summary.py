@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gramian.analysis.components import shares_of
 from gramian.analysis.units import unit_trap
-from gramian.checks import counted, duration, percent, shown_lines
+from gramian.checks import counted, duration, listed, percent, shown_lines
 from gramian.report.facts import (
     component_rows,
     kernel_text,
@@ -21,6 +21,7 @@ from gramian.report.facts import (
     validity_text,
     versions,
 )
+from gramian.report.tables import feature_names
 from gramian.rows.table import Table
 
 ROWS_SHOWN = 10
@@ -120,6 +121,17 @@ def headline(model: Any) -> str:
     what = "variance" if centred else "energy (second moments: no mean was subtracted)"
     kept = f"{percent(float(sum(ratios)))} of the {what}{where}"
     return f"{method_name(model)} of {n:,} rows x {size}: {count}, {kept}."
+
+
+def used_lines(model: Any, table: Table) -> list[str]:
+    """Return the columns that were used, what the user chose while reading, and constant columns."""
+    names = [] if table.picture_shape is not None else feature_names(table)
+    lines = [f"Columns: {listed(names)}"] if names else []
+    lines += [f"Read: {'; '.join(table.asked)}"] if table.asked else []
+    constant = [names[place] for place in getattr(model, "constant_features_", ()) if names]
+    if constant:
+        lines.append(f"Constant: {listed(constant)}; without variance, so not scaled")
+    return lines
 
 
 def _size(model: Any) -> str:

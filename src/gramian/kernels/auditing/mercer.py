@@ -326,7 +326,7 @@ def _report(examiner: Examiner, trial: Trial, tested: str, rng: np.random.Genera
     kernel = examiner.kernel
     validity = kernel.validity
     if isinstance(kernel, Callable):
-        validity = unknown("A Python function has no proof.", repr(kernel))
+        validity = unknown(f"{kernel.no_proof}.", repr(kernel))
     # Counted before a witness is made smaller, which tests more.
     trials, skipped, evaluations = examiner.trials, examiner.skipped, examiner.evaluations
     witness: Witness | Asymmetry | None = None

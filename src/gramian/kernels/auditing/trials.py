@@ -330,7 +330,9 @@ def show_point(point: FloatArray, exact: bool = True) -> str:
     >>> show_point(np.array([1.0, 0.25]))
     '(1, 0.25)'
     """
-    shown = [f"{v:.4g}" if not exact or float(f"{v:.4g}") == v else repr(float(v)) for v in point[:SHOWN]]
+    # Without the sign of zero.
+    few = [float(value) + 0.0 for value in point[:SHOWN]]
+    shown = [f"{v:.4g}" if not exact or float(f"{v:.4g}") == v else repr(v) for v in few]
     return f"({', '.join(shown)}{', ...' if len(point) > SHOWN else ''})"
 
 

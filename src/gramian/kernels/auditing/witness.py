@@ -95,7 +95,7 @@ class Witness:
         for i, name in enumerate(names):
             line = f"x_{i + 1:<6}{name:{width}}{_short(self.vector[i]):>10}"
             if m <= COLUMNS:
-                line += "   " + "  ".join(f"{k:{digits + 6}.{digits}g}" for k in self.gram[i])
+                line += "   " + "  ".join(f"{k + 0.0:{digits + 6}.{digits}g}" for k in self.gram[i])
             lines.append(line)
         lines.append(
             f"The {sum_of} is {self.quadratic_form:.4g} (error at most {self.uncertainty:.1e}), "

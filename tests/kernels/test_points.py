@@ -1,0 +1,80 @@
+"""Formulas of two rows: their values are those of their definition, and what they cannot be is said."""
+
+import numpy as np
+import pytest
+
+import gramian
+from gramian.errors import DataError, ParameterError
+from gramian.kernels import RBF, kernel_from_name
+from gramian.kernels.auditing import audit
+from gramian.kernels.expression import PointFormula
+
+rng = np.random.default_rng(0)
+X, Y = rng.random((7, 3)) + 0.1, rng.random((4, 3)) + 0.1
+DEFINITIONS = {
+    "sum(min(x, y))": lambda x, y: np.minimum(x, y).sum(),
+    "sum(max(x,y)) - 2": lambda x, y: np.maximum(x, y).sum() - 2,
+    "exp(-norm(x - y)**2 / 2)": lambda x, y: np.exp(-((x - y) ** 2).sum() / 2),
+    "log(1 + linear)": lambda x, y: np.log(1 + x @ y),
+    "cos(norm(x - y)) + sin(dot(x, y))": lambda x, y: np.cos(np.linalg.norm(x - y)) + np.sin(x @ y),
+    "sum(abs(-x + y)) * tanh(2)": lambda x, y: np.abs(x - y).sum() * np.tanh(2),
+    "sqrt(dot(x, x) * dot(y, y)) + 0.5*rbf": lambda x, y: (
+        np.linalg.norm(x) * np.linalg.norm(y) + 0.5 * np.exp(-((x - y) ** 2).sum() / 3)
+    ),
+    "3 + 0*dot(x, y)": lambda x, y: 3.0,
+}
+
+
+@pytest.mark.parametrize("text", DEFINITIONS)
+def test_values_are_those_of_the_definition(text, monkeypatch):
+    kernel, expected = kernel_from_name(text), [[DEFINITIONS[text](x, y) for y in Y] for x in X]
+    np.testing.assert_allclose(kernel.gram(X, Y), expected, rtol=1e-13)
+    assert kernel.validity.status == "unknown"
+    monkeypatch.setattr("gramian.kernels.points.MOST", 2)  # in many blocks
+    np.testing.assert_allclose(kernel.gram(X, Y), expected, rtol=1e-13)
+    bound = kernel.bind(X)
+    np.testing.assert_allclose(bound.diagonal(X), [DEFINITIONS[text](x, x) for x in X], rtol=1e-13)
+
+
+def test_kernels_inside_are_resolved_once_and_kept_in_a_file(tmp_path):
+    resolved = kernel_from_name("2*rbf(gamma='median') + sum(min(x, y))").resolve(X)
+    width = RBF(gamma="median").resolve(X)
+    assert repr(resolved) == f"2 * {width!r} + sum(min(x, y))"
+    assert resolved == kernel_from_name(repr(resolved))
+    changed = PointFormula("dot(x, y)").set_params(text="2*dot(x, y)")
+    np.testing.assert_allclose(changed.gram(X, Y), 2 * X @ Y.T)
+    model = gramian.KernelPCA(2, kernel="log(2 + rbf.on(0)) + dot(x, y)").fit(X)
+    model.save(tmp_path / "m.gramian")
+    again = gramian.load(tmp_path / "m.gramian")
+    assert isinstance(again.kernel_, PointFormula)
+    np.testing.assert_array_equal(again.transform(Y), model.transform(Y))
+
+
+def test_what_is_proven_elsewhere_is_audited_as_a_function():
+    assert audit("exp(-norm(x-y))", random_state=0).verdict == "no counterexample"
+    report = audit("max(x,y)", random_state=0)
+    points, v = report.witness.points[:, 0], report.witness.vector
+    assert v @ np.maximum.outer(points, points) @ v < 0
+    assert "A formula of two rows has no proof." in str(audit("cos(x-y)", random_state=0))
+
+
+def test_what_a_formula_cannot_be_is_said_with_the_column():
+    for text, problem in {
+        "min(x)": r"column 1: min\(\) takes 2 arguments",
+        "foo(x)": "column 1: 'foo' is no function of x and y. Known: min, max",
+        "x + min(x, 'a')": "column 12: 'a' is not a finite number",
+        "x @ y": "column 5: formulas of x and y combine with",
+        "x.normalized()": "no meaning in a formula of x and y",
+        "x[0] * y": "column 1: 'x\\[0\\]' has no meaning",
+        "__import__('os').system('x') + x": "kernel '__import__' is not known",
+        "log(1 + lineer)": "column 9: kernel 'lineer' is not known. Did you mean 'linear'",
+        "abs(" * 150 + "x" + ")" * 150: "nested too deeply",
+    }.items():
+        with pytest.raises(ParameterError, match=problem):
+            kernel_from_name(text)
+    with pytest.raises(DataError, match=r"min\(x, y\) gives 3 numbers for two rows of 3 columns"):
+        kernel_from_name("min(x, y)").gram(X)
+    with pytest.raises(DataError, match=r"log\(-dot\(x, y\)\) has no finite value"):
+        kernel_from_name("log(-dot(x, y))").gram(X)
+    with pytest.raises(DataError, match="has no finite value"):
+        kernel_from_name("9**9**9**9 * dot(x, y)").gram(X)
