@@ -225,6 +225,22 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
+def rounded_up(bound: float) -> str:
+    """Return an upper bound with one digit, never below it.
+
+    Examples
+    --------
+    >>> rounded_up(2.1e-14), rounded_up(3e-7), rounded_up(0.96), rounded_up(0.0)
+    ('3e-14', '3e-7', '1e+0', '0')
+    """
+    if not 0 < bound < math.inf:
+        return f"{bound:g}"
+    text = f"{bound:.0e}"
+    if float(text) < bound:
+        text = f"{bound + 0.5 * 10.0 ** math.floor(math.log10(bound)):.0e}"
+    return text.replace("e-0", "e-").replace("e+0", "e+")
+
+
 def amount(size: float) -> str:
     """Return a number of bytes in a unit that keeps it short.
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import amount, counted, duration
+from gramian.checks import amount, counted, duration, rounded_up
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -676,12 +676,12 @@ class Certificate:
             return f"Not certified: {' '.join(self.reasons)}"
         top = float(self.values[0]) or 1.0
         of = "" if self.approximation is None else f" of the approximation by {self.approximation.by}"
-        radius = f"{float(self.radii.max()) / top:.0e}".replace("e-0", "e-")
+        radius = rounded_up(float(self.radii.max()) / top)
         # Others say by how much one could be larger than the last one computed.
         full = self.completeness is not None and self.completeness.method == "full decomposition"
-        return f"Certified: every eigenvalue{of} within {radius} of the largest, " + (
-            "none missed." if full else "no larger one missed."
-        )
+        missed = "none missed" if full else "no larger one missed"
+        about = f" {self.about}" if self.about else ""
+        return f"Certified: every eigenvalue{of} within {radius} (relative to the largest), {missed}.{about}"
 
     def __str__(self) -> str:
         k = len(self.values)

@@ -19,7 +19,7 @@ from gramian.kernels import (
     Sigmoid,
     kernel_from_name,
 )
-from gramian.kernels.expression import ALIASES, CLASSES, FORMULAS, PRECOMPUTED
+from gramian.kernels.expression import ALIASES, CLASSES, FORMULAS, PRECOMPUTED, PointFormula
 
 
 def test_names_take_their_own_parameters():
@@ -117,7 +117,7 @@ def test_files_may_hold_every_kernel_there_is_but_functions():
     }
     for abstract in (Kernel, Formula, Callable):
         del offered[abstract.__name__]
-    assert offered == CLASSES
+    assert offered | {"PointFormula": PointFormula} == CLASSES
 
 
 def test_names_are_those_of_the_formulas_and_the_matrix():
