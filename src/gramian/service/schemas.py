@@ -121,14 +121,18 @@ class ItemFacts(BaseModel):
         description="Yours; kept in the store and shared; or given on the command line and read-only."
     )
     changeable: bool = Field(description="Whether you may replace or delete it.")
-    facts: dict[str, Any] = Field(description="All facts of an item; in a list a summary.")
+    facts: dict[str, Any] = Field(
+        description="All facts of an item; in a list a summary. Those of a table have a `preview` of its "
+        "columns, and `proposals`: a list of `option`, `value` and `why`, which nothing applies by itself."
+    )
 
 
 class PlanFacts(BaseModel):
-    """The plan of a fit, as numbers and as text."""
+    """The plan of a fit, as numbers and as text, and what it uses of the data."""
 
     plan: dict[str, Any] | None
     text: str
+    used: str = Field(description="How many columns and rows, and what was done about missing values.")
 
 
 class Recognised(BaseModel):
