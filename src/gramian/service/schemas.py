@@ -149,6 +149,8 @@ class FigureNames(BaseModel):
     figures: list[str] = Field(description="Names, the most useful first.")
     titles: dict[str, str] = Field(description="The title of each figure.")
     columns: list[str] = Field(description="Columns that may set the colour of rows.")
+    pair: list[int] | None = Field(description="The two components to show first, counted from 1.")
+    why: str = Field(description="Why these, where they are not the first two.")
 
 
 class ServerFacts(BaseModel):

@@ -9,12 +9,14 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gramian import plots
+from gramian.analysis.associations import telling_pair
 from gramian.analysis.components import mapping_of
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
@@ -42,8 +44,11 @@ PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn f
 
 
 def example(say: Say, name: str, answer: Message) -> Message:
-    """Write example data: pictures of digits, points on two rings, or drawn faces."""
-    if name == "circle":
+    """Write example data: measured penguins, pictures of digits, points on two rings, or drawn faces."""
+    if name == "penguins":
+        content = files("gramian").joinpath("examples", "penguins.csv").read_bytes()
+        Path(answer["path"]).write_bytes(content)
+    elif name == "circle":
         _write_rings(answer["path"])
     elif name == "digits":
         from sklearn.datasets import load_digits
@@ -162,7 +167,17 @@ def figures(say: Say, model: Message, data: Message | None) -> Message:
     names = [] if table is None or table.feature_names is None else list(table.feature_names[:200])
     known = available(fitted, table)
     titles = {figure.name: figure.title for figure in known}
-    return {"figures": list(titles), "titles": titles, "columns": names}
+    pair, why = _pair(fitted, table)
+    return {"figures": list(titles), "titles": titles, "columns": names, "pair": pair, "why": why}
+
+
+def _pair(fitted: Any, table: Table | None) -> tuple[list[int] | None, str]:
+    """Return the two components to show first, and why, where these are not the first two."""
+    if table is None or table.labels is None or not fitted.model_kind.has_components:
+        return None, ""
+    scores = np.asarray(fitted.transform(table))
+    pair, why = telling_pair(scores.reshape(len(scores), -1), table.labels, str(table.label_name or "labels"))
+    return list(pair), why
 
 
 # ------------------------------------------------------------------- downloads

@@ -45,7 +45,7 @@ export async function ask(path, options = {}) {
   }
   if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({ error: `The server returned status ${answer.status}.` }));
-  throw new Error([problem.error, problem.what_to_do].filter(Boolean).join(" "));
+  throw Object.assign(new Error([problem.error, problem.what_to_do].filter(Boolean).join(" ")), { field: problem.field });
 }
 
 export const asked = async (path, options) => (await ask(path, options)).json();

@@ -22,7 +22,7 @@ function chooser(words, values, chosen, changed) {
   return { label, select };
 }
 
-async function scores(parent, title, columns) {
+async function scores(parent, title, columns, pair, why) {
   const figure = await show(parent, id, "scores", title, query);
   const names = Array.from({ length: Math.min(k, 50) }, (_, place) => [String(place + 1), `PC${place + 1}`]);
   const redraw = async () => {
@@ -37,12 +37,13 @@ async function scores(parent, title, columns) {
       say(error.message, true);
     }
   };
-  const x = chooser("X axis", names, "1", redraw), y = chooser("Y axis", names, "2", redraw);
+  const x = chooser("X axis", names, String(pair[0]), redraw), y = chooser("Y axis", names, String(pair[1]), redraw);
   const color = chooser("Colour", [["", "labels"], ...columns.map((name) => [name, name])], "", redraw);
   const bar = document.createElement("div");
   bar.className = "fields";
   bar.append(...(k > 1 ? [x.label, y.label] : []), ...(columns.length ? [color.label] : []));
   figure.title.after(bar);
+  if (why) bar.after(Object.assign(document.createElement("p"), { className: "soft", id: "pair", textContent: why }));
   await redraw();
 }
 
@@ -136,11 +137,11 @@ async function unusual() {
 
 async function all() {
   const parent = byId("figures");
-  const { figures, titles, columns } = await asked(`models/${id}/figures?${query}`);
+  const { figures, titles, columns, pair, why } = await asked(`models/${id}/figures?${query}`);
   for (const name of figures) {
     try {
       if (name === "scores") {
-        await scores(parent, titles[name], columns);
+        await scores(parent, titles[name], columns, pair ?? [1, 2], why);
         parent.after(byId("rows"));
         await unusual();
         parent.children[0].after(byId("rows"));
