@@ -104,7 +104,7 @@ def test_rings_are_told_apart_by_the_third_component_of_a_kernel(arrive, sight):
     walk.run()
     expect(page.get_by_role("heading", name="Lines of equal score")).to_be_visible()
     assert page.locator("section", has_text="Lines of equal score").locator("svg path").count() > 100
-    expect(page.get_by_text("PC3 separates the groups of ring")).to_be_visible()
+    expect(page.get_by_text("PC3 tells the groups of")).to_be_visible()
     expect(page.get_by_label("X axis")).to_have_value("3")
     expect(page.locator("#figures svg").first).to_contain_text("PC3 (")
     fills = page.locator(SYMBOLS).evaluate_all("all => all.map(one => one.getAttribute('fill'))")

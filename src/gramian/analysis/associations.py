@@ -14,7 +14,7 @@ from scipy.stats import false_discovery_control
 
 from gramian.analysis.components import component_names
 from gramian.analysis.tables import as_frame
-from gramian.checks import counted
+from gramian.checks import counted, percent
 from gramian.records import FloatArray, IntArray
 
 NUMBER, CATEGORY = "number", "category"
@@ -94,9 +94,7 @@ def associated(values: npt.NDArray[Any], scores: FloatArray) -> Association | st
     return Association(kind, n, levels, r2, p)
 
 
-def telling_pair(
-    scores: FloatArray, labels: npt.NDArray[Any], name: str = "labels"
-) -> tuple[tuple[int, int], str]:
+def telling_pair(scores: FloatArray, labels: npt.NDArray[Any], name: str = "") -> tuple[tuple[int, int], str]:
     """Return the two components that show groups apart, counted from 1, and why they are not the first two.
 
     They are the first two unless another component has at least ``TELLING`` times the share of variance
@@ -124,9 +122,10 @@ def telling_pair(
     best, usual = int(np.argmax(found.r2)), float(found.r2[:2].max())
     if best < 2 or found.r2[best] < TELLING * usual:
         return (1, 2), ""
+    who = f"`{name}`" if name else "the labels"
     return (best + 1, 1), (
-        f"PC{best + 1} separates the groups of {name}: they explain {100 * found.r2[best]:.0f} % of its "
-        f"variance, and at most {100 * usual:.0f} % of that of PC1 and PC2."
+        f"PC{best + 1} tells the groups of {who} apart: they explain {percent(float(found.r2[best]))} of its "
+        "variance. The figures therefore show it first."
     )
 
 

@@ -100,6 +100,7 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
         "completeness": complete and asdict(complete),
         "reasons": certificate.reasons,
         "directions": None if certificate.directions is None else vars(certificate.directions),
+        "brief": certificate.brief,
         "text": str(certificate),
     }
     return {name: plain(value) for name, value in facts.items()}

@@ -91,7 +91,7 @@ async def pictures(caller: CurrentCaller, id: Id) -> Response:
 
 @views.get("/models/{id}/figures")
 async def figure_names(caller: CurrentCaller, id: Id, query: Annotated[DataQuery, Query()]) -> FigureNames:
-    """List the figures of a model, with data or without."""
+    """List the figures of a model, with data or without, and say what the data show."""
     return FigureNames(**await caller.state.quick.ask({"do": "figures", **view_payload(caller, id, query)}))
 
 
@@ -104,7 +104,7 @@ async def figure(
 ) -> Response:
     """Return a figure: `spec`, a Vega-Lite specification, or `png`, a picture in base64."""
     order = {"do": "figure", "name": name, **view_payload(caller, id, query)}
-    options = {"x": query.x, "y": query.y, "color": query.color, "width": query.width}
+    options = {"x": query.x, "y": query.y, "color": query.color, "shape": query.shape, "width": query.width}
     return await send_answer(caller.state, order | options, "application/json")
 
 
@@ -126,7 +126,7 @@ async def results(caller: CurrentCaller, id: Id, query: Annotated[DataQuery, Que
 
 @views.get("/models/{id}/code")
 async def code(caller: CurrentCaller, id: Id, query: Annotated[DataQuery, Query()]) -> dict[str, str]:
-    """Return Python code that fits the same model."""
+    """Return Python code that fits the same model, and a paragraph for a methods section."""
     return await caller.state.quick.ask({"do": "code", **view_payload(caller, id, query)})
 
 

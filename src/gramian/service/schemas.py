@@ -66,7 +66,14 @@ class FigureQuery(DataQuery):
     x: int = Field(default=1, ge=1, le=100_000, description="Component on the X axis.")
     y: int = Field(default=2, ge=1, le=100_000, description="Component on the Y axis.")
     color: str | None = Field(
-        default=None, max_length=200, description="Column that sets the colour, by default the labels."
+        default=None,
+        max_length=200,
+        description="Column that sets the colour, by default the labels; empty for none.",
+    )
+    shape: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Column that sets the shape, by default the second of the labels; empty for none.",
     )
     width: int | None = Field(
         default=None, ge=200, le=2000, description="Width of the figure in pixels, with axes and labels."
@@ -144,13 +151,16 @@ class Recognised(BaseModel):
 
 
 class FigureNames(BaseModel):
-    """The figures of a model."""
+    """The figures of a model, and what they show in words."""
 
     figures: list[str] = Field(description="Names, the most useful first.")
     titles: dict[str, str] = Field(description="The title of each figure.")
     columns: list[str] = Field(description="Columns that may set the colour of rows.")
-    pair: list[int] | None = Field(description="The two components to show first, counted from 1.")
-    why: str = Field(description="Why these, where they are not the first two.")
+    pair: list[int] = Field(description="The two components to show first, counted from 1.")
+    shapes: list[str] = Field(description="Columns that may set the shape of points.")
+    color: str = Field(description="The column that sets the colour by default, or empty.")
+    shape: str = Field(description="The column that sets the shape by default, or empty.")
+    findings: list[str] = Field(description="What the data show, in at most three sentences.")
 
 
 class ServerFacts(BaseModel):
