@@ -148,10 +148,10 @@ def figure(
         from gramian.plots.style import in_page, room
     with room(width):
         drawn = asked.draw(fitted, table, **options)
+        spec = {} if isinstance(drawn, Picture) else drawn.to_dict()
     if isinstance(drawn, Picture):
         content = {"png": base64.b64encode(drawn.png()).decode()}
     else:
-        spec = drawn.to_dict()
         if name == "scores":  # the page shows its own table
             spec |= spec.pop("hconcat")[0]
         content = {"spec": in_page(spec)}

@@ -6,7 +6,7 @@ const FRAME = 8;  // pixels for labels that are longer than usual
 const LARGEST = 760;  // pixels of a figure alone in its row, unless it is a long one
 const ENLARGED = 1.25;  // times its own size, at most
 const SLACK = 24;  // pixels by which a card changes before its figure is drawn again
-const LONG = new Set(["contours", "control-chart", "loadings", "components", "reconstructions", "whitening", "face-scores"]);
+const LONG = new Set(["contours", "control-chart", "loadings", "whitening", "face-scores"]);
 let program, last = Promise.resolve();
 const loaded = () => program ??= new Promise((resolve, reject) => {
   const script = document.createElement("script");
@@ -17,9 +17,10 @@ const loaded = () => program ??= new Promise((resolve, reject) => {
 });
 const inTurn = (work) => last = last.then(work, work);  // a visitor uses one worker at a time
 
-// Replaces a figure at once, when the new one is complete. One with a brush keeps its size, by which Vega finds the pointer.
-export async function draw(place, content, words, brush = false) {
-  const figure = document.createElement("figure");
+// Replaces a figure at once, when the new one is complete; its title goes to a heading, and its sentences above it.
+// One with a brush keeps its size, by which Vega finds the pointer.
+export async function draw(place, content, words, heading, brush = false) {
+  const figure = document.createElement("figure"), drawing = document.createElement("div");
   figure.tabIndex = 0;
   figure.setAttribute("role", "group");
   figure.setAttribute("aria-label", words);
@@ -31,12 +32,16 @@ export async function draw(place, content, words, brush = false) {
     place.replaceChildren(figure);
     return null;
   }
-  const embed = await loaded(), { spec } = content, planned = spec.width, { height } = spec;
+  const embed = await loaded(), { spec } = content, { title, width, height } = spec;
+  delete spec.title;
+  if (title?.text) heading.textContent = title.text;
+  const caption = Object.assign(document.createElement("figcaption"), { textContent: [title?.subtitle ?? ""].flat().join(" ") });
+  figure.append(caption, drawing);
   if (brush) Object.assign(spec, { autosize: { type: "fit-x", contains: "padding" }, width: Math.min(place.clientWidth, LARGEST) });
   // The content security policy forbids eval, so Vega interprets its expressions.
-  const { view, finalize } = await embed(figure, spec, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
+  const { view, finalize } = await embed(drawing, spec, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
     tooltip: { disableDefaultStyle: true } });
-  if (brush) await view.height(height * view.width() / planned).runAsync();  // units stay equal
+  if (brush) await view.height(height * view.width() / width).runAsync();  // units stay equal
   const svg = figure.querySelector("svg");
   svg.setAttribute("aria-hidden", "true");  // the label of the group describes it
   if (!brush) svg.style.maxWidth = `${ENLARGED * svg.width.baseVal.value}px`;
@@ -64,7 +69,7 @@ export function card(parent, model, name, words, query, onDrawn = () => {}) {
     const width = Math.max(200, Math.min(LONG.has(name) ? 2000 : LARGEST, Math.floor(drawn) - FRAME));
     const asking = new URLSearchParams([...query, ["width", width], ...Object.entries(more)]);
     try {
-      onDrawn(await draw(place, await asked(`models/${model}/figures/${name}?${asking}`), words, name === "scores"));
+      onDrawn(await draw(place, await asked(`models/${model}/figures/${name}?${asking}`), words, title, name === "scores"));
     } catch (error) {
       const notice = document.createElement("p");
       notice.className = "notice bad";

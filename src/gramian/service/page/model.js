@@ -22,7 +22,7 @@ const tabs = [...document.querySelectorAll(".tabs a")];
 function markTab() {
   const shown = tabs.filter((tab) => !tab.hidden), end = scrollY > 0 && innerHeight + scrollY >= document.body.scrollHeight - 2;
   const read = shown.filter((tab) => byId(tab.hash.slice(1)).getBoundingClientRect().top < CLOSE);
-  const here = end ? shown.at(-1) : read.at(-1);
+  const here = end ? shown.at(-1) : read.at(-1) ?? shown[0];
   for (const tab of tabs) if (tab === here) tab.setAttribute("aria-current", "true"); else tab.removeAttribute("aria-current");
 }
 addEventListener("scroll", markTab, { passive: true });
@@ -123,12 +123,8 @@ function list(chosen) {
   const numbers = STATISTICS.filter((name) => rows[0]?.[name] !== undefined);
   const labelled = rows.some((row) => row.label != null);
   const table = byId("rows-table"), top = document.createElement("tr");
-  for (const name of ["row", ...(labelled ? ["label"] : []), ...numbers, "unusual", "largest contributions", "show in the figure"]) {
-    const cell = document.createElement("th");
-    cell.scope = "col";
-    cell.className = numbers.includes(name) ? "n" : "";
-    cell.append(name.startsWith("show") ? Object.assign(document.createElement("span"), { className: "hidden", textContent: name }) : name);
-    top.append(cell);
+  for (const name of ["row", ...(labelled ? ["label"] : []), ...numbers, "unusual", "largest contributions"]) {
+    top.append(Object.assign(document.createElement("th"), { scope: "col", className: numbers.includes(name) ? "n" : "", textContent: name }));
   }
   table.replaceChildren();
   table.createTHead().append(top);
@@ -136,19 +132,18 @@ function list(chosen) {
   for (const row of shown.slice(0, FIRST)) {
     const line = body.insertRow();
     const cell = (text, kind = "") => Object.assign(line.insertCell(), { textContent: text, className: kind, dir: kind ? "" : "auto" });
-    cell(row.name);
+    const button = Object.assign(document.createElement("button"), { className: "plain", type: "button", dir: "auto", textContent: row.name });
+    button.setAttribute("aria-label", `show row ${row.name} in the figure`);
+    button.addEventListener("click", () => markRow(row.name));
+    cell("").append(button);
     if (labelled) cell(row.label);
     for (const name of numbers) cell(shortNumber(row[name]), "n");
     const alarm = cell("");
     if (row.alarm) alarm.append(Object.assign(document.createElement("span"), { className: "badge bad", textContent: row.alarm }));
     cell([1, 2, 3].map((j) => row[`contributor ${j}`]).filter(Boolean).join(", "));
-    const button = Object.assign(document.createElement("button"), { className: "quiet", type: "button", textContent: "show" });
-    button.setAttribute("aria-label", `show row ${row.name} in the figure`);
-    button.addEventListener("click", () => markRow(row.name));
-    line.insertCell().append(button);
   }
   const many = `${Math.min(FIRST, shown.length)} of ${rows.length.toLocaleString("en")} rows, the largest T2 or SPE relative to its limit first.`;
-  byId("rows-said").textContent = chosen === null ? `${summary} ${many} Select points in the figure to list only these rows.`
+  byId("rows-said").textContent = chosen === null ? `${summary} ${many} Click a row to mark it in the figure, or select points there to list only these rows.`
     : `${shown.length.toLocaleString("en")} rows selected${shown.length > FIRST ? `; the ${FIRST} largest relative to their limits are listed` : ""}. Click in the figure to clear the selection.`;
 }
 
