@@ -22,7 +22,7 @@ export function complain(field, text) {
     place.id = `${field.id}-error`;
     place.className = "error";
     place.setAttribute("role", "alert");
-    field.after(place);
+    (field.closest(".field") ?? field.parentElement).append(place);
     field.setAttribute("aria-describedby", `${field.getAttribute("aria-describedby") ?? ""} ${place.id}`.trim());
   }
   const [first, ...more] = text.split("\n");
