@@ -2,9 +2,9 @@
 
 Near-infrared spectra of gasoline (60 x 401) lose 5, 10 and 30 % of their entries at random, three times. The
 error is the root mean square over the removed entries, divided by that of column means. scikit-learn's
-IterativeImputer uses its 20 nearest features; ``--slow`` adds its default, which uses all. Linnerud's 20 men x 6
-measurements lose 6 entries, a hundred times. Then EM with
-10 components on 5000 x 500, 10 % missing, runs in alternation with fits of the complete table.
+IterativeImputer uses its 20 nearest features; ``--slow`` adds its default, which uses all. Linnerud's
+20 men x 6 measurements lose 6 entries, a hundred times. Then EM with 10 components on 5000 x 500, 10 %
+missing, runs in alternation with fits of the complete table.
 
 Needs the file tables/nir_gasoline.npz in shared/data beside the repository or in $GRAMIAN_TEST_DATA.
 """
