@@ -27,7 +27,12 @@ from gramian.service.schemas import (
 from gramian.service.state import AppState, describe
 
 views = APIRouter(prefix="/api/v1", responses=responses())
-EXAMPLES = {"digits": "digits.zip", "circle": "circle.csv", "faces": "drawn-faces.zip"}
+EXAMPLES = {
+    "penguins": "penguins.csv",
+    "digits": "digits.zip",
+    "circle": "circle.csv",
+    "faces": "drawn-faces.zip",
+}
 SEARCHED = 0.7  # of the time of a request; the rest is for shrinking and drawing the counterexample
 
 
@@ -55,8 +60,10 @@ def view_payload(caller: Caller, id: str, query: DataQuery) -> dict[str, Any]:
 
 
 @views.post("/examples/{name}", status_code=201)
-async def add_example(caller: CurrentCaller, name: Literal["digits", "circle", "faces"]) -> ItemFacts:
-    """Add example data to your items: handwritten digits, two rings, or drawn faces."""
+async def add_example(
+    caller: CurrentCaller, name: Literal["penguins", "digits", "circle", "faces"]
+) -> ItemFacts:
+    """Add example data to your items: penguins, handwritten digits, two rings, or drawn faces."""
     order = {"do": "example", "name": name}
     return await create_item(caller, order, "data", EXAMPLES[name])
 

@@ -135,14 +135,18 @@ class ItemFacts(BaseModel):
         description="Yours; kept in the store and shared; or given on the command line and read-only."
     )
     changeable: bool = Field(description="Whether you may replace or delete it.")
-    facts: dict[str, Any] = Field(description="All facts of an item; in a list a summary.")
+    facts: dict[str, Any] = Field(
+        description="All facts of an item; in a list a summary. Those of a table have a `preview` of its "
+        "columns, and `proposals`: a list of `option`, `value` and `why`, which nothing applies by itself."
+    )
 
 
 class PlanFacts(BaseModel):
-    """The plan of a fit, as numbers and as text."""
+    """The plan of a fit, as numbers and as text, and what it uses of the data."""
 
     plan: dict[str, Any] | None
     text: str
+    used: str = Field(description="How many columns and rows, and what was done about missing values.")
 
 
 class Recognised(BaseModel):
@@ -159,10 +163,11 @@ class FigureNames(BaseModel):
     figures: list[str] = Field(description="Names, the most useful first.")
     titles: dict[str, str] = Field(description="The title of each figure.")
     columns: list[str] = Field(description="Columns that may set the colour of rows.")
+    pair: list[int] = Field(description="The two components to show first, counted from 1.")
     shapes: list[str] = Field(description="Columns that may set the shape of points.")
     color: str = Field(description="The column that sets the colour by default, or empty.")
     shape: str = Field(description="The column that sets the shape by default, or empty.")
-    findings: list[str] = Field(description="What the data show, in at most two sentences.")
+    findings: list[str] = Field(description="What the data show, in at most three sentences.")
 
 
 class ServerFacts(BaseModel):

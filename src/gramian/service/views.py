@@ -10,12 +10,14 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gramian import plots
+from gramian.analysis.associations import telling_pair
 from gramian.analysis.components import decomposition_of, mapping_of
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
@@ -53,8 +55,11 @@ IN_PLANE, SHOWN_COMPONENTS, CELLS, LEVELS = 120, 3, 48, 9  # of the playground
 
 
 def example(say: Say, name: str, answer: Message) -> Message:
-    """Write example data: pictures of digits, points on two rings, or drawn faces."""
-    if name == "circle":
+    """Write example data: measured penguins, pictures of digits, points on two rings, or drawn faces."""
+    if name == "penguins":
+        content = files("gramian").joinpath("examples", "penguins.csv").read_bytes()
+        Path(answer["path"]).write_bytes(content)
+    elif name == "circle":
         _write_rings(answer["path"])
     elif name == "digits":
         from sklearn.datasets import load_digits
@@ -176,6 +181,7 @@ def figures(say: Say, model: Message, data: Message | None) -> Message:
     labels = {} if table is None else labels_of(table)
     names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
     usual = {name: one for name, one in _groupings(table, None, None).items() if isinstance(one, str)}
+    pair, said = _shown_first(mapping_of(fitted), table)
     return {
         "figures": list(titles),
         "titles": titles,
@@ -183,17 +189,21 @@ def figures(say: Say, model: Message, data: Message | None) -> Message:
         "shapes": [name for name, values in labels.items() if len(set(values.tolist())) <= MOST_CLASSES],
         "color": usual.get("color", ""),
         "shape": usual.get("shape", ""),
-        "findings": _findings(mapping_of(fitted), table),
+        "pair": list(pair),
+        "findings": said,
     }
 
 
-def _findings(fitted: Any, table: Table | None) -> list[str]:
+def _shown_first(fitted: Any, table: Table | None) -> tuple[tuple[int, int], list[str]]:
+    """Return the two components to show first, and what the data show."""
     if not fitted.model_kind.has_components:
-        return []
+        return (1, 2), []
     if table is None or not fitted.model_kind.gives_scores:
-        return findings(decomposition_of(fitted))
+        return (1, 2), findings(decomposition_of(fitted))
     scores = np.asarray(fitted.transform(table)).reshape(len(table.values), -1)
-    return findings(fitted, folders_of(table), table.label_name or "", scores)
+    labels, name = folders_of(table), table.label_name or ""
+    pair, why = ((1, 2), "") if labels is None else telling_pair(scores, labels, name)
+    return pair, [*findings(fitted, labels, name, scores), *([why] if why else [])]
 
 
 # ------------------------------------------------------------------- downloads

@@ -25,7 +25,8 @@ export function complain(field, text) {
     (field.closest(".field") ?? field.parentElement).append(place);
     field.setAttribute("aria-describedby", `${field.getAttribute("aria-describedby") ?? ""} ${place.id}`.trim());
   }
-  const [first, ...more] = text.split("\n");
+  // An error in an expression repeats it; the field shows it already, and so does the line above the caret.
+  const [first, ...more] = text.replace(/^kernel='.*?', column (\d+): /, "Column $1: ").split("\n");
   place.textContent = first;
   if (more.length) place.append(Object.assign(document.createElement("pre"), { textContent: more.join("\n") }));
   if (text) field.setAttribute("aria-invalid", "true"); else field.removeAttribute("aria-invalid");
@@ -45,7 +46,7 @@ export async function ask(path, options = {}) {
   }
   if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({ error: `The server returned status ${answer.status}.` }));
-  throw new Error([problem.error, problem.what_to_do].filter(Boolean).join(" "));
+  throw Object.assign(new Error([problem.error, problem.what_to_do].filter(Boolean).join(" ")), { field: problem.field });
 }
 
 export const asked = async (path, options) => (await ask(path, options)).json();

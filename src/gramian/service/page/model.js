@@ -45,11 +45,11 @@ function chooser(words, values, chosen) {
 }
 
 // Lets people choose axes, colour and shape, which several figures follow.
-function choosers(cards, { columns, shapes, color, shape }) {
+function choosers(cards, { columns, shapes, color, shape, pair }) {
   const axes = Array.from({ length: Math.min(k, 50) }, (_, place) => [String(place + 1), `PC${place + 1}`]);
   const named = (all) => [["", "none"], ...all.map((name) => [name, name])];
   const all = {};
-  if (k > 1) Object.assign(all, { x: chooser("X axis", axes, "1"), y: chooser("Y axis", axes, "2") });
+  if (k > 1) Object.assign(all, { x: chooser("X axis", axes, String(pair[0])), y: chooser("Y axis", axes, String(pair[1])) });
   if (columns.length) all.color = chooser("Colour", named(columns), color);
   if (shapes.length) all.shape = chooser("Shape", named(shapes), shape);
   const bar = document.createElement("div"), of = (name) => (FOLLOWS[name] ?? []).filter((option) => all[option]);
