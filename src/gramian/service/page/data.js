@@ -52,12 +52,14 @@ const proposed = [...form.querySelectorAll("[data-option]")].map((line) => {
 function reading() {
   const found = {};
   if (!byId("label")) return found;
-  if (value("label")) found.label = [value("label")];
+  // Further groups may set colour and shape on the page of the model.
+  const further = boxes.filter((box) => "groups" in box.dataset && box.value !== value("row-names")).map((box) => box.value);
+  if (value("label")) found.label = [...new Set([value("label"), ...further])];
   if (value("row-names")) found.id = value("row-names");
   if (value("weights")) found.weights = value("weights");
   if (value("missing")) found.missing = value("missing");
   if (byId("transpose").checked) found.transpose = true;
-  const others = new Set([value("label"), found.id, found.weights]), automatic = main.dataset.names;
+  const others = new Set([...(found.label ?? []), found.id, found.weights]), automatic = main.dataset.names;
   const ticked = boxes.filter((box) => box.checked).map((box) => box.value);
   // A column that would name the rows unasked is used as numbers only where all columns are listed.
   if (ticked.includes(automatic)) found.columns = ticked;

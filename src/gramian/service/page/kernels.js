@@ -24,8 +24,7 @@ async function check() {
     result = await asked("kernels", { json: { expression: field.value } });
   } catch (error) {
     if (mine !== turn) return;
-    // The first line repeats the expression, which stands in the field and again above the caret.
-    complain(field, error.message.replace(/^kernel='.*?', column (\d+): (.)/, (_, column, first) => `Column ${column}: ${first}`));
+    complain(field, error.message);
     field.focus();
     return say("");
   }
