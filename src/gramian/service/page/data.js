@@ -154,7 +154,7 @@ form.addEventListener("input", (event) => {
   edited ||= event.target.id === "components";
   if (event.target.name === "method" && !edited) byId("components").value = usual[method()];
   if (["label", "row-names", "weights", "missing", "transpose"].includes(event.target.id) || event.target.name === "use") median = null;
-  if (event.target.name === "use" && event.isTrusted) wanted.set(event.target.value, event.target.checked);
+  if (event.target.name === "use") wanted.set(event.target.value, event.target.checked);
   roles();
   layout();
   byId("run").disabled = true;  // only a planned fit may run
