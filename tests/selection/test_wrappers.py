@@ -420,7 +420,11 @@ def test_parameters_refused():
     for asked, error, said in [
         ({"estimator": GaussianNB}, InputTypeError, "is not an estimator with fit"),
         ({"scoring": "acuracy"}, ParameterError, "scoring='acuracy' cannot be used"),
-        ({"direction": "up"}, ParameterError, "direction='up' is not known. Allowed: 'forward', 'backward', 'exhaustive'"),
+        (
+            {"direction": "up"},
+            ParameterError,
+            "direction='up' is not known. Allowed: 'forward', 'backward', 'exhaustive'",
+        ),
         ({"direction": "Forward"}, ParameterError, "Did you mean 'forward'"),
         ({"n_jobs": 0}, ValueError, "n_jobs == 0 in Parallel has no meaning"),
         ({"cv": 1}, ParameterError, "cv=1 must be a whole number of at least 2"),

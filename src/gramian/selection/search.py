@@ -140,7 +140,9 @@ def search_of(
     """
     if exhaustive and (floating or patience is not None):
         name = f"patience={patience!r}" if patience is not None else "floating=True"
-        raise ParameterError(f"direction='exhaustive' scores all subsets, so {name} has no use. Leave it out.")
+        raise ParameterError(
+            f"direction='exhaustive' scores all subsets, so {name} has no use. Leave it out."
+        )
     if exhaustive and len(space.free) > MOST_EXHAUSTIVE:
         raise ParameterError(
             f"direction='exhaustive' allows at most {MOST_EXHAUSTIVE} free features or groups, and there are "
