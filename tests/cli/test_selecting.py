@@ -253,7 +253,11 @@ def test_refusals_leave_nothing_behind(wine, gramian):
             2,
             "--floating applies only to --method forward, backward and exhaustive. Leave it out",
         ),
-        ("--method f --patience 3", 2, "--patience applies only to --method forward, backward and exhaustive"),
+        (
+            "--method f --patience 3",
+            2,
+            "--patience applies only to --method forward, backward and exhaustive",
+        ),
         ("--nested", 2, "--nested applies only to --method forward, backward and exhaustive"),
         ("--method forward --redundancy mrmr", 2, "--redundancy applies only to filters"),
         ("--method forward --alpha 0.1", 2, "--alpha applies only to filters"),

@@ -26,8 +26,8 @@ class Selecting:
 
     method: str = option(
         "NAME",
-        "Filters mutual-information, f, chi2, correlation; wrappers forward, backward, exhaustive (all subsets of "
-        "at most 15 columns). [mutual-information]",
+        "Filters mutual-information, f, chi2, correlation; wrappers forward, backward, exhaustive (all "
+        "subsets of at most 15 columns). [mutual-information]",
         "mutual-information",
     )
     estimator: str | None = option(

@@ -795,8 +795,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     def dual_coefficients(self, X: Any) -> FloatArray:
         """Return the coefficients alpha that make the components sums of the fitted rows.
 
-        With the rows c_i of X centred, and scaled, as in the fit, ``components_`` is ``alpha.T @ c``. In terms
-        of the dual matrix ``K = c @ c.T``, with ``K beta = s^2 beta`` and singular value s, alpha is
+        With the rows c_i of X centred, and scaled, as in the fit, ``components_`` is ``alpha.T @ c``. In
+        terms of the dual matrix ``K = c @ c.T``, with ``K beta = s^2 beta`` and singular value s, alpha is
         ``beta / s`` for unit vectors beta, so that ``alpha.T @ K @ alpha`` is 1. KernelPCA calls them
         ``projection_coef_``. They are the same for every solver.
 
