@@ -2,8 +2,9 @@
 Notation
 ========
 
-Lectures write samples as columns and divide by n. gramian, like all of scikit-learn, writes samples as rows and divides
-by n - 1. This page translates, and the assertions below prove each row of the table.
+Lectures write samples as columns and divide by n. gramian, like all of scikit-learn, writes
+samples as rows and divides by n - 1. This page translates, and the assertions below prove each
+row of the table.
 
 .. list-table::
    :header-rows: 1
@@ -55,7 +56,8 @@ by n - 1. This page translates, and the assertions below prove each row of the t
      - width of the Gaussian kernel
      - ``RBF(sigma=...)`` or ``RBF(gamma=...)``
 
-The signs of directions are free in the lectures. Here the first entry of largest magnitude is positive.
+The signs of directions are free in the lectures. Here the first entry of largest magnitude is
+positive.
 """
 
 import numpy as np
@@ -101,7 +103,8 @@ assert np.allclose(np.abs(alpha), np.abs(pca.dual_coefficients(X)))  # up to the
 # Exercises
 # ---------
 #
-# 1. A lecture stores X as 2 x 8. Which call gives its covariance matrix, and which its first direction?
+# 1. A lecture stores X as 2 x 8. Which call gives its covariance matrix, and which its first
+#    direction?
 
 columns = X.T
 assert np.allclose(np.cov(columns, ddof=0), S)

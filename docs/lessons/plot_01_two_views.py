@@ -2,8 +2,8 @@
 What PCA finds, in two ways
 ===========================
 
-PCA answers two questions, and the answers agree. Which line through the mean keeps most of the variance of the points?
-Which line is nearest to the points?
+PCA answers two questions, and the answers agree. Which line through the mean keeps most of the
+variance of the points? Which line is nearest to the points?
 """
 
 import altair as alt
@@ -19,9 +19,9 @@ plots.directions(pca, X)
 # Try every direction
 # -------------------
 #
-# Turn a unit vector w = (cos a, sin a) by half a circle. The variance of the projections rises and falls, the mean
-# square distance from the line does the opposite, and their sum is constant: Pythagoras, for each point. The maximum of
-# the one is therefore the minimum of the other.
+# Turn a unit vector w = (cos a, sin a) by half a circle. The variance of the projections rises and
+# falls, the mean square distance from the line does the opposite, and their sum is constant:
+# Pythagoras, for each point. The maximum of the one is therefore the minimum of the other.
 
 C = X - X.mean(axis=0)
 angles = np.linspace(0, np.pi, 181)
@@ -40,8 +40,8 @@ lines = alt.Chart(alt.Data(values=values)).mark_line().encode(x="angle:Q", y="me
 lines.properties(width=420, height=240)
 
 # %%
-# The turning point is the eigenvector of the covariance matrix with the largest eigenvalue: w^T S w is largest under
-# w^T w = 1 where S w = lambda w (a Lagrange multiplier), and there it is lambda.
+# The turning point is the eigenvector of the covariance matrix with the largest eigenvalue: w^T S w
+# is largest under w^T w = 1 where S w = lambda w (a Lagrange multiplier), and there it is lambda.
 
 S = C.T @ C / len(C)
 best = np.degrees(np.arctan2(*pca.components_[0][::-1]))
@@ -53,7 +53,8 @@ assert np.allclose(S @ pca.components_[0], variance.max() * pca.components_[0], 
 # Worked example 1
 # ----------------
 #
-# By hand: the characteristic polynomial of S = [[6.25, 4.25], [4.25, 3.5]] is lambda^2 - 9.75 lambda + 3.8125.
+# By hand: the characteristic polynomial of S = [[6.25, 4.25], [4.25, 3.5]] is lambda^2 - 9.75
+# lambda + 3.8125.
 
 assert np.allclose(S, [[6.25, 4.25], [4.25, 3.5]])
 roots = np.roots([1, -(6.25 + 3.5), 6.25 * 3.5 - 4.25**2])
@@ -77,8 +78,8 @@ plots.directions(second, Y)
 # How much is lost
 # ----------------
 #
-# The mean square error of k components is the sum of the discarded eigenvalues (with ddof=0). The share of the kept ones
-# is the usual "95 % of the variance".
+# The mean square error of k components is the sum of the discarded eigenvalues (with ddof=0). The
+# share of the kept ones is the usual "95 % of the variance".
 
 errors = pca.reconstruction_errors(X).mean(axis=0)  # of 0, 1 and 2 components
 assert np.allclose(errors, [9.75, 0.4081, 0], atol=1e-4)
@@ -89,15 +90,16 @@ print(f"one component keeps {pca.explained_variance_ratio_[0]:.1%}")
 # Slips of well-known notes
 # -------------------------
 #
-# **1/7 for 1/8.** Notes define the covariance with 1/(n - 1), and then print [[6.25, 4.25], [4.25, 3.5]] for the eight
-# points. That matrix has 1/8. With 1/7 it is [[7.14, 4.86], [4.86, 4]]. Directions and shares are the same.
+# **1/7 for 1/8.** Notes define the covariance with 1/(n - 1), and then print [[6.25, 4.25], [4.25,
+# 3.5]] for the eight points. That matrix has 1/8. With 1/7 it is [[7.14, 4.86], [4.86, 4]].
+# Directions and shares are the same.
 
 assert np.allclose(np.cov(X.T, ddof=0), [[6.25, 4.25], [4.25, 3.5]])
 assert np.allclose(np.cov(X.T), [[7.142857, 4.857143], [4.857143, 4.0]])
 
 # %%
-# **Vectors exchanged.** Notes list the two eigenvectors under the wrong eigenvalues. One multiplication decides: S u must
-# be lambda u.
+# **Vectors exchanged.** Notes list the two eigenvectors under the wrong eigenvalues. One
+# multiplication decides: S u must be lambda u.
 
 first, other = pca.components_
 assert np.allclose(S @ first, 9.3419 * first, atol=1e-3)
@@ -117,7 +119,8 @@ assert np.isclose(((C @ pca.components_[1]) ** 2).mean(), variance.min(), rtol=1
 assert np.allclose(np.cov(pca.transform(X).T, ddof=0), np.diag(pca.explained_variance_))
 
 # %%
-# 3. The second column is measured in millimetres instead of metres. What becomes of the first direction, and what helps?
+# 3. The second column is measured in millimetres instead of metres. What becomes of the first
+#    direction, and what helps?
 
 scaled = X * [1, 1000]
 assert PCA(1).fit(scaled).components_[0][1] > 0.999  # only the large numbers count
