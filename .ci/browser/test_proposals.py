@@ -32,6 +32,8 @@ def test_penguins_from_a_file_to_a_biplot_in_three_clicks(arrive, sight):
     expect(page.locator("#used")).to_have_text(USED)
     used = page.locator(BOXES).evaluate_all("all => all.map(one => one.value)")
     assert used == ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+    for name, role in {"rownames": "row names", "species": "groups", "island": "further groups"}.items():
+        expect(page.locator("#columns-table tr", has=page.get_by_label(f"use {name}"))).to_contain_text(role)
     for option, value in {"#row-names": "rownames", "#label": "species", "#scale": "unit"}.items():
         expect(page.locator(option)).to_have_value(value)
     walk.shot("proposed")
