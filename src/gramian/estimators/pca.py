@@ -59,6 +59,7 @@ from gramian.estimators.linear_fit import (
     fit_of,
 )
 from gramian.estimators.missing import IMPUTING, Filled, filled
+from gramian.estimators.onnx_graph import ExportsToONNX, Graph, linear_scores
 from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.tables import linear_table
@@ -96,7 +97,7 @@ register_record(
 
 
 @dataclass(eq=False, repr=False)
-class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
+class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transformer):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters
@@ -742,6 +743,11 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             self.rank_,
             self._incomplete() if self.maps_holes or self._missing_method == "mean" else None,
         )
+
+    def _onnx_scores(self, graph: Graph, rows: str) -> str:
+        means = getattr(self, "column_means_", None) if self._missing_method == "mean" else None
+        filling = None if means is None else as_float64(means)
+        return linear_scores(graph, rows, self._projection(), filling)
 
     @property
     def _host_divisor(self) -> FloatArray | None:
