@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gramian import PCA, KernelPCA, MemoryLimitError, Monitor, ParameterError, Whitener
-from gramian.compat import sklearn as compat
+from gramian import PCA, KernelPCA, ParameterError, PolynomialMap, Whitener
 
 skl2onnx = pytest.importorskip("skl2onnx", reason="the extra onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
@@ -110,34 +109,13 @@ def test_names_are_in_the_metadata():
 
 def test_pipelines_in_the_dtype_of_their_input():
     y = X[:, 0] > 5
-    for step in (PCA(3), KernelPCA(3, kernel="rbf"), Whitener(), compat.PCA(3), compat.KernelPCA(3)):
+    for step in (PCA(3), KernelPCA(3, kernel="rbf"), Whitener()):
         pipeline = make_pipeline(StandardScaler(), step, LogisticRegression()).fit(X, y)
         assert (run(skl2onnx.to_onnx(pipeline, X[:1]), NEW) == pipeline.predict(NEW)).all()
     pipeline = make_pipeline(StandardScaler(), KernelPCA(3, kernel="laplacian")).fit(X.astype(float))
     scores = run(skl2onnx.to_onnx(pipeline, X[:1].astype(float)), NEW.astype(float))
     assert scores.dtype == np.float64
     assert np.allclose(scores, pipeline.transform(NEW.astype(float)), rtol=0, atol=1e-12)
-
-
-def test_compat_exports_what_scikit_learn_does():
-    for model in (
-        compat.PCA(3),
-        compat.PCA(3, whiten=True),
-        compat.IncrementalPCA(3, batch_size=30),
-        compat.KernelPCA(3, kernel="rbf", gamma=0.1),
-        compat.KernelPCA(3, kernel="poly", gamma=0.01),
-    ):
-        assert_equal(model, X[:, :5], NEW[:, :5])
-
-
-def test_what_scikit_learn_fitted_is_left_to_it(monkeypatch):
-    def refuse(*_):
-        raise MemoryLimitError("too large")
-
-    monkeypatch.setattr(KernelPCA, "fit", refuse)
-    model = compat.KernelPCA(2, kernel="rbf", gamma=0.1).fit(X)
-    with pytest.raises(ParameterError, match=r"Fit one of sklearn.decomposition"):
-        to_onnx(model)
 
 
 def test_what_is_not_exported_is_said():
@@ -147,7 +125,7 @@ def test_what_is_not_exported_is_said():
     drawn = KernelPCA(2, kernel="rbf", solver="random-features", random_state=0).fit(X)
     with pytest.raises(ParameterError, match=r"random-features.*Use solver='nystroem'"):
         to_onnx(drawn)
-    with pytest.raises(ParameterError, match=r"A Monitor is not exported.*PCA, KernelPCA, Whitener"):
-        to_onnx(Monitor(PCA(2)).fit(X))
+    with pytest.raises(ParameterError, match=r"A PolynomialMap is not exported.*PCA, KernelPCA, Whitener"):
+        to_onnx(PolynomialMap(2).fit(X))
     with pytest.raises(ParameterError, match="exceed the range of float32"):
         to_onnx(PCA(2).fit(X.astype(float) * 1e60))
