@@ -41,7 +41,7 @@ def to_onnx(model: Any) -> Any:
     Raises
     ------
     ParameterError
-        For another model, a kernel without ONNX operators, random features, and numbers beyond float32.
+        For another model, a kernel without ONNX operators, and numbers beyond float32 or 2 GB.
     MissingExtraError
         Without skl2onnx, which the extra ``onnx`` brings.
 

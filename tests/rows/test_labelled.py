@@ -41,6 +41,8 @@ def test_chunks_of_dask_stay_chunks():
     scores = model.transform(X.chunk({"time": 5})[:, ::-1])
     assert isinstance(scores, dask.Array)
     assert np.allclose(scores, PCA(2).fit_transform(VALUES), rtol=0, atol=1e-12)
+    kernel = KernelPCA(2, kernel="rbf").fit(X.chunk({"time": 5}))
+    assert kernel.feature_names_in_.tolist() == list("abcd")
 
 
 def test_missing_values_are_missing():

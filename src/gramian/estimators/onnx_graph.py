@@ -15,6 +15,7 @@ from scipy import sparse
 from gramian.analysis.projection import KernelProjection, LinearProjection
 from gramian.analysis.whitening import inverse_deviations
 from gramian.arrays import as_float64
+from gramian.checks import amount
 from gramian.errors import ParameterError
 from gramian.kernels import Evaluator, Kernel
 from gramian.kernels.algebra import Constant, Exp, OnColumns, Power, Product, Scaled, Sum
@@ -32,6 +33,7 @@ from gramian.kernels.formulas import (
 from gramian.records import FloatArray
 
 Write = Callable[["Graph", Any, str, FloatArray], str]
+MOST_BYTES = 2 * 10**9  # of a file of protobuf
 SMALLEST = float(np.finfo(np.float64).tiny)
 
 
@@ -81,7 +83,7 @@ class Graph:
         from onnx import TensorProto
         from skl2onnx.common.data_types import DoubleTensorType
 
-        self._scope, self._container, self._types = scope, container, TensorProto
+        self._scope, self._container, self._types, self._bytes = scope, container, TensorProto, 0
         is_double = isinstance(operator.inputs[0].type, DoubleTensorType)
         self.element = TensorProto.DOUBLE if is_double else TensorProto.FLOAT
         self.rows = self("Cast", operator.inputs[0].full_name, to=self.element)
@@ -101,7 +103,7 @@ class Graph:
         Raises
         ------
         ParameterError
-            If float32 cannot hold it.
+            If float32 cannot hold it, or a file all of them.
         """
         from onnx.numpy_helper import from_array
 
@@ -110,6 +112,12 @@ class Graph:
             raise ParameterError(
                 "Numbers of this model exceed the range of float32. Scale the data and fit again, or convert "
                 "the model for float64 input by skl2onnx.to_onnx(model, X) with X in float64."
+            )
+        self._bytes += values.nbytes
+        if self._bytes > MOST_BYTES:
+            raise ParameterError(
+                f"An ONNX file holds at most 2 GB, but this model has {amount(self._bytes)} or more. Ask for "
+                "fewer components, or for a kernel PCA with solver='nystroem'."
             )
         tensor = from_array(np.ascontiguousarray(values).reshape(values.shape))
         name: str = self._scope.get_unique_variable_name("gramian_constant")
@@ -134,6 +142,7 @@ class Graph:
         from onnx.numpy_helper import from_array
 
         body = Loop(helper)
+        self._bytes += nodes.nbytes
         held = [from_array(nodes, "nodes"), from_array(np.ones(nodes.shape[1]), "ones")]
         body("MatMul", terms(body, "row", "nodes"), "ones", to="sums")
         value = helper.make_tensor_value_info
@@ -212,18 +221,28 @@ def kernel_scores(graph: Graph, rows: str, projection: KernelProjection) -> str:
     Raises
     ------
     ParameterError
-        For a kernel without a row in ``KERNELS``, and for random features.
+        For a kernel without a row in ``KERNELS``.
     """
-    if projection.mapping is not None:
-        raise ParameterError(
-            "A model with solver='random-features' is not exported to ONNX. Use solver='nystroem', which is."
-        )
     values = graph.double(rows)
-    if projection.kernel is not None:
+    if projection.mapping is not None:
+        values = _fourier(graph, projection.mapping, values)
+    elif projection.kernel is not None:
         nodes, bound = projection.nodes, projection.bound(projection.nodes)
         nodes = as_float64(nodes.toarray() if sparse.issparse(nodes) else nodes)
         values = kernel_values(graph, bound, values, nodes)
     return graph("Sub", graph("MatMul", values, projection.coefficients), projection.offset)
+
+
+def _fourier(graph: Graph, features: Any, rows: str) -> str:
+    """Add random features: a sine of w . x is the cosine a quarter of a turn before."""
+    W, pairs = features.frequencies, len(features) // 2
+    phases = np.concatenate([np.zeros(pairs), np.full(pairs, -np.pi / 2)])
+    sizes = np.full(len(features), 1 / np.sqrt(len(W)))
+    frequencies = np.concatenate([W[:pairs], W[:pairs], W[pairs:]])
+    if features.offset is not None:
+        phases, sizes = np.append(phases, features.offset), sizes * np.append(np.ones(2 * pairs), np.sqrt(2))
+    turns = graph("MatMul", graph("Sub", rows, features._origin), frequencies.T)
+    return graph("Mul", graph("Cos", graph("Add", turns, phases)), sizes)
 
 
 def kernel_values(graph: Graph, bound: Evaluator, rows: str, nodes: FloatArray) -> str:

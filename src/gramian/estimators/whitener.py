@@ -311,7 +311,11 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
         )
 
     def _onnx_scores(self, graph: Graph, rows: str) -> str:
-        return affine(graph, rows, as_float64(self._center), self.whitening_matrix_)
+        try:
+            W = self.whitening_matrix_
+        except AttributeError as error:
+            raise ParameterError(f"A file for ONNX needs W. {error}") from error
+        return affine(graph, rows, as_float64(self._center), W)
 
     # ------------------------------------------------------------ transform
 
