@@ -9,7 +9,7 @@ from gramian.version import __version__
 
 COMMANDS = (
     "fit", "transform", "reconstruct", "denoise", "whiten", "describe", "monitor", "plot", "report", "info",
-    "stability", "compare", "plan", "relations", "select", "choose-kernel", "serve", "demo", "kernels",
+    "stability", "compare", "export", "plan", "relations", "select", "choose-kernel", "serve", "demo", "kernels",
     "faces"
 )  # fmt: skip
 

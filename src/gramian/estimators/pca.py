@@ -298,7 +298,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures. An iterator of blocks of
             rows, such as a generator, is allowed too. Files, memory maps and blocks may be larger than
-            memory. Dask arrays and frames are processed chunk by chunk on their workers.
+            memory. Dask arrays and frames are processed chunk by chunk on their workers. xarray's DataArray
+            and X of AnnData are read with their names.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts: an integer has the effect of so many equal rows, 0 that of no row.
