@@ -45,7 +45,13 @@ class ExportsToONNX:
         raise NotImplementedError
 
     def onnx_shape_calculator(self) -> Callable[[Any], None]:
-        """Return the function by which skl2onnx learns the shape and type of the scores."""
+        """Return the function by which skl2onnx learns the shape and type of the scores.
+
+        Returns
+        -------
+        callable
+            Takes an operator of skl2onnx, and sets the type of its output.
+        """
 
         def calculate(operator: Any) -> None:
             from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
@@ -58,7 +64,13 @@ class ExportsToONNX:
         return calculate
 
     def onnx_converter(self) -> Callable[[Any, Any, Any], None]:
-        """Return the function by which skl2onnx writes the operators of ``transform``."""
+        """Return the function by which skl2onnx writes the operators of ``transform``.
+
+        Returns
+        -------
+        callable
+            Takes scope, operator and container of skl2onnx. :func:`gramian.onnx.to_onnx` does it all.
+        """
 
         def convert(scope: Any, operator: Any, container: Any) -> None:
             graph = Graph(scope, operator, container)
