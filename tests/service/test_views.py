@@ -21,7 +21,7 @@ from gramian.plots.style import MARGIN, VARIABLES
 from gramian.report.findings import findings
 from gramian.report.mathml import mathml
 from gramian.report.survey import survey
-from gramian.service import views
+from gramian.service import kernel_views, views
 from gramian.service.api_views import EXAMPLES
 from gramian.service.pages import CARDS
 from served import BINARY, CSV, FACES, NPY, X, client_of, npy
@@ -259,7 +259,7 @@ def test_a_width_and_a_kernel(visitor, beside):
 
 
 def test_a_search_for_a_counter_example_ends_at_its_time_limit():
-    answer = views.kernel(lambda *_: None, "rbf - 1e-9*linear", 1, 1e-9)
+    answer = kernel_views.kernel(lambda *_: None, "rbf - 1e-9*linear", 1, 1e-9)
     assert "It ended at its time limit" in answer["text"]
 
 
@@ -468,7 +468,7 @@ def test_contours_are_where_the_score_has_their_level(visitor):
         assert set(points[:, 2]) == {0, 1}
         assert 0 < points[:, :2].min() < points[:, :2].max() < 1
         count = 2 if expression == "linear" else 3
-        model = KernelPCA(count, kernel=expression).fit(views._in_plane("moons")[0])
+        model = KernelPCA(count, kernel=expression).fit(kernel_views._in_plane("moons")[0])
         square = np.stack(np.meshgrid(*[np.linspace(0, 1, 60)] * 2), axis=-1).reshape(-1, 2)
         largest = np.abs(model.transform(2 * square - 1)).max(axis=0)
         for j, panel in enumerate(got["panels"][:count]):

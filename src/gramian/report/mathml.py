@@ -130,7 +130,7 @@ class _Formula:
         return _row(parts or [""])
 
     def _sum(self) -> str:
-        parts = []
+        parts = list[str]()
         while not parts or self._next in ("+", "-"):
             if self._next in ("+", "-"):
                 parts.append(_tag("mo", "−" if self._take() == "-" else "+"))
