@@ -16,14 +16,14 @@ from gramian import PCA, KernelPCA, Monitor, Whitener, plots
 from gramian.faces import Gallery, drawn_faces
 from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
-from gramian.plots.registry import available
+from gramian.plots.registry import FIGURES, available
 from gramian.plots.style import MARGIN, VARIABLES
 from gramian.report.findings import findings
 from gramian.report.mathml import mathml
 from gramian.report.survey import survey
 from gramian.service import kernel_views, views
 from gramian.service.api_views import EXAMPLES
-from gramian.service.pages import CARDS
+from gramian.service.pages import CARDS, PAGE
 from served import BINARY, CSV, FACES, NPY, X, client_of, npy
 
 pytest.importorskip("altair", reason='no figures: pip install "gramian[plots]"')
@@ -483,6 +483,12 @@ def test_contours_are_where_the_score_has_their_level(visitor):
     assert (
         visitor.post(f"{API}/kernels/contours", json={"expression": "rbf", "points": "x"}).status_code == 422
     )
+
+
+def test_every_figure_has_a_part_of_the_page():
+    template = PAGE.joinpath("model.html").read_text(encoding="utf-8")
+    parts = " ".join(re.findall(r'part\(.*"([a-z -]+)"\)', template)).split()
+    assert sorted(parts) == sorted(figure.name for figure in FIGURES)
 
 
 def test_choices_and_findings_of_the_figures(visitor, models, beside):
