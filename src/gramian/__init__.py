@@ -122,15 +122,17 @@ for _name, _module in (_HOME | {name: f"gramian.{name}" for name in _SUBMODULES}
         __all__.remove(_name)
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return import_module(f"gramian.{name}")
-    if name.startswith("_") or name not in __all__:
-        raise AttributeError(f"module 'gramian' has no attribute {name!r}")
-    value = getattr(import_module(_HOME.get(name, "gramian.errors")), name)
-    # Kept, so that the second use costs a dictionary look-up and `gramian.PCA is gramian.PCA`.
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # to a type checker a module with this function has every name
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return import_module(f"gramian.{name}")
+        if name.startswith("_") or name not in __all__:
+            raise AttributeError(f"module 'gramian' has no attribute {name!r}")
+        value = getattr(import_module(_HOME.get(name, "gramian.errors")), name)
+        # Kept, so that the second use costs a dictionary look-up and `gramian.PCA is gramian.PCA`.
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

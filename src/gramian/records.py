@@ -18,6 +18,9 @@ from gramian.checks import amount, counted, duration, rounded_up
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+# float32 or float64, as the data. A fit to arrays of another kind, as PyTorch's, returns that kind instead.
+RealArray = npt.NDArray[np.floating[Any]]
+Seed = int | np.random.RandomState | np.random.Generator | None
 BoundKind = Literal["deterministic", "probabilistic", "estimate"]
 SENTENCES = 3  # about clusters of components, before the others are counted
 MATRICES = {

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,6 +28,7 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.kernel_rules import KERNEL_RULES, components_of_kernel
 from gramian.estimators.linear_fit import TableFit
 from gramian.estimators.pca import PCA
+from gramian.records import Seed
 from gramian.rows import as_rows
 from gramian.rows.weights import weighted
 
@@ -112,9 +114,9 @@ def choose_components(
     fraction: float = 0.95,
     max_rmse: float | None = None,
     center: bool = True,
-    scale: Any = None,
+    scale: npt.ArrayLike | None = None,
     ddof: int = 1,
-    random_state: Any = None,
+    random_state: Seed = None,
     memory_limit: int | str | None = None,
 ) -> ComponentChoices:
     """Compare all rules for the number of components.
@@ -192,9 +194,8 @@ def choose_components(
         raise ParameterError("A model has its own center, scale and ddof. Set them on the model.")
     state = model.random_state if random_state is None else random_state
     rng = generators(state, 3)[2]
-    request, about = (_of_kernel if isinstance(model, KernelPCA) else _of_pca)(
-        model, X, fraction, max_rmse, rng
-    )
+    given = X, fraction, max_rmse, rng
+    request, about = _of_kernel(model, *given) if isinstance(model, KernelPCA) else _of_pca(model, *given)
     return ComponentChoices(tuple(_or_why_not(request, rule) for rule in asked), about)
 
 

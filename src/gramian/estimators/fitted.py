@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.certificates import orthogonality_loss
@@ -21,7 +21,8 @@ from gramian.checks import counted
 from gramian.engine import Solution
 from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.estimators.inputs import check_features, expected_columns
-from gramian.records import Certificate, Components
+from gramian.estimators.sklearn_base import BaseEstimator, TransformerMixin
+from gramian.records import Attempt, Certificate, Components, FloatArray, Plan, RealArray, Spectrum
 from gramian.rows import Rows
 from gramian.rows.kinds.dask import as_pictures
 
@@ -32,8 +33,10 @@ class Transformer(TransformerMixin, BaseEstimator):
     """Base class of transformers from rows to scores, in the kind and dtype of the rows."""
 
     n_components_: int
+    column_means_: FloatArray | None
+    counted_alleles_: npt.NDArray[np.object_]
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return the names of the scores: PC1, PC2, ..."""
         check_is_fitted(self)
         return np.array(component_names(self.n_components_), dtype=object)
@@ -48,10 +51,11 @@ class Transformer(TransformerMixin, BaseEstimator):
         check_features(self, X, rows)
         return rows
 
-    def _as_fitted(self, rows: Any) -> Any:
+    def _as_fitted(self, rows: Any) -> RealArray:
         """Return rows of the columns that were fitted, as pictures where those were pictures."""
         shape = getattr(self, "picture_shape_", None)
-        return rows if shape is None else as_pictures(rows, shape)
+        result: RealArray = rows if shape is None else as_pictures(rows, shape)
+        return result
 
     def _require_scores(self, rows: Rows) -> None:
         if rows.shape[1] != self.n_components_:
@@ -65,6 +69,24 @@ class Transformer(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = True
         return tags
+
+
+class Decomposer(Transformer):
+    """Base class of transformers whose fit is made of eigenpairs: the attributes that all of them have.
+
+    They stand here, since every annotation in the body of a dataclass is a parameter.
+    """
+
+    n_samples_: int
+    picture_shape_: tuple[int, int] | None
+    rank_: int
+    plan_: Plan
+    attempts_: tuple[Attempt, ...]
+    spectrum_: Spectrum
+    certificate_: Certificate
+    component_choice_: ComponentChoice | None
+    _fit_parameters: dict[str, Any]
+    _unequal: bool
 
 
 def warn_of_none(choice: ComponentChoice, *, stacklevel: int) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -33,8 +34,8 @@ from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.exact_kernel import RULES, ExactFit
 from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.fitted import (
+    Decomposer,
     InNotebooks,
-    Transformer,
     on_device,
     parameter_at_fit,
     remember,
@@ -57,13 +58,13 @@ from gramian.estimators.sklearn_hints import (
     ALWAYS_ALL,
     NEVER_OVERWRITTEN,
     UNTIL_CERTIFIED,
-    KnowsHabits,
+    knows_habits,
     refuse_metadata,
 )
 from gramian.estimators.tables import kernel_table
 from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
-from gramian.records import FloatArray, ModelKind, Plan, Repair
+from gramian.records import FloatArray, ModelKind, Plan, RealArray, Repair
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.dask import is_dask
@@ -77,20 +78,30 @@ MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
 register_forms(KERNELS, FUNCTIONS)
 
 
-class Defaults:
-    """Attributes that some fits do not set, and older files lack."""
+class KernelPCAAttributes(Decomposer):
+    """The attributes that only a fitted KernelPCA has; some fits do not set those with a default."""
 
+    eigenvalues_: FloatArray
+    eigenvectors_: RealArray
+    explained_variance_: FloatArray
+    explained_variance_ratio_: FloatArray | None
+    projection_coef_: RealArray
+    X_fit_: Any
+    kernel_: Kernel | None
     landmarks_: Any = None
-    landmark_indices_: Any = None
+    landmark_indices_: npt.NDArray[np.intp] | None = None
     feature_map_: RandomFourierMap | None = None
     repair_: Repair | None = None
     _mean_weights: FloatArray | None = None
     _sums: FeatureSums | None = None
     _ridge_map: RidgeMap | None = None
+    _row_means: FloatArray
+    _mean: float
 
 
+@knows_habits
 @dataclass(eq=False, repr=False)
-class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Transformer):
+class KernelPCA(KernelParameters, Saved, InNotebooks, KernelPCAAttributes):
     """Kernel PCA, exact and certified without storing the full centred kernel matrix, or approximate.
 
     Parameters
@@ -214,7 +225,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
     ((200, 3), True)
     """
 
-    contents: ClassVar = DECOMPOSED | {
+    _contents: ClassVar = DECOMPOSED | {
         "kernel_": Optional(Kernel, equal=("m", "d")),  # a precomputed one has a column for every fitted row
         "X_fit_": Optional(Array("m d", sparse=True)),
         "landmarks_?": Optional(Array("m d", sparse=True)),
@@ -247,7 +258,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         "n_jobs": ALWAYS_ALL,
     }
 
-    def check_restored(self) -> None:
+    def _check_restored(self) -> None:
         """Raise a ValueError unless there is exactly one thing that new rows are mapped by."""
         parts = self.X_fit_, getattr(self, "landmarks_", None), getattr(self, "feature_map_", None)
         there = [name for name, part in zip(MAPPED_BY, parts, strict=True) if part is not None]
@@ -458,7 +469,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
 
     # ------------------------------------------------------------ transform
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> RealArray:
         """Return the scores of new rows, shape (n_samples, n_components_).
 
         Parameters
@@ -475,7 +486,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         limit = memory_limit_bytes(self.memory_limit)
         return self._scores(self._new_rows(X, limit=limit))
 
-    def _scores(self, rows: Rows) -> Any:
+    def _scores(self, rows: Rows) -> RealArray:
         return rows.mapped(self._projection.scores, self.n_components_)
 
     def summary(self) -> Summary:

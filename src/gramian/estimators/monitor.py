@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, OutlierMixin, clone
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.candidates import data_frame
@@ -42,6 +41,7 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.linear_fit import TooFewRowsError
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved, register_record
+from gramian.estimators.sklearn_base import BaseEstimator, OutlierMixin, available_if
 from gramian.records import FloatArray, ModelKind
 from gramian.rows import Rows, as_rows
 from gramian.store import Array
@@ -146,8 +146,18 @@ def _excess(values: Sequence[FloatArray], limits: Sequence[FloatArray | float]) 
     return np.asarray(np.max(ratios, axis=0))
 
 
+class MonitorAttributes(OutlierMixin, BaseEstimator):
+    """The attributes of a fitted Monitor."""
+
+    model_: PCA | KernelPCA
+    limits_: ControlLimits
+    offset_: float = -1.0
+    _held_out: FloatArray
+    _weights: FloatArray
+
+
 @dataclass(eq=False, repr=False)
-class Monitor(Saved, OutlierMixin, BaseEstimator):
+class Monitor(Saved, MonitorAttributes):
     """Alarms for rows that are unlike normal rows, by Hotelling's T2 and SPE of a PCA or kernel PCA.
 
     T2 is the distance of a row from the mean within the components, ``sum score^2 / variance``. SPE (squared
@@ -204,16 +214,15 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
     ['x2', 'x5']
     """
 
-    contents: ClassVar = {
+    _contents: ClassVar = {
         "model_": PCA | KernelPCA,
         "limits_": ControlLimits,
         "_held_out": Array("m s", least=0),
         "_weights": Array("m", least=0),
     }
     model_kind: ClassVar = ModelKind.MONITOR
-    offset_: ClassVar[float] = -1.0
 
-    model: Any
+    model: PCA | KernelPCA
     _: KW_ONLY
     alpha: float = 0.01
     limit: str = "empirical"
@@ -261,7 +270,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         self._settle(*((values, rows) if same else ()))
         return self
 
-    @available_if(lambda monitor: isinstance(monitor.model, PCA))  # type: ignore[untyped-decorator]
+    @available_if(lambda monitor: isinstance(monitor.model, PCA))
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Update a PCA and the limits with a batch of normal rows.
 
@@ -288,6 +297,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         before = "limits_" in vars(self)
         if before:
             new = _Measure.of(self.model_)(self.model_._new_rows(X))
+            assert isinstance(self.model_, PCA)
             weights = self._weights * float(self.model_.forgetting)
             self._weights = np.concatenate([weights, np.ones(len(new))])[-WINDOW:]
             self._held_out = np.concatenate([self._held_out, new])[-WINDOW:]
@@ -417,7 +427,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         measure = _Measure.of(self.model_)
         if not measure.explains or measure.statistics is None:
-            why = _without_spe(self.model_) or self.model_.kernel_.not_differentiable
+            why = _without_spe(self.model_) or vars(self.model_)["kernel_"].not_differentiable
             raise UnavailableError(f"Contributions need the derivative of the kernel. {why}")
         data = self._new_rows(X)
         data.require_finite()
@@ -445,7 +455,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         return int(self.model_.n_features_in_)
 
     @property
-    def feature_names_in_(self) -> Any:
+    def feature_names_in_(self) -> npt.NDArray[np.object_]:
         """Names of the columns of the model, where it has them."""
         return self.model_.feature_names_in_
 
@@ -453,7 +463,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         # The file has the model once, as fitted.
         return super()._saved_parameters() | {"model": None}
 
-    def check_restored(self) -> None:
+    def _check_restored(self) -> None:
         """Take the fitted model of the file as the parameter too, and check the statistics."""
         self.model = self.model_
         if self._held_out.shape[1] != 2 or tuple(self.limits_.deciding()) not in (BOTH[:1], BOTH):
@@ -571,7 +581,7 @@ class _Measure:
     def __call__(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
         """Return T2 and SPE of all rows, shape (n, 2); with limits also the numbers of three columns."""
         work = partial(self._of_part, limits=limits)
-        values = np.asarray(rows.mapped(work, 2 if limits is None else 2 + CONTRIBUTORS, np.float64))
+        values = as_float64(rows.mapped(work, 2 if limits is None else 2 + CONTRIBUTORS, np.float64))
         if not np.isfinite(values).all():
             rows.require_finite()
             raise DataError(

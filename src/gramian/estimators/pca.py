@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.component_rules.table import RULES
@@ -35,8 +36,8 @@ from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.estimators.component_choice import after_the_fit
 from gramian.estimators.deferred import defer
 from gramian.estimators.fitted import (
+    Decomposer,
     InNotebooks,
-    Transformer,
     on_device,
     parameter_at_fit,
     remember,
@@ -60,11 +61,11 @@ from gramian.estimators.linear_fit import (
 )
 from gramian.estimators.missing import IMPUTING, Filled, filled
 from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
-from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
+from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_habits, refuse_metadata
 from gramian.estimators.tables import linear_table
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.stream_moments import StreamMoments, seen_of_components
-from gramian.records import FloatArray, IntArray, ModelKind, Plan, Remainder
+from gramian.records import FloatArray, IntArray, ModelKind, Plan, RealArray, Remainder
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.device import sent_to
@@ -95,8 +96,32 @@ register_record(
 )
 
 
+class PCAAttributes(Decomposer):
+    """The attributes that only a fitted PCA has."""
+
+    components_: RealArray
+    explained_variance_: FloatArray
+    explained_variance_ratio_: FloatArray
+    singular_values_: FloatArray
+    mean_: RealArray
+    scale_: RealArray | None
+    noise_variance_: float
+    reconstruction_error_: float
+    total_variance_: float
+    constant_features_: npt.NDArray[np.intp]
+    n_missing_: int
+    imputed_: Imputed | None
+    _center: FloatArray
+    _center_rest: FloatArray
+    _divisor: FloatArray | None
+    _weight: float
+    _remainder: Remainder
+    _seen: StreamMoments
+
+
+@knows_habits
 @dataclass(eq=False, repr=False)
-class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
+class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters
@@ -232,7 +257,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     array([0.8086, 0.5883])
     """
 
-    contents: ClassVar = DECOMPOSED | {
+    _contents: ClassVar = DECOMPOSED | {
         "components_": Array("k d"),
         "explained_variance_": Array("k", least=0),
         "singular_values_": Array("k", least=0),
@@ -334,7 +359,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         sample_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         **metadata: Any,
-    ) -> Any:
+    ) -> RealArray:
         """Find the components of X and return its scores, shape (n_samples, n_components_).
 
         Rows with missing values get the scores that :meth:`transform` gives them.
@@ -346,7 +371,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             return self._scores(given)
         if scores is None or not rows.in_one_place:
             return self._scores(rows)
-        return self._projection().whitened(require_range(scores, "Scores"))
+        whitened: RealArray = self._projection().whitened(require_range(scores, "Scores"))
+        return whitened
 
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Self:
         """Update the model with a batch of rows, so that it describes all rows since the first call.
@@ -540,7 +566,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     @classmethod
     def _following(cls) -> set[str]:
         """Return the names of the attributes that a stream's decomposition sets."""
-        return {name.removesuffix("?") for name in cls.contents.keys() - AT_ONCE}
+        return {name.removesuffix("?") for name in cls._contents.keys() - AT_ONCE}
 
     def _look(self) -> None:
         """Decompose the stream's moments unless this was done since the last batch."""
@@ -564,8 +590,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     @classmethod
     def _contents_of(cls, state: Mapping[str, Any]) -> Mapping[str, Any]:
         if "_seen" not in state or "components_" in state:
-            return cls.contents
-        return {name: hint for name, hint in cls.contents.items() if name in AT_ONCE}
+            return cls._contents
+        return {name: hint for name, hint in cls._contents.items() if name in AT_ONCE}
 
     def _seen_by_fit(self) -> StreamMoments:
         """Return the moments of the rows of ``fit``, with a bound on the discarded part."""
@@ -595,7 +621,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
 
     # ------------------------------------------------------------ transform
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> RealArray:
         """Return scores ``(x - mean) / scale . components.T``, shape (n_samples, n_components_).
 
         Rows with missing values get the scores of the row that is expected given their observed entries,
@@ -657,7 +683,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             errors = divided(errors, deviations)
         return ProjectionQuality(observed, errors)
 
-    def impute(self, X: Any) -> Any:
+    def impute(self, X: Any) -> RealArray:
         """Return X with its missing values replaced by their conditional expectations under the model.
 
         Observed entries stay as they are. With ``missing="projection"`` the values are least-squares
@@ -694,11 +720,11 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         warn_of_undetermined(rows, np.flatnonzero(np.isnan(values).any(axis=1)))
         return self._as_fitted(from_numpy(values, rows.like))
 
-    def _scores(self, rows: Rows) -> Any:
+    def _scores(self, rows: Rows) -> RealArray:
         return rows.mapped(self._projection().scores, self.n_components_, holes=True)
 
     @property
-    def maps_holes(self) -> bool:
+    def _maps_holes(self) -> bool:
         """Whether new rows with missing values are mapped from their observed entries.
 
         Means fill instead where that was asked for. All ``n_features`` components together say no less than
@@ -740,14 +766,14 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             self._host_divisor,
             deviations,
             self.rank_,
-            self._incomplete() if self.maps_holes or self._missing_method == "mean" else None,
+            self._incomplete() if self._maps_holes or self._missing_method == "mean" else None,
         )
 
     @property
     def _host_divisor(self) -> FloatArray | None:
         return None if self._divisor is None else as_float64(self._divisor)
 
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: Any) -> RealArray:
         """Map scores back: ``mean + scale * (z . components)``.
 
         Parameters
@@ -865,16 +891,16 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         return dominant_columns([] if variances is None else variances)
 
     @property
-    def component_pictures_(self) -> Any:
+    def component_pictures_(self) -> RealArray:
         """Components as pictures of shape (n_components_, height, width)."""
         check_is_fitted(self)
         if self.picture_shape_ is None:
             raise AttributeError(
                 "component_pictures_ exists for models fitted on pictures (a 3-D array) only."
             )
-        return namespace(self.components_).reshape(
-            self.components_, (self.n_components_, *self.picture_shape_)
-        )
+        shape = (self.n_components_, *self.picture_shape_)
+        pictures: RealArray = namespace(self.components_).reshape(self.components_, shape)
+        return pictures
 
     def get_covariance(self) -> FloatArray:
         """Return the model's covariance in units of the data, shape (n_features, n_features).
@@ -895,7 +921,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         """
         return self._gaussian().precision()
 
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: Any) -> RealArray:
         """Return the log-likelihood of each row under the probabilistic PCA model, shape (n_samples,).
 
         Rows with missing values get the likelihood of their observed entries. The result is lazy for Dask's

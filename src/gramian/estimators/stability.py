@@ -20,7 +20,7 @@ from gramian.errors import DataError, InputTypeError, MemoryLimitError
 from gramian.estimators.inputs import generators
 from gramian.estimators.pca import PCA
 from gramian.progress import track
-from gramian.records import FloatArray
+from gramian.records import FloatArray, Seed
 
 SHOWN = 30
 SAME = 1e-3  # relative difference of variances up to which rows are those of the fit
@@ -128,7 +128,7 @@ class Stability:
 
 
 def stability(
-    model: Any, X: Any, *, n_boot: int = 200, level: float = 0.95, random_state: Any = None
+    model: Any, X: Any, *, n_boot: int = 200, level: float = 0.95, random_state: Seed = None
 ) -> Stability:
     """Return bootstrap intervals of the variances and loadings of a fitted PCA.
 

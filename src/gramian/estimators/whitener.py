@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,8 +27,8 @@ from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.estimators.fitted import (
+    Decomposer,
     InNotebooks,
-    Transformer,
     on_device,
     parameter_at_fit,
     remember_parameters,
@@ -36,7 +37,7 @@ from gramian.estimators.inputs import ddof_of, remember_features
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.estimators.sklearn_hints import refuse_metadata
-from gramian.records import FloatArray, ModelKind, Plan
+from gramian.records import FloatArray, ModelKind, Plan, RealArray, Seed
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.dask import as_pictures
@@ -47,8 +48,28 @@ from gramian.store import Array, Optional
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 
 
+class WhitenerAttributes(Decomposer):
+    """The attributes that only a fitted Whitener has."""
+
+    mean_: RealArray
+    scale_: RealArray | None
+    components_: RealArray
+    eigenvalues_: FloatArray
+    explained_variance_ratio_: FloatArray
+    regularized_eigenvalues_: FloatArray
+    regularization_: float | None
+    variances_: FloatArray
+    constant_features_: npt.NDArray[np.intp]
+    _center: FloatArray
+    _divisor: FloatArray | None
+    _deviations: FloatArray
+    _rest: float
+    _correction: FloatArray | None
+    _triangle: FloatArray | None
+
+
 @dataclass(eq=False, repr=False)
-class Whitener(Saved, InNotebooks, Transformer):
+class Whitener(Saved, InNotebooks, WhitenerAttributes):
     """Map rows to uncorrelated coordinates of variance 1.
 
     With the covariance ``S = U L U.T`` (columns of U the directions) and c = x - mean, z = W c where W is
@@ -131,7 +152,7 @@ class Whitener(Saved, InNotebooks, Transformer):
            [-0.551 ,  1.0634]])
     """
 
-    contents: ClassVar = DECOMPOSED | {
+    _contents: ClassVar = DECOMPOSED | {
         "components_": Array("k d"),
         "eigenvalues_": Array("k", least=0),
         "regularized_eigenvalues_": Array("k", least=0),
@@ -155,7 +176,7 @@ class Whitener(Saved, InNotebooks, Transformer):
     n_components: int | float | str | None = None
     regularization: float | str | None = None
     ddof: int = 1
-    random_state: Any = None
+    random_state: Seed = None
     device: str | None = None
 
     # ------------------------------------------------------------------ fit
@@ -191,7 +212,9 @@ class Whitener(Saved, InNotebooks, Transformer):
         self._fit(X, sample_weight, keep=False)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Any:
+    def fit_transform(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any
+    ) -> RealArray:
         """Find the whitening transform of X and return X whitened, as :meth:`transform` does."""
         refuse_metadata(self, metadata)
         rows, scores = self._fit(X, sample_weight, keep=self.method != "cholesky")
@@ -276,8 +299,7 @@ class Whitener(Saved, InNotebooks, Transformer):
         largest = float(self.eigenvalues_.max(initial=0.0))
         self._deviations = standard_deviations(pca.spectrum_, largest, self.rank_, k)
         self._rest = 0.0
-        self._correction: FloatArray | None = None
-        self._triangle: FloatArray | None = None
+        self._correction = self._triangle = None
 
     def _settle(self, settled: Regularized) -> None:
         """Store the regularized variances."""
@@ -311,7 +333,7 @@ class Whitener(Saved, InNotebooks, Transformer):
 
     # ------------------------------------------------------------ transform
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> RealArray:
         """Return X whitened: ``z = W (x - mean)``.
 
         Parameters
@@ -328,7 +350,7 @@ class Whitener(Saved, InNotebooks, Transformer):
         rows = self._new_rows(X, check_finite=False)
         return self._mapped(rows)
 
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: Any) -> RealArray:
         """Map whitened rows back; this is exact within the retained directions.
 
         With n_components=None fitted rows are recovered exactly. Without regularization, new rows lose their
@@ -354,10 +376,11 @@ class Whitener(Saved, InNotebooks, Transformer):
         back = rows.mapped(lambda part: mapping.undo(part.in_memory()), self.n_features_in_)
         return self._as_fitted(back)
 
-    def _mapped(self, rows: Rows, scores: Any = None) -> Any:
+    def _mapped(self, rows: Rows, scores: Any = None) -> RealArray:
         mapping, width = self._whitening(), self.n_components_ if self._reduces else self.n_features_in_
         Z, shape = rows.mapped(lambda part: mapping.apply(part, scores), width), rows.picture_shape
-        return Z if shape is None or self._reduces else as_pictures(Z, shape)
+        result: RealArray = Z if shape is None or self._reduces else as_pictures(Z, shape)
+        return result
 
     @property
     def _reduces(self) -> bool:
@@ -374,11 +397,12 @@ class Whitener(Saved, InNotebooks, Transformer):
 
     # ------------------------------------------------ summaries of the model
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return PC1, PC2, ... for the pca methods, else the names of the columns."""
         if self._reduces:
             return super().get_feature_names_out(input_features)
-        return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+        names: npt.NDArray[np.object_] = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+        return names
 
     def summary(self) -> Summary:
         """Return standard deviations, explained variance ratios and their cumulative sums as a table.

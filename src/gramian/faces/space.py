@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64
@@ -20,11 +19,13 @@ from gramian.estimators.inputs import generators
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
+from gramian.estimators.sklearn_base import BaseEstimator
 from gramian.faces.detector import fit_detector, folds, keeping, unlikeness
 from gramian.faces.face_images import Faces, Pictures, as_pictures
 from gramian.faces.light import LIGHTS, Relit, relight
 from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
-from gramian.records import Certificate, FloatArray, ModelKind, Plan
+from gramian.kernels import Kernel
+from gramian.records import Certificate, FloatArray, ModelKind, Plan, Seed
 from gramian.store import Array, Nested, Optional, Sizes
 
 
@@ -156,7 +157,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
     True
     """
 
-    contents: ClassVar = {
+    _contents: ClassVar = {
         "decomposition_": Nested((PCA, KernelPCA), {"n_components_": "k"}),
         "detector_": tuple[PCA, ...],
         "picture_shape_": Sizes("height width"),
@@ -174,14 +175,14 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         "notes_": tuple[str, ...],
     }
     model_kind: ClassVar = ModelKind.FACES
-    private: ClassVar[bool] = True  # its file shows the pictures that it was fitted on
+    _private: ClassVar[bool] = True  # its file shows the pictures that it was fitted on
 
     n_components: int | float = 0.95
     _: KW_ONLY
-    kernel: Any = None
+    kernel: str | Kernel | None = None
     light: str = "none"
     shift: float = 0.0
-    random_state: Any = 0
+    random_state: Seed = 0
     memory_limit: int | str | None = None
 
     # ------------------------------------------------------------------ fit

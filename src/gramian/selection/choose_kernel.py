@@ -22,7 +22,7 @@ from gramian.estimators.inputs import generators
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.kernels import RBF, Kernel
 from gramian.progress import report
-from gramian.records import FloatArray
+from gramian.records import FloatArray, Seed
 from gramian.rows import Rows, as_rows
 from gramian.selection.criteria import (
     NoisyRows,
@@ -33,7 +33,7 @@ from gramian.selection.criteria import (
     parallel_energy,
     preimage_error,
 )
-from gramian.selection.kernel_candidates import as_candidates
+from gramian.selection.kernel_candidates import as_candidates, kernel_of
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.validation import (
     Fold,
@@ -167,7 +167,7 @@ def choose_kernel(
     cv: Any = 5,
     n_components: Any = None,
     scoring: Any = None,
-    random_state: Any = None,
+    random_state: Seed = None,
     n_jobs: int | None = None,
 ) -> KernelSelection:
     """Compare kernels, and choose one with its width and number of components.
@@ -294,7 +294,7 @@ def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
 
 def _doubt(one: KernelPCA) -> str:
     """Return the remark about a kernel that is not proven positive semidefinite."""
-    validity = one.kernel.validity
+    validity = kernel_of(one).validity
     if validity.proven:
         return ""
     if one.repair is not None:

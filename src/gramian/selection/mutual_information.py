@@ -15,7 +15,7 @@ from gramian.analysis.candidates import bar, data_frame
 from gramian.checks import check_integer, listed
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, knowing
-from gramian.records import FloatArray
+from gramian.records import FloatArray, Seed
 from gramian.rows import Rows
 from gramian.selection.information import codes_of, entropy, information, plug_in_bias, random_stream
 from gramian.selection.labels import Labelled, as_labelled, column_of, looks_discrete
@@ -119,7 +119,7 @@ def mutual_information(
     discrete_target: bool | str = "auto",
     n_neighbors: int = 3,
     permutations: int = 0,
-    random_state: Any = None,
+    random_state: Seed = None,
     n_jobs: int | None = None,
 ) -> MutualInformation:
     """Estimate the mutual information of each feature with the label, in nats.

@@ -11,14 +11,15 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import progress
 from gramian.analysis.candidates import Choice
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError
-from gramian.estimators.sklearn_hints import KnowsHabits, refuse_metadata
+from gramian.estimators.sklearn_base import MetaEstimatorMixin
+from gramian.estimators.sklearn_hints import knows_habits, refuse_metadata
 from gramian.progress import track
 from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
 from gramian.selection.labels import as_labelled
@@ -39,8 +40,9 @@ from gramian.selection.validation import (
 log = logging.getLogger(__name__)
 
 
+@knows_habits
 @dataclass(eq=False, repr=False)
-class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector):
+class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     """Select features by adding or removing, at each step, the one with the best validated score.
 
     There are 2^d subsets. The greedy search fits of the order of d^2 models and selects the best subset
