@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gramian.estimators.whitener import Whitener
     from gramian.laws.relations import relations
     from gramian.loading import load
+    from gramian.progress_bar import set_progress
     from gramian.rows.scan import scan
     from gramian.selection.choose_kernel import choose_kernel
     from gramian.selection.filters import FeatureFilter
@@ -92,6 +93,7 @@ __all__ = [
     "relations",
     "rotate",
     "scan",
+    "set_progress",
     "stability",
 ]
 
@@ -115,6 +117,7 @@ _HOME = {
     "relations": "gramian.laws.relations",
     "rotate": "gramian.estimators.rotate",
     "scan": "gramian.rows.scan",
+    "set_progress": "gramian.progress_bar",
     "stability": "gramian.estimators.stability",
 }
 for _name, _module in (_HOME | {name: f"gramian.{name}" for name in _SUBMODULES}).items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from gramian.analysis.directions import direction_bounds
 from gramian.arrays import as_float64
 from gramian.checks import check_number, counted, listed
 from gramian.errors import InputTypeError, ParameterError
+from gramian.notebook import Grid, InNotebook
 from gramian.records import DirectionBounds, FloatArray, ModelKind
 
 SETTINGS = ("center", "scale", "ddof")  # which change what is computed, and not how
@@ -51,7 +51,7 @@ class MatchedComponents:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(InNotebook):
     """How the components of a second fit differ from those of a first; prints as sentences and a table.
 
     Attributes
@@ -163,8 +163,15 @@ class Comparison:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield from self.sentences()
+        rows = [
+            (old, new, before, after, change, angle, not inside, not straight)
+            for old, new, before, after, change, inside, angle, straight in self.rows()
+        ]
+        heads = "old", "new", "old variance", "new variance", "change", "angle"
+        if rows:
+            yield Grid((*heads, "variance beyond the bounds", "direction beyond the bounds"), rows)
 
 
 def compare(old: Any, new: Any) -> Comparison:

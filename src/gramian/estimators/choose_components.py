@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import html
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.kernel_rules import KERNEL_RULES, components_of_kernel
 from gramian.estimators.linear_fit import TableFit
 from gramian.estimators.pca import PCA
+from gramian.notebook import Grid, InNotebook
 from gramian.records import Seed
 from gramian.rows import as_rows
 from gramian.rows.weights import weighted
@@ -36,7 +36,7 @@ RuleFunction = Callable[[str], ComponentChoice]
 
 
 @dataclass(frozen=True, eq=False)
-class ComponentChoices(Mapping[str, ComponentChoice]):
+class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
     """The answers of all rules for the number of components; prints as a table.
 
     Attributes
@@ -102,8 +102,10 @@ class ComponentChoices(Mapping[str, ComponentChoice]):
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield f"Number of components of {self.about}"
+        rows = [(c.rule, c.answer, c.sentence, RULES[c.rule].trust) for c in self.choices]
+        yield Grid(("rule", "components", "evidence", "when to trust it"), rows)
 
 
 def choose_components(

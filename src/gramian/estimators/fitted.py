@@ -16,7 +16,7 @@ from gramian.analysis.certificates import orthogonality_loss
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.components import component_names, decomposition_of, shares_of
 from gramian.analysis.units import unit_trap
-from gramian.arrays import as_float64, from_numpy, is_numpy, numpy_dtype
+from gramian.arrays import as_float64, from_numpy, is_numpy
 from gramian.checks import counted
 from gramian.engine import Solution
 from gramian.errors import CertificateWarning, DataError, RankWarning
@@ -25,8 +25,6 @@ from gramian.estimators.sklearn_base import BaseEstimator, TransformerMixin
 from gramian.records import Attempt, Certificate, Components, FloatArray, Plan, RealArray, Spectrum
 from gramian.rows import Rows
 from gramian.rows.kinds.dask import as_pictures
-
-MEASURED = 4e9  # multiply-adds up to which the vectors that the user holds are multiplied with themselves
 
 
 class Transformer(TransformerMixin, BaseEstimator):
@@ -182,16 +180,15 @@ def with_orthonormality(certificate: Certificate | None, vectors: Any) -> Certif
     certificate : Certificate or None
         Of the solver's vectors.
     vectors : array of shape (m, k)
-        In the user's precision: measured where that costs little, else rounding is added to what is known.
+        In the user's precision.
+
+    Notes
+    -----
+    The product costs no more than one of the matrix with the vectors, and k is at most its order.
     """
     if certificate is None or not vectors.shape[1]:
         return certificate
-    m, k = vectors.shape
-    if float(m) * k * k <= MEASURED:
-        loss = orthogonality_loss(vectors) + m * float(np.finfo(np.float64).eps)
-    else:
-        unit = float(np.finfo(numpy_dtype(vectors)).eps)
-        loss = certificate.orthogonality + unit * k**0.5 + 100 * unit * k
+    loss = orthogonality_loss(vectors) + vectors.shape[0] * float(np.finfo(np.float64).eps)
     return replace(certificate, orthogonality=loss)
 
 
@@ -243,7 +240,6 @@ def summary(model: Any) -> str:
     if trap := unit_trap(model, 'scale="unit"'):
         lines.append(html.escape(trap))
     for record in (model.plan_, model.certificate_):
-        first, *more = str(record).splitlines()
-        rest = "<br>".join(map(html.escape, more))
-        lines.append(f"<details><summary>{html.escape(first)}</summary>{rest}</details>")
+        first = str(record).partition("\n")[0]
+        lines.append(f"<details><summary>{html.escape(first)}</summary>{record._repr_html_()}</details>")
     return "".join(f'<div style="margin:0.3em 0">{line}</div>' for line in lines)

@@ -64,6 +64,7 @@ from gramian.estimators.sklearn_hints import (
 from gramian.estimators.tables import kernel_table
 from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
+from gramian.progress_bar import shows_progress
 from gramian.records import FloatArray, ModelKind, Plan, RealArray, Repair
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
@@ -314,8 +315,9 @@ class KernelPCA(KernelParameters, Saved, InNotebooks, KernelPCAAttributes):
             If one of the requested eigenvalues is negative beyond rounding.
         """
         refuse_metadata(self, metadata)
-        fit = self._fit_of(X, sample_weight)
-        self._adopt(fit.solve(checkpoint), X, fit.rows)
+        with shows_progress("KernelPCA"):
+            fit = self._fit_of(X, sample_weight)
+            self._adopt(fit.solve(checkpoint), X, fit.rows)
         return self
 
     def fit_transform(
@@ -326,19 +328,21 @@ class KernelPCA(KernelParameters, Saved, InNotebooks, KernelPCAAttributes):
         sample_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         **metadata: Any,
-    ) -> Any:
+    ) -> RealArray:
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_)."""
         refuse_metadata(self, metadata)
-        fit = self._fit_of(X, sample_weight)
-        result = fit.solve(checkpoint)
-        self._adopt(result, X, fit.rows)
+        with shows_progress("KernelPCA"):
+            fit = self._fit_of(X, sample_weight)
+            result = fit.solve(checkpoint)
+            self._adopt(result, X, fit.rows)
         if result.found.vectors is None or is_dask(X):
             return self.transform(X)
         scale, vectors = np.sqrt(as_float64(self.eigenvalues_)), self.eigenvectors_
         with np.errstate(over="ignore"):  # of float32, which the scores may be within and the scale not
             scores = to_float64(vectors) * from_numpy(scale, vectors)[None, :]
             scores = to_dtype(scores, numpy_dtype(vectors))
-        return require_range(scores, "Scores")
+        result_scores: RealArray = require_range(scores, "Scores")
+        return result_scores
 
     @property
     def partial_fit(self) -> Callable[..., Self]:

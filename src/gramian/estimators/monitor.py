@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -42,6 +41,7 @@ from gramian.estimators.linear_fit import TooFewRowsError
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved, register_record
 from gramian.estimators.sklearn_base import BaseEstimator, OutlierMixin, available_if
+from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray, ModelKind
 from gramian.rows import Rows, as_rows
 from gramian.store import Array
@@ -59,7 +59,7 @@ register_record(ControlLimits)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RowStatistics:
+class RowStatistics(InNotebook):
     """T2 and SPE of rows with their limits, alarms and contributors; prints the rows with an alarm.
 
     Attributes
@@ -108,10 +108,15 @@ class RowStatistics:
         """Return the columns as a pandas data frame."""
         return data_frame(list(zip(*self.columns.values(), strict=True)), tuple(self.columns))
 
-    def __str__(self) -> str:
-        places = [place for place in self.worst() if self.alarms[place]]
+    def _worst_alarms(self) -> tuple[list[str], list[list[str]]]:
+        """Return the heads and the rows of a table of the largest alarms."""
         names = [name for name in self.columns if not name.endswith(" limit")]
-        rows = [names] + [[_shown(self.columns[name][place]) for name in names] for place in places]
+        places = [place for place in self.worst() if self.alarms[place]]
+        return names, [[_shown(self.columns[name][place]) for name in names] for place in places]
+
+    def __str__(self) -> str:
+        names, places = self._worst_alarms()
+        rows = [names, *places]
         widths = [max(len(row[j]) for row in rows) for j in range(len(names))]
         lines = [
             "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows
@@ -131,8 +136,12 @@ class RowStatistics:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield self.summary
+        names, rows = self._worst_alarms()
+        if rows:
+            yield f"The {counted(len(rows), 'largest alarm')}:"
+            yield Grid(names, rows)
 
 
 def _shown(value: Any) -> str:

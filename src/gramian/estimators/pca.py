@@ -65,6 +65,7 @@ from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED,
 from gramian.estimators.tables import linear_table
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.stream_moments import StreamMoments, seen_of_components
+from gramian.progress_bar import shows_progress
 from gramian.records import FloatArray, IntArray, ModelKind, Plan, RealArray, Remainder
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
@@ -348,7 +349,8 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
             If no route fits into ``memory_limit``.
         """
         refuse_metadata(self, metadata)
-        self._fit(X, sample_weight, checkpoint)
+        with shows_progress("PCA"):
+            self._fit(X, sample_weight, checkpoint)
         return self
 
     def fit_transform(
@@ -365,7 +367,8 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
         Rows with missing values get the scores that :meth:`transform` gives them.
         """
         refuse_metadata(self, metadata)
-        result, given = self._fit(X, sample_weight, checkpoint)
+        with shows_progress("PCA"):
+            result, given = self._fit(X, sample_weight, checkpoint)
         rows, scores = result.rows, result.directions.scores
         if given is not rows:
             return self._scores(given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,9 @@ from gramian.engine.symmetric import factors, leading_pairs
 from gramian.errors import DataError, InputTypeError, MemoryLimitError
 from gramian.estimators.inputs import generators
 from gramian.estimators.pca import PCA
+from gramian.notebook import Grid, InNotebook
 from gramian.progress import track
+from gramian.progress_bar import shows_progress
 from gramian.records import FloatArray, Seed
 
 SHOWN = 30
@@ -27,7 +29,7 @@ SAME = 1e-3  # relative difference of variances up to which rows are those of th
 
 
 @dataclass(frozen=True, eq=False)
-class Stability:
+class Stability(InNotebook):
     """Bootstrap intervals of a PCA's variances and loadings; prints as a table.
 
     Attributes
@@ -109,10 +111,16 @@ class Stability:
                 )
         return lines
 
+    @property
+    def _about(self) -> str:
+        return (
+            f"Stability of {counted(len(self.variances), 'component')}: {100 * self.level:g} % intervals "
+            f"from {self.n_boot:,} samples of {self.n_samples:,} rows with replacement."
+        )
+
     def __str__(self) -> str:
         lines = [
-            f"Stability of {counted(len(self.variances), 'component')}: {100 * self.level:g} % intervals "
-            f"from {self.n_boot:,} samples of {self.n_samples:,} rows with replacement.",
+            self._about,
             f"{'':6}{'variance':>12}{'interval':>26}{'ratio':>9}{'interval':>20}{'agreement':>11}",
         ]
         for name, value, low, high, ratio, least, most, agreement in self.rows()[:SHOWN]:
@@ -123,8 +131,11 @@ class Stability:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield self._about
+        heads = "", "variance", "from", "to", "ratio", "from", "to", "agreement"
+        yield Grid(heads, self.rows())
+        yield from self.sentences()
 
 
 def stability(
@@ -208,11 +219,12 @@ def stability(
     groups = _equal(model, k)
     drawn = np.empty((n_boot, k))
     ratios, loadings = np.empty((n_boot, k)), np.empty((n_boot, k, d))
-    for b in track(range(n_boot), "replicate"):
-        counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
-        some, all_of_it, directions = resampled.components(counts, k)
-        drawn[b], ratios[b] = some, some / (all_of_it or 1.0)
-        loadings[b] = _aligned(directions, P, groups)
+    with shows_progress("stability"):
+        for b in track(range(n_boot), "replicate"):
+            counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+            some, all_of_it, directions = resampled.components(counts, k)
+            drawn[b], ratios[b] = some, some / (all_of_it or 1.0)
+            loadings[b] = _aligned(directions, P, groups)
     ends = (1 - level) / 2, (1 + level) / 2
     intervals = _accelerated(drawn, values, influence, level)
     shares = values / (total or 1.0)

@@ -37,6 +37,7 @@ from gramian.estimators.inputs import ddof_of, remember_features
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.estimators.sklearn_hints import refuse_metadata
+from gramian.progress_bar import shows_progress
 from gramian.records import FloatArray, ModelKind, Plan, RealArray, Seed
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
@@ -209,7 +210,8 @@ class Whitener(Saved, InNotebooks, WhitenerAttributes):
             A parameter outside its range.
         """
         refuse_metadata(self, metadata)
-        self._fit(X, sample_weight, keep=False)
+        with shows_progress("Whitener"):
+            self._fit(X, sample_weight, keep=False)
         return self
 
     def fit_transform(
@@ -217,7 +219,8 @@ class Whitener(Saved, InNotebooks, WhitenerAttributes):
     ) -> RealArray:
         """Find the whitening transform of X and return X whitened, as :meth:`transform` does."""
         refuse_metadata(self, metadata)
-        rows, scores = self._fit(X, sample_weight, keep=self.method != "cholesky")
+        with shows_progress("Whitener"):
+            rows, scores = self._fit(X, sample_weight, keep=self.method != "cholesky")
         return self._mapped(rows, scores)
 
     def _pca(self) -> PCA:

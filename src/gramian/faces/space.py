@@ -25,6 +25,7 @@ from gramian.faces.face_images import Faces, Pictures, as_pictures
 from gramian.faces.light import LIGHTS, Relit, relight
 from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
 from gramian.kernels import Kernel
+from gramian.progress_bar import shows_progress
 from gramian.records import Certificate, FloatArray, ModelKind, Plan, Seed
 from gramian.store import Array, Nested, Optional, Sizes
 
@@ -211,7 +212,8 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         people = _checked_people(faces, people, len(pictures))
         relit = relight(pictures, self.light)
         _check_varied(relit, pictures, self.light)
-        self.decomposition_ = self._decomposition().fit(with_moved(relit, pixels))
+        with shows_progress("FaceSpace"):
+            self.decomposition_ = self._decomposition().fit(with_moved(relit, pixels))
         self.notes_: tuple[str, ...] = ()
         if pixels:
             self.notes_ = (f"also fitted on copies of the pictures shifted by {counted(pixels, 'pixel')}",)

@@ -43,6 +43,7 @@ from gramian.kernels.monomials import (
     radical,
 )
 from gramian.kernels.widths import gamma_of
+from gramian.notebook import InNotebook
 from gramian.records import BoundKind, FloatArray
 
 EPS = float(np.finfo(np.float64).eps)
@@ -58,8 +59,8 @@ CONFIDENCE = 0.99
 WORST_PHASE = 1e-3
 
 
-@dataclass(frozen=True)
-class KernelError:
+@dataclass(frozen=True, repr=False)
+class KernelError(InNotebook):
     """How far phi(x) . phi(y) is from k(x, y), measured on pairs of rows, and the bound that holds for them.
 
     Attributes

@@ -22,6 +22,7 @@ from gramian.estimators.inputs import generators
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.kernels import RBF, Kernel
 from gramian.progress import report
+from gramian.progress_bar import shows_progress
 from gramian.records import FloatArray, Seed
 from gramian.rows import Rows, as_rows
 from gramian.selection.criteria import (
@@ -259,10 +260,11 @@ def choose_kernel(
         raise DataError(f"All {rows.shape[0]} rows are equal, so kernels cannot be compared.")
     tried = as_candidates(candidates, rows)
     asked = Asked(criterion, rows.in_memory(), labelled, tried, estimator, cv, n_components, scoring)
-    judge = prepare(asked, random_state)
-    result = Parallel(n_jobs=n_jobs)(
-        delayed(_tried)(judge, one, place, len(tried)) for place, one in enumerate(tried, 1)
-    )
+    with shows_progress("choose_kernel"):
+        judge = prepare(asked, random_state)
+        result = Parallel(n_jobs=n_jobs)(
+            delayed(_tried)(judge, one, place, len(tried)) for place, one in enumerate(tried, 1)
+        )
     said = Counter(text for one in result for text in one.said)
     unread = (f"criterion={criterion!r} does not use the labels.",)
     notes = unread * (has_labels and criterion not in READ_LABELS) + notes_of(said)

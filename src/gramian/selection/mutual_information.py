@@ -15,6 +15,7 @@ from gramian.analysis.candidates import bar, data_frame
 from gramian.checks import check_integer, listed
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, knowing
+from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray, Seed
 from gramian.rows import Rows
 from gramian.selection.information import codes_of, entropy, information, plug_in_bias, random_stream
@@ -25,7 +26,7 @@ PROBED = 64  # rows that tell most columns of fractions from those of whole numb
 
 
 @dataclass(frozen=True, eq=False)
-class MutualInformation:
+class MutualInformation(InNotebook):
     """The mutual information of every feature with the label; prints as a ranking.
 
     ``np.asarray(found)`` and ``found[j]`` are the values.
@@ -102,6 +103,12 @@ class MutualInformation:
         if len(self) > SHOWN:
             lines.append(f"... and {len(self) - SHOWN} more")
         return "\n".join([*lines, *self.notes])
+
+    __repr__ = __str__
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield Grid(("feature", "nats", "p", "kind"), self.rows())
+        yield from self.notes
 
 
 HABITS = {

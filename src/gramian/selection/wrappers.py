@@ -21,6 +21,7 @@ from gramian.errors import DataError, ParameterError
 from gramian.estimators.sklearn_base import MetaEstimatorMixin
 from gramian.estimators.sklearn_hints import knows_habits, refuse_metadata
 from gramian.progress import track
+from gramian.progress_bar import shows_progress
 from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
 from gramian.selection.labels import as_labelled
 from gramian.selection.search import Search, choose, search_of
@@ -195,9 +196,10 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         outer = self._outer(validation) if self.nested else []
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
-        self._search(search, validation)
-        if self.nested:
-            self._nest(space, validation, outer)
+        with shows_progress("SequentialFeatureSelector"):
+            self._search(search, validation)
+            if self.nested:
+                self._nest(space, validation, outer)
         return self
 
     def summary(self) -> History:

@@ -27,13 +27,14 @@ from gramian.kernels.auditing.witness import (
 from gramian.kernels.callables import Callable
 from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
 from gramian.kernels.facts import Validity, unknown
+from gramian.notebook import InNotebook
 from gramian.records import FloatArray
 
 Verdict = Literal["valid", "not a kernel", "no counterexample"]
 
 
-@dataclass(frozen=True, eq=False)
-class AuditReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class AuditReport(InNotebook):
     """Whether a function is a kernel, with the proof or a counterexample.
 
     Attributes
