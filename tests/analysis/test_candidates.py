@@ -83,7 +83,8 @@ def test_it_prints_as_a_table():
     ]
     assert repr(selection()) == str(selection())
     page = selection()._repr_html_()
-    assert page.startswith("<div>What is best") and page.count("<tr>") == 1 + len(selection())
+    assert page.startswith("<div>What is best")
+    assert page.count("<tr>") == 1 + len(selection())
     assert "s.e." not in str(Selection(tuple(in_folds([0.5])), "One fold"))
 
 
