@@ -20,7 +20,14 @@ from typing import Any
 from numpydoc.validate import validate
 
 ROOT = Path(__file__).parents[2]
-MODULES = ("gramian", "gramian.errors", "gramian.kernels", "gramian.plots", "gramian.faces", "gramian.compat.sklearn")
+MODULES = (
+    "gramian",
+    "gramian.errors",
+    "gramian.kernels",
+    "gramian.plots",
+    "gramian.faces",
+    "gramian.compat.sklearn",
+)
 
 
 def exported() -> Iterator[Any]:
@@ -78,7 +85,10 @@ def public() -> Iterator[str]:
         if not inspect.isclass(one):
             continue
         for base, method, member in members(one):
-            if base.__module__.startswith("gramian.") and (full := f"{base.__module__}.{base.__qualname__}.{method}") not in seen:
+            if (
+                base.__module__.startswith("gramian.")
+                and (full := f"{base.__module__}.{base.__qualname__}.{method}") not in seen
+            ):
                 seen.add(full)
                 yield full
                 waiting += results(member)

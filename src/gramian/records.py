@@ -93,7 +93,15 @@ class Target:
 
 @dataclass(frozen=True)
 class Calls:
-    """Cost of a user's function as a kernel: seconds per value, and whether each value is a call."""
+    """Cost of a user's function as a kernel.
+
+    Attributes
+    ----------
+    seconds : float
+        Of one value.
+    scalar : bool
+        Whether each value is a call.
+    """
 
     seconds: float
     scalar: bool

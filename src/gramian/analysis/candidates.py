@@ -56,6 +56,22 @@ class Candidate:
     def in_folds(cls, candidate: Any, size: int | None, fold_scores: FloatArray, **more: Any) -> Self:
         """Return a candidate with the mean of its scores over folds, and the standard error of that.
 
+        Parameters
+        ----------
+        candidate : object
+            What was tried.
+        size : int or None
+            Number of its features or components.
+        fold_scores : ndarray of shape (n_folds,)
+            Its scores.
+        **more
+            Fields of a subclass.
+
+        Returns
+        -------
+        Candidate
+            Of the class on which this is called.
+
         Examples
         --------
         >>> Candidate.in_folds("all", 3, np.array([1.0, 3.0]))
@@ -130,6 +146,11 @@ class Selection(InNotebook, Sequence[T_co]):
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with one row for each candidate, by the first of ``columns``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The values of :meth:`rows`.
 
         Raises
         ------

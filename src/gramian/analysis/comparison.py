@@ -100,12 +100,23 @@ class Comparison(InNotebook):
         ----------
         tolerance : float
             For changes of variances relative to the largest, and for angles in radians.
+
+        Returns
+        -------
+        bool
+            Whether all changes are at most ``tolerance``.
         """
         return max(self.largest_change, self.largest_angle) <= tolerance
 
     def rows(self) -> Iterator[tuple[str, str, float, float, float, bool, float, bool]]:
-        """Yield, for each component, its old and new name, variances, the relative change and whether the
-        error bounds explain it, the angle, and whether they explain that."""
+        """Yield a row for each component.
+
+        Yields
+        ------
+        tuple
+            Old and new name, old and new variance, the relative change and whether the error bounds explain
+            it, the angle in radians, and whether they explain that.
+        """
         names = component_names(1 + max((max(m.old + m.new) for m in self.matches), default=0))
         place = 0
         for match in self.matches:
@@ -175,7 +186,7 @@ class Comparison(InNotebook):
 
 
 def compare(old: Any, new: Any) -> Comparison:
-    """Compare two fitted PCAs: did an upgrade, a machine or new rows change the result?
+    """Compare two fitted PCAs, to see whether an upgrade, a machine or new rows change the result.
 
     Components are matched by their directions, whatever their order and signs. Those that one of the models
     cannot tell apart, because their variances are equal within its error bounds, are compared as a subspace.
@@ -189,6 +200,7 @@ def compare(old: Any, new: Any) -> Comparison:
     Returns
     -------
     Comparison
+        Changes of variances and directions with their bounds; prints as a table.
 
     Raises
     ------

@@ -60,7 +60,13 @@ class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
         return len(self.choices)
 
     def rows(self) -> list[tuple[str, int | None, bool, str, str]]:
-        """Return, for each rule, its name, number, whether there may be more, evidence and limits."""
+        """Return, for each rule, its name, number, whether there may be more, evidence and limits.
+
+        Returns
+        -------
+        list of tuple
+            Rule, number or None, whether there may be more, evidence, limits.
+        """
         return [(c.rule, c.number, c.at_least, c.sentence, RULES[c.rule].trust) for c in self.choices]
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -78,6 +84,11 @@ class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
 
     def to_frame(self) -> Any:
         """Return the table as a pandas data frame with one row for each rule.
+
+        Returns
+        -------
+        pandas.DataFrame
+            By rule, with the columns of :meth:`rows`.
 
         Raises
         ------
@@ -138,7 +149,7 @@ def choose_components(
         For the rule "fraction".
     max_rmse : float, optional
         For the rule "max_rmse", which is omitted if this is None: see :class:`gramian.PCA`.
-    center, scale, ddof
+    center, scale, ddof : optional
         As in :class:`gramian.PCA`; a model has its own.
     random_state : int, RandomState, Generator or None
         For the rules that resample the data; None uses the model's. An integer gives the same answers as
@@ -149,6 +160,7 @@ def choose_components(
     Returns
     -------
     ComponentChoices
+        One answer for each rule; prints as a table.
 
     Raises
     ------

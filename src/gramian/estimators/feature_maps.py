@@ -53,7 +53,14 @@ class KernelMapper(Transformer):
         Parameters
         ----------
         X : array-like, frame, array-API array, Path or Scan of shape (n_samples, n_features)
-        y : ignored
+            Dense rows.
+        y : object, ignored
+            For pipelines.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -86,6 +93,12 @@ class KernelMapper(Transformer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features_out_)
+            phi of every row.
         """
         check_is_fitted(self)
         rows = self._new_rows(X)
@@ -103,6 +116,11 @@ class KernelMapper(Transformer):
         ----------
         input_features : array-like of str, optional
             Names of the columns; None means those of ``fit``, or f1, f2, ....
+
+        Returns
+        -------
+        ndarray of shape (n_features_out_,), object
+            Such as ``sqrt(2) f1 f2``.
         """
         check_is_fitted(self)
         return np.array(self._map(self._labels(input_features)).names, dtype=object)

@@ -35,7 +35,18 @@ class Transformer(TransformerMixin, BaseEstimator):
     counted_alleles_: npt.NDArray[np.object_]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Return the names of the scores: PC1, PC2, ..."""
+        """Return the names of the scores: PC1, PC2, ...
+
+        Parameters
+        ----------
+        input_features : object, ignored
+            For pipelines: the names do not depend on those of the columns.
+
+        Returns
+        -------
+        ndarray of shape (n_components_,), object
+            The names.
+        """
         check_is_fitted(self)
         return np.array(component_names(self.n_components_), dtype=object)
 

@@ -275,7 +275,20 @@ class KernelPCA(KernelParameters, Saved, InNotebooks, KernelPCAAttributes):
     # ------------------------------------------------------------------ fit
 
     def plan(self, X: Any, *, sample_weight: Any = None) -> Plan:
-        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting."""
+        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data, as for :meth:`fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        Plan
+            Prints as a list of steps with predicted seconds and memory.
+        """
         return self._fit_of(X, sample_weight).plan
 
     def fit(
@@ -295,7 +308,8 @@ class KernelPCA(KernelParameters, Saved, InNotebooks, KernelPCAAttributes):
             Sparse rows stay sparse, with kernels of inner products and of expanded distances. For a
             precomputed kernel, X is the matrix, (n_samples, n_samples). For a Dask array or frame, the tiles
             of the kernel matrix stay on the workers, and the rows are sent to this process once.
-        y : ignored
+        y : object, ignored
+            For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as in :meth:`gramian.PCA.fit`: means in feature space are weighted, and
             eigenvalues are those of ``W^1/2 Kc W^1/2``. The choice of landmarks and of kernel widths does not
@@ -305,6 +319,11 @@ class KernelPCA(KernelParameters, Saved, InNotebooks, KernelPCAAttributes):
             call continues from there. Kernel values that fit into memory are recomputed.
         **metadata
             Not supported: other metadata raise an InputTypeError with advice.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -329,7 +348,26 @@ class KernelPCA(KernelParameters, Saved, InNotebooks, KernelPCAAttributes):
         checkpoint: str | os.PathLike[str] | None = None,
         **metadata: Any,
     ) -> RealArray:
-        """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_)."""
+        """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in :meth:`fit`, which names the errors too.
+        y : object, ignored
+            For pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in :meth:`fit`.
+        checkpoint : path, optional
+            As in :meth:`fit`.
+        **metadata
+            Not supported, as in :meth:`fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+            The scores, in the kind and dtype of X.
+        """
         refuse_metadata(self, metadata)
         with shows_progress("KernelPCA"):
             fit = self._fit_of(X, sample_weight)
@@ -482,6 +520,11 @@ class KernelPCA(KernelParameters, Saved, InNotebooks, KernelPCAAttributes):
             Sparse or dense, for every model. For a precomputed kernel, X is the matrix k(new, fitted),
             (n_samples, n_fitted).
 
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+            The scores, in the kind and dtype of X; lazy for Dask's collections.
+
         Notes
         -----
         The kernel matrix between new and fitted rows is computed tile by tile and never stored as a whole.
@@ -497,6 +540,11 @@ class KernelPCA(KernelParameters, Saved, InNotebooks, KernelPCAAttributes):
         """Return standard deviations, explained variance ratios and their cumulative sums as a table.
 
         Ratios are NaN for a kernel that is not proven positive semidefinite.
+
+        Returns
+        -------
+        Summary
+            Prints as a table.
         """
         check_is_fitted(self)
         return summary_of(self)
@@ -612,6 +660,7 @@ class KernelPCA(KernelParameters, Saved, InNotebooks, KernelPCAAttributes):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit.
         return_error : bool, default=False
             Return residuals as well.
 

@@ -95,7 +95,18 @@ class RowStatistics(InNotebook):
         return np.asarray(self.columns["alarm"] != "")
 
     def worst(self, count: int = 10) -> npt.NDArray[np.intp]:
-        """Return the places of the rows that are largest relative to their limits, largest first."""
+        """Return the places of the rows that are largest relative to their limits, largest first.
+
+        Parameters
+        ----------
+        count : int, default=10
+            The largest number of places.
+
+        Returns
+        -------
+        ndarray of shape (min(count, n_samples),), int
+            Places, counted from 0.
+        """
         return np.argsort(-self.excess, kind="stable")[:count]
 
     @property
@@ -250,7 +261,13 @@ class Monitor(Saved, MonitorAttributes):
         X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
             Rows that are normal, in the order of time if there is one. Files may be larger than memory for a
             PCA.
-        y : ignored
+        y : object, ignored
+            For pipelines.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -292,7 +309,14 @@ class Monitor(Saved, MonitorAttributes):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : ignored
+            A batch of normal rows.
+        y : object, ignored
+            For pipelines.
+
+        Returns
+        -------
+        self
+            The estimator, with this batch.
 
         Raises
         ------
@@ -359,15 +383,48 @@ class Monitor(Saved, MonitorAttributes):
     # ------------------------------------------------------------ new rows
 
     def predict(self, X: Any) -> npt.NDArray[np.intp]:
-        """Return -1 for new rows with an alarm and 1 for others, shape (n_samples,)."""
+        """Return -1 for new rows with an alarm and 1 for others, shape (n_samples,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit, of any kind that ``fit`` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int
+            -1 or 1.
+        """
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return ``1 - max(T2 / its limit, SPE / its limit)`` of new rows: negative for an alarm."""
+        """Return ``1 - max(T2 / its limit, SPE / its limit)`` of new rows: negative for an alarm.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit, of any kind that ``fit`` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), float64
+            At most 1.
+        """
         return self.score_samples(X) - self.offset_
 
     def score_samples(self, X: Any) -> FloatArray:
-        """Return ``-max(T2 / its limit, SPE / its limit)`` of new rows: the lower, the less normal."""
+        """Return ``-max(T2 / its limit, SPE / its limit)`` of new rows: the lower, the less normal.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit, of any kind that ``fit`` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), float64
+            At most 0; -1 is at the limit.
+        """
         check_is_fitted(self)
         limits = list(self.limits_.deciding().values())
         values = _Measure.of(self.model_)(self._new_rows(X))
@@ -419,6 +476,7 @@ class Monitor(Saved, MonitorAttributes):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            New rows, dense.
 
         Returns
         -------

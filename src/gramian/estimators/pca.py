@@ -298,11 +298,14 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The data, as for :meth:`fit`.
         sample_weight : array-like of shape (n_samples,), optional
+            As for :meth:`fit`.
 
         Returns
         -------
         Plan
+            Prints as a list of steps with predicted seconds and memory.
         """
         return self._planned(X, sample_weight).plan
 
@@ -323,7 +326,8 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures. An iterator of blocks of
             rows, such as a generator, is allowed too. Files, memory maps and blocks may be larger than
             memory. Dask arrays and frames are processed chunk by chunk on their workers.
-        y : ignored
+        y : object, ignored
+            For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts: an integer has the effect of so many equal rows, 0 that of no row.
             Sums of squares are divided by ``sample_weight.sum() - ddof``. None means 1 for every row.
@@ -334,6 +338,11 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
             it when you have saved the model.
         **metadata
             Not supported: other metadata raise an InputTypeError with advice.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -365,6 +374,24 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
         """Find the components of X and return its scores, shape (n_samples, n_components_).
 
         Rows with missing values get the scores that :meth:`transform` gives them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in :meth:`fit`, which names the errors too.
+        y : object, ignored
+            For pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in :meth:`fit`.
+        checkpoint : path, optional
+            As in :meth:`fit`.
+        **metadata
+            Not supported, as in :meth:`fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+            The scores, in the kind and dtype of X.
         """
         refuse_metadata(self, metadata)
         with shows_progress("PCA"):
@@ -392,11 +419,17 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
         ----------
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
             At least one row, with the columns of the first batch.
-        y : ignored
+        y : object, ignored
+            For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             As in :meth:`fit`. ``forgetting`` multiplies the weights of earlier rows.
         **metadata
             Not supported, as in :meth:`fit`.
+
+        Returns
+        -------
+        self
+            The estimator, with this batch.
 
         Raises
         ------
@@ -637,6 +670,11 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
         X : array-like of shape (n_samples, n_features)
             NaN, pandas.NA and masked entries are missing values.
 
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+            The scores, in the kind and dtype of X; lazy for Dask's collections.
+
         Warns
         -----
         MissingValuesWarning
@@ -651,6 +689,7 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows with missing values (NaN).
 
         Returns
         -------
@@ -695,10 +734,12 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows with missing values (NaN).
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
+            The completed rows; pictures if the model was fitted on pictures.
 
         Warns
         -----
@@ -782,6 +823,7 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components_)
+            Scores, whitened ones if the model whitens.
 
         Returns
         -------
@@ -908,6 +950,11 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
     def get_covariance(self) -> FloatArray:
         """Return the model's covariance in units of the data, shape (n_features, n_features).
 
+        Returns
+        -------
+        ndarray of shape (n_features, n_features), float64
+            In squared units of the data.
+
         References
         ----------
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 7.
@@ -916,6 +963,11 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
 
     def get_precision(self) -> FloatArray:
         """Return the inverse of :meth:`get_covariance`, shape (n_features, n_features).
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features), float64
+            In inverse squared units of the data.
 
         Raises
         ------
@@ -929,6 +981,16 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
 
         Rows with missing values get the likelihood of their observed entries. The result is lazy for Dask's
         collections.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit, of any kind that ``fit`` takes.
+
+        Returns
+        -------
+        array of shape (n_samples,), float64
+            Natural logarithms of densities.
 
         References
         ----------
@@ -950,7 +1012,20 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
         return rows.mapped(densities, 1, np.float64, holes=True)[:, 0]
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-likelihood of the rows of X."""
+        """Return the mean log-likelihood of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit, of any kind that ``fit`` takes.
+        y : object, ignored
+            For pipelines.
+
+        Returns
+        -------
+        float
+            The mean of :meth:`score_samples`.
+        """
         return float(as_float64(self.score_samples(X)).mean())
 
     def _gaussian(self) -> Gaussian:

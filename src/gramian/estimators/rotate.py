@@ -87,6 +87,12 @@ class Rotation(InNotebook):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, k), float64
+            Without unit.
         """
         return self._standardized(X) @ np.linalg.inv(self.rotation_matrix).T
 
@@ -126,6 +132,7 @@ def rotate(model: Any, method: str = "varimax", *, n_components: int | None = No
     Parameters
     ----------
     model : fitted PCA
+        The model whose components are rotated.
     method : {"varimax", "promax"}, default="varimax"
         Orthogonal rotation, or an oblique one with correlated components (power 4).
     n_components : int, optional
@@ -135,6 +142,7 @@ def rotate(model: Any, method: str = "varimax", *, n_components: int | None = No
     Returns
     -------
     Rotation
+        Loadings, variances and the rotation; prints as a table.
 
     Raises
     ------

@@ -76,7 +76,13 @@ class Stability(InNotebook):
         return (low > 0) | (high < 0)
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Return, for each component, its name, variance and ratio with intervals, and its agreement."""
+        """Return, for each component, its name, variance and ratio with intervals, and its agreement.
+
+        Returns
+        -------
+        list of tuple
+            Name, variance, its interval, ratio, its interval, agreement.
+        """
         columns = (
             self.variances,
             *self.variance_intervals.T,
@@ -89,6 +95,11 @@ class Stability(InNotebook):
 
     def to_frame(self) -> Any:
         """Return the table as a pandas data frame with one row for each component.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of :meth:`rows`, by component.
 
         Raises
         ------
@@ -150,6 +161,7 @@ def stability(
     Parameters
     ----------
     model : fitted PCA
+        Fitted to these rows.
     X : array-like of shape (n_samples, n_features)
         The rows of the fit, in memory.
     n_boot : int, default=200
@@ -162,6 +174,7 @@ def stability(
     Returns
     -------
     Stability
+        Intervals and agreement; prints as a table.
 
     Raises
     ------

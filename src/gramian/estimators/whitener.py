@@ -183,7 +183,20 @@ class Whitener(Saved, InNotebooks, WhitenerAttributes):
     # ------------------------------------------------------------------ fit
 
     def plan(self, X: Any, *, sample_weight: Any = None) -> Plan:
-        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting."""
+        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data, as for :meth:`fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        Plan
+            The plan of the PCA that it needs.
+        """
         rows = self._rows(X, sample_weight, minimum=2, check_finite=False)
         self._check(rows)
         return self._pca().plan(rows)
@@ -195,11 +208,17 @@ class Whitener(Saved, InNotebooks, WhitenerAttributes):
         ----------
         X : array-like, frame, array-API array, Path or Scan of shape (n_samples, n_features)
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures.
-        y : ignored
+        y : object, ignored
+            For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as in :meth:`gramian.PCA.fit`.
         **metadata
             Not supported: other metadata raise an InputTypeError with advice.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -217,7 +236,24 @@ class Whitener(Saved, InNotebooks, WhitenerAttributes):
     def fit_transform(
         self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any
     ) -> RealArray:
-        """Find the whitening transform of X and return X whitened, as :meth:`transform` does."""
+        """Find the whitening transform of X and return X whitened, as :meth:`transform` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in :meth:`fit`, which names the errors too.
+        y : object, ignored
+            For pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in :meth:`fit`.
+        **metadata
+            Not supported, as in :meth:`fit`.
+
+        Returns
+        -------
+        array
+            Whitened rows, as :meth:`transform` returns them.
+        """
         refuse_metadata(self, metadata)
         with shows_progress("Whitener"):
             rows, scores = self._fit(X, sample_weight, keep=self.method != "cholesky")
@@ -342,6 +378,7 @@ class Whitener(Saved, InNotebooks, WhitenerAttributes):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, height, width)
+            Rows with the columns of the fit.
 
         Returns
         -------
@@ -362,6 +399,7 @@ class Whitener(Saved, InNotebooks, WhitenerAttributes):
         Parameters
         ----------
         X : array-like of the shape that ``transform`` returns
+            Whitened rows.
 
         Returns
         -------
@@ -401,7 +439,18 @@ class Whitener(Saved, InNotebooks, WhitenerAttributes):
     # ------------------------------------------------ summaries of the model
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Return PC1, PC2, ... for the pca methods, else the names of the columns."""
+        """Return PC1, PC2, ... for the pca methods, else the names of the columns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns; None means those of ``fit``.
+
+        Returns
+        -------
+        ndarray of str, object
+            One name for each column of the result.
+        """
         if self._reduces:
             return super().get_feature_names_out(input_features)
         names: npt.NDArray[np.object_] = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
@@ -411,6 +460,11 @@ class Whitener(Saved, InNotebooks, WhitenerAttributes):
         """Return standard deviations, explained variance ratios and their cumulative sums as a table.
 
         They are those of the principal components, before regularization.
+
+        Returns
+        -------
+        Summary
+            Prints as a table.
         """
         check_is_fitted(self)
         return summary_of(self)

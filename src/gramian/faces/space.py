@@ -194,8 +194,14 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         Parameters
         ----------
         faces : Faces or array of shape (n, height, width)
+            Pictures of one size, at least two of them different.
         people : sequence of n names, optional
             The person on each picture, by default those of ``Faces``. Names are not stored.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -226,6 +232,16 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         """Return the plan of ``fit(faces)`` for the components, without fitting.
 
         The face limit takes further PCAs of small pictures, one for each held-out fold.
+
+        Parameters
+        ----------
+        faces : Faces or array of shape (n, height, width)
+            Pictures, as for :meth:`fit`.
+
+        Returns
+        -------
+        Plan
+            Prints as a list of steps with predicted seconds and memory.
         """
         pictures, pixels = self._given(faces)
         return self._decomposition().plan(with_moved(relight(pictures, self.light), pixels))
@@ -288,6 +304,11 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         ----------
         faces : Faces or array of shape (n, height, width)
             Of the model's size.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_), float32
+            The scores.
         """
         scores = self._of_relit(faces, lambda relit: self.decomposition_.transform(relit))
         return np.asarray(scores, dtype=np.float32)
@@ -314,6 +335,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         Parameters
         ----------
         faces : Faces or array of shape (n, height, width)
+            Pictures of the model's size.
         n_components : int, optional
             Number of components; by default all.
 
@@ -333,6 +355,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         Parameters
         ----------
         faces : Faces or array of shape (n, height, width)
+            Pictures of the model's size.
         n_components : int or sequence of int
             Numbers of components to reconstruct from.
 
@@ -362,6 +385,12 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         Parameters
         ----------
         faces : Faces or array of shape (n, height, width)
+            Pictures of the model's size.
+
+        Returns
+        -------
+        ndarray of shape (n,), float64
+            From 0 to about 1; the larger, the less like a face.
         """
         pictures = self._checked(faces)
         return np.asarray(_by_blocks(lambda block: unlikeness(self.detector_, block), pictures))
@@ -372,6 +401,16 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         """Return components as pictures, shape (count, height, width).
 
         For a kernel: the change of the pre-image of the mean by one standard deviation along each component.
+
+        Parameters
+        ----------
+        count : int, optional
+            Number of components; by default all.
+
+        Returns
+        -------
+        ndarray of shape (count, height, width), float64
+            Entries may be negative.
         """
         check_is_fitted(self)
         count = self._count(count)
@@ -384,7 +423,18 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         return np.asarray(pictures[:-1] - pictures[-1]).reshape(-1, *self.picture_shape_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the scores: PC1, PC2, ..."""
+        """Return the names of the scores: PC1, PC2, ...
+
+        Parameters
+        ----------
+        input_features : object, ignored
+            For pipelines.
+
+        Returns
+        -------
+        ndarray of shape (n_components_,), object
+            The names.
+        """
         return self._fitted.get_feature_names_out()
 
     @property

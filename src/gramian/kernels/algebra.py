@@ -101,6 +101,7 @@ class Kernel(ABC):
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
+            Rows.
         Y : array or sparse matrix of shape (m, d), optional
             X itself when left out, or where the same array is given; then the matrix is exactly symmetric
             and, for a stationary kernel, its diagonal exactly k(x, x).
@@ -163,7 +164,18 @@ class Kernel(ABC):
         return Normalized(self)
 
     def on(self, *columns: Any) -> Kernel:
-        """Return the kernel on some columns only: ``k.on(0, 2)``, ``k.on("age")``, ``k.on(slice(3))``."""
+        """Return the kernel on some columns only: ``k.on(0, 2)``, ``k.on("age")``, ``k.on(slice(3))``.
+
+        Parameters
+        ----------
+        *columns : int, str or slice
+            Places, counted from 0, or names of columns.
+
+        Returns
+        -------
+        OnColumns
+            Ignores the other columns.
+        """
         return OnColumns(self, columns[0] if len(columns) == 1 else columns)
 
     def after(self, map: Any) -> Kernel:
@@ -173,6 +185,11 @@ class Kernel(ABC):
         ----------
         map : callable or object with a ``transform`` method
             Takes rows (n, d), returns rows (n, d'), each from the row in its place alone.
+
+        Returns
+        -------
+        After
+            The kernel of the mapped rows.
         """
         return After(self, map)
 
@@ -182,6 +199,18 @@ class Kernel(ABC):
 
     def feature_map(self, n_features: int, **options: Any) -> Any:
         """Return the explicit map phi with ``k(x, y) = phi(x) . phi(y)``, where one can be written down.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns of the rows.
+        **options
+            As the kernel's own map takes them.
+
+        Returns
+        -------
+        FeatureMap
+            A callable that maps rows.
 
         Raises
         ------
@@ -229,7 +258,18 @@ class Kernel(ABC):
     # --------------------------------------------------------- parameters
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, those of kernels inside as ``kernel__name``."""
+        """Return the parameters by name, those of kernels inside as ``kernel__name``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Include those of kernels inside.
+
+        Returns
+        -------
+        dict of str to object
+            The parameters.
+        """
         entries = {name: getattr(self, name) for name in _defaults(type(self))}
         if deep:
             for name, value in list(entries.items()):
@@ -238,7 +278,18 @@ class Kernel(ABC):
         return entries
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, those of kernels inside as ``kernel__name=value``."""
+        """Set parameters by name, those of kernels inside as ``kernel__name=value``.
+
+        Parameters
+        ----------
+        **params
+            New values by name.
+
+        Returns
+        -------
+        self
+            The changed kernel.
+        """
         allowed = self.get_params(deep=False)
         for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):
             own, _, inner = name.partition("__")
@@ -296,8 +347,14 @@ class Kernel(ABC):
         Parameters
         ----------
         X : array of shape (n, d)
+            Rows that widths and factors are computed from.
         names : sequence of str, optional
             Names of the columns, for kernels on some of them.
+
+        Returns
+        -------
+        Kernel
+            A kernel that no longer depends on data.
         """
         self.check()
         return self
@@ -683,7 +740,13 @@ class Pair(Composite):
 
 
 class Sum(Pair):
-    """``left + right``."""
+    """``left + right``.
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The parts.
+    """
 
     name = "sum"
     additive = True
@@ -721,7 +784,13 @@ class Sum(Pair):
 
 
 class Product(Pair):
-    """``left * right``, value by value."""
+    """``left * right``, value by value.
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The parts.
+    """
 
     name = "product"
     binds = PRODUCT
@@ -752,6 +821,7 @@ class Scaled(Composite):
     Parameters
     ----------
     kernel : Kernel
+        The part.
     factor : float
         At least 0 for a kernel.
     """
@@ -802,6 +872,7 @@ class Power(Composite):
     Parameters
     ----------
     kernel : Kernel
+        The part.
     exponent : float
         A positive whole number; a fraction for infinitely divisible kernels, such as the RBF kernel.
     """
@@ -856,7 +927,13 @@ class Power(Composite):
 
 
 class Exp(Composite):
-    """``exp(kernel)``."""
+    """``exp(kernel)``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The part.
+    """
 
     name = "exp"
 
@@ -886,6 +963,7 @@ class Normalized(Composite):
     Parameters
     ----------
     kernel : Kernel
+        The part.
     """
 
     name = "normalized"
@@ -973,6 +1051,7 @@ class OnColumns(Composite):
     Parameters
     ----------
     kernel : Kernel
+        The part.
     columns : int, str, slice or sequence of int or str
         Positions, counted from 0, or names of columns.
     """
@@ -1055,6 +1134,7 @@ class After(Composite):
     Parameters
     ----------
     kernel : Kernel
+        The part.
     map : callable or object with a ``transform`` method
         Takes rows (n, d) as a float64 NumPy array and returns rows (n, d'), each from the row in its place
         alone.
@@ -1104,6 +1184,16 @@ class After(Composite):
 
 def exp(kernel: Kernel) -> Kernel:
     """Return the kernel ``exp(k(x, y))``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The exponent.
+
+    Returns
+    -------
+    Exp
+        A kernel where its part is one.
 
     Examples
     --------

@@ -143,7 +143,20 @@ class FeatureMap(ABC):
 
     @abstractmethod
     def kernel(self, X: Any, Y: Any = None) -> FloatArray:
-        """Return the exact kernel from its definition, shape (n, m), float64 NumPy."""
+        """Return the exact kernel from its definition, shape (n, m), float64 NumPy.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        Y : array of shape (m, d), optional
+            X itself when left out.
+
+        Returns
+        -------
+        ndarray of shape (n, m), float64
+            Values of the kernel.
+        """
 
     @abstractmethod
     def _features(self, Z: Any) -> Any:
@@ -185,8 +198,14 @@ class FeatureMap(ABC):
         Parameters
         ----------
         X : array of shape (n, d)
+            Rows.
         Y : array of shape (m, d), optional
             X itself when left out.
+
+        Returns
+        -------
+        KernelError
+            Prints as a sentence.
         """
         X = self._checked(X)
         Y = None if Y is None else self._checked(Y)

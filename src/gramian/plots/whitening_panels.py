@@ -36,7 +36,9 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
     Parameters
     ----------
     model : fitted Whitener
+        The model that maps the rows.
     X : array-like of shape (n_samples, n_features)
+        Rows with the columns of the fit.
     x, y : int or str, default=1 and 2
         Columns, counted from 1; the whitened columns have the same positions.
 

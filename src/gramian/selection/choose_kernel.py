@@ -149,7 +149,18 @@ class KernelSelection(Selection[TriedKernel]):
         return frame.astype({"components": "Int64"})
 
     def label_of(self, one: TriedKernel) -> str:
-        """Return a kernel as it is written."""
+        """Return a kernel as it is written.
+
+        Parameters
+        ----------
+        one : TriedKernel
+            A member of ``tried``.
+
+        Returns
+        -------
+        str
+            Its expression.
+        """
         return one.expression
 
     def remarks(self) -> list[str]:
@@ -180,6 +191,7 @@ def choose_kernel(
     Parameters
     ----------
     X : array-like, frame, Path, Scan or Rows of shape (n_samples, n_features)
+        Dense rows.
     y : array-like of shape (n_samples,), optional
         Labels: classes or numbers. Those of a file that was read with ``label=`` are used where it is None.
     candidates : sequence of str, callable, Kernel or KernelPCA, optional

@@ -189,6 +189,11 @@ class FeatureFilter(ColumnSelector):
         **metadata
             Not supported: ``sample_weight`` and other routed metadata raise an error with advice.
 
+        Returns
+        -------
+        self
+            The fitted estimator.
+
         Raises
         ------
         DataError
@@ -281,6 +286,11 @@ class FeatureFilter(ColumnSelector):
         ----------
         features : int
             Number of features listed.
+
+        Returns
+        -------
+        str
+            Lines of text.
         """
         check_is_fitted(self)
         label = "a number" if self.classes_ is None else f"{len(self.classes_)} classes"

@@ -85,6 +85,11 @@ class MutualInformation(InNotebook):
     def to_frame(self) -> Any:
         """Return the ranking as a pandas data frame.
 
+        Returns
+        -------
+        pandas.DataFrame
+            The values of :meth:`rows`.
+
         Raises
         ------
         MissingExtraError

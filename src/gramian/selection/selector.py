@@ -29,6 +29,7 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit.
 
         Returns
         -------
@@ -58,10 +59,12 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_kept)
+            The selected columns.
 
         Returns
         -------
         array of shape (n_samples, n_features)
+            Rows with all columns.
         """
         check_is_fitted(self)
         rows = as_rows(X, estimator=type(self).__name__, expected=Expected())
