@@ -716,6 +716,9 @@ class Certificate(InNotebook):
         about = f" {self.about}" if self.about else ""
         return f"Certified: every eigenvalue{of} within {radius} (relative to the largest), {missed}.{about}"
 
+    def __repr__(self) -> str:
+        return f"<{self.brief}>"
+
     def __str__(self) -> str:
         k = len(self.values)
         if k == 0:

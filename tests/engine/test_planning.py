@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gramian import PCA
+from gramian.checks import duration
 from gramian.engine.planning import plan, ranked, warn_of_cost
 from gramian.errors import CostWarning, MemoryLimitError
 from gramian.operators.costs import KernelCosts, Substitute, SymmetricCosts, TableCosts
@@ -325,7 +326,9 @@ def test_seconds_grow_with_the_work():
 
 def test_a_cheaper_route_that_is_not_taken_has_its_reason():
     def cheaper(result):
-        assert all(bool(other.why) == (other.seconds < result.seconds) for other in result.alternatives)
+        for other in result.alternatives:
+            less = other.seconds < result.seconds and duration(other.seconds) != duration(result.seconds)
+            assert bool(other.why) == less
         assert all(("not taken because" in str(other)) == bool(other.why) for other in result.alternatives)
         return {other.why for other in result.alternatives} - {""}
 
@@ -335,7 +338,7 @@ def test_a_cheaper_route_that_is_not_taken_has_its_reason():
     quick = PCA(5).plan(X)
     assert cheaper(quick) == {"an iteration may stall, and the direct method is quick"}
     assert any("by iteration" in other.storage for other in quick.alternatives)
-    small = cheaper(PCA(5).plan(X[:300, :50]))
+    small = cheaper(PCA().plan(X[:300, :300]))
     assert small == {"the SVD resolves the smallest eigenvalues best, and the data are small"}
     # Krylov stalls on a flat spectrum: the direct route that takes over still names why krylov is set.
     after = PCA(5, solver="krylov").fit(X).plan_

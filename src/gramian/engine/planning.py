@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import on_accelerator
-from gramian.checks import amount
+from gramian.checks import amount, duration
 from gramian.errors import CostWarning, MemoryLimitError
 from gramian.operators.costs import Costs, TableCosts
 from gramian.records import MATRICES, Alternative, Cost, Plan, SolveRequest, Target
@@ -182,9 +182,10 @@ class Schedule:
         return replace(self, request=replace(self.request, solver_rng=solver_rng, probe_rng=probe_rng))
 
     def _alternative(self, taken: Ranked, other: Ranked) -> Alternative:
-        """Put another route into words; if it is cheaper than the one that is taken, with the reason."""
+        """Put another route into words; if it shows as cheaper than the route taken, with the reason."""
         route, form, why = other.route, other.route.form, ""
-        if other.cost.seconds < taken.cost.seconds:
+        seconds, least = taken.cost.seconds, other.cost.seconds
+        if least < seconds and duration(least) != duration(seconds):
             if self.request.solver not in ("auto", route.solver):
                 why = f"you set solver={self.request.solver!r}"
             elif taken is not self.items[0]:
