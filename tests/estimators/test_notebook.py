@@ -110,7 +110,11 @@ def test_results_are_one_line_at_a_prompt_and_tables_in_a_notebook():
         [step.name, step.detail] for step in pca.plan_.steps
     ]
     assert len(cells(choice._repr_html_())) == 1 + len(choice.evidence["components"])
-    assert "Verdict: not a kernel" in audit._repr_html_()
+    page = audit._repr_html_()
+    assert "Verdict: not a kernel" in page
+    points = cells(page)[1:]
+    assert [float(row[2]) for row in points] == pytest.approx(audit.witness.vector, rel=1e-4)
+    assert [float(row[3]) for row in points] == pytest.approx(audit.witness.gram[:, 0], rel=1e-4)
 
 
 def test_names_of_columns_are_text_in_every_table():

@@ -11,7 +11,7 @@ import numpy as np
 
 from gramian.kernels.auditing.search import CLEAR, improve
 from gramian.kernels.auditing.trials import EPS, Examiner, Margin, Trial, show_point
-from gramian.notebook import InNotebook
+from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray
 
 POLISHING_STEPS = 300
@@ -103,6 +103,17 @@ class Witness(InNotebook):
             "and for a kernel it is never negative."
         )
         return "\n".join(lines)
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        names = _names(self.points, self.rows)
+        shown = range(len(names) if len(names) <= COLUMNS else 0)
+        heads = "", "x", "v", *(f"k(x_i, x_{j + 1})" for j in shown)
+        rows = [
+            (f"x_{i + 1}", name, self.vector[i], *(self.gram[i, j] for j in shown))
+            for i, name in enumerate(names)
+        ]
+        yield Grid(heads, rows)
+        yield str(self).splitlines()[-1]
 
     def _digits(self) -> int:
         """Return how many digits of the matrix show the negative sum to whoever adds it up."""
