@@ -204,6 +204,9 @@ class Plan(InNotebook):
         What else meets the tolerance and fits the memory limit, cheapest first.
     took : float or None
         Measured seconds, once it has run.
+    matrices : tuple of str
+        For ``PCA.plan``: the size of the covariance and of the dual Gram matrix, and how the work of a direct
+        decomposition of each grows with n rows and d columns.
     """
 
     operator: str
@@ -214,6 +217,7 @@ class Plan(InNotebook):
     arithmetic: str = "float64"
     alternatives: tuple[Alternative, ...] = ()
     took: float | None = field(default=None, compare=False)
+    matrices: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def seconds(self) -> float:
@@ -239,6 +243,8 @@ class Plan(InNotebook):
         lines += [f"  {i}. {s.name}: {s.detail}" for i, s in enumerate(self.steps, 1)]
         # Two routes may differ in nothing that is printed.
         lines += dict.fromkeys(f"  or {other}" for other in self.alternatives)
+        lines += ["Direct decompositions, of n rows and d columns:"] if self.matrices else []
+        lines += [f"  {text}" for text in self.matrices]
         return "\n".join(lines)
 
     def _notebook(self) -> Iterator[str | Grid]:
@@ -252,6 +258,7 @@ class Plan(InNotebook):
         if rows:
             heads = "or solver", "matrix", "storage", "arithmetic", "predicted", "memory", "not taken because"
             yield Grid(heads, list(dict.fromkeys(rows)))
+        yield from self.matrices
 
 
 @dataclass(frozen=True)
