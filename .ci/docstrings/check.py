@@ -22,11 +22,13 @@ from numpydoc.validate import validate
 ROOT = Path(__file__).parents[2]
 MODULES = (
     "gramian",
-    "gramian.errors",
-    "gramian.kernels",
-    "gramian.plots",
-    "gramian.faces",
+    "gramian.anndata",
     "gramian.compat.sklearn",
+    "gramian.errors",
+    "gramian.faces",
+    "gramian.kernels",
+    "gramian.onnx",
+    "gramian.plots",
 )
 
 

@@ -52,6 +52,7 @@ from gramian.estimators.kernel_fit import (
     precision_of,
 )
 from gramian.estimators.landmarks import APPROXIMATE, FeatureFit
+from gramian.estimators.onnx_graph import ExportsToONNX, Graph, kernel_scores
 from gramian.estimators.preimages import PreimageMethod, found_rows, learned, preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.estimators.sklearn_hints import (
@@ -102,7 +103,7 @@ class KernelPCAAttributes(Decomposer):
 
 @knows_habits
 @dataclass(eq=False, repr=False)
-class KernelPCA(KernelParameters, Saved, InNotebooks, KernelPCAAttributes):
+class KernelPCA(KernelParameters, Saved, ExportsToONNX, InNotebooks, KernelPCAAttributes):
     """Kernel PCA, exact and certified without storing the full centred kernel matrix, or approximate.
 
     Parameters
@@ -532,6 +533,9 @@ class KernelPCA(KernelParameters, Saved, InNotebooks, KernelPCAAttributes):
         check_is_fitted(self)
         limit = memory_limit_bytes(self.memory_limit)
         return self._scores(self._new_rows(X, limit=limit))
+
+    def _onnx_scores(self, graph: Graph, rows: str) -> str:
+        return kernel_scores(graph, rows, self._projection)
 
     def _scores(self, rows: Rows) -> RealArray:
         return rows.mapped(self._projection.scores, self.n_components_)

@@ -62,6 +62,7 @@ from gramian.estimators.linear_fit import (
     fit_of,
 )
 from gramian.estimators.missing import IMPUTING, Filled, filled
+from gramian.estimators.onnx_graph import ExportsToONNX, Graph, linear_scores
 from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_habits, refuse_metadata
 from gramian.estimators.tables import linear_table
@@ -126,7 +127,7 @@ class PCAAttributes(Decomposer):
 
 @knows_habits
 @dataclass(eq=False, repr=False)
-class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
+class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters
@@ -352,7 +353,8 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures. An iterator of blocks of
             rows, such as a generator, is allowed too. Files, memory maps and blocks may be larger than
-            memory. Dask arrays and frames are processed chunk by chunk on their workers.
+            memory. Dask arrays and frames are processed chunk by chunk on their workers. xarray's DataArray
+            and X of AnnData are read with their names.
         y : object, ignored
             For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
@@ -839,6 +841,11 @@ class PCA(PCAParameters, Saved, InNotebooks, PCAAttributes):
             self.rank_,
             self._incomplete() if self._maps_holes or self._missing_method == "mean" else None,
         )
+
+    def _onnx_scores(self, graph: Graph, rows: str) -> str:
+        means = getattr(self, "column_means_", None) if self._missing_method == "mean" else None
+        filling = None if means is None else as_float64(means)
+        return linear_scores(graph, rows, self._projection(), filling)
 
     @property
     def _host_divisor(self) -> FloatArray | None:

@@ -34,6 +34,7 @@ from gramian.estimators.fitted import (
     remember_parameters,
 )
 from gramian.estimators.inputs import ddof_of, remember_features
+from gramian.estimators.onnx_graph import ExportsToONNX, Graph, affine
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.estimators.sklearn_hints import refuse_metadata
@@ -70,7 +71,7 @@ class WhitenerAttributes(Decomposer):
 
 
 @dataclass(eq=False, repr=False)
-class Whitener(Saved, InNotebooks, WhitenerAttributes):
+class Whitener(Saved, ExportsToONNX, InNotebooks, WhitenerAttributes):
     """Map rows to uncorrelated coordinates of variance 1.
 
     With the covariance ``S = U L U.T`` (columns of U the directions) and c = x - mean, z = W c where W is
@@ -369,6 +370,13 @@ class Whitener(Saved, InNotebooks, WhitenerAttributes):
             parameter_at_fit(self, "method") in ("zca", "zca-cor"),
             host(self._triangle),
         )
+
+    def _onnx_scores(self, graph: Graph, rows: str) -> str:
+        try:
+            W = self.whitening_matrix_
+        except AttributeError as error:
+            raise ParameterError(f"A file for ONNX needs W. {error}") from error
+        return affine(graph, rows, as_float64(self._center), W)
 
     # ------------------------------------------------------------ transform
 
