@@ -164,7 +164,17 @@ class Kernel(ABC):
         return values - xp.mean(values, axis=1)[:, None] - t[None, :] + xp.mean(t)
 
     def __call__(self, X: Any, Y: Any = None) -> Any:
-        """Return the value of two vectors as a float, and the Gram matrix of rows (:meth:`gram`).
+        """Return the value of two vectors, or the Gram matrix of rows (:meth:`gram`).
+
+        Parameters
+        ----------
+        X, Y : array-like of shape (d,), or as for :meth:`gram`
+            Two vectors, or rows.
+
+        Returns
+        -------
+        float, or array of shape (n, m)
+            The number k(X, Y) for two vectors.
 
         Examples
         --------
