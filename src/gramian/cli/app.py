@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gramian.applications import is_installed
+from gramian.cli.options import help_alone, spread
 from gramian.version import __version__
 
 PLAIN: dict[str, Any] = {
@@ -87,9 +88,6 @@ class LazyCommand(TyperCommand):
     @cached_property
     def loaded(self) -> Any:
         """The command itself, with its options; for a group of commands the group."""
-        # spread would otherwise be imported for the list, with all options that commands share.
-        from gramian.cli.options import spread
-
         module = import_module(f"gramian.cli.{self.entry.module}")
         declared = getattr(module, self.entry.name.replace("-", "_"))
         if not isinstance(declared, typer.Typer):
@@ -111,16 +109,17 @@ class Commands(TyperGroup):
             if is_installed(entry.application):
                 self.add_command(LazyCommand(entry))
 
-    def get_help_option(self, ctx: Any) -> Any:
-        """Return the option ``--help``, off by default."""
-        option = super().get_help_option(ctx)
-        if option is not None:
-            # typer would import Pydantic, a third of the time of a command's help, to convert None.
-            option.default = False
-        return option
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options; a flag that is not given is False."""
+        parameters = super().get_params(ctx)
+        for parameter in parameters:
+            # To convert None, typer would import Pydantic: a third of the time of a command's help.
+            if getattr(parameter, "is_flag", False) and parameter.default is None:
+                parameter.default = False
+        return parameters
 
 
-app = typer.Typer(cls=Commands, **PLAIN)
+app = typer.Typer(**PLAIN)
 
 
 def _show_version(wanted: bool) -> None:
@@ -129,7 +128,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(cls=Commands, invoke_without_command=True)
 def gramian(
     context: typer.Context,
     version: Annotated[
@@ -142,6 +141,4 @@ def gramian(
     Exit codes: 0 success, 1 fault in the data or a file, 2 fault in the command, 3 alarms with
     monitor --fail or a change beyond compare --tolerance, 130 interrupted.
     """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-        raise typer.Exit(2)
+    help_alone(context)
