@@ -15,7 +15,7 @@ from pyarrow import ipc, parquet
 
 from gramian.checks import listed, slices
 from gramian.errors import DataError
-from gramian.progress import track
+from gramian.progress import report, track
 from gramian.rows.archives import damage
 from gramian.rows.columns.roles import first_free
 from gramian.rows.columns.source import Batch, ColumnSource, decoded
@@ -92,7 +92,10 @@ class ArrowSource(ColumnSource):
     def _tables(self, file: Path | IO[bytes], rows: int, names: list[str]) -> Iterator[Any]:
         with opened_columns(file, self._parquet, self.source) as opened:
             if self._parquet:
+                done, total = 0, opened.metadata.num_rows
                 for batch in opened.iter_batches(rows, columns=names, use_threads=False):
+                    done += batch.num_rows
+                    report(f"{done:,} of {total:,} rows", f"row of {self.source}", done, total)
                     yield pa.Table.from_batches([batch])
                 return
             few: list[Any] = []

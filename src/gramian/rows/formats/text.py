@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from gramian.arrays import parallel_map
-from gramian.checks import counted, slices
+from gramian.checks import amount, counted, slices
 from gramian.errors import DataError, FileError
 from gramian.progress import track
 from gramian.rows.columns.numerals import is_missing, is_number, plain_numbers
@@ -129,6 +129,7 @@ class TextFile:
         self.nbytes = file.seek(0, io.SEEK_END)
         file.seek(0)
         self._packed = file.read(2) == GZIP
+        self._passes = 0
 
     def pieces(self, size: int, whole: bool = False, silent: bool = False) -> Iterator[bytes]:
         """Yield the text from its beginning.
@@ -140,7 +141,7 @@ class TextFile:
         whole : bool
             Whether all of it will be in memory: then no more is unpacked than that may take.
         silent : bool
-            Whether no progress is logged.
+            Whether no progress is reported.
 
         Raises
         ------
@@ -167,8 +168,8 @@ class TextFile:
     def _raw(self, size: int, silent: bool) -> Iterator[bytes]:
         digest = hashlib.sha256()
         parts: Any = slices(self.nbytes, size)
-        if not silent and self.path is not None and len(parts) > 1:
-            parts = track(parts, f"part of {self.path.name}")
+        if not silent and len(parts) > 1:
+            parts = self._tracked(parts)
         self._file.seek(0)
         for part in parts:
             data = self._file.read(part.stop - part.start)
@@ -176,6 +177,17 @@ class TextFile:
                 digest.update(data)
             yield data
         self.sha256 = digest.hexdigest() if self.path else ""
+
+    def _tracked(self, parts: list[slice]) -> Iterator[slice]:
+        """Yield parts of the file, and report how much of it is read in this pass."""
+        self._passes += 1
+        again = "" if self._passes == 1 else f"pass {self._passes}: "
+
+        def text(done: int) -> str:
+            start = parts[done].start
+            return f"{again}{amount(start)} of {amount(self.nbytes)} ({100 * start // self.nbytes} %)"
+
+        return track(parts, f"part of {self.source}", text=text)
 
     def head(self) -> bytes:
         """Return the first lines, from which the layout is detected.
