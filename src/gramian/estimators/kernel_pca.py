@@ -68,6 +68,7 @@ from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.dask import is_dask
 from gramian.rows.kinds.device import sent_to
+from gramian.rows.scan import first_rows
 from gramian.rows.weights import weighted
 from gramian.store import Array, Optional
 
@@ -263,8 +264,12 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
     # ------------------------------------------------------------------ fit
 
     def plan(self, X: Any, *, sample_weight: Any = None) -> Plan:
-        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting."""
-        return self._fit_of(X, sample_weight).plan
+        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting.
+
+        Of a large file of text only the first 16 MB are read, and the number of its rows is estimated.
+        """
+        whole = sample_weight is not None or is_precomputed(self)
+        return self._fit_of(X if whole else first_rows(X), sample_weight).plan
 
     def fit(
         self,

@@ -68,7 +68,7 @@ from gramian.records import FloatArray, IntArray, ModelKind, Plan, Remainder
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.device import sent_to
-from gramian.rows.scan import Scan
+from gramian.rows.scan import Scan, first_rows
 from gramian.rows.weights import weighted
 from gramian.store import Array, Nested, Optional
 
@@ -268,17 +268,18 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting.
 
         If ``n_components`` is a rule, its answer is not known yet, and the plan is for 10 components.
+        Of a large file of text only the first 16 MB are read, and the number of its rows is estimated.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, Path or Scan of shape (n_samples, n_features)
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
         -------
         Plan
         """
-        return self._planned(X, sample_weight).plan
+        return self._planned(X if sample_weight is not None else first_rows(X), sample_weight).plan
 
     def fit(
         self,

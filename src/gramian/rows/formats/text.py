@@ -178,6 +178,11 @@ class TextFile:
             yield data
         self.sha256 = digest.hexdigest() if self.path else ""
 
+    @property
+    def share(self) -> float:
+        """How much of the file the last pass has read so far, from 0 to 1."""
+        return self._file.tell() / max(1, self.nbytes)
+
     def _tracked(self, parts: list[slice]) -> Iterator[slice]:
         """Yield parts of the file, and report how much of it is read in this pass."""
         self._passes += 1
@@ -256,6 +261,26 @@ class TextSource(ColumnSource):
         while group := list(itertools.islice(blocks, _TOGETHER)):
             yield from parallel_map(lambda block: self._parsed(*block, as_text), group)
         self.sha256 = self._file.sha256
+
+    def first_rows(self) -> tuple[ColumnSource, float, str]:
+        """Return the first 16 MB; the number of all rows follows from their bytes."""
+        read, blocks = 0, []
+
+        def counted_pieces() -> Iterator[bytes]:
+            nonlocal read
+            for piece in self._file.pieces(_SAMPLE_PIECE, silent=True):
+                read += len(piece)
+                yield piece
+
+        for block in whole_rows(counted_pieces(), self.source):
+            blocks.append(block)
+            if read >= SAMPLE_BYTES:
+                break
+        sample = b"".join(blocks)
+        header = len(_lines(sample, self._layout.skipped))
+        times = (read / self._file.share - header) / max(1, len(sample) - header)
+        first = TextSource(TextFile(io.BytesIO(sample), self.source), self.na_values, self._notes)
+        return first, times, f"the first {amount(len(sample))}" if times > 1 else ""
 
     def _rows(self, size: int, whole: bool) -> Iterator[bytes]:
         """Yield the text after its header, piece by piece."""
