@@ -111,10 +111,14 @@ class Walk:
         self.page.click(f"[data-example={name}]")
         self.page.wait_for_url("**/data/*")
 
-    def upload(self, name, content):
+    def choose(self, name, content):
+        """Choose a file on the start page."""
         self.page.goto(self.url)
         kind = "application/octet-stream"
         self.page.set_input_files("#file", {"name": name, "mimeType": kind, "buffer": content})
+
+    def upload(self, name, content):
+        self.choose(name, content)
         self.page.click("#upload button")
 
     def run(self):

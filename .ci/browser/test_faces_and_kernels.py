@@ -13,7 +13,7 @@ def test_a_face_is_rebuilt_better_by_more_components_and_recognised_by_who_agree
     walk = arrive(*sight)
     page = walk.page
     walk.example("faces")
-    page.get_by_label("Face recognition").check()
+    expect(page.get_by_label("Face recognition")).to_be_checked()
     walk.shot("data")
     walk.run()
     stated, rebuilt, errors, seen = page.locator("#rebuilt-is"), page.locator("#rebuilt"), [], []

@@ -9,13 +9,15 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gramian import plots
-from gramian.analysis.components import mapping_of
+from gramian.analysis.associations import telling_pair
+from gramian.analysis.components import decomposition_of, mapping_of
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
 from gramian.errors import DataError, MissingExtraError, ParameterError, needs
@@ -23,18 +25,22 @@ from gramian.faces.drawing import drawn_faces, drawn_others
 from gramian.kernels import audit, kernel_from_name, table
 from gramian.kernels.widths import median_distance
 from gramian.loading import load
+from gramian.plots.names import groupings
 from gramian.plots.pixels import Picture, contact_sheet, enlarged, grey
 from gramian.plots.registry import available
 from gramian.report.facts import audit_facts, plain
+from gramian.report.findings import findings
 from gramian.report.page import python_calls, report_page
 from gramian.report.results import write_results
-from gramian.report.summary import Fitted
+from gramian.report.summary import Fitted, methods_lines
 from gramian.report.tables import write_table
+from gramian.rows.metadata import labels_of
 from gramian.rows.table import Table
 from gramian.service.bodies import Message, read_table
 from gramian.service.tasks import Say, applied, cached
 
 SHOWN = 24  # pictures of data
+MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one that sets the shape
 NARROW = 340  # pixels of a figure that fits a phone
 PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn faces
 
@@ -42,8 +48,11 @@ PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn f
 
 
 def example(say: Say, name: str, answer: Message) -> Message:
-    """Write example data: pictures of digits, points on two rings, or drawn faces."""
-    if name == "circle":
+    """Write example data: measured penguins, pictures of digits, points on two rings, or drawn faces."""
+    if name == "penguins":
+        content = files("gramian").joinpath("examples", "penguins.csv").read_bytes()
+        Path(answer["path"]).write_bytes(content)
+    elif name == "circle":
         _write_rings(answer["path"])
     elif name == "digits":
         from sklearn.datasets import load_digits
@@ -125,6 +134,7 @@ def figure(
     x: int,
     y: int,
     color: str | None,
+    shape: str | None,
     width: int | None,
 ) -> Message:
     """Write one figure: a specification that Vega-Lite draws, or a picture."""
@@ -132,16 +142,16 @@ def figure(
     figures = {figure.name: figure for figure in available(fitted, table)}
     if table is None and name == "scores":
         raise ParameterError("A figure of scores needs data. Choose the data to plot.")
-    options: Message = {"color": _colour(table, color), "x": x, "y": y, "linked": name == "scores"}
+    options: Message = {**_groupings(table, color, shape), "x": x, "y": y, "linked": name == "scores"}
     asked = figures[check_choice("figure", name, tuple(figures))]
     with needs("plots", "altair", "Drawing figures"):
         from gramian.plots.style import in_page, room
     with room(width):
         drawn = asked.draw(fitted, table, **options)
+        spec = {} if isinstance(drawn, Picture) else drawn.to_dict()
     if isinstance(drawn, Picture):
         content = {"png": base64.b64encode(drawn.png()).decode()}
     else:
-        spec = drawn.to_dict()
         if name == "scores":  # the page shows its own table
             spec |= spec.pop("hconcat")[0]
         content = {"spec": in_page(spec)}
@@ -150,19 +160,43 @@ def figure(
     return {}
 
 
-def _colour(table: Table | None, color: str | None) -> Any:
-    if color is not None or table is None:
-        return color
-    return table.label_name or folders_of(table)
+def _groupings(table: Table | None, color: str | None, shape: str | None) -> Message:
+    """Return the columns that set colour and shape: those that were asked for, else the labels."""
+    usual = {} if table is None else {"color": folders_of(table), **groupings(table)}
+    asked = {"color": color, "shape": shape}
+    return {name: usual.get(name) if one is None else one or None for name, one in asked.items()}
 
 
 def figures(say: Say, model: Message, data: Message | None) -> Message:
-    """List the figures, and the columns that may set the colour of rows."""
+    """List the figures, the columns that may set colour and shape, and what the data show."""
     fitted, table = cached(model, load), None if data is None else applied(model, data)[1]
-    names = [] if table is None or table.feature_names is None else list(table.feature_names[:200])
-    known = available(fitted, table)
-    titles = {figure.name: figure.title for figure in known}
-    return {"figures": list(titles), "titles": titles, "columns": names}
+    titles = {figure.name: figure.title for figure in available(fitted, table)}
+    labels = {} if table is None else labels_of(table)
+    names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
+    usual = {name: one for name, one in _groupings(table, None, None).items() if isinstance(one, str)}
+    pair, said = _shown_first(mapping_of(fitted), table)
+    return {
+        "figures": list(titles),
+        "titles": titles,
+        "columns": [*labels, *names],
+        "shapes": [name for name, values in labels.items() if len(set(values.tolist())) <= MOST_CLASSES],
+        "color": usual.get("color", ""),
+        "shape": usual.get("shape", ""),
+        "pair": list(pair),
+        "findings": said,
+    }
+
+
+def _shown_first(fitted: Any, table: Table | None) -> tuple[tuple[int, int], list[str]]:
+    """Return the two components to show first, and what the data show."""
+    if not fitted.model_kind.has_components:
+        return (1, 2), []
+    if table is None or not fitted.model_kind.gives_scores:
+        return (1, 2), findings(decomposition_of(fitted))
+    scores = np.asarray(fitted.transform(table)).reshape(len(table.values), -1)
+    labels, name = folders_of(table), table.label_name or ""
+    pair, why = ((1, 2), "") if labels is None else telling_pair(scores, labels, name)
+    return pair, [*findings(fitted, labels, name, scores), *([why] if why else [])]
 
 
 # ------------------------------------------------------------------- downloads
@@ -204,9 +238,11 @@ def results(say: Say, model: Message, data: Message, answer: Message) -> Message
 
 
 def code(say: Say, model: Message, data: Message | None) -> Message:
-    """Return Python code that fits the same model."""
+    """Return Python code that fits the same model, and a paragraph for a methods section."""
     reading = None if data is None else {"path": data["name"], **data["reading"]}
-    return {"python": python_calls(mapping_of(cached(model, load)), reading)}
+    fitted = mapping_of(cached(model, load))
+    methods = "\n".join(methods_lines(decomposition_of(fitted))) if fitted.model_kind.has_components else ""
+    return {"python": python_calls(fitted, reading), "methods": methods}
 
 
 # ------------------------------------------------------------------- kernels
