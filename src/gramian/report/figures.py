@@ -23,8 +23,15 @@ ROOM = 400  # pixels: text of a figure is readable on a phone and in a column of
 SHARED = re.compile(r'(\bid="|url\(#|href="#)')
 
 
-def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None, name: str = "scores") -> Any:
-    """Draw the scores of the first two components, coloured by label.
+def scores_chart(
+    model: Any,
+    table: Table,
+    scores: Any,
+    shown: list[int] | None,
+    name: str = "scores",
+    pair: tuple[int, int] = (1, 2),
+) -> Any:
+    """Draw the scores of two components, coloured by label.
 
     Parameters
     ----------
@@ -34,12 +41,15 @@ def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None,
     shown : list of int or None
         The indices of these rows, None for all.
     name : {"scores", "biplot"}
+    pair : (int, int)
+        The components, counted from 1.
     """
     if shown is not None:
         names = table.row_names
         names = None if names is None else tuple(names[row] for row in shown)
         table = replace(table, row_names=names, **table.labels_at(shown))
-    return getattr(plots, name)(model, table, mapped=scores, **groupings(table))
+    x, y = pair
+    return getattr(plots, name)(model, table, mapped=scores, x=x, y=y, **groupings(table))
 
 
 def figures(*shown: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
-from functools import partial
+from functools import cached_property, partial
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from gramian import plots
+from gramian.analysis.associations import telling_pair
 from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.components import decomposition_of, feature_names_of, mapping_of
 from gramian.analysis.monitoring import BOTH
@@ -144,7 +145,7 @@ class _Page:
             warning += f'<p class="bad">{text(trap)}</p>'
         data, seen = self.table, self.survey
         given = (data.labels if seen.shown is None else None, data.label_name, seen.scores) if seen else ()
-        lead = " ".join(findings(model, *given))
+        lead = " ".join([*findings(model, *given), *filter(None, [self._telling[1]])])
         return (
             f'<h1>{text(self.title)}</h1>\n<p class="lead">{text(lead)}</p>\n{warning}'
             f'<p class="soft">{text(headline(model))}</p><ul class="tiles">{items}</ul>{notes}'
@@ -191,6 +192,9 @@ class _Page:
         if n != model.n_samples_:
             parts.append(f"<p>These are {n:,} rows. The model was fitted on {model.n_samples_:,}.</p>")
         drawn = [show("scores", lambda: scores_chart(model, data, seen.scores, seen.shown))]
+        if (pair := self._telling[0]) != (1, 2):
+            told = partial(scores_chart, model, data, seen.scores, seen.shown, pair=pair)
+            drawn.insert(0, show("scores", told))
         if self._is_of_columns() and model.n_components_ > 1:
             draw = partial(scores_chart, model, data, seen.scores, seen.shown, "biplot")
             drawn.append(show("biplot", draw))
@@ -198,6 +202,14 @@ class _Page:
         if data.picture_shape is not None and data.in_memory:
             parts.append(figures(show("reconstructions", lambda: plots.reconstructions(model, data))))
         return "\n".join(parts)
+
+    @cached_property
+    def _telling(self) -> tuple[tuple[int, int], str]:
+        """Return the two components that show the groups apart, and why if they are not the first two."""
+        seen = self.survey
+        if seen is None or seen.shown is not None or self.table.labels is None or seen.scores.shape[1] < 2:
+            return (1, 2), ""
+        return telling_pair(seen.scores, self.table.labels, self.table.label_name or "")
 
     def _is_of_columns(self) -> bool:
         """Return whether the model has loadings of several columns."""
