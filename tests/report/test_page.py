@@ -246,7 +246,8 @@ def test_a_component_beyond_the_first_two_that_shows_groups_is_drawn_and_said():
     titles = [
         text.count(f"PC{j} ({100 * model.explained_variance_ratio_[j - 1]:.1f} % of") for j in (1, 2, 3)
     ]
-    assert titles[2] >= 1 and titles[0] == titles[1] + 1  # PC3 and PC1, then PC1 and PC2
+    assert titles[2] >= 1
+    assert titles[0] == titles[1] + 1  # PC3 and PC1, then PC1 and PC2
     # Where a row of a table is a block, its cells say what they are.
     assert re.search(r'<td class="n" data-of="T2">[\d.]+</td>', page)
     assert '<td class="say" data-of="largest contributions">' in page
