@@ -23,6 +23,7 @@ from gramian import (
     choose_components,
     describe,
     plots,
+    relations,
     stability,
 )
 from gramian.faces import FaceSpace
@@ -31,7 +32,8 @@ from gramian.kernels import audit
 from gramian.rows.table import Table
 
 FOLDER = Path(__file__).with_name("pictures")
-# Digits of a coordinate that no screen shows: half the size of a file.
+# Digits of coordinates that no screen shows are a tenth of a file.
+COORDINATES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]+"')
 MOST = 200_000  # characters of an .svg
 LONG_NUMBER = re.compile(r"(\d\.\d{2})\d+")
 
@@ -65,12 +67,33 @@ def process() -> tuple[Monitor, Any]:
     return Monitor(PCA(2, scale="unit")).fit(Table(X[:120], names)), Table(X[120:], names)
 
 
+def plane() -> Any:
+    """Return two measurements of each wine with their principal direction."""
+    table, _ = wine()
+    two = Table(table.values[:59, 5:7], table.feature_names[5:7])
+    return plots.directions(PCA(2).fit(two), two)
+
+
+def circle() -> Any:
+    """Return points of a circle with the equation that they satisfy."""
+    angle = np.linspace(0, 6, 60)
+    points = Table(np.stack([3 + 1.5 * np.cos(angle), 2 + np.sin(angle)], axis=1), ("x", "y"))
+    return plots.relation(relations(points)[0], points)
+
+
+def errors() -> Any:
+    """Return relative errors of fitted and of new digits."""
+    images = load_digits().images
+    return plots.reconstruction_errors(
+        PCA(40).fit(images[:300]), {"fitted": images[:300], "new": images[300:]}
+    )
+
+
 def whitened() -> Any:
     """Return two columns of the wines before and after whitening."""
     table, _ = wine()
-    return plots.whitening(
-        Whitener().fit(table.values[:, 5:7]), Table(table.values[:, 5:7], table.feature_names[5:7])
-    )
+    two = Table(table.values[:, 5:7], table.feature_names[5:7])
+    return plots.whitening(Whitener().fit(two), two)
 
 
 def face_distances() -> Any:
@@ -84,6 +107,7 @@ def face_distances() -> Any:
 # Names are those of the functions of gramian.plots, in the order of the page.
 PICTURES: dict[str, Callable[[], Any]] = {
     "scores": lambda: plots.scores(wine()[1], wine()[0], color="cultivar"),
+    "directions": plane,
     "biplot": lambda: plots.biplot(wine()[1], wine()[0], color="cultivar"),
     "loadings": lambda: plots.loadings(wine()[1], ["PC1", "PC2"]),
     "correlation_circle": lambda: plots.correlation_circle(wine()[1], wine()[0]),
@@ -97,12 +121,14 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "reconstructions": lambda: plots.reconstructions(
         PCA(30).fit(load_digits().images), load_digits().images[:3], [1, 5, 30]
     ),
+    "reconstruction_errors": errors,
     "kernel_contours": lambda: plots.kernel_contours(rings()[2], rings()[0], color=rings()[1]),
     "counter_example": lambda: plots.counter_example(audit("cos(norm(x-y))", random_state=0)),
     "whitening": whitened,
     "selection": lambda: plots.selection(
         FeatureFilter(k="cv", random_state=0).fit(wine()[0].values, wine()[0].labels)
     ),
+    "relation": circle,
     "face_scores": face_distances,
 }
 
@@ -117,7 +143,8 @@ def draw(name: str, folder: Path = FOLDER) -> Path:
     figure.save(content, format="svg")
     if len(content.getvalue()) < MOST:
         path = folder / f"{name}.svg"
-        path.write_text(LONG_NUMBER.sub(r"\1", content.getvalue()) + "\n", encoding="utf-8")
+        short = COORDINATES.sub(lambda match: LONG_NUMBER.sub(r"\1", match[0]), content.getvalue())
+        path.write_text(short + "\n", encoding="utf-8")
         return path
     pixels = io.BytesIO()
     figure.save(pixels, format="png", ppi=108)

@@ -14,7 +14,7 @@ expect = pytest.importorskip(
     "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"
 ).expect
 
-SYMBOLS = "#figures section:first-child svg .mark-symbol.role-mark path"
+SYMBOLS = "[data-figure=scores] svg .mark-symbol.role-mark path"
 TABLE = "#rows-table tbody tr"
 
 
@@ -30,7 +30,7 @@ def table_with_everything():
 
 def places_of(walk):
     """Return where on the screen the points of the figure of scores are."""
-    walk.page.locator("#figures figure").first.scroll_into_view_if_needed()
+    walk.page.locator("[data-figure=scores] figure").scroll_into_view_if_needed()
     read = """all => all.map(one => { const box = one.getBoundingClientRect();
         return [box.x + box.width / 2, box.y + box.height / 2]; })"""
     return np.array(walk.page.locator(SYMBOLS).evaluate_all(read))
@@ -58,7 +58,7 @@ def test_a_table_is_marked_planned_fitted_and_its_points_select_rows(arrive, sig
     walk.shot("columns")
     walk.run()
     expect(page.locator(".tiles")).to_contain_text("3columns")
-    expect(page.locator(TABLE)).to_have_count(25)
+    expect(page.locator(TABLE)).to_have_count(30)
     assert max(map(len, page.locator("#rows-table td.n").all_text_contents())) < 12
     walk.shot("model")
 
@@ -77,7 +77,7 @@ def test_a_table_is_marked_planned_fitted_and_its_points_select_rows(arrive, sig
     assert sorted(result) == sorted(name for name, one in zip(names, inside, strict=True) if one)
     walk.shot("selected")
     page.mouse.click(edge + 3, low[1])
-    expect(page.locator(TABLE)).to_have_count(25)
+    expect(page.locator(TABLE)).to_have_count(30)
 
     page.get_by_label("show row plant 4 in the figure", exact=True).click()
     expect(page.locator("#say")).to_have_text("Row plant 4 is marked in the figure.")
@@ -103,10 +103,10 @@ def test_rings_are_told_apart_by_the_third_component_of_a_kernel(arrive, sight):
     walk.shot("sigma")
     walk.run()
     expect(page.get_by_role("heading", name="Lines of equal score")).to_be_visible()
-    assert page.locator("section", has_text="Lines of equal score").locator("svg path").count() > 100
+    assert page.locator("[data-figure=contours] svg path").count() > 100
     expect(page.get_by_text("PC3 tells the groups of")).to_be_visible()
     expect(page.get_by_label("X axis")).to_have_value("3")
-    expect(page.locator("#figures svg").first).to_contain_text("PC3 (")
+    expect(page.locator("[data-figure=scores] svg")).to_contain_text("PC3 (")
     fills = page.locator(SYMBOLS).evaluate_all("all => all.map(one => one.getAttribute('fill'))")
     across, kinds = places_of(walk)[:, 0], np.array(fills)
     first, second = (across[kinds == kind] for kind in sorted(set(kinds)))

@@ -86,14 +86,14 @@ def test_row_names_stay_with_their_rows(arrive):
     walk.upload("penguins.csv", NUMBERED)
     expect(page.locator("#used")).to_have_text(USED)
     walk.run()
-    expect(page.locator(FIRST)).to_have_count(25)
+    expect(page.locator(FIRST)).to_have_count(50)
     named = page.locator(FIRST).all_text_contents()
     page.go_back()
     expect(page.locator("#used")).to_have_text(USED)
     page.get_by_label("Row names").select_option("")
     expect(page.locator("#run:enabled")).to_be_visible()
     walk.run()
-    expect(page.locator(FIRST)).to_have_count(25)
+    expect(page.locator(FIRST)).to_have_count(50)
     # Names are those of the file; without names the rows that are used are numbered from 0.
     places = [str(row - sum(left < row for left in (3, 271))) for row in (int(name) - 1 for name in named)]
     assert page.locator(FIRST).all_text_contents() == places

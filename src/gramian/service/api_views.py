@@ -15,6 +15,7 @@ from gramian.service.media import output_path, produces
 from gramian.service.problems import Refusal, responses
 from gramian.service.schemas import (
     ID,
+    ContoursQuery,
     DataQuery,
     FigureNames,
     FigureQuery,
@@ -154,3 +155,9 @@ async def kernel(state: AppState, query: KernelQuery) -> dict[str, Any]:
     """Check whether a function is a kernel: return a proof, or a counterexample with its figure."""
     seconds = SEARCHED * state.limits.worker_seconds
     return await state.quick.ask({"do": "kernel", "seconds": seconds, **query.model_dump()})
+
+
+@views.post("/kernels/contours")
+async def contours(state: AppState, query: ContoursQuery) -> dict[str, Any]:
+    """Fit a kernel PCA to points in the plane, and return lines of equal score of its first components."""
+    return await state.quick.ask({"do": "contours", **query.model_dump()})

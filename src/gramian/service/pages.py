@@ -23,7 +23,16 @@ PAGE = files("gramian.service").joinpath("page")
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}
 EXAMPLES = (
     *("rbf + linear", "sigmoid", "exp(linear).normalized()", "(1 + linear) ** 1.5"),
-    "rbf - 0.5*laplacian",
+    *("rbf - 0.5*laplacian", "exp(-norm(x - y))", "min(x, y)"),
+)
+# Kernels of the playground: name, expression of the number *, what it is, and the slider: its range, step and
+# start, as powers of ten unless the step is 1.
+SLIDERS = (
+    ("RBF", "rbf(sigma=*)", "Width σ", -1.2, 0.5, 0.01, -0.5),
+    ("Laplacian", "laplacian(gamma=*)", "Rate γ", -1.0, 1.5, 0.01, 0.5),
+    ("Matérn", "matern(length_scale=*, nu=1.5)", "Length scale", -1.5, 0.7, 0.01, -0.3),
+    ("polynomial", "poly(degree=*, gamma=1)", "Degree", 1, 8, 1, 2),
+    ("RBF + linear", "* * rbf(sigma=0.3) + linear", "Weight of the RBF kernel", -2.0, 2.0, 0.01, 0.0),
 )
 # The name of the data, a picture of the result, and the method that a click on it chooses.
 CARDS = (
@@ -157,4 +166,4 @@ def model(
 async def kernels(state: AppState) -> Response:
     """Return the page of kernels."""
     table = await state.quick.ask({"do": "kernel table"})
-    return page("kernels.html", examples=EXAMPLES, table=table["text"])
+    return page("kernels.html", examples=EXAMPLES, sliders=SLIDERS, kernels=table["kernels"])

@@ -89,6 +89,13 @@ class KernelQuery(Strict):
     )
 
 
+class ContoursQuery(Strict):
+    """A kernel, and points in the plane."""
+
+    expression: str = Field(min_length=1, max_length=1000)
+    points: Literal["rings", "moons", "groups"] = "rings"
+
+
 class ApplyQuery(DataQuery):
     """Rows for a model: the body, or uploaded data."""
 

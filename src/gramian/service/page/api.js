@@ -22,10 +22,11 @@ export function complain(field, text) {
     place.id = `${field.id}-error`;
     place.className = "error";
     place.setAttribute("role", "alert");
-    field.after(place);
+    (field.closest(".field") ?? field.parentElement).append(place);
     field.setAttribute("aria-describedby", `${field.getAttribute("aria-describedby") ?? ""} ${place.id}`.trim());
   }
-  const [first, ...more] = text.split("\n");
+  // An error in an expression repeats it; the field shows it already, and so does the line above the caret.
+  const [first, ...more] = text.replace(/^kernel='.*?', column (\d+): /, "Column $1: ").split("\n");
   place.textContent = first;
   if (more.length) place.append(Object.assign(document.createElement("pre"), { textContent: more.join("\n") }));
   if (text) field.setAttribute("aria-invalid", "true"); else field.removeAttribute("aria-invalid");

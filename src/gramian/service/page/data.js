@@ -1,6 +1,7 @@
 // Select columns and a method, show the plan, run and cancel the fit.
 
 import { ask, asked, byId, complain, say, tried } from "./api.js";
+import { watch } from "./run.js";
 
 const main = byId("main"), form = byId("fit"), id = main.dataset.id;
 const value = (name) => byId(name)?.value ?? "";
@@ -51,12 +52,14 @@ const proposed = [...form.querySelectorAll("[data-option]")].map((line) => {
 function reading() {
   const found = {};
   if (!byId("label")) return found;
-  if (value("label")) found.label = [value("label")];
+  // Further groups may set colour and shape on the page of the model.
+  const further = boxes.filter((box) => "groups" in box.dataset && box.value !== value("row-names")).map((box) => box.value);
+  if (value("label")) found.label = [...new Set([value("label"), ...further])];
   if (value("row-names")) found.id = value("row-names");
   if (value("weights")) found.weights = value("weights");
   if (value("missing")) found.missing = value("missing");
   if (byId("transpose").checked) found.transpose = true;
-  const others = new Set([value("label"), found.id, found.weights]), automatic = main.dataset.names;
+  const others = new Set([...(found.label ?? []), found.id, found.weights]), automatic = main.dataset.names;
   const ticked = boxes.filter((box) => box.checked).map((box) => box.value);
   // A column that would name the rows unasked is used as numbers only where all columns are listed.
   if (ticked.includes(automatic)) found.columns = ticked;
@@ -151,7 +154,7 @@ form.addEventListener("input", (event) => {
   edited ||= event.target.id === "components";
   if (event.target.name === "method" && !edited) byId("components").value = usual[method()];
   if (["label", "row-names", "weights", "missing", "transpose"].includes(event.target.id) || event.target.name === "use") median = null;
-  if (event.target.name === "use" && event.isTrusted) wanted.set(event.target.value, event.target.checked);
+  if (event.target.name === "use") wanted.set(event.target.value, event.target.checked);
   roles();
   layout();
   byId("run").disabled = true;  // only a planned fit may run
@@ -159,30 +162,12 @@ form.addEventListener("input", (event) => {
   waiting = setTimeout(plan, 250);
 });
 
-function watch() {
-  const bar = byId("progress");
-  const events = new EventSource(`/api/v1/jobs/${job}/events`);
-  const ended = (text, bad) => {
-    events.close();
-    job = null;
-    bar.hidden = byId("cancel").hidden = true;
-    byId("run").disabled = false;
-    byId("run").focus();
-    say(text, bad);
-  };
-  const look = (event) => {
-    const facts = JSON.parse(event.data), { progress } = facts;
-    if (facts.state === "done") {
-      events.close();
-      location.href = `/models/${facts.model}?${query(reading())}`;
-    } else if (facts.state === "failed") ended(facts.problem.error, true);
-    else if (facts.state === "cancelled") ended("Cancelled.");
-    else {
-      if (progress.total) bar.value = progress.done / progress.total; else bar.removeAttribute("value");
-      say(progress.text || "Running …");
-    }
-  };
-  for (const state of ["planning", "running", "done", "failed", "cancelled"]) events.addEventListener(state, look);
+function ended(text, bad) {
+  job = null;
+  byId("cancel").hidden = true;
+  byId("run").disabled = false;
+  byId("run").focus();
+  say(text, bad);
 }
 
 form.addEventListener("submit", (event) => {
@@ -192,9 +177,13 @@ form.addEventListener("submit", (event) => {
   byId("run").disabled = true;
   tried(async () => {
     job = (await asked("jobs", { json: order() })).id;
-    byId("progress").hidden = byId("cancel").hidden = false;
+    byId("cancel").hidden = false;
     byId("cancel").focus();
-    watch();
+    say("");
+    watch(job, ({ state, model, problem }) => {
+      if (state === "done") location.href = `/models/${model}?${query(reading())}`;
+      else ended(state === "failed" ? problem.error : "Cancelled.", state === "failed");
+    });
   }, null, "Starting …").then((well) => {
     if (!well) { job = null; byId("run").disabled = false; }
   });
