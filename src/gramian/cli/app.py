@@ -15,7 +15,7 @@ from gramian.cli.faces_app import faces
 from gramian.cli.fitting import fit, plan
 from gramian.cli.kernels import kernels
 from gramian.cli.monitoring import monitor
-from gramian.cli.options import help_alone, spread
+from gramian.cli.options import Application, help_alone, spread
 from gramian.cli.plotting import plot
 from gramian.cli.relating import relations
 from gramian.cli.reporting import report
@@ -25,7 +25,7 @@ from gramian.cli.showing import info
 from gramian.cli.whitening import whiten
 from gramian.version import __version__
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+app = Application(add_completion=True)
 
 
 def _show_version(wanted: bool) -> None:

@@ -6,14 +6,24 @@ import typer
 
 from gramian.checks import check_number
 from gramian.cli.inputs import read_table
-from gramian.cli.options import JsonFlag, Reading, Seed, argument, as_arguments, help_alone, option, spread
+from gramian.cli.options import (
+    Application,
+    JsonFlag,
+    Reading,
+    Seed,
+    argument,
+    as_arguments,
+    help_alone,
+    option,
+    spread,
+)
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
 TIME_LIMIT = 30.0  # seconds, as long as a server works for a visitor
 
-kernels = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+kernels = Application()
 
 
 @kernels.callback(invoke_without_command=True)

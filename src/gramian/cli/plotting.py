@@ -24,7 +24,9 @@ def plot(
         str | None,
         argument("DATA", "Rows to draw, read as by transform."),
     ] = None,
-    what: str | None = option("A,B,..", f"Figures: {', '.join(BY_NAME)}. [all possible]"),
+    what: str | None = option(
+        "A,B,..", f"Figures: {', '.join(BY_NAME)}. [all possible]", choices=tuple(BY_NAME)
+    ),
     color: str | None = option(
         "COLUMN", "Column that sets the colour of points; may hold text. [the first of --label or --meta]"
     ),
@@ -34,7 +36,7 @@ def plot(
     meta: MetaFile = None,
     x: str = option("PC1", "Component on the X axis, such as PC3; for whitening a column number. [1]", "1"),
     y: str = option("PC2", "Component on the Y axis; for whitening a column number. [2]", "2"),
-    kind: str = option("KIND", "svg, png, pdf or html. [svg]", "svg", "--format"),
+    kind: str = option("KIND", "svg, png, pdf or html. [svg]", "svg", "--format", choices=FORMATS),
     out: str = option("FOLDER", "Output folder. [figures]", "figures"),
     as_json: JsonFlag = False,
 ) -> None:

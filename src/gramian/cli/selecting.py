@@ -28,20 +28,23 @@ class Selecting:
         "NAME",
         "Filters mutual-information, f, chi2, correlation; wrappers forward, backward. [mutual-information]",
         "mutual-information",
+        choices=FILTERS + WRAPPERS,
     )
     estimator: str | None = option(
         "NAME",
         "Estimator for validation: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
         "All but tree use standardised columns. [logistic or ridge, by the label]",
+        choices=tuple(dict.fromkeys(CLASSES + NUMBERS)),
     )
     features: str | None = option(
         "K",
         "A number such as 10, a share such as 0.1, for filters also cv or fdr, for wrappers best or "
         "one-se. [cv; best]",
+        choices=("cv", "fdr", "best", "one-se"),
     )
     alpha: float | None = option("RATE", "With --features fdr: false discovery rate. [0.05]")
     cv: int | None = option("FOLDS", "Number of cross-validation folds. [5]")
-    redundancy: str | None = option("HOW", "Filters: mrmr skips redundant columns.")
+    redundancy: str | None = option("HOW", "Filters: mrmr skips redundant columns.", choices=("mrmr",))
     floating: bool = flag("Wrappers: undo earlier steps where that improves the score.")
     patience: int | None = option("STEPS", "Wrappers: stop after this many steps without gain. [all]")
     nested: bool = flag("Wrappers: also run nested cross-validation of the whole selection.")

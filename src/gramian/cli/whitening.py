@@ -15,6 +15,7 @@ from gramian.errors import ParameterError
 LIST = "whitening.csv"
 SHOWN = 0.995  # share of the whitened pixels that are neither black nor white
 SAMPLED = 1 << 22
+METHODS = ("zca", "zca-cor", "pca", "pca-cor", "cholesky")
 
 
 def whiten(
@@ -26,10 +27,10 @@ def whiten(
         "FILE.gramian: the model. [-]",
         "-",
     ),
-    method: str = option("NAME", "zca, zca-cor, pca, pca-cor or cholesky. [zca]", "zca"),
+    method: str = option("NAME", "zca, zca-cor, pca, pca-cor or cholesky. [zca]", "zca", choices=METHODS),
     components: str | None = option("K", "Directions to keep, or the explained variance ratio. [all]"),
     regularization: str | None = option(
-        "HOW", "A number added to eigenvalues, or ledoit-wolf or oas. [none]"
+        "HOW", "A number added to eigenvalues, or ledoit-wolf or oas. [none]", choices=("ledoit-wolf", "oas")
     ),
     ddof: int = option("NUMBER", "Variances divide by rows - ddof. [1]", 1),
     seed: Seed = 0,
@@ -41,7 +42,7 @@ def whiten(
 
     zca keeps each column as close to the original as possible, so that pictures still look like pictures.
     """
-    from gramian.analysis.whitening import METHODS, SHRINKAGE
+    from gramian.analysis.whitening import SHRINKAGE
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.whitener import Whitener
     from gramian.report.pieces import mapped
