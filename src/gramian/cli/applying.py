@@ -151,7 +151,8 @@ def denoise(
         if spread is None
         else "Distance |phi(x) - P| in feature space, by percentile of the rows: " + _shown(spread, ".4g")
     )
-    text = f"{len(result):,} rows found from {fitted.n_components_} components, by {method}\n{distances}{place.written}"
+    what = f"{len(result):,} rows found from {fitted.n_components_} components, by {method}"
+    text = f"{what}\n{distances}{place.written}"
     answer(as_json, facts, text, sys.stderr)
 
 

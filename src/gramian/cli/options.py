@@ -2,6 +2,7 @@
 
 import csv
 import inspect
+import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import Field, dataclass, field, fields, is_dataclass
@@ -173,8 +174,8 @@ class Reading(ReadingOptions):
 
     def label_names(self) -> list[str]:
         """Return the names of the columns, or the row, of labels."""
-        if self.label is None:
-            return []
+        if self.label is None or isinstance(self.label, tuple):
+            return list(self.label or ())
         return [self.label] if self.transpose else [name.strip() for name in next(csv.reader([self.label]))]
 
     def refuse_several_labels(self) -> None:
@@ -403,5 +404,16 @@ def as_arguments(*records: Any) -> list[str]:
         for one in fields(options):
             value = getattr(options, one.name)
             if value != one.default:
-                arguments += [spelled(one.name)] if value is True else [spelled(one.name), str(value)]
+                arguments += [spelled(one.name)] if value is True else [spelled(one.name), _as_text(value)]
     return arguments
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as the command line has it; names that contain a comma are quoted."""
+    if not isinstance(value, tuple):
+        return str(value)
+    if not all(isinstance(one, str) for one in value):
+        return "x".join(map(str, value))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(value)
+    return text.getvalue()

@@ -22,6 +22,7 @@ from gramian.operators.operator import digest
 from gramian.records import FloatArray, Target
 from gramian.rows import Rows
 from gramian.rows.expected import Expected
+from gramian.rows.names import base_name
 from gramian.store import Passes
 from gramian.version import __version__
 
@@ -212,6 +213,9 @@ def remember_features(estimator: Any, X: Any, rows: Rows) -> None:
     estimator.column_means_ = None if rows.table is None else rows.table.means
     if rows.table is not None and rows.feature_names is not None:
         estimator.feature_names_in_ = np.array(rows.feature_names, dtype=object)
+    estimator.__dict__.pop("reading_", None)
+    if rows.table is not None and rows.table.reading:
+        estimator.reading_ = {"source": base_name(rows.table.source)} | dict(rows.table.reading)
     alleles = None if rows.table is None else rows.table.alleles
     estimator.__dict__.pop("counted_alleles_", None)
     if alleles:

@@ -40,6 +40,7 @@ from gramian.report.summary import (
     guaranteed_lines,
     headline,
     methods_lines,
+    of_what,
 )
 from gramian.report.survey import Survey, survey
 from gramian.report.tables import row_names
@@ -100,12 +101,7 @@ class _Page:
             self.survey = survey(self.model, self.table, limit, fitted.model)
         self.choices, self.left_out = rule_choices(self.model, self.table)
         what = "Eigenfaces" if self.faces else method_name(self.model)
-        of = (
-            f" of {os.path.basename(self.table.source) or self.table.source}"
-            if self.table is not None
-            else ""
-        )
-        self.title = f"{what}{of}"
+        self.title = what + of_what(self.given, self.table)
 
     def parts(self) -> dict[str, Any]:
         """Return the function of each section, which returns "" to leave it out."""

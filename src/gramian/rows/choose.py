@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.arrays import dense
+from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
-from gramian.reading import IMPUTED, ReadingOptions
+from gramian.reading import IMPUTED, ReadingOptions, Remembered
 from gramian.rows.archives import damage
 from gramian.rows.expected import Expected
 from gramian.rows.files import Place, opened_source
@@ -33,6 +34,7 @@ from gramian.rows.table import (
     pick_rows,
     take_columns,
     transpose,
+    unique_names,
 )
 
 
@@ -57,8 +59,9 @@ def choose(
     expected : Expected, optional
         What a fitted model expects of new data.
     """
-    choice = choice_of(reading, expected)
     with opened_source(place, limit=limit) as (format, opened, source):
+        reading, notes = _where_it_applies(reading, source, format.marks)
+        choice = choice_of(reading, expected)
         if not format.marks:
             choice.refuse(["na_values"], source.source, "no text")
         if not isinstance(source, PictureSource):
@@ -70,6 +73,8 @@ def choose(
         read = not (table.sha256 or isinstance(table.values, LazyArray))
         if sha256 := opened.hash() if read else opened.sha256:
             table = replace(table, sha256=sha256, hashed="the bytes of the file")
+        options = {one.name: getattr(reading, one.name) for one in fields(ReadingOptions)}
+        table = replace(table, notes=(*table.notes, *notes), reading=options)
     if reading.transpose:
         table = transpose(table)
     if labels is not None:
@@ -93,6 +98,41 @@ def choose(
         rows = replace(rows, table=table, feature_names=table.feature_names, row_names=table.row_names)
         rows.require_finite(holes=holes or table.missing in IMPUTED)
     return table if stored else replace(table, values=contiguous(table.values))
+
+
+def _where_it_applies(
+    reading: ReadingOptions, source: Source, marks: bool
+) -> tuple[ReadingOptions, tuple[str, ...]]:
+    """Return the options without remembered names that a source lacks, and notes on these."""
+    known = _names_in(source)
+    changed: dict[str, Any] = {}
+    notes: list[str] = []
+    for option in (*COLUMN_OPTIONS, "na_values"):
+        value = getattr(reading, option)
+        names = value if isinstance(value, tuple) else (value,)
+        there = marks if option == "na_values" else known
+        absent = [
+            name
+            for name in names
+            if isinstance(name, Remembered) and not (there if isinstance(there, bool) else name in there)
+        ]
+        if absent:
+            rest = tuple(name for name in names if name not in absent)
+            changed[option] = rest if len(rest) > 1 or option not in ("label", "id") else (*rest, None)[0]
+            changed[option] = changed[option] or None
+            if option not in ("drop", "na_values"):
+                notes.append(f"{option}: no column {listed(absent)} here, as the fitted data had")
+    return (replace(reading, **changed) if changed else reading), tuple(notes)
+
+
+def _names_in(source: Source) -> Sequence[str] | bool:
+    """Return the names of the columns; True where any may be there, and False where there are none."""
+    if isinstance(source, PictureSource) or len(getattr(source, "shape", ())) == 3:
+        return False
+    if isinstance(source, ArraySource):
+        positions = tuple(map(str, range(source.shape[1])))
+        return True if source.set_aside is not None else source.columns or positions
+    return True if source.names is None else unique_names(source.names)[0]
 
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:

@@ -1,5 +1,6 @@
 """Names of files: printing and sorting them, and recognising pictures and stores by name."""
 
+import os
 import re
 import unicodedata
 from contextlib import suppress
@@ -54,3 +55,14 @@ def parquet_files(folder: Path) -> list[Path]:
         if all(path.suffix.lower() == ".parquet" for path in visible):
             return sorted(visible, key=lambda path: natural_key(path.name))
     return []
+
+
+def base_name(path: str) -> str:
+    """Return the name of a file or folder without its place, and without ``::KEY``.
+
+    Examples
+    --------
+    >>> base_name("data/flowers.npz::X")
+    'flowers.npz'
+    """
+    return os.path.basename(path.partition("::")[0].rstrip("/\\")) or path

@@ -4,6 +4,7 @@ import csv
 import os
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, get_args
@@ -159,7 +160,8 @@ class Scan(ReadingOptions):
 
     def _table(self, limit: int | None, expected: Expected | None) -> Table:
         table = choose(self._place, self, self._labels, limit, expected)
-        return replace(table, asked=_asked(self))
+        key = getattr(self._place, "key", None)
+        return replace(table, asked=_asked(table.reading, self._labels), reading=_lasting(table, key))
 
 
 scan = Scan
@@ -270,8 +272,32 @@ def check_size(size: Any) -> tuple[int, int] | None:
         raise InputTypeError(f"size={size!r} is not two integers of at least 1. {how}") from error
 
 
-def _asked(scan: Scan) -> tuple[str, ...]:
+def _lasting(table: Table, key: str | None) -> dict[str, Any]:
+    """Return the options that new rows of the same kind of file need too, with the array or sheet.
+
+    Which rows were read is no such option. Columns are known by the names of the features, and what fills
+    missing values by the model, where there are such.
+    """
+    options = dict(table.reading) | {"key": key}
+    if table.feature_names is not None and not options["transpose"]:
+        options |= {"columns": None, "drop": None}
+    if options["missing"] != "drop-rows":
+        options["missing"] = None
+    if not isinstance(options["labels_from"], str):
+        options["labels_from"] = None
+    return {name: _plain(value) for name, value in options.items() if value and name != "rows"}
+
+
+def _plain(value: Any) -> Any:
+    """Return an option without what its names remember."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return str(value) if isinstance(value, str) else value
+
+
+def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[str, ...]:
     """Return the chosen options as clauses; notes describe what was done with missing values."""
+    scan = ReadingOptions(**options)
     size, labels = scan.size or (0, 0), labels_asked(scan.label)
     sentences = {
         "rows": f"rows {slice_text(scan.rows or slice(None))} were used, counted from 0",
@@ -280,7 +306,7 @@ def _asked(scan: Scan) -> tuple[str, ...]:
         "id": f"row names were taken from column {scan.id!r}",
         "label": f"{' and '.join(map(repr, labels))} {'were' if len(labels) > 1 else 'was'} used as labels",
         "weights": f"rows were weighted by column {scan.weights!r}",
-        "labels_from": f"labels were joined from {scan._labels}",
+        "labels_from": f"labels were joined from {labels_from}",
         "transpose": "rows and columns were swapped",
         "size": f"pictures were resized to {size[0]} x {size[1]} pixels (width x height)",
         "na_values": f"missing values were written as {listed(scan.na_values or ())}",
