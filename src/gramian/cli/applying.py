@@ -76,7 +76,7 @@ def reconstruct(
     fitted = read_model(model)
     if not fitted.model_kind.gives_scores:
         faces = "For a model of faces: gramian faces reconstruct."
-        back = "In Python its inverse_transform maps whitened rows back."
+        back = "Fit a PCA to the same columns: gramian fit."
         raise ParameterError(
             f"reconstruct needs a PCA, and this is a {type(fitted).__name__}. "
             f"{back if fitted.model_kind.whitens else faces}"

@@ -12,7 +12,7 @@ from typing import Any
 from gramian.checks import amount
 from gramian.cli.options import Engine, Reading, as_arguments
 from gramian.cli.progress import progress, say
-from gramian.errors import MemoryLimitError, ParameterError
+from gramian.errors import DataError, MemoryLimitError, MissingValuesError, ParameterError
 from gramian.reading import IMPUTED, Remembered
 
 HERE = Engine()
@@ -112,7 +112,14 @@ def read_new_data(
             "--missing drop-columns would depend on the new data instead of the fitted one. "
             "Use --missing drop-rows, or fill the values first."
         )
-    return read_table(data, reading, expected_columns(model), limit=limit, engine=engine, imputes=True)
+    expected = expected_columns(model)
+    try:
+        return read_table(data, reading, expected, limit=limit, engine=engine, imputes=True)
+    except MissingValuesError as error:
+        raise DataError(
+            f"{error.there} The model needs all values of a row. Leave out rows without them with --missing "
+            "drop-rows, or fill the values first."
+        ) from error
 
 
 def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:

@@ -90,8 +90,15 @@ def kernels_audit(
         if data is not None:
             raise ParameterError("--time-limit applies only to the search without DATA. Leave it out.")
     given = as_arguments(reading)
-    if data is None and given:
-        raise ParameterError(f"{given[0]} applies only to DATA, and there is none. Name the DATA to test.")
+    if data is None:
+        if given:
+            raise ParameterError(
+                f"{given[0]} applies only to DATA, and there is none. Name the DATA to test."
+            )
+        if kernel == "precomputed":
+            raise ParameterError("precomputed needs DATA, a square Gram matrix. Name its file.")
+    if data is not None and features is not None:
+        raise ParameterError("--features applies only to the search without DATA. Leave it out.")
     audited: Any = kernel if kernel == "precomputed" else kernel_from_name(kernel)
     rows = None
     if data is not None:

@@ -318,7 +318,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
         records[name] = (kind, [one.name for one in fields(kind)])
         panel = getattr(kind, "panel", None)
         parameters += [_parameter(one.name, inner[one.name], one, panel) for one in fields(kind)]
-    lists = [one.name for one in parameters if get_args(one.annotation)[:1] == (TextList,)]
+    lists = [one.name for one in parameters if _is_list(one.annotation)]
 
     @wraps(command)
     def spread_command(**given: Any) -> None:
@@ -350,6 +350,11 @@ def _parameter(name: str, kind: Any, default: Any, panel: str | None = None) -> 
             kind = Annotated[kind, typer.Option(*flags, **declared)]
         default = default.default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _is_list(kind: Any) -> bool:
+    """Say whether an option takes a list with commas."""
+    return any(str(getattr(one, "metavar", "")).endswith(LIST) for one in get_args(kind)[1:])
 
 
 def _joined(option: str, lists: list[str] | None) -> str | None:

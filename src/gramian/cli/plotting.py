@@ -122,7 +122,13 @@ def _read(
             "of them, or give a table of all labels with --meta."
         )
     reading = replace(reading, label=(*labels, *new) or None)
-    table = completed(fitted, read_new_data(data, reading, fitted))
+    try:
+        table = completed(fitted, read_new_data(data, reading, fitted))
+    except ParameterError as error:  # colour and shape are read as labels
+        channel = next((channel for channel, name in given.items() if f"label={name!r}" in str(error)), None)
+        if channel is None or new == [] or channel in labels:
+            raise
+        raise ParameterError(str(error).replace("label=", f"{channel}=")) from error
     table = table if metadata is None else add_metadata(table, metadata, reading.id)
     return table, given or groupings(table)
 

@@ -11,6 +11,7 @@ from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, flag, onl
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
+from gramian.wording import worded
 
 FILTERS = ("mutual-information", "f", "chi2", "correlation")
 WRAPPERS = ("forward", "backward")
@@ -104,9 +105,7 @@ def select(
     if out is not None:
         _write(out, names if table.picture_shape else _known_as(table, model.support_))
     written = [] if out in (None, "-") else ["", f"Written: {out}, the names of the selected columns"]
-    # The option instead of the parameter.
-    result = str(model.summary()).replace("nested=True", "--nested")
-    text = "\n".join([result, *written])
+    text = "\n".join([worded(str(model.summary()), "shell"), *written])
     facts = _facts(table, selecting, model, names, out)
     answer(as_json, facts, text, sys.stderr if out == "-" else None)
 

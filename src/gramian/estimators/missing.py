@@ -199,13 +199,13 @@ def _number(asked: PCAParameters, method: str, shape: tuple[int, int]) -> int:
     if not asked.center:
         raise ParameterError(
             f"missing={method!r} estimates column means, but center=False does not subtract them. "
-            "Use center=True, or missing='mean'."
+            "Use center=True, or use missing='mean'."
         )
     if not integer or not 1 <= int(count) <= most:  # type: ignore[arg-type]
         raise ParameterError(
             f"missing={method!r} imputes with a number of components, from 1 to {most} for {shape[0]} rows x "
             f"{shape[1]} columns, but n_components={count!r}. Give such a number; where no number is known, "
-            "PCA(missing='mean', n_components='cv') suggests one."
+            "n_components='cv' with missing='mean' suggests one."
         )
     return int(count)  # type: ignore[arg-type]
 

@@ -104,35 +104,34 @@ def _where_it_applies(
     reading: ReadingOptions, source: Source, marks: bool
 ) -> tuple[ReadingOptions, tuple[str, ...]]:
     """Return the options without remembered names that a source lacks, and notes on these."""
-    known = _names_in(source)
     changed: dict[str, Any] = {}
     notes: list[str] = []
     for option in (*COLUMN_OPTIONS, "na_values"):
         value = getattr(reading, option)
         names = value if isinstance(value, tuple) else (value,)
-        there = marks if option == "na_values" else known
-        absent = [
-            name
-            for name in names
-            if isinstance(name, Remembered) and not (there if isinstance(there, bool) else name in there)
-        ]
+        remembered = [name for name in names if isinstance(name, Remembered)]
+        absent = _absent(remembered, source) if option != "na_values" else () if marks else remembered
         if absent:
             rest = tuple(name for name in names if name not in absent)
-            changed[option] = rest if len(rest) > 1 or option not in ("label", "id") else (*rest, None)[0]
-            changed[option] = changed[option] or None
+            changed[option] = (rest[0] if len(rest) == 1 and option == "label" else rest) if rest else None
             if option not in ("drop", "na_values"):
                 notes.append(f"{option}: no column {listed(absent)} here, as the fitted data had")
     return (replace(reading, **changed) if changed else reading), tuple(notes)
 
 
-def _names_in(source: Source) -> Sequence[str] | bool:
-    """Return the names of the columns; True where any may be there, and False where there are none."""
+def _absent(names: Sequence[str], source: Source) -> Sequence[str]:
+    """Return the names of columns that a source is known to lack."""
     if isinstance(source, PictureSource) or len(getattr(source, "shape", ())) == 3:
-        return False
+        return names
     if isinstance(source, ArraySource):
-        positions = tuple(map(str, range(source.shape[1])))
-        return True if source.set_aside is not None else source.columns or positions
-    return True if source.names is None else unique_names(source.names)[0]
+        if source.set_aside is not None:
+            return ()
+        width = source.shape[1]
+        if source.columns is None:
+            return [name for name in names if not name.isdecimal() or int(name) >= width]
+        return [name for name in names if name not in source.columns]
+    known = None if source.names is None else unique_names(source.names)[0]
+    return [] if known is None else [name for name in names if name not in known]
 
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
@@ -243,7 +242,7 @@ def _roles(
     if (choice.id or choice.label_row) and source.row_names is not None and not elsewhere:
         raise ParameterError(f"{name} already names its rows. Leave out id and label.")
     if choice.label_row is not None:
-        why = f"rows of {name} have no names. Read labels from another file with labels_from (--labels-from)."
+        why = f"rows of {name} have no names. Read labels from another file with labels_from."
         if elsewhere:
             why = f"labels of {name} are columns of obs. Leave out transpose: its rows are samples already."
         raise ParameterError(f"label={choice.label_row!r} with transpose names a row, but {why}")

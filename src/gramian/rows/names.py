@@ -7,6 +7,11 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 METADATA = ("zarr.json", ".zarray", ".zgroup")  # of a Zarr store
+R_SUFFIXES, R_STARTS = (".rda", ".rdata", ".rds"), (b"RDX2\n", b"RDX3\n", b"X\n\0\0\0")
+R_DATA = (
+    "holds objects of R, which only R reads. Write the table from R: "
+    'write.csv(x, "x.csv", row.names = FALSE) or arrow::write_parquet(x, "x.parquet").'
+)
 PICTURE_SUFFIXES = (
     ".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp",
 )  # fmt: skip

@@ -186,14 +186,14 @@ def _check_rows(rows: Any) -> slice | None:
     """Make a slice of "start:stop:step"; what it selects is known only when reading."""
     if rows is None:
         return None
-    how = 'Allowed are a slice and text such as "0:100", "10:", ":50" or "0:100:2".'
+    how = 'Write a range such as "0:100", "10:", ":50" or "0:100:2".'
     if isinstance(rows, str):
         match = re.fullmatch(r"\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?", rows, re.ASCII)
         if match is None:
             raise ParameterError(f"rows={rows!r} is not understood. {how}")
         rows = slice(*(None if part is None else int(part) for part in match.groups()))
     if not isinstance(rows, slice):
-        raise InputTypeError(f"rows is a {type(rows).__name__}. {how}")
+        raise InputTypeError(f"rows is a {type(rows).__name__}. {how} A slice is allowed too.")
     if rows.step is not None:
         check_integer("the step of rows", rows.step, advice=how)
     return rows
@@ -206,7 +206,7 @@ def _check_names(option: str, names: Any) -> tuple[str, ...] | None:
         # A name that contains a comma can be quoted, as in the file itself.
         names = [name.strip() for name in next(csv.reader([names], skipinitialspace=True), [])]
     if not isinstance(names, list | tuple) or not names or not all(map(_is_name, names)):
-        raise ParameterError(f'{option}={names!r} holds no names. Give {option}=["a", "b"], or "a,b".')
+        raise ParameterError(f'{option}={names!r} holds no names. Give some, such as {option}="a,b".')
     return tuple(names)
 
 
@@ -259,7 +259,7 @@ def check_size(size: Any) -> tuple[int, int] | None:
     """
     if size is None:
         return None
-    how = 'Give width and height in pixels: size="92x112" or (92, 112).'
+    how = 'Give width and height in pixels: size="92x112".'
     if isinstance(size, str):
         match = re.fullmatch(r"\s*(\d{1,9})\s*[xX]\s*(\d{1,9})\s*", size, re.ASCII)
         if match is None:
@@ -328,8 +328,7 @@ def _check_together(scan: Scan) -> None:
         )
     if scan.weights is not None and scan.transpose:
         raise ParameterError(
-            "weights names a column of the file, which is a row after transpose. Leave out one of them, or "
-            "pass sample_weight to fit."
+            "weights names a column of the file, which is a row after transpose. Leave out one of them."
         )
     if scan.label is not None and scan.labels_from is not None:
         raise ParameterError(
