@@ -160,3 +160,17 @@ def test_data_of_r(place, gramian):
 def test_a_missing_value_of_a_named_row(place, gramian):
     (place / "named.csv").write_text("rownames,a,b\n1,1,2\n2,,1\n3,4,5\n")
     assert "row 1 (named '2'), column 0 ('a')" in gramian("fit", "named.csv").err
+
+
+@pytest.mark.usefixtures("place")
+def test_parameters_of_kernels_have_few_digits(gramian):
+    texts = [
+        gramian("fit", "a.csv", "--kernel", "rbf").out,
+        gramian("fit", "a.csv", "--kernel", "poly", "--solver", "random-features").err,
+        gramian("info", "k.gramian").out,
+        gramian("kernels", "audit", "rbf", "a.csv").out,
+    ]
+    assert all("gamma=0.333333)" in text and "0.3333333" not in text for text in texts)
+    assert gramian("kernels", "audit", "rbf", "a.csv", "--json").json["kernel"] == f"rbf(gamma={1 / 3})"
+    said = gramian("kernels", "audit", "tanh(dot(x,y))").out
+    assert "Raise --value-tol for a function" in said

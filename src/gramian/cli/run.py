@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import typer
 
-from gramian.checks import shown
+from gramian.checks import shown, six_digits
 from gramian.cli.progress import say
 from gramian.errors import (
     FULL,
@@ -128,7 +128,7 @@ def _unwound_by_sigterm() -> Iterator[list[int]]:
 def _fail(message: str, code: int) -> int:
     first, *drawn = message.split("\n")
     if not drawn or drawn[-1].strip() != "^":
-        say(f"gramian: {message}")
+        say(f"gramian: {_rounded(message)}")
         return code
     # An expression with a mark under the column where reading stopped.
     say(f"gramian: {first}")
@@ -173,7 +173,12 @@ def _show_warning(
     text = worded(str(message), "shell")
     if "does not have valid feature names" in text:  # of scikit-learn
         text = "the data have no column names, so their columns are taken in the order of the fitted ones."
-    say(f"gramian: warning: {text}")
+    say(f"gramian: warning: {_rounded(text)}")
+
+
+def _rounded(text: str) -> str:
+    """Return a message with few digits in the parameters of kernels; names of files keep theirs."""
+    return re.sub(r"(?<=\w=)\d+\.\d{6,}", lambda match: six_digits(match[0]), text)
 
 
 # ---------------------------------------------------------- the standard streams

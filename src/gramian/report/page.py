@@ -266,7 +266,7 @@ class _Page:
             component_titles(model, count), as_float64(model.components_[:count]), strict=True
         ):
             top = np.argsort(-np.abs(direction), kind="stable")[:TOP].tolist()
-            rows = [(names[j], f"{direction[j]:+.3f}", *facts[j]) for j in top]
+            rows = [(names[j], f"{direction[j]:+z.3f}", *facts[j]) for j in top]
             tables.append(table(("column", "loading", *heads), rows, "rn" + "n" * len(heads), title))
         of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
         said = f"<p>For each component, the {of} with the largest loadings (entries of unit vectors):</p>"
