@@ -64,6 +64,8 @@ class Table:
         Number of missing values that were filled while reading.
     reading : mapping of str to object
         The options of :func:`gramian.scan` that new rows need too, and ``key``, the array or sheet.
+    missing_note : str
+        What was done about missing values, which is among the notes too.
     """
 
     values: Any
@@ -86,6 +88,7 @@ class Table:
     missing: str = ""
     missing_values: int = 0
     reading: Mapping[str, Any] = field(default_factory=dict)
+    missing_note: str = ""
 
     @property
     def flat(self) -> Any:
