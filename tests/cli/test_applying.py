@@ -104,7 +104,7 @@ def test_pictures_of_another_size_are_refused_with_the_size(folder, gramian):
     ran = gramian("transform", "m.gramian", "new")
     assert ran.code == 1
     assert "are 6x5 (width x height), but the model was fitted on 5x6" in ran.err
-    assert "(--size 5x6)" in ran.err
+    assert "with --size 5x6" in ran.err
     assert gramian("transform", "m.gramian", "new", "--size", "5x6").code == 0
     np.save("turned.npy", np.zeros((2, 5, 6), np.uint8))
     ran = gramian("transform", "m.gramian", "turned.npy")
@@ -278,3 +278,21 @@ def test_holes_in_arrays_without_names_are_filled_too(folder, gramian):
     np.save("c.npy", np.array([[1.0, np.nan]]))
     ran = gramian("transform", "m.gramian", "c.npy", "-o", "s.npy")
     assert (ran.code, "c.npy has 2 columns, but the model was fitted on 6." in ran.err) == (1, True)
+
+
+def test_what_is_written_is_said(folder, gramian, flower_model):
+    assert gramian("fit", "flowers.csv", "--label", "species", "--kernel", "rbf", "-o", "k.gramian").code == 0
+    lines = [
+        ("transform", "m.gramian", "-o", "s.csv"),
+        ("reconstruct", "m.gramian", "-o", "r.csv"),
+        ("denoise", "k.gramian", "-o", "d.csv"),
+        ("monitor", "m.gramian", "-o", "t.csv"),
+    ]
+    for command, model, _, out in lines:
+        ran = gramian(command, model, "new.csv", "--label", "species", "-o", out)
+        assert f"Written: {out}" in ran.out + ran.err, command
+        piped = gramian(command, model, "new.csv", "--label", "species", "-o", "-")
+        assert "Written" not in piped.out + piped.err
+    assert gramian("transform", "m.gramian", "new.csv", "--label", "species", "-o", "s.csv").out == (
+        "Written: s.csv, 5 rows x 3 components\n"
+    )

@@ -65,7 +65,7 @@ def test_a_saved_monitor_is_a_model(plant, gramian):
     )
     assert ran.code == 0, ran.err
     again = gramian("monitor", "w.gramian", "new.csv")
-    assert again.out == ran.out
+    assert ran.out == f"{again.out}Written: w.gramian\n"
     assert "empirical" in gramian("info", "w.gramian").out
     scores = [gramian("transform", name, "new.csv").out for name in ("m.gramian", "w.gramian")]
     assert scores[0] == scores[1] != ""

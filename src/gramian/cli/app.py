@@ -8,14 +8,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gramian.applications import is_installed
-from gramian.cli.options import help_alone, spread
+from gramian.cli.options import Application, help_alone, spread
 from gramian.version import __version__
-
-PLAIN: dict[str, Any] = {
-    "rich_markup_mode": None,
-    "add_completion": False,
-    "pretty_exceptions_enable": False,
-}
 
 
 class Entry(NamedTuple):
@@ -91,7 +85,7 @@ class LazyCommand(TyperCommand):
         module = import_module(f"gramian.cli.{self.entry.module}")
         declared = getattr(module, self.entry.name.replace("-", "_"))
         if not isinstance(declared, typer.Typer):
-            function, declared = declared, typer.Typer(**PLAIN)
+            function, declared = declared, Application()
             declared.command(self.entry.name)(spread(function))
         return typer.main.get_command(declared)
 
@@ -119,7 +113,7 @@ class Commands(TyperGroup):
         return parameters
 
 
-app = typer.Typer(**PLAIN)
+app = Application(add_completion=True)
 
 
 def _show_version(wanted: bool) -> None:

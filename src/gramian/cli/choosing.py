@@ -20,7 +20,9 @@ class Judging:
     """How kernels are compared: the parameters of ``gramian.choose_kernel``."""
 
     criterion: str | None = option(
-        "NAME", "preimage or parallel; with labels also alignment or score. [preimage; score with labels]"
+        "NAME",
+        "preimage or parallel; with labels also alignment or score. [preimage; score with labels]",
+        choices=("preimage", "parallel", *READ_LABELS),
     )
     candidates: list[str] | None = option(
         "KERNEL",

@@ -5,12 +5,23 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from gramian.checks import check_choice
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import estimator
-from gramian.cli.options import Data, Engine, JsonFlag, Model, Reading, as_arguments, flag, option, spelled
+from gramian.cli.options import (
+    OUTPUT,
+    Data,
+    Engine,
+    JsonFlag,
+    Model,
+    Reading,
+    as_arguments,
+    flag,
+    option,
+    spelled,
+)
 from gramian.cli.outputs import answer, check_file, check_not_input, check_place, is_model_file, model_lines
 from gramian.cli.progress import progress, say
 from gramian.cli.reporting import read_arguments
@@ -25,8 +36,12 @@ FORMATS = ("csv", "parquet")
 class Writing:
     """Options of a folder of results, and of checkpoints."""
 
-    loadings: str | None = option("KIND", "unit vectors, or correlation of columns with scores. [unit]")
-    format: str | None = option("KIND", "Tables as csv or parquet. [csv]")
+    panel: ClassVar[str] = OUTPUT
+
+    loadings: str | None = option(
+        "KIND", "unit vectors, or correlation of columns with scores. [unit]", choices=LOADINGS
+    )
+    format: str | None = option("KIND", "Tables as csv or parquet. [csv]", choices=FORMATS)
     checkpoint: str | None = option(
         "FOLDER",
         "Save progress here once a minute, on data in a file or for kernel PCA. After a crash the same "

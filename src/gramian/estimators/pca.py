@@ -76,7 +76,7 @@ from gramian.rows.weights import weighted
 from gramian.solvers.product import both_matrices
 from gramian.store import Array, Nested, Optional
 
-CHECKPOINT_INSTEAD = "save the data with numpy.save and pass its pathlib.Path"
+CHECKPOINT_INSTEAD = "save the data as .npy and give that file"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 # Attributes of a stream that need no decomposition.
 AT_ONCE = DATA.keys() | {"_seen?", "_unequal?"}

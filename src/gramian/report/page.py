@@ -41,6 +41,7 @@ from gramian.report.summary import (
     guaranteed_lines,
     headline,
     methods_lines,
+    of_what,
 )
 from gramian.report.survey import Survey, survey
 from gramian.report.tables import row_names
@@ -101,12 +102,7 @@ class _Page:
             self.survey = survey(self.model, self.table, limit, fitted.model)
         self.choices, self.left_out = rule_choices(self.model, self.table)
         what = "Eigenfaces" if self.faces else method_name(self.model)
-        of = (
-            f" of {os.path.basename(self.table.source) or self.table.source}"
-            if self.table is not None
-            else ""
-        )
-        self.title = f"{what}{of}"
+        self.title = what + of_what(self.given, self.table)
 
     def parts(self) -> dict[str, Any]:
         """Return the function of each section, which returns "" to leave it out."""
@@ -282,7 +278,7 @@ class _Page:
             component_titles(model, count), as_float64(model.components_[:count]), strict=True
         ):
             top = np.argsort(-np.abs(direction), kind="stable")[:TOP].tolist()
-            rows = [(names[j], f"{direction[j]:+.3f}", *facts[j]) for j in top]
+            rows = [(names[j], f"{direction[j]:+z.3f}", *facts[j]) for j in top]
             tables.append(table(("column", "loading", *heads), rows, "rn" + "n" * len(heads), title))
         of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
         said = f"<p>For each component, the {of} with the largest loadings (entries of unit vectors):</p>"

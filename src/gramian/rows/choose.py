@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.arrays import dense
+from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
-from gramian.reading import IMPUTED, ReadingOptions
+from gramian.reading import IMPUTED, ReadingOptions, Remembered
 from gramian.rows.archives import damage
 from gramian.rows.expected import Expected
 from gramian.rows.files import Place, opened_source
@@ -34,6 +35,7 @@ from gramian.rows.table import (
     pick_rows,
     take_columns,
     transpose,
+    unique_names,
 )
 
 
@@ -58,8 +60,9 @@ def choose(
     expected : Expected, optional
         What a fitted model expects of new data.
     """
-    choice = choice_of(reading, expected)
     with opened_source(place, limit=limit) as (format, opened, source):
+        reading, notes = _where_it_applies(reading, source, format.marks)
+        choice = choice_of(reading, expected)
         if not format.marks:
             choice.refuse(["na_values"], source.source, "no text")
         if not isinstance(source, PictureSource):
@@ -71,6 +74,8 @@ def choose(
         read = not (table.sha256 or isinstance(table.values, LazyArray))
         if sha256 := opened.hash() if read else opened.sha256:
             table = replace(table, sha256=sha256, hashed="the bytes of the file")
+        options = {one.name: getattr(reading, one.name) for one in fields(ReadingOptions)}
+        table = replace(table, notes=(*table.notes, *notes), reading=options)
     return _completed(table, reading, labels, expected, fills)
 
 
@@ -154,6 +159,40 @@ def _completed(
         rows = replace(rows, table=table, feature_names=table.feature_names, row_names=table.row_names)
         rows.require_finite(holes=holes or table.missing in IMPUTED)
     return table if stored else replace(table, values=contiguous(table.values))
+
+
+def _where_it_applies(
+    reading: ReadingOptions, source: Source, marks: bool
+) -> tuple[ReadingOptions, tuple[str, ...]]:
+    """Return the options without remembered names that a source lacks, and notes on these."""
+    changed: dict[str, Any] = {}
+    notes: list[str] = []
+    for option in (*COLUMN_OPTIONS, "na_values"):
+        value = getattr(reading, option)
+        names = value if isinstance(value, tuple) else (value,)
+        remembered = [name for name in names if isinstance(name, Remembered)]
+        absent = _absent(remembered, source) if option != "na_values" else () if marks else remembered
+        if absent:
+            rest = tuple(name for name in names if name not in absent)
+            changed[option] = (rest[0] if len(rest) == 1 and option == "label" else rest) if rest else None
+            if option not in ("drop", "na_values"):
+                notes.append(f"{option}: no column {listed(absent)} here, as the fitted data had")
+    return (replace(reading, **changed) if changed else reading), tuple(notes)
+
+
+def _absent(names: Sequence[str], source: Source) -> Sequence[str]:
+    """Return the names of columns that a source is known to lack."""
+    if isinstance(source, PictureSource) or len(getattr(source, "shape", ())) == 3:
+        return names
+    if isinstance(source, ArraySource):
+        if source.set_aside is not None:
+            return ()
+        width = source.shape[1]
+        if source.columns is None:
+            return [name for name in names if not name.isdecimal() or int(name) >= width]
+        return [name for name in names if name not in source.columns]
+    known = None if source.names is None else unique_names(source.names)[0]
+    return [] if known is None else [name for name in names if name not in known]
 
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
@@ -264,7 +303,7 @@ def _roles(
     if (choice.id or choice.label_row) and source.row_names is not None and not elsewhere:
         raise ParameterError(f"{name} already names its rows. Leave out id and label.")
     if choice.label_row is not None:
-        why = f"rows of {name} have no names. Read labels from another file with labels_from (--labels-from)."
+        why = f"rows of {name} have no names. Read labels from another file with labels_from."
         if elsewhere:
             why = f"labels of {name} are columns of obs. Leave out transpose: its rows are samples already."
         raise ParameterError(f"label={choice.label_row!r} with transpose names a row, but {why}")

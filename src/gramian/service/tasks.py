@@ -43,7 +43,6 @@ from gramian.service.bodies import (
     Message,
     columns_of,
     read_table,
-    without_shell,
     write_rows,
 )
 from gramian.store import read_model
@@ -117,7 +116,7 @@ def describe_data(say: Say, data: Message, draft: bool = False) -> Message:
     except GramianError as error:
         if not draft or seen is None:
             raise
-        problem = without_shell(error.worded("page"))
+        problem = error.worded("page")
     facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
     proposed = [] if seen is None else [asdict(one) for one in proposals(seen)]
     return facts | {"preview": None if seen is None else seen.facts(), "proposals": proposed}

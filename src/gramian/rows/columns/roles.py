@@ -152,9 +152,8 @@ def refuse_text(columns: Columns, value_columns: Sequence[int], text: Sequence[i
     return DataError(
         f"{columns.source} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
         f"{_describe(columns, text)}. {_why_text(columns, text)}"
-        f"Leave out with drop=[{quoted}{more}] (--drop {_for_shell(names)}{more}), "
-        f'or take one out as labels with label="{names[0]}" (--label {_for_shell(names[:1])}) '
-        f'or as row names with id="{names[0]}" (--id {_for_shell(names[:1])}).'
+        f"Leave out with drop=[{quoted}{more}], "
+        f'or take one out as labels with label="{names[0]}" or as row names with id="{names[0]}".'
     )
 
 
@@ -180,13 +179,8 @@ def _why_text(columns: Columns, text: Sequence[int]) -> str:
     python = ", ".join(f'"{mark}"' for mark in every)
     return advice + (
         f"{listed(nearly)} would be numbers without {counts}. If that stands for a missing value, read it as "
-        f'one with na_values=[{python}] (--na-values "{",".join(every)}"). '
+        f"one with na_values=[{python}]. "
     )
-
-
-def _for_shell(names: Sequence[str]) -> str:
-    text = ",".join(names)
-    return f'"{text}"' if any(character.isspace() for character in text) else text
 
 
 def _describe(columns: Columns, text: Sequence[int]) -> str:

@@ -25,6 +25,7 @@ from gramian.errors import DataError, FileError
 from gramian.progress import track
 from gramian.rows.columns.numerals import is_missing, is_number, plain_numbers
 from gramian.rows.columns.source import Batch, ColumnSource
+from gramian.rows.names import R_DATA, R_STARTS
 from gramian.rows.opened import GZIP, Opened, expanded
 from gramian.rows.table import Choice
 
@@ -208,7 +209,12 @@ class TextFile:
             if sample.count(b"\n") - sample.count(b"\n#") > _SAMPLE_LINES or len(sample) >= SAMPLE_BYTES:
                 break
         if b"\0" in sample:
-            raise FileError(f"{self.source} is not text: it holds zero bytes. Save it as CSV in UTF-8.")
+            if sample.startswith(R_STARTS):
+                raise FileError(f"{self.source} {R_DATA}")
+            raise FileError(
+                f"{self.source} is neither text nor a file of another known kind: bytes of it are 0. Save "
+                "the table as CSV, in UTF-8."
+            )
         # A letter of several bytes may have been cut.
         return sample if next(pieces, None) is None else sample[: sample.rfind(b"\n") + 1] or sample
 
