@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand
+from typer.models import CommandFunctionType
 
 from gramian.checks import check_choice, check_seed
 from gramian.errors import ParameterError
@@ -55,7 +56,9 @@ class Application(typer.Typer):
             context_settings={"help_option_names": ["-h", "--help"]},
         )
 
-    def command(self, name: str | None = None, **settings: Any) -> Any:
+    def command(
+        self, name: str | None = None, **settings: Any
+    ) -> Callable[[CommandFunctionType], CommandFunctionType]:
         """Add a command, as typer does."""
         return super().command(name, **({"cls": Command} | settings))
 
