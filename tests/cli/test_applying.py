@@ -224,7 +224,7 @@ def test_holes_are_filled_with_the_means_of_the_fitted_data(folder, gramian):
         ran = gramian("transform", "m.gramian", "new.csv", "-o", "s.npy")
         assert ran.code == 0, ran.err
         assert "5 missing values in 3 columns were filled with the means of the fitted data" in ran.err
-        assert "1 row without any value was filled with means only: row 2 (c)" in ran.err
+        assert "1 row without any value was filled with means only: row 2 (named 'c')" in ran.err
         np.testing.assert_array_equal(np.load("s.npy"), model.transform(filled))
         np.testing.assert_array_equal(model.transform(Path("new.csv")), np.load("s.npy"))
         asked = gramian("transform", "m.gramian", "new.csv", "--missing", "mean", "-o", "t.npy")
@@ -246,7 +246,7 @@ def test_a_model_without_means_says_what_to_do_about_holes(folder, gramian, flow
     Path("holed.csv").write_text("flower,length,width,height\na,1,,2\nb,1,2,3\n")
     ran = gramian("transform", "m.gramian", "holed.csv", "-o", "s.npy")
     assert ran.code == 1
-    assert "A value is missing: row 0 (a), column 1 ('width')" in ran.err
+    assert "A value is missing: row 0 (named 'a'), column 1 ('width')" in ran.err
     refused = gramian("transform", "m.gramian", "holed.csv", "--missing", "mean", "-o", "s.npy")
     assert 'was fitted without missing="mean", so it has no means to fill with' in refused.err
     # What it advises works.

@@ -211,7 +211,7 @@ def test_estimators_that_cannot_be():
         (
             "forest",
             True,
-            "--estimator forest is not known. Allowed: 'knn', 'lda', 'logistic', 'ridge', 'tree'",
+            "--estimator forest is not known. Allowed: knn, lda, logistic, ridge, tree",
         ),
     ]:
         with pytest.raises(ParameterError, match=message):

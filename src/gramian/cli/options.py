@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand
+from typer.models import CommandFunctionType
 
 from gramian.checks import check_choice, check_seed
 from gramian.errors import ParameterError
@@ -32,7 +33,7 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the groups of options."""
-        groups: dict[str, list[tuple[str, str]]] = {"Arguments": []} | {name: [] for name in PANELS}
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
         for parameter in self.get_params(ctx):
             if (record := parameter.get_help_record(ctx)) is not None:
                 positional = parameter.param_type_name == "argument"
@@ -55,7 +56,9 @@ class Application(typer.Typer):
             context_settings={"help_option_names": ["-h", "--help"]},
         )
 
-    def command(self, name: str | None = None, **settings: Any) -> Any:
+    def command(
+        self, name: str | None = None, **settings: Any
+    ) -> Callable[[CommandFunctionType], CommandFunctionType]:
         """Add a command, as typer does."""
         return super().command(name, **({"cls": Command} | settings))
 
@@ -336,7 +339,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
 def _parameter(name: str, kind: Any, default: Any, panel: str | None = None) -> inspect.Parameter:
     """Return a parameter as typer reads it."""
     if isinstance(default, Field):
-        declared = dict(default.metadata)
+        declared: dict[str, Any] = dict(default.metadata)
         if "shell" in declared:  # declared for Python and HTTP too
             declared["help"] += f"{declared.pop('shell')}."
             kind = kind if kind is bool else Text
@@ -346,7 +349,7 @@ def _parameter(name: str, kind: Any, default: Any, panel: str | None = None) -> 
             declared["autocompletion"] = _completion(get_args(MissingPolicy))
         if declared:
             kind = TextList if declared.get("metavar", "").endswith(LIST) else kind
-            declared = {"rich_help_panel": PANEL_OF.get(name, panel)} | declared
+            declared.setdefault("rich_help_panel", PANEL_OF.get(name, panel))
             kind = Annotated[kind, typer.Option(*flags, **declared)]
         default = default.default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

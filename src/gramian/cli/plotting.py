@@ -149,7 +149,8 @@ def _stored_scores(model: str, fitted: Any) -> Any:
         return None
     with progress("reading the scores"):
         with opened_source(Location(paths[0])) as (_, _, source):
-            first, *labels = [name for name in source.names if name not in names]
+            columns: Any = getattr(source, "names", None) or ()
+            first, *labels = [name for name in columns if name not in names]
         named = {"id": first} if first == "name" else {"drop": [first]}
         return scan(paths[0], label=labels or None, missing="drop-rows", **named).read()
 
