@@ -41,6 +41,7 @@ from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.dask import as_pictures
 from gramian.rows.kinds.device import sent_to
+from gramian.rows.scan import first_rows
 from gramian.rows.weights import weighted
 from gramian.store import Array, Optional
 
@@ -162,6 +163,7 @@ class Whitener(Saved, InNotebooks, Transformer):
 
     def plan(self, X: Any, *, sample_weight: Any = None) -> Plan:
         """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting."""
+        X = X if sample_weight is not None else first_rows(X)
         rows = self._rows(X, sample_weight, minimum=2, check_finite=False)
         self._check(rows)
         return self._pca().plan(rows)

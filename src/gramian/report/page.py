@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from gramian import plots
-from gramian.analysis.associations import telling_pair
 from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.components import decomposition_of, feature_names_of, mapping_of
 from gramian.analysis.monitoring import BOTH
@@ -29,7 +28,7 @@ from gramian.estimators.describe import describe
 from gramian.estimators.tables import linear_rows
 from gramian.plots.names import component_titles
 from gramian.report.facts import component_rows, method_name, size_text, versions
-from gramian.report.figures import Figures, figures, scores_chart
+from gramian.report.figures import Figures, figures, scores_chart, shown_first
 from gramian.report.findings import findings
 from gramian.report.markup import code, escaped, folded, paragraphs, table, text
 from gramian.report.rules import rule_choices
@@ -188,9 +187,9 @@ class _Page:
         if n != model.n_samples_:
             parts.append(f"<p>These are {n:,} rows. The model was fitted on {model.n_samples_:,}.</p>")
         drawn = [show("scores", lambda: scores_chart(model, data, seen.scores, seen.shown))]
-        if (pair := self._telling[0]) != (1, 2):
-            told = partial(scores_chart, model, data, seen.scores, seen.shown, pair=pair)
-            drawn.insert(0, show("scores", told))
+        if self._telling[0] != (1, 2):
+            usual = partial(scores_chart, model, data, seen.scores, seen.shown, pair=(1, 2))
+            drawn.append(show("scores", usual))
         if self._is_of_columns() and model.n_components_ > 1:
             draw = partial(scores_chart, model, data, seen.scores, seen.shown, "biplot")
             drawn.append(show("biplot", draw))
@@ -203,9 +202,7 @@ class _Page:
     def _telling(self) -> tuple[tuple[int, int], str]:
         """Return the two components that show the groups apart, and why if they are not the first two."""
         seen = self.survey
-        if seen is None or seen.shown is not None or self.table.labels is None or seen.scores.shape[1] < 2:
-            return (1, 2), ""
-        return telling_pair(seen.scores, self.table.labels, self.table.label_name or "")
+        return shown_first(self.table, seen.scores) if seen and seen.shown is None else ((1, 2), "")
 
     def _is_of_columns(self) -> bool:
         """Return whether the model has loadings of several columns."""

@@ -118,7 +118,7 @@ def choose_first_rows(place: Place, reading: ReadingOptions, limit: int) -> Tabl
     count = round(wanted * table.values.shape[axis] / before)
     return replace(
         table,
-        values=repeated(table.values, count, axis, whole_within(limit)),
+        values=repeated(table.values, count, axis, whole_within(limit), table.source),
         feature_names=table.feature_names if axis == 0 else None,
         row_names=None,
         labels=None,

@@ -21,6 +21,8 @@ class RepeatedRows(LazyArray):
         How many rows, or columns, the table has.
     axis : {0, 1}
         0 repeats rows, 1 columns.
+    source : str
+        The name of the table in messages.
 
     Examples
     --------
@@ -30,8 +32,8 @@ class RepeatedRows(LazyArray):
 
     reads_columns = True
 
-    def __init__(self, values: npt.NDArray[Any], count: int, axis: int) -> None:
-        self._values, self._axis = values, axis
+    def __init__(self, values: npt.NDArray[Any], count: int, axis: int, source: str = "") -> None:
+        self._values, self.source = values, source
         n, d = values.shape
         self.shape = (n, count) if axis else (count, d)
         self.dtype, self.finite = values.dtype, True
@@ -47,9 +49,9 @@ class RepeatedRows(LazyArray):
         return result
 
 
-def repeated(values: npt.NDArray[Any], count: int, axis: int, most: int) -> Any:
+def repeated(values: npt.NDArray[Any], count: int, axis: int, most: int, source: str) -> Any:
     """Return rows, or columns, again and again: in memory up to so many bytes."""
-    lazy = RepeatedRows(values, count, axis)
+    lazy = RepeatedRows(values, count, axis, source)
     if bytes_of_rows(lazy.shape, lazy.dtype) > most:
         return lazy
     if values.shape == lazy.shape:
