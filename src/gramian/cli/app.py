@@ -42,6 +42,7 @@ ENTRIES = (
         "comparing",
         "Compare two saved PCA models: did an upgrade, a machine or new rows change the result?",
     ),
+    Entry("export", "exporting", "Write a saved model as ONNX."),
     Entry("plan", "fitting", "Show the solver that fit would use, and why."),
     Entry("relations", "relating", "Find polynomial equations that all rows satisfy.", "gramian.laws"),
     Entry("select", "selecting", "Select the columns that predict a label best.", "gramian.selection"),
