@@ -33,7 +33,10 @@ def test_the_default_says_how_many_holes_where_and_the_choices(gramian, birds):
     for command in (["fit"], ["fit", "--missing", "error"], ["whiten", "-o", "w.csv"]):
         ran = gramian(command[0], "birds.csv", *command[1:])
         assert ran.code == 1
-        assert "10 values are missing in 4 rows and 4 columns: row 3 (named 'bird3'), column 0 ('bill')" in ran.err
+        assert (
+            "10 values are missing in 4 rows and 4 columns: row 3 (named 'bird3'), column 0 ('bill')"
+            in ran.err
+        )
         for choice in ("em", "iterative", "mean", "drop-rows", "drop-columns"):
             assert choice in ran.err.partition("--missing")[2]
 
@@ -43,7 +46,10 @@ def test_fit_imputes_and_leaves_out_rows_without_any_value(gramian, birds):
     for method in ("em", "iterative"):
         ran = gramian("fit", "birds.csv", "--missing", method, "--components", 2, "--report", "-o", method)
         assert ran.code == 0
-        assert "2 rows without any value were left out: row 3 (named 'bird3'), row 30 (named 'bird30')" in ran.err
+        assert (
+            "2 rows without any value were left out: row 3 (named 'bird3'), row 30 (named 'bird30')"
+            in ran.err
+        )
         assert "2 of its 152 entries" in ran.out
         model, expected = load(f"{method}/model.gramian"), PCA(2, missing=method).fit(whole)
         assert (model.missing, model.n_missing_, model.n_samples_) == (method, 2, 38)

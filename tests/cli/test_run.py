@@ -66,7 +66,7 @@ def test_warnings_are_a_line(folder, gramian):
     (folder / "flat.csv").write_text("a,b,c\n" + "".join(f"{i},{2 * i},{3 * i}\n" for i in range(9)))
     ran = gramian("fit", "flat.csv", "--components", 3, "-o", "m.gramian")
     assert ran.code == 0
-    assert "gramian: warning: n_components=3 but the data has rank 1" in ran.err
+    assert "gramian: warning: --components 3 but the data has rank 1" in ran.err
     assert ".py" not in ran.err
 
 
