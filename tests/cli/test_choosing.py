@@ -181,7 +181,7 @@ def test_what_is_wrong_is_said(rings, gramian):
         (
             ("--label", "ring", "--criterion", "alignment", "--components", "2,3"),
             2,
-            "--criterion alignment does not choose between --components 2,3. Give one number, or leave it out.",
+            "--criterion alignment does not choose between --components 2,3. Give one number",
         ),
         (("--drop", "ring", "--components", "0.9"), 2, "--components 0.9 is not understood. Give a whole"),
         (("--drop", "ring", "--components", 80), 2, "--components 80, but the 72 rows used for fitting"),
