@@ -66,7 +66,7 @@ def test_new_rows_of_a_saved_model(gramian, birds):
     Path("later.csv").write_text(Path("birds.csv").read_text())
     ran = gramian("transform", "m.gramian", "later.csv", "-o", "scores.csv")
     assert "10 missing values in 4 rows: scores of such rows follow from their observed entries" in ran.err
-    assert "2 rows have too few observed entries to determine scores, which are NaN: row 3 (bird3)" in ran.err
+    assert "too few observed entries to determine scores, which are NaN: row 3 (named 'bird3')" in ran.err
     rows = table("scores.csv")
     assert (rows[3]["PC1"], rows[30]["PC2"]) == ("", "")
     expected = PCA(2).fit(whole).transform(birds[[5, 7]])
@@ -74,7 +74,7 @@ def test_new_rows_of_a_saved_model(gramian, birds):
     ran = gramian("reconstruct", "m.gramian", "later.csv", "-o", "back.csv", "--json")
     assert len(table("back.csv")) == ran.json["rows"] == 38
     assert ran.json["relative_error_percentiles"]["100 %"] < 1
-    assert "2 rows with too few values were left out: row 3 (bird3), row 30 (bird30)" in "".join(
+    assert "2 rows with too few values were left out: row 3 (named 'bird3'), row 30 (named" in "".join(
         ran.json["notes"]
     )
     for command in (["report", "-o", "r.html"], ["plot", "-o", "figures"]):

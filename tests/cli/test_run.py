@@ -28,7 +28,7 @@ def test_mistakes_are_a_line_and_a_code(folder, gramian):
         (
             ("fit", "flowers.csv", "--drop", "species", "--components", "9", "-o", "m.gramian"),
             2,
-            "n_components=9",
+            "--components 9",
         ),
         (("fit", "flowers.csv", "--drop", "species", "--memory-limit", "10", "-o", "m.gramian"), 1, "memory"),
         (("fit", "flowers.csv", "--bogus"), 2, "--bogus"),

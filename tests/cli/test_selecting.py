@@ -48,10 +48,8 @@ def test_filters_keep_what_the_selector_keeps(wine, gramian):
         assert (ran.code, ran.err) == (0, "")
         model = FeatureFilter(method, *map(int, count[1:]), random_state=0).fit(*wine)
         assert names() == model.get_feature_names_out().tolist()
-        assert (
-            ran.out
-            == f"{worded(str(model.summary()), 'shell')}\n\nWritten: out.txt, the names of the selected columns\n"
-        )
+        summary = worded(str(model.summary()), "shell")
+        assert ran.out == f"{summary}\n\nWritten: out.txt, the names of the selected columns\n"
 
 
 def test_options_of_filters(wine, gramian):
@@ -277,8 +275,8 @@ def test_refusals_leave_nothing_behind(wine, gramian):
         ("--redundancy mRMR", 2, "--redundancy mRMR is not known"),
         ("--features fdr --redundancy mrmr", 2, "--features fdr selects every significant feature"),
         ("--features 7", 2, "--features 7 must be a whole number from 1 to 6"),
-        ("--cv 1", 2, "cv=1 must be a whole number of at least 2"),
-        ("--scoring best", 2, "scoring='best' cannot be used"),
+        ("--cv 1", 2, "--cv 1 must be a whole number of at least 2"),
+        ("--scoring best", 2, "--scoring best cannot be used"),
         ("--estimator ridge", 2, "--estimator ridge does not support"),
         ("-o none/out.txt", 1, "there is no folder none"),
         ("-o wine.csv", 2, "-o wine.csv is an input of this command"),
