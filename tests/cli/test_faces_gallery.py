@@ -504,7 +504,7 @@ def test_a_larger_share_of_false_accepts_lowers_the_threshold(enrolled, faces):
     assert lax["threshold"] < strict["threshold"]
     ran = faces("identify", "m.gramian", "g.db", "new/p01", "--far", "2")
     assert ran.code == 2
-    assert "far=2.0 must be a number above 0 and below 1" in ran.err
+    assert "--far 2 must be a number above 0 and below 1" in ran.err
 
 
 def test_verifying(enrolled, faces):

@@ -152,6 +152,8 @@ def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
         fitted["drop"] = None
     if not same:  # where it depends on the rows or the place of one file
         fitted |= {"labels_from": None, "size": None}
+        if getattr(model, "maps_holes", False):  # better than without these rows
+            fitted["missing"] = None
         if fitted.get("transpose"):
             fitted["label"] = None
     used = {name for option in ROLES for name in _names(given.get(option))}

@@ -12,7 +12,7 @@ from gramian.cli.outputs import TABLES, answer, check_out, check_pictures, pictu
 from gramian.cli.progress import progress
 
 LIST = "whitening.csv"
-METHODS = ("zca", "zca-cor", "pca", "pca-cor", "cholesky")
+METHODS = ("pca", "zca", "zca-cor", "pca-cor", "cholesky")
 
 
 def whiten(

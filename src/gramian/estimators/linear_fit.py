@@ -388,7 +388,7 @@ class Stream:
             why = f" for n_components={count}" if least > 2 else ""
             raise TooFewRowsError(
                 f"{name} {counted(seen.rows, 'row was', 'rows were')} read, but at least {least} are needed"
-                f"{why}. Call partial_fit with more rows."
+                f"{why}. In Python call partial_fit with more rows."
             )
         if not seen.effective > asked.ddof * (1 + 1e-9):
             raise TooFewRowsError(

@@ -204,6 +204,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
         Mean square ``||x - x~||^2`` over the fitted rows, by their weights, in fitted (scaled) units.
     n_samples_, n_features_in_, feature_names_in_, picture_shape_
         Size and names of the fitted data.
+    reading_ : dict
+        For data of a file: ``source``, its name, and the options of :func:`gramian.scan` that new rows need.
     column_means_ : ndarray of shape (n_features,) or None
         Values that replace missing values of new files, if the data were a file read with
         ``missing="mean"``.

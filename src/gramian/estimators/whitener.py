@@ -114,6 +114,8 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
         As in :class:`PCA`, for the directions.
     n_samples_, n_features_in_, feature_names_in_, picture_shape_
         Size and names of the fitted data.
+    reading_ : dict
+        For data of a file: ``source``, its name, and the options of :func:`gramian.scan` that new rows need.
 
     References
     ----------
