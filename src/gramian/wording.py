@@ -64,6 +64,7 @@ TERMS = {
     "tol": ("--tol", "tolerance"),
     "tolerance": ("--tolerance", "tolerance"),
     "transpose": ("--transpose", "swapping rows and columns"),
+    "unmatched": ("--unmatched", "unmatched variants"),
     "value_tol": ("--value-tol", "error of entries"),
     "weights": ("--weights", "weights"),
     "whiten": ("--whiten", "scores of variance 1"),
