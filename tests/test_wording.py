@@ -22,6 +22,7 @@ CASES = (
         "Tolerance 2 is wrong. Try 1.",
     ),
     ("center=False is odd. Use center=True.", "--no-center is odd. Leave out --no-center.", None),
+    ("scale=True is odd.", "--scale true is odd.", "Scaling true is odd."),
     # What the data hold, parameters of kernels and other words stay.
     ("'n_components=3' is a column, rbf(gamma=2) a kernel.",) * 3,
     ("column 'mean' of size.csv lacks scale: 'b'.",) * 3,

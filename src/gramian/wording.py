@@ -23,11 +23,11 @@ TERMS = {
     "degree": ("--degree", "degree"),
     "device": ("--device", "device"),
     "direction": ("--method", "method"),
-    "drop": ("--drop", "columns to leave out"),
+    "drop": ("--drop", "the choice to leave out"),
     "estimator": ("--estimator", "estimator"),
     "far": ("--far", "false accept rate"),
     "gamma": ("--gamma", "gamma"),
-    "id": ("--id", "column of row names"),
+    "id": ("--id", "the column of row names"),
     "k": ("--features", "number of columns"),
     "kernel": ("--kernel", "kernel"),
     "label": ("--label", "label"),
@@ -64,15 +64,16 @@ TERMS = {
     "tol": ("--tol", "tolerance"),
     "tolerance": ("--tolerance", "tolerance"),
     "transpose": ("--transpose", "swapping rows and columns"),
+    "unmatched": ("--unmatched", "unmatched variants"),
     "value_tol": ("--value-tol", "error of entries"),
     "weights": ("--weights", "weights"),
     "whiten": ("--whiten", "scores of variance 1"),
     "x": ("--x", "X axis"),
     "y": ("--y", "Y axis"),
 }
+FLAGS = ("floating", "nested", "transpose", "whiten")
 # Values that are words of their own.
 PHRASES = {
-    ("scale", "True"): ("--scale unit", "unit variance"),
     ("center", "False"): ("--no-center", "no centring"),
     ("center", "True"): ("centred data (leave out --no-center)", "centring"),
 }
@@ -124,7 +125,7 @@ def worded(text: str, surface: Surface) -> str:
         if shell:
             more = re.sub(QUOTED, lambda one: one[0][1:-1], more)
         if value == "True":
-            return f"{term}{more}"
+            return f"{term}{'' if name in FLAGS else ' true'}{more}"
         if value in ("False", "None"):
             return f"no {term}{more}"
         return f"{term}{_value(value, shell)}{more}"

@@ -156,6 +156,7 @@ def _hint(message: str) -> str:
     """Return what is meant by an argument in Python's spelling, which the parser does not expect."""
     extra = re.search(r"unexpected extra argument\S* \(([^()]*)\)$", message)
     words = extra[1].split() if extra else []
+    words = [word.replace("scale=True", "scale='unit'") for word in words]  # as R's prcomp has it
     options = [option for word in words if (option := worded(word, "shell")) != word]
     if options:
         return f" Did you mean {' '.join(options)}?"

@@ -163,10 +163,10 @@ class _Reader:
     def fault(self, column: int, problem: str) -> ParameterError:
         start = max(0, column - SHOWN // 2) if len(self.text) > SHOWN else 0
         shown = self.text[start : start + SHOWN]
-        said = f", column {column + 1}: {problem}.\n  {shown}\n  {' ' * (column - start)}^"
+        said = f" {column + 1}: {problem}.\n  {shown}\n  {' ' * (column - start)}^"
         # Parameters within an expression are written alike everywhere.
-        plain = unquoted((shown if self.where == "kernel" else self.given(shown)) + said)
-        return ParameterError(self.given(shown) + said, shell=plain, page=plain)
+        shell = unquoted(f"{shown if self.where == 'kernel' else self.given(shown)}, column{said}")
+        return ParameterError(f"{self.given(shown)}, column{said}", shell=shell, page=f"Column{said}")
 
     def given(self, text: str) -> str:
         """Say what was given, as its option or parameter is written."""

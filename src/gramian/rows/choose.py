@@ -38,7 +38,7 @@ from gramian.rows.table import (
     unique_names,
 )
 
-UNMATCHED = 'Count them as missing with unmatched="leave-out" (--unmatched leave-out).'
+UNMATCHED = 'Count them as missing with unmatched="leave-out".'
 
 
 def choose(
@@ -75,7 +75,7 @@ def choose(
         genotypes = isinstance(source, ArraySource) and source.alleles is not None
         if reading.unmatched is not None and (expected is None or not genotypes):
             raise ParameterError(
-                f"unmatched={reading.unmatched!r} (--unmatched) applies to genotypes (.bed) that a fitted "
+                f"unmatched={reading.unmatched!r} applies to genotypes (.bed) that a fitted "
                 "model maps. Leave it out."
             )
         fills = isinstance(source, ArraySource) and source.fills_missing

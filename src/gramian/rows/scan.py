@@ -309,7 +309,9 @@ def _lasting(table: Table, key: str | None) -> dict[str, Any]:
         options["missing"] = None
     if not isinstance(options["labels_from"], str):
         options["labels_from"] = None
-    return {name: _plain(value) for name, value in options.items() if value and name != "rows"}
+    return {
+        name: _plain(value) for name, value in options.items() if value and name not in ("rows", "unmatched")
+    }
 
 
 def _plain(value: Any) -> Any:

@@ -16,6 +16,7 @@ from gramian.errors import DataError
 from gramian.rows.columns.numerals import like_number, marks, undecided_comma
 from gramian.rows.expected import Expected
 from gramian.rows.table import Choice
+from gramian.wording import worded
 
 
 @dataclass(frozen=True)
@@ -149,11 +150,14 @@ def refuse_text(columns: Columns, value_columns: Sequence[int], text: Sequence[i
     names = [columns.names[index] for index in text[:NAMES_SHOWN]]
     more = ", ..." if len(text) > NAMES_SHOWN else ""
     quoted = ", ".join(f'"{name}"' for name in names)
-    return DataError(
+    what = (
         f"{columns.source} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
         f"{_describe(columns, text)}. {_why_text(columns, text)}"
-        f"Leave out with drop=[{quoted}{more}], "
-        f'or take one out as labels with label="{names[0]}" or as row names with id="{names[0]}".'
+    )
+    return DataError(
+        f"{what}Leave out with drop=[{quoted}{more}], "
+        f'or take one out as labels with label="{names[0]}" or as row names with id="{names[0]}".',
+        page=worded(what, "page") + "Leave out such columns, or choose one as labels or as names of rows.",
     )
 
 
