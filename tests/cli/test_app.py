@@ -55,6 +55,10 @@ def test_help_of_a_command_imports_its_options_alone():
     assert not {"gramian.cli.applying", "gramian.cli.selecting", "gramian.cli.faces_app"} & modules
 
 
+def test_help_of_a_command_of_a_group_imports_nothing_heavy():
+    assert not HEAVY & imported("faces", "enroll", "--help")
+
+
 def test_the_list_of_commands_shows_the_first_sentence_of_each():
     for command in typer.main.get_command(app).commands.values():
         sentence = command.loaded.help.split("\n\n")[0]

@@ -5,10 +5,10 @@ from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from gramian.applications import is_installed
-from gramian.cli.options import Application, help_alone, spread
+from gramian.cli.options import Application, Group, help_alone, spread
 from gramian.version import __version__
 
 
@@ -95,7 +95,7 @@ class LazyCommand(TyperCommand):
         return self.loaded.make_context(*given, **options)
 
 
-class Commands(TyperGroup):
+class Commands(Group):
     """The group of all commands that are installed."""
 
     def __init__(self, **options: Any) -> None:
@@ -103,15 +103,6 @@ class Commands(TyperGroup):
         for entry in ENTRIES:
             if is_installed(entry.application):
                 self.add_command(LazyCommand(entry))
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the options; a flag that is not given is False."""
-        parameters = super().get_params(ctx)
-        for parameter in parameters:
-            # To convert None, typer would import Pydantic: a third of the time of a command's help.
-            if getattr(parameter, "is_flag", False) and parameter.default is None:
-                parameter.default = False
-        return parameters
 
 
 app = Application(add_completion=True)
