@@ -114,7 +114,7 @@ def test_the_correlation_circle(X):
             data = plots.correlation_circle(model, *rows, x=1, y="PC3").data
             np.testing.assert_allclose(np.column_stack([data["PC1"], data["PC3"]]), expected, atol=1e-12)
             np.testing.assert_allclose(data["squares"], np.square(expected).sum(axis=1), atol=1e-12)
-    with pytest.raises(DataError, match="no correlations. Pass the data"):
+    with pytest.raises(DataError, match=r"no correlations\. Pass the data"):
         plots.correlation_circle(gramian.PCA(center=False).fit(X))
 
 
