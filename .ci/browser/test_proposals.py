@@ -13,7 +13,10 @@ PENGUINS = files("gramian").joinpath("examples", "penguins.csv").read_text().spl
 NUMBERED = "\n".join(
     ["rownames," + PENGUINS[0], *(f"{i},{line}" for i, line in enumerate(PENGUINS[1:], 1))]
 ).encode()
-USED = "Used: 4 columns, 342 rows; 2 rows without any value were left out: row 3 (named '4'), row 271 (named '272')."
+USED = (
+    "Used: 4 columns, 342 rows; 2 rows without any value were left out: row 3 (named '4'), "
+    "row 271 (named '272')."
+)
 BOXES = "[name=use]:checked"
 FIRST = "#rows-table tbody td:first-child"
 
