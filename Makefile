@@ -19,7 +19,7 @@ help:
 	@echo "make attack         check certificates against extended precision (FITS=10000)"
 	@echo "make attack-server  attack a server and the commands; uses Chromium, nginx and openssl if installed"
 	@echo "make compat         run scikit-learn's own tests on gramian.compat.sklearn"
-	@echo "make lint           check style, types and the import layers"
+	@echo "make lint           check style, types, the import layers and docstrings"
 	@echo "make bench          compare speed and accuracy with other libraries"
 	@echo "make bench-gpu      run the benchmarks on a CUDA GPU, if there is one"
 	@echo "make docs           run the code in the docstrings, the README and docs/"
@@ -75,6 +75,7 @@ lint: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/docstrings/check.py
 
 bench: .venv/installed-dev
 	$(BIN)/python benchmarks

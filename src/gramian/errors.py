@@ -48,7 +48,18 @@ class GramianError(Exception):
         self._worded: dict[Surface, str | None] = {"shell": shell, "page": page}
 
     def worded(self, surface: Surface) -> str:
-        """Return the message in the terms of the command line or of a page."""
+        """Return the message in the terms of the command line or of a page.
+
+        Parameters
+        ----------
+        surface : {"shell", "page"}
+            Where the message is shown.
+
+        Returns
+        -------
+        str
+            The message.
+        """
         return self._worded[surface] or worded(str(self), surface)
 
 
