@@ -142,14 +142,17 @@ def plan(
 ) -> None:
     """Show the solver that fit would use, and why.
 
-    Nothing is computed; data that fits into memory is read.
+    Nothing is computed. Of a large text the first 16 MB are read, and the number of rows is estimated.
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.report.facts import data_facts, plan_facts
 
     made = _estimator(model, reading)
     limit = memory_limit_bytes(model.memory_limit)
-    table = read_table(data, reading, limit=limit, engine=engine, imputes=model.kernel is None)
+    to_plan = model.kernel != "precomputed"  # whose rows and columns must be equally many
+    table = read_table(
+        data, reading, limit=limit, engine=engine, imputes=model.kernel is None, to_plan=to_plan
+    )
     chosen = made.plan(table)
     answer(as_json, {"data": data_facts(table), "plan": plan_facts(chosen)}, chosen)
 

@@ -28,6 +28,7 @@ def read_table(
     in_place: bool = False,
     engine: Engine = HERE,
     imputes: bool = False,
+    to_plan: bool = False,
 ) -> Any:
     """Read the data that the options choose, and print the notes of the reader.
 
@@ -46,6 +47,8 @@ def read_table(
         Where to compute; for Dask the table stays in chunks and nothing is read.
     imputes : bool
         Whether missing values may be left in for a PCA.
+    to_plan : bool
+        Whether its size and its first rows suffice.
 
     Returns
     -------
@@ -59,7 +62,7 @@ def read_table(
         If all of it is needed, and memory is too small.
     """
     from gramian.arrays import memory_limit_bytes
-    from gramian.rows.scan import scan
+    from gramian.rows.scan import first_rows, scan
 
     if engine.engine is not None:
         from gramian.rows.chunks import in_chunks
@@ -72,6 +75,7 @@ def read_table(
     source: Any = sys.stdin.buffer if data == "-" else data
     with progress(f"reading {'standard input' if data == '-' else data}"):
         asked = scan(source, **asdict(reading))
+        asked = first_rows(asked) if to_plan else asked
         # A quarter of this may be read as a whole.
         working = 4 * memory_limit_bytes(None) if limit is None else limit
         if engine.engine is None:

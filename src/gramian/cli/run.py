@@ -148,7 +148,8 @@ def _parser_error(error: Any) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "gramian"
     message = error.format_message().rstrip(".")
-    return _fail(f"{message}.{_hint(message)} Try: {path} --help", USAGE)
+    end = "" if message.endswith("?") else "."
+    return _fail(f"{message}{end}{_hint(message)} Try: {path} --help", USAGE)
 
 
 def _hint(message: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from gramian.checks import check_choice, shown_lines
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_share
-from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, flag, only_for, option, spread
+from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, flag, only_for, option
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -54,7 +54,6 @@ class Selecting:
     seed: Seed = 0
 
 
-@spread
 def select(
     data: Data,
     reading: Reading,

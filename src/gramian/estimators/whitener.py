@@ -44,6 +44,7 @@ from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.dask import as_pictures
 from gramian.rows.kinds.device import sent_to
+from gramian.rows.scan import first_rows
 from gramian.rows.weights import weighted
 from gramian.store import Array, Optional
 
@@ -200,6 +201,7 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, WhitenerAttributes):
         Plan
             The plan of the PCA that it needs.
         """
+        X = X if sample_weight is not None else first_rows(X)
         rows = self._rows(X, sample_weight, minimum=2, check_finite=False)
         self._check(rows)
         return self._pca().plan(rows)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
-from functools import partial
+from functools import cached_property, partial
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -28,7 +28,7 @@ from gramian.estimators.describe import describe
 from gramian.estimators.tables import linear_rows
 from gramian.plots.names import component_titles
 from gramian.report.facts import component_rows, method_name, size_text, versions
-from gramian.report.figures import Figures, figures, scores_chart
+from gramian.report.figures import Figures, figures, scores_chart, shown_first
 from gramian.report.findings import findings
 from gramian.report.markup import code, escaped, folded, paragraphs, table, text
 from gramian.report.rules import rule_choices
@@ -140,7 +140,7 @@ class _Page:
             warning += f'<p class="bad">{text(trap)}</p>'
         data, seen = self.table, self.survey
         given = (data.labels if seen.shown is None else None, data.label_name, seen.scores) if seen else ()
-        lead = " ".join(findings(model, *given))
+        lead = " ".join([*findings(model, *given), *filter(None, [self._telling[1]])])
         return (
             f'<h1>{text(self.title)}</h1>\n<p class="lead">{text(lead)}</p>\n{warning}'
             f'<p class="soft">{text(headline(model))}</p><ul class="tiles">{items}</ul>{notes}'
@@ -187,6 +187,9 @@ class _Page:
         if n != model.n_samples_:
             parts.append(f"<p>These are {n:,} rows. The model was fitted on {model.n_samples_:,}.</p>")
         drawn = [show("scores", lambda: scores_chart(model, data, seen.scores, seen.shown))]
+        if self._telling[0] != (1, 2):
+            usual = partial(scores_chart, model, data, seen.scores, seen.shown, pair=(1, 2))
+            drawn.append(show("scores", usual))
         if self._is_of_columns() and model.n_components_ > 1:
             draw = partial(scores_chart, model, data, seen.scores, seen.shown, "biplot")
             drawn.append(show("biplot", draw))
@@ -194,6 +197,12 @@ class _Page:
         if data.picture_shape is not None and data.in_memory:
             parts.append(figures(show("reconstructions", lambda: plots.reconstructions(model, data))))
         return "\n".join(parts)
+
+    @cached_property
+    def _telling(self) -> tuple[tuple[int, int], str]:
+        """Return the two components that show the groups apart, and why if they are not the first two."""
+        seen = self.survey
+        return shown_first(self.table, seen.scores) if seen and seen.shown is None else ((1, 2), "")
 
     def _is_of_columns(self) -> bool:
         """Return whether the model has loadings of several columns."""

@@ -21,6 +21,7 @@ from gramian.rows.kinds.sparse import rows_in_memory
 from gramian.rows.kinds.stored import StoredRows
 from gramian.rows.labels import LabelPlace, with_labels
 from gramian.rows.lazy.array import LazyArray, whole_within
+from gramian.rows.lazy.repeated import repeated
 from gramian.rows.lazy.spool import columns_taken, parts, rows_taken
 from gramian.rows.missing import handle_missing
 from gramian.rows.source import ArraySource, PictureSource, Source
@@ -86,6 +87,66 @@ def choose(
             table = replace(table, sha256=sha256, hashed="the bytes of the file")
         options = {one.name: getattr(reading, one.name) for one in fields(ReadingOptions)}
         table = replace(table, notes=(*table.notes, *notes), reading=options)
+    return _completed(table, reading, labels, expected, fills)
+
+
+def choose_first_rows(place: Place, reading: ReadingOptions, limit: int) -> Table | None:
+    """Return a table as large as that of :func:`choose`, made of the first rows again and again.
+
+    Nothing is written to the temporary folder. Labels and names of rows are left out.
+
+    Parameters
+    ----------
+    place : Location or binary file
+    reading : ReadingOptions
+        Checked.
+    limit : int
+        Bytes of working memory: a table larger than a quarter of it is a ``RepeatedRows``.
+
+    Returns
+    -------
+    Table or None
+        None for arrays and pictures, whose size is in their header: :func:`choose` leaves them there.
+    """
+    with opened_source(place, limit=limit) as (format, _, source):
+        if isinstance(source, ArraySource | PictureSource) or reading.unmatched is not None:
+            return None
+        choice = choice_of(replace(reading, rows=None), None)
+        if not format.marks:
+            choice.refuse(["na_values"], source.source, "no text")
+        choice.refuse(["size"], source.source, "a table")
+        source, _ = source.prepared(choice)
+        first, times, estimate = source.first_rows()
+        table = table_of(first, choice)
+        axis = 1 if reading.transpose else 0
+        before = len(table.values)
+        table = _completed(table, reading, None, None)
+    n_rows = round(before * times)
+    if estimate:  # four digits of it
+        n_rows = round(n_rows, 4 - len(str(n_rows)))
+        estimate = f"about {n_rows:,} rows: estimated from {estimate} of the file"
+    wanted = len(range(*(reading.rows or slice(None)).indices(n_rows)))
+    count = round(wanted * table.values.shape[axis] / before)
+    return replace(
+        table,
+        values=repeated(table.values, count, axis, whole_within(limit), table.source),
+        feature_names=table.feature_names if axis == 0 else None,
+        row_names=None,
+        labels=None,
+        metadata={},
+        weights=None if table.weights is None else np.resize(table.weights, count),
+        notes=(*table.notes, estimate) if estimate else table.notes,
+    )
+
+
+def _completed(
+    table: Table,
+    reading: ReadingOptions,
+    labels: LabelPlace | None,
+    expected: Expected | None,
+    fills: bool = False,
+) -> Table:
+    """Return a table transposed, with its labels, and with its missing values treated."""
     if reading.transpose:
         table = transpose(table)
     if labels is not None:

@@ -5,7 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import IO, Any, get_args
 
@@ -13,7 +13,7 @@ from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import InputTypeError, ParameterError
 from gramian.reading import MissingPolicy, ReadingOptions
 from gramian.rows.archives import damage
-from gramian.rows.choose import choose, labels_asked
+from gramian.rows.choose import choose, choose_first_rows, labels_asked
 from gramian.rows.expected import Expected
 from gramian.rows.files import Location, format_of, locate
 from gramian.rows.labels import LabelPlace, locate_labels
@@ -174,6 +174,26 @@ class Scan(ReadingOptions):
 
 
 scan = Scan
+
+
+@dataclass(frozen=True)
+class FirstRows(Scan):
+    """A scan that reads the first rows of text or of columns, and repeats them: enough for a plan."""
+
+    def _table(self, limit: int | None, expected: Expected | None) -> Table:
+        table = None
+        if limit is not None and expected is None and not isinstance(self._place, tuple):
+            table = choose_first_rows(self._place, self, limit)
+        return super()._table(limit, expected) if table is None else table
+
+
+def first_rows(X: Any) -> Any:
+    """Return a path or a scan as one that reads only the first rows; other data as they are."""
+    if isinstance(X, Path):
+        X = Scan(X)
+    if type(X) is not Scan or not X.repeatable:
+        return X
+    return FirstRows(**{one.name: getattr(X, one.name) for one in fields(X) if one.init})
 
 
 def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:

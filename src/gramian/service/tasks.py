@@ -165,7 +165,8 @@ def _plan(made: Any, table: Any) -> Message:
 def fit(say: Say, fit: Message, data: Message, answer: Message) -> Message:
     """Fit and save a model; send the plan first, and then the progress."""
     made = _made(fit)
-    table = _training(made, data)
+    with report_to(_Messages(say)):
+        table = _training(made, data)
     say(_plan(made, table))
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as raised, report_to(_Messages(say)):
