@@ -13,7 +13,7 @@ PENGUINS = files("gramian").joinpath("examples", "penguins.csv").read_text().spl
 NUMBERED = "\n".join(
     ["rownames," + PENGUINS[0], *(f"{i},{line}" for i, line in enumerate(PENGUINS[1:], 1))]
 ).encode()
-USED = "Used: 4 columns, 342 rows; 2 rows without any value were left out: row 3 (4), row 271 (272)."
+USED = "Used: 4 columns, 342 rows; 2 rows without any value were left out: row 3 (named '4'), row 271 (named '272')."
 BOXES = "[name=use]:checked"
 FIRST = "#rows-table tbody td:first-child"
 
@@ -32,6 +32,8 @@ def test_penguins_from_a_file_to_a_biplot_in_three_clicks(arrive, sight):
     expect(page.locator("#used")).to_have_text(USED)
     used = page.locator(BOXES).evaluate_all("all => all.map(one => one.value)")
     assert used == ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+    for name, role in {"rownames": "row names", "species": "groups", "island": "further groups"}.items():
+        expect(page.locator("#columns-table tr", has=page.get_by_label(f"use {name}"))).to_contain_text(role)
     for option, value in {"#row-names": "rownames", "#label": "species", "#scale": "unit"}.items():
         expect(page.locator(option)).to_have_value(value)
     walk.shot("proposed")

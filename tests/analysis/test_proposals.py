@@ -90,6 +90,8 @@ def test_columns_that_are_no_measurements():
     }
     for name, values in measurements.items():
         assert ("drop", name) not in proposed(table(**rest, **{name: values})).values(), name
+    # Nothing would be left.
+    assert proposed("a,b\n1,2\n") == {}
     # Of few rows, an order is a coincidence.
     assert proposed("a,b,c\n1,5,2\n2,9,3\n3,4,9\n") == {}
 

@@ -76,6 +76,8 @@ def test_a_year_is_proposed_to_be_left_out_and_rows_without_measurements_are_sai
     assert "rows with missing values were dropped: 2 of 344" in ran.out
     # It is only proposed.
     assert "PCA of 342 rows x 5 columns" in ran.out
+    ran = gramian(*args[:-2], "--drop", "island,sex,year")
+    assert "8 values are missing in 2 rows (2 without any value) and 4 columns" in ran.err
     ran = gramian(*args, "--drop", "island,sex,year", "--scale", "unit")
     assert "Proposed" not in ran.out
     assert "PCA of 342 rows x 4 columns: 4 components" in ran.out

@@ -290,7 +290,7 @@ def test_tables_of_other_kinds():
         (np.zeros((3, 2), dtype="M8[D]"), "X holds dates or durations"),
         (
             np.ma.masked_array(SMALL, np.array(SMALL) > 4),
-            "contains NaN: 2 values are missing in 1 row and 2 columns: row 2",
+            "contains NaN: 2 values are missing in 1 row (1 without any value) and 2 columns: row 2",
         ),
         (sp.csr_matrix(np.eye(3) * 1j), "Complex data not supported"),
         (sp.csr_matrix(np.eye(3)[:1]), "Found array with 1 sample"),

@@ -74,15 +74,17 @@ def proposals(table: Preview) -> tuple[Proposal, ...]:
         result.append(
             Proposal("label", groups.name, f'"{groups.name}" names {groups.distinct} groups of rows')
         )
-    used = []
+    used, drops = [], []
     for column in free:
         if column is groups:
             continue
         if why := "holds text" if column.kind == "text" else _why_not(column, table.rows):
-            result.append(Proposal("drop", column.name, f'"{column.name}" {why}'))
+            drops.append(Proposal("drop", column.name, f'"{column.name}" {why}'))
         else:
             used.append(column)
-    return (*result, *_rows(used, table), *_scale(used, table))
+    if not used:  # nothing would be left
+        return tuple(result)
+    return (*result, *drops, *_rows(used, table), *_scale(used, table))
 
 
 def columns_to_drop(table: Table) -> tuple[Proposal, ...]:

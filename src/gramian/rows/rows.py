@@ -458,8 +458,10 @@ class Holes:
             return place(self.first[0])
         shown = "; ".join(map(place, self.first))
         more = " and more" if self.missing > len(self.first) else ""
+        empty = sum(count == len(self.by_column) for count in self.by_row.values())
+        without = f" ({empty:,} without any value)" if empty and len(self.by_column) > 1 else ""
         return (
-            f"{self.missing:,} values are missing in {counted(len(self.by_row), 'row')} and "
+            f"{self.missing:,} values are missing in {counted(len(self.by_row), 'row')}{without} and "
             f"{counted(columns, 'column')}: {shown}{more}"
         )
 

@@ -84,7 +84,7 @@ def contours(say: Say, expression: str, points: str) -> Message:
         model = KernelPCA(COMPONENTS, kernel=kernel).fit(X)
     side = np.linspace(0.0, 1.0, CELLS + 1)
     grid = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)
-    scores = np.asarray(model.transform(grid.reshape(-1, 2) * 2 - 1)).reshape(*grid.shape[:2], -1)
+    scores = np.asarray(model.transform(grid.reshape(-1, 2) * 2 - 1), np.float64).reshape(*grid.shape[:2], -1)
     panels = []
     for place, title in enumerate(component_titles(model, scores.shape[-1])):
         values = scores[..., place]

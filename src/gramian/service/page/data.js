@@ -19,8 +19,9 @@ function roles() {
     const text = box.dataset.kind === "text";
     box.disabled = Boolean(role) || text;
     box.checked = !box.disabled && wanted.get(box.value);
-    box.hidden = Boolean(role);
-    box.nextElementSibling.textContent = role ? ROLES[role] : "";
+    const further = !role && "groups" in box.dataset && value("label");
+    box.hidden = Boolean(role || further);
+    box.nextElementSibling.textContent = role ? ROLES[role] : further ? "further groups" : "";
   }
 }
 
