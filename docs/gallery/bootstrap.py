@@ -19,7 +19,7 @@ result = stability(pca, wine.data, random_state=0)
 print(result)
 
 # %%
-# The intervals of neighbouring variances overlap from some component on. Their directions then mix,
-# and the colour shows it: only the plane that they span is certain.
+# The intervals of PC4 to PC7 overlap: these components may trade places from sample to sample. The
+# colour shows how well their directions agree.
 
 plots.stability(result)

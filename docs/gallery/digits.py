@@ -25,7 +25,7 @@ plots.components(pca, 11)
 plots.reconstructions(pca, digits.images[:4], [1, 2, 5, 10, 20, 40])
 
 # %%
-# Two components place similar digits near each other. Above the points, no axis has a meaning of
-# its own: the ellipses of many digits overlap.
+# Two components place similar digits near each other. The ellipses of many digits overlap: two
+# components are too few to tell all ten apart.
 
 plots.scores(pca, digits.images, color=digits.target.astype(str))

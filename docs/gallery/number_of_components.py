@@ -11,12 +11,12 @@ import numpy as np
 from gramian import PCA, choose_components, plots
 
 rng = np.random.default_rng(0)
-signal = rng.standard_normal((300, 5)) * [6, 5, 4, 3, 2]
+signal = rng.standard_normal((300, 5)) * [7, 6, 5, 4, 3]
 X = signal @ np.linalg.qr(rng.standard_normal((40, 5)))[0].T + rng.standard_normal((300, 40))
 
 # %%
-# Each rule states its evidence. Rules that test for noise agree on five; a share of the variance
-# answers another question, and keeps most of the noise.
+# Each rule states its evidence. Most rules that look for noise answer five. A share of the variance
+# answers another question, and keeps much of the noise.
 
 rules = choose_components(X, random_state=0)
 print(rules)

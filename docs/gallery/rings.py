@@ -2,8 +2,8 @@
 Two rings: what PCA misses and kernel PCA shows
 ===============================================
 
-One ring lies inside another. A line separates them on no linear component, but on the first
-component of kernel PCA.
+One ring lies inside another. No line separates them, but a threshold on the third component of
+kernel PCA does.
 """
 
 from sklearn.datasets import make_circles
@@ -15,12 +15,12 @@ X, ring = make_circles(400, noise=0.05, factor=0.4, random_state=0)
 train, test = slice(0, 200), slice(200, 400)
 
 # %%
-# Fit both on half of the points, and classify the other half by a line on two components.
+# Fit both on half of the points, and classify the other half by a plane on the components.
 
 models = [PCA(2).fit(X[train]), KernelPCA(3, kernel="rbf", gamma=2.0).fit(X[train])]
 for model in models:
-    line = LogisticRegression().fit(model.transform(X[train])[:, :2], ring[train])
-    accuracy = line.score(model.transform(X[test])[:, :2], ring[test])
+    plane = LogisticRegression().fit(model.transform(X[train]), ring[train])
+    accuracy = plane.score(model.transform(X[test]), ring[test])
     print(f"{type(model).__name__}: {accuracy:.0%} of new points classified correctly")
 
 # %%

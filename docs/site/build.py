@@ -35,16 +35,22 @@ def stage() -> None:
     """Write every source of Sphinx, and delete those of an earlier build that no longer exist."""
     written = {write(SOURCE / name, text) for name, text in pages.generated(ROOT).items()}
     for page in pages.written(ROOT):
-        text = pages.relinked(page.read_text(encoding="utf-8"))
-        name = pages.name_of(page, ROOT)
-        if name not in {path.relative_to(SOURCE).as_posix() for path in written}:
+        staged = SOURCE / pages.name_of(page, ROOT)
+        if staged not in written:
+            text = pages.relinked(page.read_text(encoding="utf-8"))
+            if page.parent.name == "decisions" and page.stem == "README":
+                text = pages.with_decisions(text)
             text, pictures = figures.added(page, text, SOURCE / "figures")
-            written |= {write(SOURCE / name, text), *pictures}
+            written |= {write(staged, text), *pictures}
     for picture in (ROOT / "docs" / "images").glob("*"):
         copy = SOURCE / "images" / picture.name
         copy.parent.mkdir(parents=True, exist_ok=True)
         written.add(Path(shutil.copy2(picture, copy)))
-    made_by_sphinx = tuple(SOURCE / name for name in ("gallery", "learn", "reference/api"))
+    for scripts, built in pages.GALLERIES.items():
+        copies = {path.name for path in (SOURCE / built).rglob("*.py")}
+        if copies - {path.name for path in (ROOT / "docs" / scripts).rglob("*.py")}:  # one was deleted
+            shutil.rmtree(SOURCE / built)
+    made_by_sphinx = tuple(SOURCE / name for name in (*pages.GALLERIES.values(), "reference/api"))
     for path in SOURCE.rglob("*"):
         if path.is_file() and path not in written and not any(path.is_relative_to(f) for f in made_by_sphinx):
             path.unlink()

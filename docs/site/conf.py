@@ -9,6 +9,8 @@ HERE = Path(__file__).parent
 DOCS = HERE.parent
 sys.path.insert(0, str(HERE))
 
+from pages import GALLERIES  # noqa: E402  (beside this file)
+
 project = "gramian"
 copyright = "gramian developers"
 version = release = __version__
@@ -22,6 +24,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "backlinks",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["**/GALLERY_HEADER.rst", "**/README.txt"]
@@ -52,10 +55,10 @@ numpydoc_xref_param_type = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-GALLERIES = {DOCS / "lessons": "learn", DOCS / "gallery": "gallery"}
+EXAMPLES = {DOCS / scripts: built for scripts, built in GALLERIES.items() if (DOCS / scripts).is_dir()}
 sphinx_gallery_conf = {
-    "examples_dirs": [str(folder) for folder in GALLERIES if folder.is_dir()],
-    "gallery_dirs": [name for folder, name in GALLERIES.items() if folder.is_dir()],
+    "examples_dirs": [str(folder) for folder in EXAMPLES],
+    "gallery_dirs": list(EXAMPLES.values()),
     "filename_pattern": r"\.py$",
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("charts",),
@@ -66,6 +69,7 @@ sphinx_gallery_conf = {
     "only_warn_on_example_error": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,  # a page that loads scripts from elsewhere
     "show_signature": False,
     "min_reported_time": 10,
     "thumbnail_size": (400, 280),

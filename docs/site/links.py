@@ -33,7 +33,8 @@ class Page(HTMLParser):
 
 def problems(folder: Path) -> list[str]:
     """Return a line for every broken local link, and every file that a page loads from elsewhere."""
-    read = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
+    paths = (path for path in sorted(folder.rglob("*.html")) if not path.is_relative_to(folder / "_static"))
+    read = {path: Page(path.read_text(encoding="utf-8")) for path in paths}
     lines = []
     for path, page in read.items():
         name = path.relative_to(folder)

@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import measured
+
 import gramian
 from gramian.rows.formats import FORMATS, Format
 
+# Folders of scripts in docs/, and of the pages that sphinx-gallery makes of them.
+GALLERIES = {"lessons": "learn", "gallery": "gallery"}
 OWN = ("CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
 ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<page>[^)]+)\)", re.MULTILINE)
+NUMBERED = re.compile(r"^\d+\. \[[^\]]+\]\((?P<page>[^)]+)\)", re.MULTILINE)
 # Generated pages, under the sections of docs/README.md; they exist on the site only.
 GENERATED = {
     "Data": ["- [Formats](formats.md): every kind of file that is read"],
@@ -20,6 +25,7 @@ GENERATED = {
         "- [HTTP](http.md): every route of the server",
     ],
     "Project": [
+        "- [Measured results](measured.md): every benchmark, with medians, spread, memory and errors",
         "- [Changelog](CHANGELOG.md): what changed for users",
         "- [Contributing](CONTRIBUTING.md): how to change the package",
         "- [Code of conduct](CODE_OF_CONDUCT.md)",
@@ -66,7 +72,12 @@ def relinked(text: str) -> str:
     """Return a page with its links as they are on the site."""
     text = re.sub(r"\]\(cli\.md#([\w-]+)\)", lambda match: f"](cli/{match[1]}.md)", text)
     text = re.sub(r"\]\((?:\.\./)?docs/", "](", text)
-    return text.replace("](../README.md)", "](index.md)").replace("](README.md)", "](README.md)")
+    return text.replace("](../CONTRIBUTING.md)", "](CONTRIBUTING.md)").replace("](README.md)", "](index.md)")
+
+
+def with_decisions(text: str) -> str:
+    """Return the list of decisions with its table of contents."""
+    return text + toctree([match["page"].removesuffix(".md") for match in NUMBERED.finditer(text)])
 
 
 def generated(root: Path) -> dict[str, str]:
@@ -80,6 +91,7 @@ def generated(root: Path) -> dict[str, str]:
         **command_pages((docs / "cli.md").read_text(encoding="utf-8")),
         "formats.md": formats(),
         "http.md": http(),
+        "measured.md": measured.page(root / "benchmarks" / "results"),
         "reference/api.rst": reference(),
     }
 
@@ -105,10 +117,9 @@ def section_pages(index: str, docs: Path) -> Iterator[tuple[str, str]]:
 def sections_in_order(sections: dict[str, str], docs: Path) -> list[str]:
     """Return the entries of the root: the sections, and the gallery and the lessons before the reference."""
     names = [name.removesuffix(".md") for name in sections]
-    galleries = [("Gallery", "gallery"), ("Learn", "lessons")]
     place = names.index("sections/reference")
-    built = {"gallery": "gallery/index", "lessons": "learn/index"}
-    names[place:place] = [f"{title} <{built[name]}>" for title, name in galleries if (docs / name).is_dir()]
+    built = [name for scripts, name in GALLERIES.items() if (docs / scripts).is_dir()]
+    names[place:place] = [f"{name.capitalize()} <{name}/index>" for name in sorted(built)]
     return names
 
 
@@ -187,8 +198,8 @@ def http() -> str:
         "# HTTP",
         "",
         "`gramian serve` answers these routes; it serves the same list at `/openapi.json`. "
-        "[The server](service.md) explains tokens, limits and examples. An error has a JSON body with its reason and its remedy: "
-        "a [Problem](#problem).",
+        "[The server](service.md) explains tokens, limits and examples. An error has a JSON "
+        "body with its reason and its remedy: a [Problem](#problem).",
         "",
     ]
     for path, methods in schema["paths"].items():
