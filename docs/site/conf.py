@@ -24,7 +24,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "mathml",
-    "backlinks",
+    "docstrings",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["**/GALLERY_HEADER.rst", "**/README.txt"]

@@ -23,7 +23,7 @@ def page(folder: Path) -> str:
         "",
         "Every row from its latest run; [Benchmarks](benchmarks.md) explains the rows and how they are "
         "measured. The spread is that from the fastest to the slowest run. Growth is the peak of memory in "
-        "addition to the data. The ratio is the median of the ratios of neighbouring runs to the fastest peer "
+        "addition to the data. The ratio is the median over neighbouring runs, relative to the fastest peer "
         "that reaches the accuracy of the row; above 1, the peer is faster.",
         "",
         *machine_lines(machines),
