@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test core walk browser cluster attack attack-server compat lint bench bench-gpu docs clean
+.PHONY: help demo faces-figure test core walk browser cluster attack attack-server compat lint bench bench-gpu docs site clean
 FITS = 10000
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make bench          compare speed and accuracy with other libraries"
 	@echo "make bench-gpu      run the benchmarks on a CUDA GPU, if there is one"
 	@echo "make docs           run the code in the docstrings, the README and docs/"
+	@echo "make site           build the documentation with pictures and a gallery; writes build/site/html"
 	@echo "make clean          remove .venv and everything generated"
 
 demo: .venv/installed-core
@@ -80,6 +81,11 @@ bench-gpu: .venv/installed-dev
 docs: .venv/installed-dev
 	$(BIN)/python -m pytest -m "walk or not walk" src tests/test_documentation.py
 
+# Warnings are errors, every example runs, links are checked, and nothing is loaded from a network.
+site: .venv/installed-site
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/site/build.py
+	@echo "Open build/site/html/index.html in a browser."
+
 clean:
 	rm -rf .venv build dist src/*.egg-info gramian-demo .coverage .hypothesis .ci/browser/screenshots
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
@@ -97,4 +103,8 @@ clean:
 
 .venv/installed-dev: pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet -e ".[dev]"
+	@touch .venv/installed-core $@
+
+.venv/installed-site: pyproject.toml | .venv/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet -e ".[site]"
 	@touch .venv/installed-core $@

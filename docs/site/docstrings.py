@@ -26,7 +26,7 @@ def escape(app, what, name, obj, options, lines):
 
 
 def without_targets(app, doctree, docname):
-    """Keep links back from citations that have a target: numpydoc cites in a part for LaTeX, which is left out."""
+    """Keep links back from citations that have a target: those of numpydoc are in a part for LaTeX."""
     targets = {id for node in doctree.findall(nodes.Element) for id in node["ids"]}
     for citation in doctree.findall(nodes.citation):
         citation["backrefs"] = [id for id in citation["backrefs"] if id in targets]

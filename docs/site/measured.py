@@ -83,13 +83,13 @@ def chart(rows: dict[str, Any]) -> list[str]:
         return []
     width = max(map(len, ratios))
     bars = [
-        f"{name:{width}}  {ratio:6.2f}  {'█' * max(1, round(20 * min(ratio, 3.0)))}"
-        + ("  slower than the peer" if ratio > 1 else "")
+        f"{name:{width}}  {ratio:6.2f}  {'█' * max(1, round(10 * min(ratio, 4.0)))}"
+        + (" slower" if ratio > 1 else "")
         for name, ratio in sorted(ratios.items(), key=lambda item: item[1])
     ]
     return [
         "```text",
-        f"{'row':{width}}   ratio  (20 blocks are the time of the fastest peer)",
+        f"{'row':{width}}   ratio  (10 blocks: the fastest peer)",
         *bars,
         "```",
         "",
