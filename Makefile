@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test core walk browser cluster attack attack-server compat lint bench bench-gpu docs site clean
+.PHONY: help demo faces-figure test core walk browser cluster attack attack-server compat lint bench bench-gpu docs site release-check clean
 FITS = 10000
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make bench-gpu      run the benchmarks on a CUDA GPU, if there is one"
 	@echo "make docs           run the code in the docstrings, the README and docs/"
 	@echo "make site           build the documentation with pictures and a gallery; writes build/site/html"
+	@echo "make release-check  build, install into empty environments of every Python here, and test; see .ci/release"
 	@echo "make clean          remove .venv and everything generated"
 
 demo: .venv/installed-core
@@ -86,6 +87,10 @@ site: .venv/installed-site
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/site/build.py
 	@echo "Open build/site/html/index.html in a browser."
 
+# CHECK=--quick runs a selection of the tests, CHECK='--python 3.12' one Python.
+release-check: .venv/installed-release
+	$(BIN)/python .ci/release/check.py $(CHECK)
+
 clean:
 	rm -rf .venv build dist src/*.egg-info gramian-demo .coverage .hypothesis .ci/browser/screenshots
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
@@ -104,6 +109,10 @@ clean:
 .venv/installed-dev: pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet -e ".[dev]"
 	@touch .venv/installed-core $@
+
+.venv/installed-release: pyproject.toml | .venv/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet -e ".[release]"
+	@touch $@
 
 .venv/installed-site: pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet -e ".[site]"
