@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test core walk browser cluster attack attack-server compat lint bench bench-gpu docs site release-check clean
+.PHONY: help demo faces-figure test core walk browser cluster attack attack-server compat lint bench bench-quick bench-gpu docs site release-check clean
 FITS = 10000
 
 help:
@@ -19,7 +19,8 @@ help:
 	@echo "make attack-server  attack a server and the commands; uses Chromium, nginx and openssl if installed"
 	@echo "make compat         run scikit-learn's own tests on gramian.compat.sklearn"
 	@echo "make lint           check style, types and the import layers"
-	@echo "make bench          compare speed and accuracy with other libraries"
+	@echo "make bench          compare speed and accuracy with other libraries, all suites"
+	@echo "make bench-quick    compare some ratios with the last full run on this machine, in minutes"
 	@echo "make bench-gpu      run the benchmarks on a CUDA GPU, if there is one"
 	@echo "make docs           run the code in the docstrings, the README and docs/"
 	@echo "make site           build the documentation with pictures and a gallery; writes build/site/html"
@@ -72,8 +73,12 @@ lint: .venv/installed-dev
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
 
+# The site shows the results: make site afterwards.
 bench: .venv/installed-dev
-	$(BIN)/python benchmarks
+	$(BIN)/python benchmarks all
+
+bench-quick: .venv/installed-dev
+	$(BIN)/python benchmarks/guard.py
 
 # This file does not install PyTorch: choose the build for your driver.
 bench-gpu: .venv/installed-dev

@@ -76,4 +76,7 @@ def run_commands(text: str, work: str) -> None:
     ]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = [shutil.which("bash") or "bash", "-e", "-c", "\n".join(lines)]
-    subprocess.run(command, cwd=work, env=os.environ | {"PATH": path}, check=True, stdout=subprocess.DEVNULL)
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    done = subprocess.run(command, cwd=work, env=os.environ | {"PATH": path}, **options)
+    if done.returncode:
+        raise SystemExit(f"The commands of a page failed:\n{done.stdout}")

@@ -72,6 +72,8 @@ def relinked(text: str) -> str:
     """Return a page with its links as they are on the site."""
     text = re.sub(r"\]\(cli\.md#([\w-]+)\)", lambda match: f"](cli/{match[1]}.md)", text)
     text = re.sub(r"\]\((?:\.\./)?docs/", "](", text)
+    # A link by the name of a file gets the title of the page.
+    text = re.sub(r"\[`?[\w/]+\.md`?\]\((?=[^)]+\.md)", "[](", text)
     return text.replace("](../CONTRIBUTING.md)", "](CONTRIBUTING.md)").replace("](README.md)", "](index.md)")
 
 
