@@ -29,6 +29,7 @@ LEFT_OUT = (
     "test_attack_server.py",
     "test_documentation.py",
     "test_faces_evaluation.py",
+    "test_site.py",
 )
 DESELECTED = (
     "cli/test_engine.py::test_a_label_of_text_is_read_from_parquet",
