@@ -189,6 +189,9 @@ class Plan:
         What else meets the tolerance and fits the memory limit, cheapest first.
     took : float or None
         Measured seconds, once it has run.
+    matrices : tuple of str
+        For ``PCA.plan``: the size of the covariance and of the dual Gram matrix, and how the work of a direct
+        decomposition of each grows with n rows and d columns.
     """
 
     operator: str
@@ -199,6 +202,7 @@ class Plan:
     arithmetic: str = "float64"
     alternatives: tuple[Alternative, ...] = ()
     took: float | None = field(default=None, compare=False)
+    matrices: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def seconds(self) -> float:
@@ -224,6 +228,8 @@ class Plan:
         lines += [f"  {i}. {s.name}: {s.detail}" for i, s in enumerate(self.steps, 1)]
         # Two routes may differ in nothing that is printed.
         lines += dict.fromkeys(f"  or {other}" for other in self.alternatives)
+        lines += ["Direct decompositions, of n rows and d columns:"] if self.matrices else []
+        lines += [f"  {text}" for text in self.matrices]
         return "\n".join(lines)
 
 

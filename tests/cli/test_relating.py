@@ -72,3 +72,17 @@ def test_planes_are_found_in_files_larger_than_memory(folder, gramian, monkeypat
     ran = gramian("relations", folder / "plane.npy", "--degree", 1)
     assert "in 3,000 rows x 3 columns" in ran.out
     assert "x - 0.5 y - 0.5 z + 1.5 = 0" in ran.out
+
+
+def test_a_figure_of_an_equation(ring, gramian):
+    ran = gramian("relations", ring, "-o", "circle.svg")
+    assert ran.code == 0, ran.err
+    assert "Written: circle.svg" in ran.out
+    assert "10.75 = 0" in (ring.parent / "circle.svg").read_text(encoding="utf-8")
+    for given, code, message in [
+        (("-o", "circle.csv"), 2, "-o circle.csv is a figure. Name a file with .svg"),
+        (("--degree", 1, "-o", "no.svg"), 1, "there is no equation between two columns to draw"),
+    ]:
+        ran = gramian("relations", ring, *given)
+        assert (ran.code, message in ran.err) == (code, True), ran.err
+    assert not (ring.parent / "no.svg").exists()

@@ -129,7 +129,7 @@ def test_infinite_scores_are_null_in_json(folder, gramian):
 # -------------------------------------------------------------------------- wrappers
 
 
-@pytest.mark.parametrize("method", ["forward", "backward"])
+@pytest.mark.parametrize("method", ["forward", "backward", "exhaustive"])
 def test_wrappers_keep_what_the_selector_keeps(wine, gramian, method):
     arguments = (
         "select",
@@ -251,10 +251,14 @@ def test_refusals_leave_nothing_behind(wine, gramian):
         (
             "--method f --floating",
             2,
-            "--floating applies only to --method forward and backward. Leave it out",
+            "--floating applies only to --method forward, backward and exhaustive. Leave it out",
         ),
-        ("--method f --patience 3", 2, "--patience applies only to --method forward and backward"),
-        ("--nested", 2, "--nested applies only to --method forward and backward"),
+        (
+            "--method f --patience 3",
+            2,
+            "--patience applies only to --method forward, backward and exhaustive",
+        ),
+        ("--nested", 2, "--nested applies only to --method forward, backward and exhaustive"),
         ("--method forward --redundancy mrmr", 2, "--redundancy applies only to filters"),
         ("--method forward --alpha 0.1", 2, "--alpha applies only to filters"),
         ("--alpha 0.1", 2, "--alpha applies only to --features fdr"),

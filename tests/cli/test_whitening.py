@@ -142,11 +142,6 @@ def test_refusals_come_before_anything_is_written(folder):
             ParameterError,
             r"-o folder names a folder of pictures, but flowers\.csv is a table",
         ),
-        (
-            {"out": "folder", "method": "pca"},
-            ParameterError,
-            "--method pca gives scores, which are no pictures",
-        ),
         ({"out": "none/z.csv"}, FileError, "there is no folder none"),
         (
             {"method": "cholesky", "components": "2"},
@@ -166,3 +161,16 @@ def test_a_folder_of_other_things_is_left_alone(folder):
     Path("mine/1.png").write_text("mine")
     with pytest.raises(FileError, match="mine is not empty"):
         run("faces.npz::X", "mine", Reading())
+
+
+def test_scores_as_pictures(folder):
+    from PIL import Image
+
+    run("faces.npz::X", "scores", Reading(), method="pca", components="5")
+    Z = Whitener("pca", n_components=5, random_state=0).fit(np.load("faces.npz")["X"])
+    Z = Z.transform(np.load("faces.npz")["X"]).astype(np.float64)
+    pixels = np.asarray(Image.open(min(Path("scores").glob("[0-9]*.png"))), dtype=float).ravel()
+    assert set(pixels[5:]) == {128}
+    inside = (pixels[:5] > 0) & (pixels[:5] < 255)
+    ratio = (pixels[:5][inside] - 127.5) / Z[0][inside]
+    np.testing.assert_allclose(ratio, ratio.mean(), rtol=0.1)

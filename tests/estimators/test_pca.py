@@ -1194,3 +1194,62 @@ def test_a_fit_plans_once(monkeypatch, tmp_path):
             calls.clear()
             use(data)
             assert len(calls) == 1
+
+
+def test_dual_coefficients_are_those_of_the_dual_matrix():
+    rng = np.random.default_rng(5)
+    for shape, asked in [((6, 30), {}), ((30, 6), {"scale": "unit", "whiten": True}), ((8, 5), {"ddof": 0})]:
+        X = rng.standard_normal(shape) + 3
+        model = PCA(3, **asked).fit(X)
+        C = (X - X.mean(axis=0)) / (1 if model.scale_ is None else model.scale_)
+        alpha = model.dual_coefficients(X)
+        np.testing.assert_allclose(alpha.T @ C, model.components_, atol=1e-10)
+        K = C @ C.T
+        np.testing.assert_allclose(alpha.T @ K @ alpha, np.eye(3), atol=1e-10)
+        np.testing.assert_allclose(K @ alpha, alpha * model.singular_values_**2, rtol=1e-8, atol=1e-8)
+    with pytest.raises(DataError, match="4 rows, but 8 were used in the fit"):
+        model.dual_coefficients(X[:4])
+    with pytest.raises(DataError, match="weights were used in the fit"):
+        PCA(2).fit(X, sample_weight=np.arange(1, 9)).dual_coefficients(X)
+    with pytest.warns(RankWarning):
+        flat = PCA(3).fit(X[:, [0, 0, 0]])
+    assert not flat.dual_coefficients(X[:, [0, 0, 0]])[:, 1:].any()
+
+
+def test_reconstruction_errors_for_every_number_of_components():
+    rng = np.random.default_rng(6)
+    for asked in ({}, {"scale": "unit", "whiten": True}, {"center": False}):
+        X, new = rng.standard_normal((20, 6)) + 5, rng.standard_normal((4, 6)) + 5
+        model = PCA(4, **asked).fit(X)
+        for rows in (X, new):
+            C = (rows - model.mean_) / (1 if model.scale_ is None else model.scale_)
+            P = model.components_
+            expected = [((C - C @ P[:r].T @ P[:r]) ** 2).sum(axis=1) for r in (4, 0, 2)]
+            np.testing.assert_allclose(model.reconstruction_errors(rows, [4, 0, 2]).T, expected, rtol=1e-10)
+        means = model.reconstruction_errors(X).mean(axis=0)
+        assert means.shape == (5,)
+        assert means[4] == pytest.approx(model.reconstruction_error_)
+    line = np.outer(np.arange(9.0), [1e3, 2e3])
+    assert PCA(1).fit(line).reconstruction_errors(line, [1]).max() < 1e-18
+    with pytest.raises(ParameterError, match="counts=5 must be a whole number from 0 to 4"):
+        model.reconstruction_errors(X, [5])
+    with pytest.raises(DataError, match="NaN"):
+        model.reconstruction_errors(np.full((1, 6), np.nan))
+
+
+def test_a_plan_needs_only_a_shape():
+    rng = np.random.default_rng(7)
+    for shape in ((40, 9), (9, 400)):
+        X = rng.standard_normal(shape)
+        for model in (PCA(3), PCA(0.9), PCA("parallel")):
+            assert str(model.plan(X)) == str(model.plan(shape))
+    lines = PCA(3).plan((10**6, 10**4)).matrices
+    assert lines[0].startswith("covariance matrix, 10,000 x 10,000, O(n d^2 + d^3): about ")
+    assert lines[1].startswith("dual Gram matrix, 1,000,000 x 1,000,000, O(n^2 d + n^3): about ")
+    assert PCA(3).fit(X).plan_.matrices == ()
+    for shape, said in [
+        ((1, 5), r"shape\[0\]=1 must be a whole number of at least 2"),
+        ((5, 0), r"shape\[1\]=0"),
+    ]:
+        with pytest.raises(ParameterError, match=said):
+            PCA().plan(shape)

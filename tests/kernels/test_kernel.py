@@ -358,3 +358,26 @@ def test_parts_that_are_no_kernels_are_refused_before_anything_is_computed():
 def test_kernels_without_a_feature_map_say_so(made):
     with pytest.raises(ParameterError, match="no feature map that can be written down"):
         made.feature_map(3)
+
+
+def test_two_vectors_give_a_number():
+    assert Polynomial(degree=2, gamma=1.0)([5, 10], [-1, 2]) == 256.0  # (x . y + 1)^2, x . y = 15
+    assert Polynomial(degree=2)([5, 10], [-1, 2]) == 72.25  # gamma is 1 / d
+    assert (2 * Linear())(np.array([5, 10]), (-1, 2)) == 30.0
+    with pytest.raises(DataError, match="X has 2 columns and Y has 3"):
+        RBF()([1, 2], [1, 2, 3])
+    with pytest.raises(DataError, match="not a table of numbers"):
+        RBF()(["a"], ["b"])
+    with pytest.raises(DataError, match="X has shape"):
+        RBF()([1, 2])
+
+
+def test_a_centred_matrix_is_that_of_centred_features():
+    rows, new = X[:9], X[9:13]
+    k = Polynomial(degree=2, gamma=1.0, coef0=0.5)
+    phi = k.feature_map(rows.shape[1])
+    mean = phi(rows).mean(axis=0)
+    expected = (phi(rows) - mean) @ (phi(rows) - mean).T
+    np.testing.assert_allclose(k.centered_gram(rows), expected, rtol=1e-12, atol=1e-12)
+    expected = (phi(new) - mean) @ (phi(rows) - mean).T
+    np.testing.assert_allclose(k.centered_gram(rows, new), expected, rtol=1e-12, atol=1e-12)

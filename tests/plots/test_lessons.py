@@ -73,3 +73,95 @@ def test_scores_with_thresholds():
     assert len(both.to_dict()["layer"]) == 3
     with pytest.raises(DataError, match="A group has no scores"):
         plots.face_scores({"same": []})
+
+
+def test_directions_have_the_length_of_the_deviation_and_meet_their_points_at_right_angles(tmp_path):
+    X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]], dtype=float)
+    for given in ({"ddof": 0}, {"scale": "unit", "whiten": True}, {"center": False}):
+        model = gramian.PCA(**given).fit(X)
+        chart = plots.directions(model, X, color=["a", "b"] * 4)
+        data = {name: np.array(values) for name, values in chart.data.to_pydict().items()}
+        points = np.column_stack([data["x"], data["y"]])
+        feet = np.column_stack([data["projected x"], data["projected y"]])
+        np.testing.assert_allclose(points, X / (1 if model.scale_ is None else model.scale_))
+        first, second = model.components_
+        np.testing.assert_allclose((points - feet) @ first, 0, atol=1e-12)
+        np.testing.assert_allclose((feet - feet[0]) @ second, 0, atol=1e-12)
+        arrows = chart.vconcat[0].layer[-3].data.to_pylist()
+        lengths = [np.hypot(a["to_x"] - a["from_x"], a["to_y"] - a["from_y"]) for a in arrows]
+        np.testing.assert_allclose(lengths, np.sqrt(model.explained_variance_))
+    chart.save(tmp_path / "a.svg")
+    spec = chart.vconcat[0].to_dict()
+    across, up = (np.ptp(spec["layer"][2]["encoding"][side]["scale"]["domain"]) for side in "xy")
+    assert across / spec["width"] == pytest.approx(up / spec["height"])  # a right angle looks right
+
+
+def test_directions_in_space_are_drawn_by_an_orthographic_projection(tmp_path):
+    X = np.random.default_rng(0).standard_normal((30, 3)) * [3, 2, 1]
+    model = gramian.PCA(3).fit(X)
+    data = plots.directions(model, X, view=(0, 90)).data
+    np.testing.assert_allclose(data["across"], X[:, 1], atol=1e-12)  # from above: y to the right, x down
+    np.testing.assert_allclose(data["up"], -X[:, 0], atol=1e-12)
+    chart = plots.directions(model, X, components=1)
+    assert "PC2" not in chart.data.column_names
+    assert "Orthographic projection from azimuth 35 and elevation 25" in " ".join(chart.title.subtitle)
+    chart.save(tmp_path / "a.svg")
+    for other in (gramian.PCA(2).fit(np.eye(4)), gramian.Whitener().fit(X[:, :2])):
+        with pytest.raises(DataError, match="for a PCA of two or three columns, and this is a"):
+            plots.directions(other, X)
+
+
+def test_a_relation_is_drawn_where_it_holds(tmp_path):
+    t = np.linspace(0, 6, 80)
+    free = np.random.default_rng(0).random(80)
+    X = np.column_stack([3 + 1.5 * np.cos(t), free, 2 + 1.5 * np.sin(t)])
+    law = gramian.relations(X)[0]
+    chart = plots.relation(law, X, color=free)
+    data = {name: np.array(values) for name, values in chart.data.to_pydict().items()}
+    np.testing.assert_allclose(np.hypot(data["x"] - 3, data["y"] - 2), 1.5, atol=1e-3)
+    assert np.hypot(data["x2"] - data["x"], data["y2"] - data["y"]).sum() == pytest.approx(
+        3 * np.pi, rel=1e-3
+    )
+    chart.save(tmp_path / "a.svg")
+    far = X + np.array([0, 0, 1e7])
+    assert plots.relation(gramian.relations(far)[0], far).data.num_rows > 100  # written with an origin
+    three = gramian.relations(np.column_stack([free, t, free + t]), degree=1)[0]
+    for law_, rows, match in [
+        (three, X, "is between 3 columns, and a curve is drawn for two"),
+        (law, X[:, :2], "X has 2 columns, and the equation is between 3"),
+        (gramian.relations(X), X, "A Relations is no single equation"),
+    ]:
+        with pytest.raises(DataError, match=match):
+            plots.relation(law_, rows)
+
+
+def test_errors_fall_with_the_number_of_components(tmp_path):
+    rng = np.random.default_rng(0)
+    X, new = rng.standard_normal((30, 5)), rng.standard_normal((10, 5))
+    model = gramian.PCA(4).fit(X)
+    chart = plots.reconstruction_errors(model, {"fitted": X, "new": new})
+    data = chart.data.to_pandas()
+    expected = np.sqrt(1 - np.append(0, np.cumsum(model.explained_variance_ratio_)))
+    np.testing.assert_allclose(data[data.set == "fitted"].error, expected)
+    assert data[data.set == "new"].error.is_monotonic_decreasing
+    chart.save(tmp_path / "a.svg")
+    with pytest.raises(DataError, match="those of a PCA"):
+        plots.reconstruction_errors(gramian.Whitener().fit(X), X)
+    with pytest.raises(DataError, match="The rows are all equal to the mean"):
+        plots.reconstruction_errors(model, np.tile(model.mean_, (3, 1)))
+
+
+def test_whitening_of_pictures_and_of_several_models(X):
+    both = [gramian.Whitener(method).fit(X) for method in ("pca", "zca")]
+    data = plots.whitening(both, X, x=2, y=3).data
+    np.testing.assert_allclose(data["after_x"], both[0].transform(X)[:, 1])
+    np.testing.assert_allclose(data["after2_y"], both[1].transform(X)[:, 2])
+    faces = np.random.default_rng(0).random((12, 10, 8))
+    both = [gramian.Whitener(method, n_components=5).fit(faces) for method in ("pca", "zca")]
+    sheet = plots.whitening(both, faces).pixels
+    alone = plots.whitening(both[0], faces).pixels
+    assert (sheet.shape[1] - 8) * 2 == (alone.shape[1] - 8) * 3
+    # Of ten pixels a block each: five scores, and 0 below them, which is middle grey.
+    cell = alone[8 : 8 + 100 : 10, 8 + 88 : 8 + 88 + 80 : 10]
+    assert len(set(cell[0, :5].tolist())) > 1
+    assert set(cell[1:].ravel().tolist()) == {128}

@@ -420,7 +420,11 @@ def test_parameters_refused():
     for asked, error, said in [
         ({"estimator": GaussianNB}, InputTypeError, "is not an estimator with fit"),
         ({"scoring": "acuracy"}, ParameterError, "scoring='acuracy' cannot be used"),
-        ({"direction": "up"}, ParameterError, "direction='up' is not known. Allowed: 'forward', 'backward'"),
+        (
+            {"direction": "up"},
+            ParameterError,
+            "direction='up' is not known. Allowed: 'forward', 'backward', 'exhaustive'",
+        ),
         ({"direction": "Forward"}, ParameterError, "Did you mean 'forward'"),
         ({"n_jobs": 0}, ValueError, "n_jobs == 0 in Parallel has no meaning"),
         ({"cv": 1}, ParameterError, "cv=1 must be a whole number of at least 2"),
@@ -696,3 +700,35 @@ def test_groups_and_fixed_features_by_name_move_together_without_a_part_too():
     result = SequentialFeatureSelector(GaussianNB(), cv=3, nested=True, groups=groups, fixed=fixed).fit(X, y)
     assert result.nested_supports_[:, 1].all()
     assert (result.nested_supports_[:, 0] == result.nested_supports_[:, 3]).all()
+
+
+def test_an_exhaustive_search_scores_every_subset():
+    X, y = DIABETES[0][:, :5], DIABETES[1]
+    result = SequentialFeatureSelector(Ridge(alpha=0.1), direction="exhaustive", cv=4).fit(X, y)
+    every = {
+        some: cross_val_score(Ridge(alpha=0.1), X[:, some], y, cv=4).mean()
+        for size in range(1, 6)
+        for some in combinations(range(5), size)
+    }
+    scored = [c for step in result.history_ for c in step.candidates]
+    assert sorted(scored) == sorted(every)
+    for step in result.history_:
+        of_size = {some: score for some, score in every.items() if len(some) == step.size}
+        np.testing.assert_allclose(step.candidate_means, [of_size[c] for c in step.candidates], rtol=1e-8)
+        assert step.subset == max(of_size, key=of_size.get)
+    assert result.history_.chosen.subset == max(every, key=every.get)
+    # Sizes are those of features, not of groups; fixed ones are in every subset.
+    asked = {"groups": [[0, 1, 2]], "fixed": [4], "n_features_to_select": 4, "cv": 4}
+    result = SequentialFeatureSelector(Ridge(alpha=0.1), direction="exhaustive", **asked).fit(X, y)
+    assert [s.candidates for s in result.history_] == [((4,),), ((3, 4),), ((0, 1, 2, 4),)]
+    assert result.get_support(indices=True).tolist() == [0, 1, 2, 4]
+
+
+def test_an_exhaustive_search_says_what_it_does_not_take():
+    for X, given, message in [
+        (np.eye(40, 16), {}, "at most 15 free features or groups, and there are 16, with 65,535 subsets"),
+        (np.eye(40, 3), {"floating": True}, "scores all subsets, so floating=True has no use"),
+        (np.eye(40, 3), {"patience": 2}, "so patience=2 has no use"),
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            SequentialFeatureSelector(Ridge(), direction="exhaustive", **given).fit(X, np.arange(40.0))

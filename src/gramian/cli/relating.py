@@ -1,15 +1,19 @@
 """The command ``relations``."""
 
+from pathlib import Path
+
 from gramian.cli.inputs import read_table
 from gramian.cli.options import Data, JsonFlag, Reading, option
-from gramian.cli.outputs import answer
+from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
+from gramian.errors import DataError, ParameterError
 
 # Attributes of a relation in JSON, in addition to the columns.
 FIELDS = (
     *("equation", "terms", "powers", "coefficients", "errors", "residual", "held_out", "noise_level"),
     *("limit", "origin", "unit"),
 )
+FIGURES = (".svg", ".png", ".pdf", ".html")
 
 
 def relations(
@@ -20,12 +24,22 @@ def relations(
         "NUMBER",
         "Largest accepted residual, relative to the standard deviation of each column. [by the data]",
     ),
+    out: str | None = option(
+        "FILE", "A figure of the first equation between two columns: .svg, .png, .pdf or .html."
+    ),
     as_json: JsonFlag = False,
 ) -> None:
     """Find polynomial equations that all rows satisfy.
 
     For instance x^2 + y^2 - 1 = 0, in the units of the columns, with residuals.
     """
+    if out is not None:
+        if Path(out).suffix not in FIGURES:
+            raise ParameterError(f"-o {out} is a figure. Name a file with {', '.join(FIGURES)}.")
+        check_out(out, as_json, *reading.inputs(data))
+        from gramian import plots
+
+        draw = plots.relation  # raises without its extra, before anything is computed
     from gramian.arrays import memory_limit_bytes
     from gramian.laws.relations import relations as find
     from gramian.report.facts import data_facts, payload
@@ -34,6 +48,12 @@ def relations(
     table = read_table(data, reading, limit=memory_limit_bytes(None) if degree == 1 else None)
     with progress("computing"):
         result = find(table, degree, tol=tol)
+    if out is not None:
+        of_two = [law for law in result if law.powers.any(axis=0).sum() == 2]
+        if not of_two:
+            raise DataError(f"-o {out}: there is no equation between two columns to draw.\n{result}")
+        with progress("drawing"):
+            draw(of_two[0], table).save(out)
     each = [payload(one, *FIELDS) | {"columns": one.feature_names} for one in result]
     facts = {
         "data": data_facts(table),
@@ -44,5 +64,6 @@ def relations(
         "nearest_other": result.nearest,
         "limit": result.limit,
         "reason": result.reason,
+        "out": out,
     }
-    answer(as_json, facts, result)
+    answer(as_json, facts, result if out is None else f"{result}\n\nWritten: {out}")

@@ -13,7 +13,7 @@ from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
 FILTERS = ("mutual-information", "f", "chi2", "correlation")
-WRAPPERS = ("forward", "backward")
+WRAPPERS = ("forward", "backward", "exhaustive")
 WRAPPER_ONLY = ("floating", "patience", "nested")
 VALIDATING = ("estimator", "cv", "scoring")
 CLASSES = ("logistic", "lda", "knn", "tree")
@@ -26,7 +26,8 @@ class Selecting:
 
     method: str = option(
         "NAME",
-        "Filters mutual-information, f, chi2, correlation; wrappers forward, backward. [mutual-information]",
+        "Filters mutual-information, f, chi2, correlation; wrappers forward, backward, exhaustive (all "
+        "subsets of at most 15 columns). [mutual-information]",
         "mutual-information",
     )
     estimator: str | None = option(
@@ -135,7 +136,7 @@ def _check_applicable(selecting: Selecting, wanted: int | float | str) -> None:
     if selecting.method in WRAPPERS:
         only_for("filters", selecting, "redundancy", "alpha")
     else:
-        only_for("--method forward and backward", selecting, *WRAPPER_ONLY)
+        only_for("--method forward, backward and exhaustive", selecting, *WRAPPER_ONLY)
         if wanted != "cv":
             only_for("--features cv", selecting, *VALIDATING)
     if wanted != "fdr":

@@ -10,11 +10,8 @@ from gramian.cli.models import number_or_name, read_components
 from gramian.cli.options import Data, Device, Engine, JsonFlag, Reading, Seed, option
 from gramian.cli.outputs import TABLES, answer, check_out, check_pictures, picture_target, table_target
 from gramian.cli.progress import progress
-from gramian.errors import ParameterError
 
 LIST = "whitening.csv"
-SHOWN = 0.995  # share of the whitened pixels that are neither black nor white
-SAMPLED = 1 << 22
 
 
 def whiten(
@@ -40,6 +37,7 @@ def whiten(
     """Make columns uncorrelated, with variance 1.
 
     zca keeps each column as close to the original as possible, so that pictures still look like pictures.
+    Those of pca are its scores, line by line from the upper left, which look like noise.
     """
     from gramian.analysis.whitening import METHODS, SHRINKAGE
     from gramian.arrays import memory_limit_bytes
@@ -82,11 +80,6 @@ def _target(out: str, method: str, as_json: bool, *inputs: str) -> tuple[str, An
     if suffix == ".gramian" and not folder:
         check_out(out, as_json, *inputs)
         return "model", out
-    if method.startswith("pca"):
-        raise ParameterError(
-            f"--method {method} gives scores, which are no pictures and no folder. Name a .csv, .parquet or "
-            ".npy file with -o, or take --method zca."
-        )
     return "pictures", picture_target(out, LIST, *inputs)
 
 
@@ -102,12 +95,12 @@ def _write_pictures(folder: Path, table: Any, whitened: Any) -> int:
     """Write every picture as PNG, on one scale around a middle grey, and a sheet with some originals."""
     import numpy as np
 
-    from gramian.plots.pixels import grey
+    from gramian.plots.pixels import coordinates, grey, whitened_limit
     from gramian.report.picture_folder import write_picture_folder
 
-    sample = whitened.reshape(-1)[:: max(1, whitened.size // SAMPLED)]
-    limit = float(np.quantile(np.abs(sample), SHOWN)) or 1.0
+    limit = whitened_limit(whitened)
     lengths = np.linalg.norm(whitened.reshape(len(whitened), -1).astype(np.float64), axis=1)
+    whitened = coordinates(whitened, table.picture_shape)
     return write_picture_folder(
         folder,
         table,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -29,6 +30,7 @@ from gramian.arrays import (
     require_range,
     to_numpy,
 )
+from gramian.checks import check_integer
 from gramian.engine import LinearProblem, warn_of_cost
 from gramian.engine.linear import Directions
 from gramian.errors import DataError, MemoryLimitError, ParameterError
@@ -68,8 +70,10 @@ from gramian.records import FloatArray, IntArray, ModelKind, Plan, Remainder
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.device import sent_to
+from gramian.rows.rows import SeenRows
 from gramian.rows.scan import Scan
 from gramian.rows.weights import weighted
+from gramian.solvers.product import both_matrices
 from gramian.store import Array, Nested, Optional
 
 CHECKPOINT_INSTEAD = "save the data with numpy.save and pass its pathlib.Path"
@@ -271,14 +275,36 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or tuple of two int
+            Without data, the shape ``(n_samples, n_features)`` of a float64 array in memory.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
         -------
         Plan
+            It also lists the covariance and the dual Gram matrix, with the growth of their cost.
+
+        Examples
+        --------
+        >>> from gramian import PCA
+        >>> plan = PCA(10).plan((200, 32_256))
+        >>> plan.operator
+        'gram'
+        >>> for line in plan.matrices:
+        ...     print(line)
+        covariance matrix, 32,256 x 32,256, O(n d^2 + d^3): about ...
+        dual Gram matrix, 200 x 200, O(n^2 d + n^3): about ...
         """
-        return self._planned(X, sample_weight).plan
+        if isinstance(X, tuple) and len(X) == 2 and all(isinstance(size, Integral) for size in X):
+            n, d = (check_integer(f"shape[{axis}]", X[axis], 2 - axis) for axis in (0, 1))
+            fit = fit_of(
+                self, SeenRows(dtype=np.dtype(np.float64), count=n, columns=d, kind=np.empty((0, d)))
+            )
+        else:
+            fit = self._planned(X, sample_weight)
+        costs = fit.problem.costs
+        matrices = both_matrices(costs, fit.request.target)
+        return replace(fit.plan, matrices=() if isinstance(fit, SketchFit) else tuple(matrices))
 
     def fit(
         self,
@@ -765,6 +791,105 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         projection = self._projection()
         back = rows.mapped(lambda part: projection.back(dense(part.in_memory())), self.n_features_in_)
         return self._as_fitted(back)
+
+    def dual_coefficients(self, X: Any) -> FloatArray:
+        """Return the coefficients alpha that make the components sums of the fitted rows.
+
+        With the rows c_i of X centred, and scaled, as in the fit, ``components_`` is ``alpha.T @ c``. In
+        terms of the dual matrix ``K = c @ c.T``, with ``K beta = s^2 beta`` and singular value s, alpha is
+        ``beta / s`` for unit vectors beta, so that ``alpha.T @ K @ alpha`` is 1. KernelPCA calls them
+        ``projection_coef_``. They are the same for every solver.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_), float64
+            0 for components beyond ``rank_``, which no sum of rows gives.
+
+        Raises
+        ------
+        DataError
+            If X has another number of rows than the fit, or if rows of the fit counted differently.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import PCA
+        >>> X = np.random.default_rng(0).standard_normal((5, 40))
+        >>> pca = PCA(3).fit(X)
+        >>> alpha = pca.dual_coefficients(X)
+        >>> np.allclose(alpha.T @ (X - X.mean(axis=0)), pca.components_)
+        True
+        """
+        Z = self._plain_scores(self._new_rows(X))
+        if len(Z) != self.n_samples_ or vars(self).get("_unequal", False):
+            why = "weights" if len(Z) == self.n_samples_ else f"{len(Z):,} rows, but {self.n_samples_:,}"
+            raise DataError(
+                f"Coefficients of the fitted rows need those rows: {why} were used in the fit. Pass the X of "
+                "fit, and fit without weights."
+            )
+        squares = as_float64(self.singular_values_)[: self.rank_] ** 2
+        result = np.zeros(Z.shape)
+        result[:, : self.rank_] = Z[:, : self.rank_] / squares
+        return result
+
+    def reconstruction_errors(self, X: Any, counts: Sequence[int] | None = None) -> FloatArray:
+        """Return the squared error of each row when r components reconstruct it, for several r.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Complete rows.
+        counts : sequence of int, optional
+            Numbers r of components, 0 to ``n_components_``; by default all of these.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_counts), float64
+            ``||x - x~||^2`` in fitted (scaled) units. 0 components give the distance from the mean. Over the
+            fitted rows the mean for ``n_components_`` is ``reconstruction_error_``.
+
+        Raises
+        ------
+        ParameterError
+            For a number of components that the model does not have.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import PCA
+        >>> X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]])
+        >>> PCA(ddof=0).fit(X).reconstruction_errors(X).mean(axis=0).round(4)
+        array([9.75  , 0.4081, 0.    ])
+        """
+        check_is_fitted(self)
+        k = self.n_components_
+        wanted = [check_integer("counts", one, 0, k) for one in (range(k + 1) if counts is None else counts)]
+        rows, projection, directions = self._new_rows(X), self._projection(), as_float64(self.components_)
+
+        def errors(part: Rows) -> Any:
+            part.require_finite()
+            view, result = replace(projection.centered(part), double=True), []
+            for some in view.row_slices():
+                C = as_float64(view.block(some, slice(None)))
+                Z = C @ directions.T
+                left = ((C - Z @ directions) ** 2).sum(axis=1)
+                # From the last component back: a difference of sums would lose the digits of small errors.
+                behind = np.cumsum(np.column_stack([left, (Z**2)[:, ::-1]]), axis=1)[:, ::-1]
+                result.append(behind[:, wanted])
+            return from_numpy(np.concatenate(result), part.like)
+
+        return as_float64(rows.mapped(errors, len(wanted), np.float64))
+
+    def _plain_scores(self, rows: Rows) -> FloatArray:
+        """Return scores that are not whitened."""
+        check_is_fitted(self)
+        projection = replace(self._projection(), deviations=None)
+        return as_float64(rows.mapped(projection.scores, self.n_components_))
 
     # ------------------------------------------------ summaries of the model
 

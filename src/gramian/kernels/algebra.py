@@ -122,8 +122,57 @@ class Kernel(ABC):
             Y = alike(Y, X)
         return gram_matrix(self.bind(X), X, Y)
 
+    def centered_gram(self, X: Any, new: Any = None) -> Any:
+        """Return the Gram matrix of rows centred in feature space, as kernel PCA decomposes it.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            The rows whose mean in feature space is subtracted.
+        new : array or sparse matrix of shape (m, d), optional
+            Other rows, centred by the mean of X.
+
+        Returns
+        -------
+        array of shape (n, n), or (m, n) with ``new``
+            Entry i, j is ``(phi(x_i) - m) . (phi(x_j) - m)``, m the mean of phi over X:
+            ``k(x_i, x_j) - t_i - t_j + r``, t the means over X of the rows of k, and r their mean. float64.
+
+        Raises
+        ------
+        DataError
+            As :meth:`gram`.
+
+        References
+        ----------
+        Schoelkopf, Smola and Mueller (1998), Nonlinear component analysis as a kernel eigenvalue problem,
+        appendix A.
+
+        Examples
+        --------
+        >>> from gramian.kernels import Polynomial
+        >>> Polynomial(degree=1, gamma=1.0).centered_gram([[0.0], [2.0]], [[5.0]])
+        array([[-4.,  4.]])
+        """
+        K = to_float64(self.gram(X))
+        xp = namespace(K)
+        t = xp.mean(K, axis=0)
+        if new is None:
+            return K - t[:, None] - t[None, :] + xp.mean(t)
+        values = to_float64(self.gram(new, X))
+        return values - xp.mean(values, axis=1)[:, None] - t[None, :] + xp.mean(t)
+
     def __call__(self, X: Any, Y: Any = None) -> Any:
-        """Return :meth:`gram`."""
+        """Return the value of two vectors as a float, and the Gram matrix of rows (:meth:`gram`).
+
+        Examples
+        --------
+        >>> from gramian.kernels import Polynomial
+        >>> Polynomial(degree=2, gamma=1.0)([5, 10], [-1, 2])
+        256.0
+        """
+        if Y is not None and np.ndim(X) == np.ndim(Y) == 1:
+            return float(as_float64(self.gram([to_numpy(X)], [to_numpy(Y)]))[0, 0])
         return self.gram(X, Y)
 
     @property

@@ -302,7 +302,7 @@ class Projective(Formula):
 
 
 class Polynomial(Projective):
-    """k(x, y) = (gamma x . y + coef0) ** degree.
+    """k(x, y) = (gamma x . y + coef0) ** degree; ``gamma=1`` gives the textbook's (x . y + 1)^degree.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from gramian.errors import DataError
 from gramian.estimators.pca import PCA
 from gramian.plots.names import component_titles, numbers_of
 from gramian.plots.points import Group
-from gramian.plots.style import GREY, MARGIN, WIDTH, Lines, axis, headed, limits, table, width
+from gramian.plots.style import GREY, MARGIN, MOST_UNEQUAL, WIDTH, Lines, axis, headed, limits, table, width
 from gramian.records import FloatArray
 from gramian.rows.table import Table
 
@@ -65,7 +65,7 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
             "Fit it on two columns."
         )
     points = as_float64(numbers_of(X))
-    edges = [limits(points[:, 0], margin=0.15), limits(points[:, 1], margin=0.15)]
+    edges = _square([limits(points[:, 0], margin=0.15), limits(points[:, 1], margin=0.15)])
     xs, ys = (np.linspace(low, high, CELLS + 1) for low, high in edges)
     grid = np.stack(np.meshgrid(xs, ys, indexing="ij"), axis=-1)
     pieces: dict[str, list[Any]] = {name: [] for name in ("panel", "level", "x", "y", "x2", "y2")}
@@ -96,6 +96,15 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
         f"{len(points):,} rows{f' ({MOST_POINTS} drawn)' if len(points) > MOST_POINTS else ''}.",
     )
     return Lines(data=table(pieces), vconcat=lines, title=head, spacing=14)
+
+
+def _square(edges: list[list[float]]) -> list[list[float]]:
+    """Return limits of equal length, so that circles are circles; ranges of very different length stay."""
+    spans = [high - low for low, high in edges]
+    if max(spans) > MOST_UNEQUAL * min(spans):
+        return edges
+    middles = [(low + high) / 2 for low, high in edges]
+    return [[middle - max(spans) / 2, middle + max(spans) / 2] for middle in middles]
 
 
 def compared(model: Any, table: Any, *, color: Any = None) -> Any:

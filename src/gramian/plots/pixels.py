@@ -18,6 +18,8 @@ from gramian.store import atomic_write
 Pixels = npt.NDArray[np.uint8]
 SMALLEST_SHOWN, LARGEST_SHOWN = 96, 168  # pixels of a picture on a sheet
 GAP, CAPTION = 8, 18
+SHOWN = 0.995  # share of the whitened pixels that are neither black nor white
+SAMPLED = 1 << 22
 
 
 def require_pillow() -> Any:
@@ -93,6 +95,26 @@ def signed(values: npt.ArrayLike) -> Pixels:
     largest = float(np.abs(numbers).max(initial=0.0)) or 1.0
     levels: Pixels = np.rint(128 + 127 * (numbers / largest)).astype(np.uint8)
     return levels
+
+
+def coordinates(rows: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Return rows of at most so many coordinates as pictures, line by line; pixels without one are 0.
+
+    Examples
+    --------
+    >>> coordinates(np.array([[1, 2, 3]]), (2, 2)).tolist()
+    [[[1, 2], [3, 0]]]
+    """
+    flat = rows.reshape(len(rows), -1)
+    pictures = np.zeros((len(rows), math.prod(shape)), dtype=rows.dtype)
+    pictures[:, : flat.shape[1]] = flat
+    return pictures.reshape(len(rows), *shape)
+
+
+def whitened_limit(values: npt.NDArray[Any]) -> float:
+    """Return the number that is white, its negative being black: few whitened pixels are beyond it."""
+    sample = values.reshape(-1)[:: max(1, values.size // SAMPLED)]
+    return float(np.quantile(np.abs(sample), SHOWN)) or 1.0
 
 
 def enlarged(pixels: Pixels) -> Pixels:

@@ -29,7 +29,7 @@ class Figure:
         The module of ``gramian.plots`` that draws it, by a function of the same name or "module:function".
     models : tuple of str
         The kinds of models that it shows; of a monitor its model, unless it shows monitors.
-    fitted_on : {"tables", "pictures", "two columns"} or None
+    fitted_on : {"tables", "pictures", "two columns", "two or three columns"} or None
         The data that the model was fitted on, None for any.
     components : int
         The least number of components.
@@ -45,7 +45,7 @@ class Figure:
     title: str
     place: str
     models: tuple[Kind, ...]
-    fitted_on: Literal["tables", "pictures", "two columns"] | None = None
+    fitted_on: Literal["tables", "pictures", "two columns", "two or three columns"] | None = None
     components: int = 0
     data: bool = False
     options: tuple[str, ...] = ()
@@ -84,6 +84,7 @@ class Figure:
         model = mapping_of(model)
         pictures = getattr(model, "picture_shape_", None) is not None
         of = {"tables": not pictures, "pictures": pictures, "two columns": model.n_features_in_ == 2}
+        of["two or three columns"] = model.n_features_in_ in (2, 3)
         fits = of.get(self.fitted_on or "", True) and int(model.n_components_) >= self.components
         return fits and ("Monitor" not in self.models or _can_be_monitored(model))
 
@@ -107,6 +108,16 @@ def _can_be_monitored(model: Any) -> bool:
 FIGURES = (
     Figure("scores", "Scores", "points", MAPS, data=True, options=(*POINTS, "linked")),
     Figure("contours", "Lines of equal score", "contours:compared", MAPS, "two columns", 0, True, ("color",)),
+    Figure(
+        "directions",
+        "Principal directions",
+        "directions",
+        ("PCA",),
+        "two or three columns",
+        1,
+        True,
+        ("color",),
+    ),
     Figure("scree", "Explained variance", "spectra", DECOMPOSED),
     Figure("components", "Components as pictures", "images", ("PCA", "FaceSpace"), "pictures"),
     Figure("loadings", "Loadings", "columns", ("PCA",), "tables"),
@@ -134,7 +145,8 @@ FUNCTIONS = {
     **{figure.function: figure.module for figure in FIGURES if ":" not in figure.place},
     **{"Picture": "pixels", "reconstructions": "images", "kernel_contours": "contours"},
     **{"metadata": "associations", "selection": "curves", "counter_example": "witness"},
-    **{"contributions": "monitoring", "stability": "spectra"},
+    **{"contributions": "monitoring", "stability": "spectra", "relation": "zero_sets"},
+    **{"reconstruction_errors": "error_curves"},
 }
 
 

@@ -14,7 +14,7 @@ from gramian.analysis.candidates import Candidate, Selection
 from gramian.checks import counted
 from gramian.records import FloatArray
 
-Action = Literal["start", "add", "remove", "keep"]
+Action = Literal["start", "add", "remove", "keep", "best"]
 NOT_VALIDATED = "training rows, not validated"
 SIGNS = {"add": "+", "remove": "-", "start": " "}
 LONGEST = 90  # characters of a list of names
@@ -28,14 +28,16 @@ class SearchStep(Candidate):
     ----------
     number : int
         Number of the step. 0 is the starting subset, where it is not empty.
-    action : "start", "add", "remove" or "keep"
-        "keep": a floating search tried to undo a step, and no candidate was better.
+    action : "start", "add", "remove", "keep" or "best"
+        "keep": a floating search tried to undo a step, and no candidate was better. "best": an exhaustive
+        search scored every subset of so many features, and this one is the best of them.
     moved : tuple of int
         The features that were added or removed, counted from 0.
     subset : tuple of int
         The features after the step.
     candidates : tuple of tuple of int
-        The features that could have been moved, in the order of the columns.
+        The features that could have been moved, in the order of the columns; of an exhaustive search the
+        subsets.
     candidate_scores : ndarray of shape (n_candidates, n_folds)
         Scores of the resulting subsets.
     models : int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from numbers import Integral
 from typing import Any, Literal, Protocol
 
@@ -20,6 +21,7 @@ from gramian.selection.space import Space
 Rule = Literal["best", "one-se", "size"]
 # A set of two is one move from sets of one, all of which have been scored: undoing cannot be better.
 NOTHING_TO_UNDO = 2
+MOST_EXHAUSTIVE = 15  # groups, of which there are 32,767 subsets
 
 
 class CandidateScorer(Protocol):
@@ -83,7 +85,42 @@ class Search:
         return _walked(walk, self)
 
 
-def search_of(space: Space, wanted: Any, adding: bool, floating: bool, patience: Any) -> Search:
+@dataclass(frozen=True, eq=False)
+class ExhaustiveSearch(Search):
+    """All subsets, smallest first: a step is the best subset of a number of features."""
+
+    @property
+    def name(self) -> str:
+        """The search in words."""
+        return "exhaustive"
+
+    def steps(self, scorer: CandidateScorer) -> Iterator[SearchStep]:
+        """Score all subsets, one number of features at a time."""
+        fixed, free = self.space.fixed, self.space.free
+        numbers = range(0 if fixed.size else 1, len(free) + 1)
+        chosen = [some for number in numbers for some in combinations(free, number)]
+        unions = [np.sort(np.concatenate([fixed, *some])) for some in chosen]
+        sizes = sorted({len(union) for union in unions if len(union) <= self.ends[1]})
+        for number, size in enumerate(sizes, 1):
+            subsets = [union for union in unions if len(union) == size]
+            scores = scorer.scores(np.empty(0, dtype=np.intp), subsets, True)
+            means = scores.mean(axis=1)
+            place = int(np.argmax(means >= means.max() - tolerance(means.max())))
+            tried = tuple(tuple(one.tolist()) for one in subsets)
+            yield SearchStep.in_folds(
+                tried[place],
+                len(tried[place]),
+                scores[place],
+                number=number,
+                action="best",
+                candidates=tried,
+                candidate_scores=scores,
+            )
+
+
+def search_of(
+    space: Space, wanted: Any, adding: bool, floating: bool, patience: Any, exhaustive: bool = False
+) -> Search:
     """Settle what to do.
 
     Parameters
@@ -93,12 +130,26 @@ def search_of(space: Space, wanted: Any, adding: bool, floating: bool, patience:
         Parameter ``n_features_to_select``.
     adding, floating : bool
     patience : int or None
+    exhaustive : bool
+        Whether all subsets are scored.
 
     Raises
     ------
     ParameterError
-        For a number that cannot be reached, and a patience without use or below 1.
+        For a number that cannot be reached, a patience without use or below 1, and too many subsets.
     """
+    if exhaustive and (floating or patience is not None):
+        name = f"patience={patience!r}" if patience is not None else "floating=True"
+        raise ParameterError(
+            f"direction='exhaustive' scores all subsets, so {name} has no use. Leave it out."
+        )
+    if exhaustive and len(space.free) > MOST_EXHAUSTIVE:
+        raise ParameterError(
+            f"direction='exhaustive' allows at most {MOST_EXHAUSTIVE} free features or groups, and there are "
+            f"{len(space.free)}, with {2 ** len(space.free) - 1:,} subsets. Use 'forward', groups, or fewer "
+            "columns."
+        )
+    search = ExhaustiveSearch if exhaustive else Search
     name, d, held = "n_features_to_select", space.n_features, len(space.fixed)
     if isinstance(wanted, str) and wanted == "auto":
         raise ParameterError(
@@ -108,7 +159,7 @@ def search_of(space: Space, wanted: Any, adding: bool, floating: bool, patience:
     if isinstance(wanted, str):
         rule: Rule = "best" if check_choice(name, wanted, ("best", "one-se")) == "best" else "one-se"
         enough = None if patience is None else check_integer("patience", patience)
-        return Search(space, adding, floating, rule, None, enough)
+        return search(space, adding, floating, rule, None, enough)
     if patience is not None:
         raise ParameterError(
             f"patience={patience!r} applies to 'best' and 'one-se' only, but {name}={wanted!r}. Leave out "
@@ -126,7 +177,7 @@ def search_of(space: Space, wanted: Any, adding: bool, floating: bool, patience:
         raise ParameterError(
             f"{name}={wanted!r} is {counted(limit, 'feature')}, but {least} {why}. Give {least} or more."
         )
-    return Search(space, adding, floating, "size", limit)
+    return search(space, adding, floating, "size", limit)
 
 
 def choose(steps: Sequence[SearchStep], rule: Rule, limit: int | None = None) -> Choice:

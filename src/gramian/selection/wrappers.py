@@ -44,7 +44,7 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
     """Select features by adding or removing, at each step, the one with the best validated score.
 
     There are 2^d subsets. The greedy search fits of the order of d^2 models and selects the best subset
-    among its steps.
+    among its steps. For few features ``direction="exhaustive"`` fits them all.
 
     Parameters
     ----------
@@ -55,8 +55,9 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         features whose mean is within one standard error of the best. A number or a share of the features.
         With ``groups`` it is the largest number of columns: groups that would exceed it are not tried, and
         a backward search ends at it or below.
-    direction : {"forward", "backward"}, default="forward"
-        Add features to none (or to ``fixed``), or remove them from all.
+    direction : {"forward", "backward", "exhaustive"}, default="forward"
+        Add features to none (or to ``fixed``), remove them from all, or score every subset of at most 15
+        features (or groups); a step is then the best subset of its size.
     floating : bool, default=False
         After each step undo earlier ones while the subset is better than the best of its size so far.
     cv : int, splitter, iterable of (train, test) or None, default=5
@@ -178,11 +179,12 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         """
         refuse_metadata(self, metadata)
         scorer = scorer_of(self.estimator, self.scoring)
-        check_choice("direction", self.direction, ("forward", "backward"))
+        check_choice("direction", self.direction, ("forward", "backward", "exhaustive"))
         data = as_labelled(X, y, estimator=self, discrete=bool(is_classifier(self.estimator)))
         space = space_of(self.groups, self.fixed, data.names)
-        adding = self.direction == "forward"
-        search = search_of(space, self.n_features_to_select, adding, bool(self.floating), self.patience)
+        adding, exhaustive = self.direction != "backward", self.direction == "exhaustive"
+        wanted, floating = self.n_features_to_select, bool(self.floating)
+        search = search_of(space, wanted, adding, floating, self.patience, exhaustive)
         folds = self._inner(data.X, data.original)
         if search.rule == "one-se" and len(folds) < 2:
             raise ParameterError(

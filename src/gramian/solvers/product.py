@@ -18,9 +18,10 @@ from gramian.arrays import (
     moved,
     namespace,
 )
+from gramian.checks import amount, duration
 from gramian.operators.costs import DIRECT, Costs, Form
 from gramian.operators.operator import Operator
-from gramian.records import Cost, FloatArray, SolveRequest, Spectrum, Step, Target
+from gramian.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
 from gramian.solvers.krylov import improved
 from gramian.solvers.route import Route, SolverResult, count_of, finishing, relative_tolerance
 
@@ -85,6 +86,15 @@ def routes(costs: Costs, target: Target) -> Iterator[ProductRoute]:
     for form in costs.forms():
         if form.whole:
             yield ProductRoute(form)
+
+
+def both_matrices(costs: Costs, target: Target) -> Iterator[str]:
+    """Yield what forming and decomposing the covariance and the dual Gram matrix takes, in words."""
+    for matrix, growth in (("covariance", "O(n d^2 + d^3)"), ("gram", "O(n^2 d + n^3)")):
+        for form in [one for one in costs.forms() if one.matrix == matrix and one.whole and one.double][:1]:
+            cost, m = ProductRoute(form).cost(costs, target), costs.order(form)
+            size = f"{m:,} x {m:,}, {growth}"
+            yield f"{MATRICES[matrix]}, {size}: about {duration(cost.seconds)} and {amount(cost.bytes)}"
 
 
 def _partial(m: int, target: Target) -> bool:

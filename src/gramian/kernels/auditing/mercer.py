@@ -202,6 +202,8 @@ def audit(
 
     References
     ----------
+    Aronszajn, N. (1950). Theory of reproducing kernels. Transactions of the American Mathematical Society
+    68, 337-404, section 2.
     Mercer, J. (1909). Functions of positive and negative type, and their connection with the theory of
     integral equations. Philosophical Transactions of the Royal Society A 209, 415-446.
     Schoenberg, I. J. (1938). Metric spaces and positive definite functions. Transactions of the American
