@@ -85,7 +85,7 @@ def test_what_a_page_saves_is_shown_below_its_code(load, tmp_path):
     )
     shown, files = figures.added(tmp_path / "p.md", text, tmp_path / "figures")
     assert [path.read_text() for path in files] == ["<svg/>"]
-    assert shown.endswith("```\n\n![The figure one.svg](figures/p/one.svg)\n\nEnd.\n")
+    assert shown.endswith("```\n\n![P: one.svg](figures/p/one.svg)\n\nEnd.\n")
     plain = "# P\n\n```python\nraise AssertionError\n```\n"
     assert figures.added(tmp_path / "p.md", plain, tmp_path) == (plain, set())
 

@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 
 BLOCK = re.compile(r"^```python\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVED = re.compile(r"""\.save\(\s*["']([\w./-]+\.(?:svg|png))["']""")
 SHOWN = re.compile(r"<!-- picture (\S+): (.*?) -->", re.DOTALL)
@@ -58,9 +59,8 @@ def with_saved(page: Path, text: str, shown) -> str:
         line = text.count("\n", 0, match.start(1))
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile("\n" * line + source, str(page), "exec"), namespace)
-        pictures = [
-            shown(name, f"The figure {name}") for name in SAVED.findall(source) if Path(name).is_file()
-        ]
+        title = HEADING.findall(text, 0, match.start())[-1]
+        pictures = [shown(name, f"{title}: {name}") for name in SAVED.findall(source) if Path(name).is_file()]
         return match[0] + "".join(pictures)
 
     return BLOCK.sub(run, text)
