@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 BLOCK = re.compile(r"^```python\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
-HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+HEADING = re.compile(r"^(?:##+|\A#) (.+)$", re.MULTILINE)  # one # elsewhere is a comment in code
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVED = re.compile(r"""\.save\(\s*["']([\w./-]+\.(?:svg|png))["']""")
 SHOWN = re.compile(r"<!-- picture (\S+): (.*?) -->", re.DOTALL)
