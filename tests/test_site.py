@@ -84,8 +84,13 @@ def test_what_a_page_saves_is_shown_below_its_code(load, tmp_path):
         '...         Path(name).write_text("<svg/>")\n>>> Chart().save("one.svg")\n```\n\nEnd.\n'
     )
     shown, files = figures.added(tmp_path / "p.md", text, tmp_path / "figures")
-    assert [path.read_text() for path in files] == ["<svg/>"]
-    assert shown.endswith("```\n\n![P: one.svg](figures/p/one.svg)\n\nEnd.\n")
+    assert (tmp_path / "figures" / "p" / "1-one.svg").read_text() == "<svg/>"
+    assert shown.endswith("```\n\n![P: one.svg](figures/p/1-one.svg)\n\nEnd.\n")
+    (tmp_path / "figures" / "p" / "1-one.svg").write_text("drawn before")
+    assert figures.added(tmp_path / "p.md", text, tmp_path / "figures") == (shown, files)
+    assert (tmp_path / "figures" / "p" / "1-one.svg").read_text() == "drawn before"
+    figures.added(tmp_path / "p.md", text + "More.\n", tmp_path / "figures")
+    assert (tmp_path / "figures" / "p" / "1-one.svg").read_text() == "<svg/>"
     plain = "# P\n\n```python\nraise AssertionError\n```\n"
     assert figures.added(tmp_path / "p.md", plain, tmp_path) == (plain, set())
 

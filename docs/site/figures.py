@@ -8,7 +8,9 @@ the file after all commands of the page.
 
 import contextlib
 import doctest
+import hashlib
 import io
+import json
 import os
 import re
 import shutil
@@ -16,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import gramian
 
 BLOCK = re.compile(r"^```python\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^(?:##+|\A#) (.+)$", re.MULTILINE)  # one # elsewhere is a comment in code
@@ -25,26 +29,42 @@ SHOWN = re.compile(r"<!-- picture (\S+): (.*?) -->", re.DOTALL)
 
 
 def added(page: Path, text: str, folder: Path) -> tuple[str, set[Path]]:
-    """Return the text with its figures, and the files written to ``folder``."""
-    with tempfile.TemporaryDirectory() as work:
-        copied: set[Path] = set()
+    """Return the text with its figures, and the files in ``folder``; run code only if something changed."""
+    if not SAVED.search(text) and not SHOWN.search(text):
+        return text, set()
+    folder = folder / page.stem
+    record = folder / "record.json"
+    key = hashlib.sha256(f"{newest_source()} {text}".encode()).hexdigest()
+    known = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+    if known.get("key") != key:
+        text, names = drawn(page, text, folder)
+        known = {"key": key, "text": text, "names": names}
+        record.write_text(json.dumps(known), encoding="utf-8")
+    return known["text"], {record, *(folder / name for name in known["names"])}
 
-        def shown(name: str, caption: str) -> str:
-            target = folder / page.stem / name.replace("/", "-")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            content = (Path(work) / name).read_bytes()
-            if not target.is_file() or target.read_bytes() != content:
-                target.write_bytes(content)
-            copied.add(target)
-            return f"\n![{caption}](figures/{page.stem}/{target.name})\n"
 
-        with contextlib.chdir(work):
-            if SAVED.search(text):
-                text = with_saved(page, text, shown)
-            if SHOWN.search(text):
-                run_commands(text, work)
-                text = SHOWN.sub(lambda match: shown(match[1], " ".join(match[2].split())), text)
-        return text, copied
+def newest_source() -> float:
+    """Return when the package was changed last."""
+    return max(path.stat().st_mtime for path in Path(gramian.__file__).parent.rglob("*.py"))
+
+
+def drawn(page: Path, text: str, folder: Path) -> tuple[str, list[str]]:
+    """Run the code of a page; return its text with the figures, and their names in ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names: list[str] = []
+    with tempfile.TemporaryDirectory() as work, contextlib.chdir(work):
+
+        def shown(path: str, caption: str) -> str:
+            names.append(f"{len(names) + 1}-{Path(path).name}")  # a page may save two files of one name
+            shutil.copyfile(Path(work) / path, folder / names[-1])
+            return f"\n![{caption}](figures/{page.stem}/{names[-1]})\n"
+
+        if SAVED.search(text):
+            text = with_saved(page, text, shown)
+        if SHOWN.search(text):
+            run_commands(text, work)
+            text = SHOWN.sub(lambda match: shown(match[1], " ".join(match[2].split())), text)
+    return text, names
 
 
 def with_saved(page: Path, text: str, shown) -> str:
