@@ -27,7 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LINTERS = ("ruff", "mypy", "import-linter", "pytest-cov")
+LINTERS = ("ruff", "mypy", "import-linter", "pytest-cov", "numpydoc")
 # Where --quick looks: reading, solving, fitting, saving, and the shell.
 QUICK = (
     "tests/estimators/test_pca.py",
