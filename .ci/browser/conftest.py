@@ -12,7 +12,7 @@ from served import Limits, serving
 
 MUST = "GRAMIAN_BROWSER_MUST"  # set where a skip would hide that nothing was tried
 SHOTS = Path(os.environ.get("GRAMIAN_SCREENSHOTS") or Path(__file__).with_name("screenshots"))
-WIDE, NARROW = 1280, 400
+WIDE, NARROW = 1280, 390
 READY = 30_000  # milliseconds for what the server computes
 if os.environ.get(MUST):
     import playwright.sync_api  # noqa: F401  (the tests skip without it)
@@ -111,10 +111,14 @@ class Walk:
         self.page.click(f"[data-example={name}]")
         self.page.wait_for_url("**/data/*")
 
-    def upload(self, name, content):
+    def choose(self, name, content):
+        """Choose a file on the start page."""
         self.page.goto(self.url)
         kind = "application/octet-stream"
         self.page.set_input_files("#file", {"name": name, "mimeType": kind, "buffer": content})
+
+    def upload(self, name, content):
+        self.choose(name, content)
         self.page.click("#upload button")
 
     def run(self):

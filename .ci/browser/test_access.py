@@ -36,7 +36,9 @@ def test_the_keyboard_is_enough(arrive):
     page.keyboard.press("Space")
     expect(page.get_by_label("use x")).not_to_be_checked()
     page.keyboard.press("Space")
-    tab_to(page, page.locator("input[value=PCA]"))
+    tab_to(page, page.get_by_label("Kernel PCA"))
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("input[value=PCA]")).to_be_checked()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_label("Kernel PCA")).to_be_checked()
     tab_to(page, page.get_by_label("Width σ"))
@@ -57,7 +59,7 @@ def test_the_keyboard_is_enough(arrive):
 def places(browser, server):
     """Return the cookies of a visitor who has fitted models, and the addresses of all pages."""
     entries = {"start": "/", "kernels": "/kernels", "docs": "/docs", "problem": "/models/" + "0" * 32}
-    fits = {"circle": [("PCA", {"n_components": 2}), ("KernelPCA", {"n_components": 3})]}
+    fits = {"circle": [("PCA", {"n_components": 2}), ("KernelPCA", {"n_components": 3})], "penguins": []}
     fits |= {"digits": [("PCA", {"n_components": 5})], "faces": [("FaceSpace", {"n_components": 20})]}
     with client_of(server) as client:
         for example, models in fits.items():

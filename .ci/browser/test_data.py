@@ -14,7 +14,7 @@ expect = pytest.importorskip(
     "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"
 ).expect
 
-SYMBOLS = "#figures section:first-child svg .mark-symbol.role-mark path"
+SYMBOLS = "[data-figure=scores] svg .mark-symbol.role-mark path"
 TABLE = "#rows-table tbody tr"
 
 
@@ -30,7 +30,7 @@ def table_with_everything():
 
 def places_of(walk):
     """Return where on the screen the points of the figure of scores are."""
-    walk.page.locator("#figures figure").first.scroll_into_view_if_needed()
+    walk.page.locator("[data-figure=scores] figure").scroll_into_view_if_needed()
     read = """all => all.map(one => { const box = one.getBoundingClientRect();
         return [box.x + box.width / 2, box.y + box.height / 2]; })"""
     return np.array(walk.page.locator(SYMBOLS).evaluate_all(read))
@@ -44,15 +44,21 @@ def test_a_table_is_marked_planned_fitted_and_its_points_select_rows(arrive, sig
     expect(page.locator("tr", has_text="planet")).to_contain_text("constant")
     expect(page.get_by_label("use kind")).to_be_disabled()
     expect(page.get_by_label("Row names")).to_have_value("name")
-    page.get_by_label("Labels").select_option("kind")
-    page.get_by_label("use planet").uncheck()
-    expect(page.locator("#plan-summary")).to_contain_text("2 values are missing")
+    expect(page.get_by_label("Groups")).to_have_value("kind")
+    expect(page.get_by_label("use planet")).not_to_be_checked()
+    expect(page.locator("li", has_text='"planet" is the same in all rows: left out.')).to_be_visible()
+    expect(page.locator("#missing-error")).to_contain_text("2 values are missing")
+    expect(page.get_by_label("Missing values")).to_have_attribute("aria-invalid", "true")
     page.get_by_role("button", name="Fill with means").click()
     expect(page.locator("#plan-summary")).to_contain_text("Plan: solver")
+    expect(page.locator("#used")).to_have_text(
+        "Used: 3 columns, 30 rows; 2 missing values in 1 column were filled with column means."
+    )
+    expect(page.locator("#missing-error")).to_be_empty()
     walk.shot("columns")
     walk.run()
     expect(page.locator(".tiles")).to_contain_text("3columns")
-    expect(page.locator(TABLE)).to_have_count(25)
+    expect(page.locator(TABLE)).to_have_count(30)
     assert max(map(len, page.locator("#rows-table td.n").all_text_contents())) < 12
     walk.shot("model")
 
@@ -71,7 +77,7 @@ def test_a_table_is_marked_planned_fitted_and_its_points_select_rows(arrive, sig
     assert sorted(result) == sorted(name for name, one in zip(names, inside, strict=True) if one)
     walk.shot("selected")
     page.mouse.click(edge + 3, low[1])
-    expect(page.locator(TABLE)).to_have_count(25)
+    expect(page.locator(TABLE)).to_have_count(30)
 
     page.get_by_label("show row plant 4 in the figure", exact=True).click()
     expect(page.locator("#say")).to_have_text("Row plant 4 is marked in the figure.")
@@ -83,7 +89,7 @@ def test_rings_are_told_apart_by_the_third_component_of_a_kernel(arrive, sight):
     walk = arrive(*sight)
     page = walk.page
     walk.example("circle")
-    page.get_by_label("Kernel PCA").check()
+    expect(page.get_by_label("Kernel PCA")).to_be_checked()
     expect(page.locator("#sigma-is")).to_contain_text("1.0 times the median distance")
     expect(page.locator("#plan")).to_contain_text("300 x 300 kernel values")
     page.locator("details").evaluate("one => { one.open = true; }")
@@ -97,9 +103,10 @@ def test_rings_are_told_apart_by_the_third_component_of_a_kernel(arrive, sight):
     walk.shot("sigma")
     walk.run()
     expect(page.get_by_role("heading", name="Lines of equal score")).to_be_visible()
-    assert page.locator("section", has_text="Lines of equal score").locator("svg path").count() > 100
-    page.get_by_label("X axis").select_option("PC3")
-    expect(page.locator("#figures svg").first).to_contain_text("PC3 (")
+    assert page.locator("[data-figure=contours] svg path").count() > 100
+    expect(page.get_by_text("PC3 tells the groups of")).to_be_visible()
+    expect(page.get_by_label("X axis")).to_have_value("3")
+    expect(page.locator("[data-figure=scores] svg")).to_contain_text("PC3 (")
     fills = page.locator(SYMBOLS).evaluate_all("all => all.map(one => one.getAttribute('fill'))")
     across, kinds = places_of(walk)[:, 0], np.array(fills)
     first, second = (across[kinds == kind] for kind in sorted(set(kinds)))
@@ -141,7 +148,7 @@ def test_what_is_downloaded_opens(arrive, tmp_path):
         assert archive.testzip() is None
         archive.extract("model.gramian", tmp_path)
     models = [gramian.load(tmp_path / "model.gramian"), gramian.load(kept["Model"])]
-    np.testing.assert_array_equal(models[0].components_, models[1].components_)
+    np.testing.assert_array_equal(models[0].dual_coef_, models[1].dual_coef_)
     assert "<svg" in kept["Report"].read_text(encoding="utf-8")
 
 
@@ -163,8 +170,13 @@ def test_a_bad_file_is_refused_in_words_and_the_page_goes_on(arrive, sight, trun
     }
     for name, content in bad.items():
         walk.upload(name, content)
-        expect(page.locator("p.bad").first).to_have_text(re.compile(r"\w+ .*\."))
-        print(f"{name}: {page.locator('p.bad').first.text_content()}")
+        error = page.locator("#file-error, #plan-summary-error")
+        expect(error).to_have_text(re.compile(r"\w+ .*\."))
+        expect(error).to_have_attribute("role", "alert")
+        print(f"{name}: {error.text_content()}")
+        if page.url.rstrip("/") == walk.url:
+            expect(page.locator("#file")).to_have_attribute("aria-invalid", "true")
+            expect(page.locator("#file")).to_have_attribute("aria-describedby", re.compile("file-error"))
         expect(said).not_to_contain_text(re.compile("Traceback|/tmp|object Object|undefined"))
         walk.shot(name.partition(".")[0])
     walk.upload("good.npy", npy(X))

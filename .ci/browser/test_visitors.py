@@ -1,5 +1,7 @@
 """Several at one server: who may enter, who sees what, who waits, and an end that is asked for."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -66,8 +68,14 @@ def test_a_long_fit_is_shown_makes_others_wait_and_ends_when_it_is_cancelled(arr
     first.page.get_by_label("Kernel PCA").check()
     first.page.get_by_label("Components").fill("2500")
     first.page.click("#run:enabled")
-    expect(first.page.locator("#progress")).to_be_visible()
-    expect(first.page.locator("#say")).not_to_be_empty()
+    expect(first.page.get_by_role("progressbar")).to_be_visible()
+    expect(first.page.locator("#percent")).to_have_text(re.compile(r"^\d+ %$"))
+    expect(first.page.locator("#left")).to_have_text(re.compile("^(about|less than) .* left$"))
+    announced = first.page.locator("#announced")
+    expect(announced).to_contain_text("%")
+    heard, shown = announced.text_content(), first.page.text_content("#percent")
+    expect(first.page.locator("#percent")).not_to_have_text(shown)
+    assert announced.text_content() == heard  # not every tick
     first.shot("running")
 
     second.example("circle")

@@ -6,7 +6,9 @@ import pytest
 from gramian import PCA
 from gramian.analysis.imputation import (
     STRENGTHS,
+    HeldOut,
     Patterns,
+    choose_count,
     choose_strength,
     grams,
     impute_em,
@@ -180,10 +182,43 @@ def test_data_of_low_rank_come_back():
 
 def test_cross_validation_chooses_a_strength():
     _, noisy = holed(30, 8, 1, 0.1, noise=4.0)
-    best, errors = choose_strength(noisy, 2, np.random.default_rng(0))
+    best, errors = choose_strength(HeldOut(noisy, np.random.default_rng(0)), 2)
     assert set(errors) == set(STRENGTHS)
     assert errors[best] == min(errors.values()) < errors[0.0]
-    assert choose_strength(noisy, 2, np.random.default_rng(0)) == (best, errors)
+    assert choose_strength(HeldOut(noisy, np.random.default_rng(0)), 2) == (best, errors)
+
+
+def test_cross_validation_chooses_a_number_of_components():
+    _, X = holed(40, 8, 2, 0.1)
+    weights = np.r_[np.zeros(5), np.ones(35)]
+    held_out = HeldOut(X, np.random.default_rng(0), weights)
+    places = np.concatenate([np.column_stack(fold) for fold in held_out.folds])
+    assert len(np.unique(places, axis=0)) == len(places) == (~np.isnan(X[5:])).sum()
+    assert (places[:, 0] >= 5).all()
+    for method, impute in (("em", impute_em), ("iterative", impute_iterative)):
+        best, errors = choose_count(held_out, 7, method)
+        assert best == 2
+        assert errors[2] == min(errors.values())
+        squares = []
+        for rows, columns in held_out.folds:
+            train = X.copy()
+            train[rows, columns] = np.nan
+            squares += list((impute(train, 2, weights=weights).filled - X)[rows, columns] ** 2)
+        assert np.isclose(errors[2], np.sqrt(np.mean(squares)), rtol=1e-2)
+
+
+@pytest.mark.parametrize("impute", [impute_em, impute_iterative])
+def test_weights_are_repeated_rows(impute):
+    _, X = holed(40, 7, 2, 0.15)
+    weights = np.random.default_rng(4).integers(0, 4, 40)
+    weighted = impute(X, 2, weights=weights.astype(float), tol=1e-9)
+    repeated = impute(np.repeat(X, weights, axis=0), 2, tol=1e-9)
+    assert np.allclose(np.repeat(weighted.filled, weights, axis=0), repeated.filled, rtol=0, atol=1e-10)
+    assert np.isclose(weighted.model.noise, repeated.model.noise, rtol=1e-10)
+    assert weighted.trace == pytest.approx(repeated.trace, rel=1e-9)
+    assert not np.isnan(weighted.filled).any()  # rows of weight 0 too
+    shares = impute(X, 2, weights=np.full(40, 1 / 40), tol=1e-9)
+    assert np.allclose(shares.filled, impute(X, 2, tol=1e-9).filled, atol=1e-5)
 
 
 @pytest.mark.parametrize("impute", [impute_em, impute_iterative])

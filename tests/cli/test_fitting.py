@@ -2,6 +2,7 @@ import csv
 import json
 import re
 from dataclasses import fields
+from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 
@@ -63,6 +64,26 @@ def test_a_column_that_dominates_by_its_unit_is_named(folder, gramian):
         assert "--scale unit in the shell)." in text
     assert said in gramian("info", "results/", "--json").json["model"]["note"]
     assert said not in gramian("fit", "penguins.csv", "--scale", "unit").out
+
+
+def test_a_year_is_proposed_to_be_left_out_and_rows_without_measurements_are_said(folder, gramian):
+    content = files("gramian").joinpath("examples", "penguins.csv").read_text(encoding="utf-8")
+    Path("penguins.csv").write_text(content)
+    args = ("fit", "penguins.csv", "--label", "species", "--missing", "drop-rows")
+    said = 'Proposed: "year" looks like a year; leave it out with --drop year'
+    ran = gramian(*args, "--drop", "island,sex")
+    assert said in ran.out.splitlines()
+    assert "rows with missing values were dropped: 2 of 344" in ran.out
+    # It is only proposed.
+    assert "PCA of 342 rows x 5 columns" in ran.out
+    ran = gramian(*args, "--drop", "island,sex,year", "--scale", "unit")
+    assert "Proposed" not in ran.out
+    assert "PCA of 342 rows x 4 columns: 4 components" in ran.out
+    assert "; 2 rows without any value were left out: row 3, row 271" in ran.out
+    ran = gramian("fit", "penguins.csv", "--missing", "mean", "--drop", "island,sex,species", "--json")
+    assert ran.json["proposals"] == [
+        {"option": "drop", "value": "year", "why": '"year" looks like a year'},
+    ]
 
 
 def test_a_model_of_landmarks_has_all_results(folder, gramian):

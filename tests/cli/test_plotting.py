@@ -30,7 +30,7 @@ def sketched(monkeypatch):
 @pytest.mark.usefixtures("sketched")
 def test_by_default_all_that_there_can_be(flower_model, gramian):
     assert gramian("plot", "m.gramian", "--json").json["files"] == [
-        f"figures/{name}.svg" for name in ("scree", "loadings", "eigenvalues")
+        f"figures/{name}.svg" for name in ("scree", "loadings", "eigenvalues", "correlation-circle")
     ]
     ran = gramian("plot", "m.gramian", "flowers.csv", "--color", "width", "-o", "all")
     assert ran.code == 0, ran.err

@@ -261,6 +261,27 @@ def test_regularization_is_a_strength_or_is_chosen():
         PCA(2, missing="em", regularization=1.0).fit(HOLED)
 
 
+def test_rules_for_the_number_of_components_see_the_filled_table():
+    few = HOLED[:30, :6]
+    for components, method in ((None, "iterative"), (0.9, "em")):
+        pca = PCA(components, missing=method, random_state=0).fit(few)
+        assert 1 <= pca.imputed_.n_components <= 4
+        filled = few.copy()
+        filled[pca.imputed_.rows, pca.imputed_.columns] = pca.imputed_.values
+        plain = PCA(components, random_state=0).fit(filled)
+        assert np.allclose(pca.explained_variance_, plain.explained_variance_)
+        assert np.isfinite(pca.transform(few)).all()
+
+
+def test_weights_and_scales_apply_to_the_imputation():
+    weights = np.random.default_rng(1).integers(0, 3, N)
+    for method, scale in (("em", "unit"), ("iterative", None)):
+        weighted = PCA(K, missing=method, scale=scale).fit(HOLED, sample_weight=weights)
+        repeated = PCA(K, missing=method, scale=scale).fit(np.repeat(HOLED, weights, axis=0))
+        assert np.allclose(weighted.explained_variance_, repeated.explained_variance_, rtol=1e-10)
+        assert np.allclose(weighted.components_, repeated.components_, atol=1e-10)
+
+
 def test_what_the_fit_raises():
     row, column = HOLED.copy(), HOLED.copy()
     row[[4, 9]], column[:, 5] = np.nan, np.nan
@@ -283,9 +304,12 @@ def test_what_the_fit_raises():
             PCA(2, missing=method).fit(HOLED)
     with pytest.raises(ParameterError, match="missing='zero'"):
         PCA(2, missing="zero").fit(HOLED)
-    for components in (None, 0.9, "cv", 9):
-        with pytest.raises(ParameterError, match="imputes with a number of components, from 1 to 8"):
-            PCA(components, missing="em").fit(HOLED)
+    with pytest.raises(ParameterError, match="imputes with 1 to 8 components for 80 rows x 9 columns"):
+        PCA(9, missing="em").fit(HOLED)
+    with pytest.raises(ParameterError, match="n_components='many' is not known"):
+        PCA("many", missing="em").fit(HOLED)
+    with pytest.raises(DataError, match="at least 3 rows and 2 columns"):
+        PCA(missing="em").fit([[1.0, 2.0], [np.nan, 1.0]])
     with pytest.raises(ParameterError, match="estimates column means"):
         PCA(2, missing="em", center=False).fit(HOLED)
     with pytest.raises(MemoryLimitError, match="Imputing 80 rows"):
@@ -299,7 +323,9 @@ def _stopped_early():
         from gramian.analysis import imputation
 
         whole = imputation.impute_em
-        patch.setattr("gramian.estimators.missing.impute_em", lambda X, k: whole(X, k, max_iter=2))
+        patch.setattr(
+            "gramian.estimators.missing.impute_em", lambda X, k, **options: whole(X, k, max_iter=2, **options)
+        )
         return PCA(2, missing="em").fit(HOLED)
 
 

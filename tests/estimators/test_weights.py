@@ -464,5 +464,3 @@ def test_missing_values_are_filled_with_weighted_means():
     np.testing.assert_allclose(model.mean_, repeated.mean_, rtol=1e-12)
     np.testing.assert_allclose(model.explained_variance_, repeated.explained_variance_, rtol=1e-10)
     np.testing.assert_allclose(model.transform(X), repeated.transform(X), atol=1e-10)
-    with pytest.raises(DataError, match="missing='em' does not support weights of rows"):
-        PCA(2, missing="em").fit(X, sample_weight=weights)

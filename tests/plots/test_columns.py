@@ -105,12 +105,17 @@ def test_one_row_has_no_correlations(pca, X):
 
 def test_the_correlation_circle(X):
     X = np.column_stack([X, np.full(len(X), 7.0)])
-    model = gramian.PCA().fit(X)
-    data = plots.correlation_circle(model, X, x=1, y="PC3").data
-    scores = model.transform(X)
-    expected = [[np.corrcoef(column, scores[:, j])[0, 1] for j in (0, 2)] for column in X.T[:4]]
-    np.testing.assert_allclose(np.column_stack([data["PC1"], data["PC3"]]), [*expected, [0, 0]], atol=1e-12)
-    np.testing.assert_allclose(data["squares"], np.sum([*np.square(expected), [0, 0]], axis=1), atol=1e-12)
+    for scale in (None, "unit"):
+        model = gramian.PCA(scale=scale).fit(X)
+        scores = model.transform(X)
+        expected = [[np.corrcoef(column, scores[:, j])[0, 1] for j in (0, 2)] for column in X.T[:4]]
+        expected.append([0, 0])
+        for rows in ([X], []):
+            data = plots.correlation_circle(model, *rows, x=1, y="PC3").data
+            np.testing.assert_allclose(np.column_stack([data["PC1"], data["PC3"]]), expected, atol=1e-12)
+            np.testing.assert_allclose(data["squares"], np.square(expected).sum(axis=1), atol=1e-12)
+    with pytest.raises(DataError, match="no correlations. Pass the data"):
+        plots.correlation_circle(gramian.PCA(center=False).fit(X))
 
 
 def test_kernel_pca_has_no_loadings(X):

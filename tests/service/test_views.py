@@ -4,6 +4,7 @@ import io
 import json
 import re
 import zipfile
+from importlib.resources import files
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,8 @@ from gramian.plots.registry import available
 from gramian.plots.style import MARGIN, VARIABLES
 from gramian.report.survey import survey
 from gramian.service import views
+from gramian.service.api_views import EXAMPLES
+from gramian.service.pages import CARDS
 from served import BINARY, CSV, FACES, NPY, X, client_of, npy
 
 pytest.importorskip("altair", reason='no figures: pip install "gramian[plots]"')
@@ -381,3 +384,64 @@ def test_names_are_shown_as_text(client):
             assert "<img src=x" not in got.text
     told = client.get(f"{API}/models/{model}/code", params=shown).json()["python"]
     assert compile(told, "code", "exec").co_names == ("gramian", "scan", "read", "X", "PCA", "fit", "model")
+
+
+def test_proposals_are_applied_by_a_client_who_wants_them(visitor):
+    item = visitor.post(f"{API}/examples/penguins").json()
+    assert (item["name"], item["facts"]["rows"], item["facts"]["columns"]) == ("penguins.csv", 344, 8)
+    reading, parameters = {"drop": []}, {"n_components": 2}
+    for one in item["facts"]["proposals"]:
+        assert set(one) == {"option", "value", "why"}
+        if one["option"] == "scale":
+            parameters["scale"] = one["value"]
+        elif one["option"] == "drop":
+            reading["drop"].append(one["value"])
+        else:
+            reading[one["option"]] = one["value"]
+    assert reading == {"label": "species", "drop": ["island", "sex", "year"], "missing": "drop-rows"}
+    fit = {"data": item["id"], "parameters": parameters, "reading": reading}
+    plan = visitor.post(f"{API}/plans", json=fit).json()
+    assert plan["used"] == "4 columns, 342 rows; 2 rows without any value were left out: row 3, row 271"
+    # Nothing applies them unasked.
+    got = visitor.post(f"{API}/plans", json=fit | {"reading": {"drop": ["species", "island", "sex"]}})
+    assert (got.status_code, got.json()["field"]) == (422, "missing")
+    for wrong, field in (({"n_components": 9}, "n_components"), ({"scale": "much"}, "scale")):
+        got = visitor.post(f"{API}/plans", json=fit | {"parameters": wrong})
+        assert (got.status_code, got.json()["field"]) == (422, field)
+    page = visitor.get(f"/data/{item['id']}", headers=SHEET).text
+    assert re.search(r'id="label">.*<option value="species" selected', page)
+    assert 'value="year" data-kind="number" aria-label="use year">' in page
+
+
+def test_the_first_picture_of_rings_tells_them_apart(tmp_path):
+    path = tmp_path / "circle.csv"
+    views.example(None, "circle", {"path": str(path)})
+    table = gramian.scan(path, label="ring").read()
+    KernelPCA(3, kernel="rbf(sigma='median')").fit(table).save(tmp_path / "rings.gramian")
+    data = {
+        "path": str(path),
+        "name": "circle.csv",
+        "kind": ".csv",
+        "given": False,
+        "reading": {"label": "ring"},
+    }
+    shown = views.figures(None, {"path": str(tmp_path / "rings.gramian")}, data)
+    assert shown["pair"] == [3, 1]
+    assert "PC3 tells the groups of `ring` apart: they explain 97." in shown["findings"][-1]
+    scores = gramian.load(tmp_path / "rings.gramian").transform(table)[:, 2]
+    inner, outer = (scores[table.labels == kind] for kind in ("inner", "outer"))
+    assert inner.max() < outer.min() or outer.max() < inner.min()
+    PCA(2).fit(table).save(tmp_path / "linear.gramian")
+    assert views.figures(None, {"path": str(tmp_path / "linear.gramian")}, data)["pair"] == [1, 2]
+
+
+def test_cards_show_what_comes_out_of_their_examples():
+    folder, cards = files("gramian.service") / "page", {card[0]: card for card in CARDS}
+    assert set(cards) == set(EXAMPLES)
+    read = {name: (folder / picture).read_bytes() for name, picture, *_ in cards.values()}
+    for name, groups, dots in (("penguins", 3, 300), ("circle", 2, 300)):
+        paths = re.findall(r'<path d="((?:M\d+ \d+h0)+)"', read[name].decode())
+        assert (len(paths), sum(path.count("M") for path in paths)) == (groups, dots)
+    across = [[int(x) for x in re.findall(r"M(\d+)", path)] for path in paths]
+    assert max(across[0]) < min(across[1]) or max(across[1]) < min(across[0])
+    assert all(read[name][:4] == b"\x89PNG" for name in ("digits", "faces"))

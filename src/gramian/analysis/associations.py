@@ -14,12 +14,13 @@ from scipy.stats import false_discovery_control
 
 from gramian.analysis.components import component_names
 from gramian.analysis.tables import as_frame
-from gramian.checks import counted
+from gramian.checks import counted, percent
 from gramian.records import FloatArray, IntArray
 
 NUMBER, CATEGORY = "number", "category"
 MOST_CODES = 10  # distinct whole numbers up to which they are codes of categories
 SHOWN, LEVEL = 10, 0.05
+TELLING = 2.0  # times the share of variance between groups, from which another component is shown first
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,41 @@ def associated(values: npt.NDArray[Any], scores: FloatArray) -> Association | st
         ratio = r2 / above / ((1.0 - r2) / below)
     p = np.where(varies, f_distribution.sf(ratio, above, below), np.nan)
     return Association(kind, n, levels, r2, p)
+
+
+def telling_pair(scores: FloatArray, labels: npt.NDArray[Any], name: str = "") -> tuple[tuple[int, int], str]:
+    """Return the two components that show groups apart, counted from 1, and why they are not the first two.
+
+    They are the first two unless another component has at least ``TELLING`` times the share of variance
+    between the groups of either. Then the one with the largest share comes first, and the first of the others
+    second.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+    labels : ndarray of shape (n,)
+    name : str
+        The name of the labels.
+
+    Examples
+    --------
+    >>> scores = np.array([[1.0, -1.0, 3.0], [-1.0, 1.0, 3.1], [1.0, 1.0, -3.0], [-1.0, -1.0, -3.1]])
+    >>> telling_pair(scores, np.array(["in", "in", "out", "out"]), "ring")[0]
+    (3, 1)
+    """
+    k = scores.shape[1]
+    values = labels.astype(np.float64) if labels.dtype.kind in "iub" else labels
+    found = associated(values, scores) if k > 2 else ""
+    if isinstance(found, str) or found.kind != CATEGORY:
+        return (1, min(2, k)), ""
+    best, usual = int(np.argmax(found.r2)), float(found.r2[:2].max())
+    if best < 2 or found.r2[best] < TELLING * usual:
+        return (1, 2), ""
+    who = f"`{name}`" if name else "the labels"
+    return (best + 1, 1), (
+        f"PC{best + 1} tells the groups of {who} apart: they explain {percent(float(found.r2[best]))} of its "
+        "variance. The figures therefore show it first."
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ and the k x k systems of all rows are solved in one batch.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +25,7 @@ BATCH = 1 << 22  # numbers in the k x k matrices of one batch of hole patterns
 LEAST_NOISE = 1e-12
 STRENGTHS = (0.0, 0.5, 1.0, 2.0, 4.0)  # of regularisation, among which cross-validation chooses
 FOLDS = 5
+MOST_CHOSEN = 10  # components among which cross-validation chooses
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,13 +134,15 @@ def grams(masks: FloatArray, W: FloatArray) -> FloatArray:
 class _Expectation:
     """Sums over rows that the next parameters follow from, and the log-likelihood of the present ones."""
 
-    scores: FloatArray  # (n, k + 1): E[z] and 1
+    scores: FloatArray  # (n, k + 1): E[z] and 1, times the row's weight
     moments: FloatArray  # (u, k + 1, k + 1): E[z z.T], E[z], 1, summed over the rows of a pattern
     spread: FloatArray  # (k + 1, k + 1): the same over all rows
     log_likelihood: float
 
 
-def impute_em(X: FloatArray, k: int, *, tol: float = 1e-7, max_iter: int = 1000) -> Imputation:
+def impute_em(
+    X: FloatArray, k: int, *, weights: FloatArray | None = None, tol: float = 1e-7, max_iter: int = 1000
+) -> Imputation:
     """Fill holes by maximum-likelihood probabilistic PCA over the observed entries.
 
     Parameters
@@ -147,6 +151,8 @@ def impute_em(X: FloatArray, k: int, *, tol: float = 1e-7, max_iter: int = 1000)
         float64 with NaN at the holes; every row and column has an entry.
     k : int
         Number of components, below ``min(n, d)``.
+    weights : ndarray of shape (n,), optional
+        Weight of each row in the log-likelihood; rows of weight 0 are filled, and count for nothing.
     tol : float
         The iteration stops when a step raises the log-likelihood by less than ``tol`` per observed entry.
     max_iter : int
@@ -175,40 +181,46 @@ def impute_em(X: FloatArray, k: int, *, tol: float = 1e-7, max_iter: int = 1000)
     np.float64(4.0)
     """
     observed = ~np.isnan(X)
-    patterns, entries = Patterns.of(observed), int(observed.sum())
-    centre = _means(X, observed)
+    own = np.ones(len(X)) if weights is None else weights
+    patterns, entries = Patterns.of(observed), float(own @ observed.sum(axis=1))
+    centre = _means(X, observed, own)
     C = np.where(observed, X - centre, 0.0)
-    model = _first_model(C, k)
-    least = LEAST_NOISE * max(float((C**2).sum()) / entries, np.finfo(float).tiny)
+    model = _first_model(C, own, k)
+    least = LEAST_NOISE * max(_weighted_square(C, own) / entries, np.finfo(float).tiny)
     trace: list[float] = []
     converged = False
     for _ in range(max_iter):
         model = LowRank(model.mean, model.weights, max(model.noise, least))
-        expected = _expectation(C, patterns, model)
+        expected = _expectation(C, own, patterns, model)
         trace.append(expected.log_likelihood)
         if len(trace) > 1 and trace[-1] - trace[-2] < tol * entries:
             converged = True
             break
-        model = _maximised(C, patterns, expected, entries)
+        model = _maximised(C, own, patterns, expected, entries)
     model = LowRank(model.mean + centre, model.weights, model.noise)
     return _imputed(X, patterns, model, trace, converged)
 
 
-def _means(X: FloatArray, observed: npt.NDArray[np.bool_]) -> FloatArray:
-    return np.asarray(np.where(observed, X, 0.0).sum(axis=0) / observed.sum(axis=0))
+def _means(X: FloatArray, observed: npt.NDArray[np.bool_], own: FloatArray) -> FloatArray:
+    return np.asarray(own @ np.where(observed, X, 0.0) / (own @ observed))
 
 
-def _first_model(C: FloatArray, k: int) -> LowRank:
+def _weighted_square(C: FloatArray, own: FloatArray) -> float:
+    return float(own @ (C**2).sum(axis=1))
+
+
+def _first_model(C: FloatArray, own: FloatArray, k: int) -> LowRank:
     """Return the maximum-likelihood model of complete data (Tipping and Bishop, equations 7 and 8)."""
-    n, d = C.shape
-    values, V = _leading(C, k)
-    values = values / n
-    noise = max(float((C**2).sum()) / n - float(values.sum()), 0.0) / max(1, d - k)
+    d, total = C.shape[1], float(own.sum())
+    values, V = _leading(C, own, k)
+    values = values / total
+    noise = max(_weighted_square(C, own) / total - float(values.sum()), 0.0) / max(1, d - k)
     return LowRank(np.zeros(d), V * np.sqrt(np.maximum(values - noise, 0.0)), noise)
 
 
-def _leading(C: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return the k largest eigenvalues of ``C.T C``, descending, and their directions (d, k)."""
+def _leading(C: FloatArray, own: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
+    """Return the k largest eigenvalues of ``C.T diag(own) C``, descending, and their directions (d, k)."""
+    C = C * np.sqrt(own)[:, None]
     n, d = C.shape
     tall = n >= d
     S = C.T @ C if tall else C @ C.T
@@ -220,8 +232,8 @@ def _leading(C: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
     return values, vectors
 
 
-def _expectation(C: FloatArray, patterns: Patterns, model: LowRank) -> _Expectation:
-    """Return the moments of z given the observed entries; C is 0 at the holes."""
+def _expectation(C: FloatArray, own: FloatArray, patterns: Patterns, model: LowRank) -> _Expectation:
+    """Return the weighted moments of z given the observed entries; C is 0 at the holes."""
     W, noise = model.weights, model.noise
     k, n = W.shape[1], len(C)
     # Holes have residual 0: the mean is taken off the observed entries only.
@@ -229,7 +241,7 @@ def _expectation(C: FloatArray, patterns: Patterns, model: LowRank) -> _Expectat
     offset = masks * model.mean
     B = C @ W - (offset @ W)[of_row]
     squares = (C**2).sum(axis=1) - 2.0 * (C @ model.mean) + (offset @ model.mean)[of_row]
-    counts = np.bincount(of_row, minlength=len(masks))
+    counts = np.bincount(of_row, weights=own, minlength=len(masks))
     Z = np.ones((n, k + 1))
     moments = np.zeros((len(masks), k + 1, k + 1))
     logdet = np.empty(len(masks))
@@ -243,21 +255,23 @@ def _expectation(C: FloatArray, patterns: Patterns, model: LowRank) -> _Expectat
         rows = order[starts[part.start] : starts[part.stop]]
         here = of_row[rows] - part.start
         Z[rows, :k] = np.matmul(inverse[here], B[rows][:, :, None])[:, :, 0]
-        outer = Z[rows][:, :, None] * Z[rows][:, None, :]
+        outer = (own[rows, None] * Z[rows])[:, :, None] * Z[rows][:, None, :]
         first = starts[part] - starts[part.start]
         moments[part] = np.add.reduceat(outer, first, axis=0)
         moments[part, :k, :k] += counts[part, None, None] * noise * inverse
     fitted = squares - (B * Z[:, :k]).sum(axis=1)
     seen = masks.sum(axis=1)
     total = (
-        float(fitted.sum()) / noise
+        float(own @ fitted) / noise
         + float(counts @ (logdet + (seen - k) * math.log(noise)))
         + float(counts @ seen) * math.log(2 * math.pi)
     )
-    return _Expectation(Z, moments, moments.sum(axis=0), -0.5 * total)
+    return _Expectation(own[:, None] * Z, moments, moments.sum(axis=0), -0.5 * total)
 
 
-def _maximised(C: FloatArray, patterns: Patterns, expected: _Expectation, entries: int) -> LowRank:
+def _maximised(
+    C: FloatArray, own: FloatArray, patterns: Patterns, expected: _Expectation, entries: float
+) -> LowRank:
     """Return the parameters that maximise the expected log-likelihood, with z back at unit covariance."""
     d, k = C.shape[1], expected.scores.shape[1] - 1
     right = C.T @ expected.scores
@@ -270,11 +284,11 @@ def _maximised(C: FloatArray, patterns: Patterns, expected: _Expectation, entrie
         A[:, j, i] = sums
     solved = np.linalg.solve(A, right[:, :, None])[:, :, 0]
     # The normal equations make the expected squared error the part that is not explained.
-    noise = max((float((C**2).sum()) - float((right * solved).sum())) / entries, 0.0)
+    noise = max((_weighted_square(C, own) - float((right * solved).sum())) / entries, 0.0)
     W, mean = solved[:, :k], solved[:, k]
-    n = len(C)
-    middle = expected.spread[:k, k] / n
-    covariance = expected.spread[:k, :k] / n - np.outer(middle, middle)
+    total = float(own.sum())
+    middle = expected.spread[:k, k] / total
+    covariance = expected.spread[:k, :k] / total - np.outer(middle, middle)
     return LowRank(mean + W @ middle, W @ np.linalg.cholesky(covariance), noise)
 
 
@@ -327,13 +341,19 @@ def _fill(X: FloatArray, patterns: Patterns, model: LowRank) -> FloatArray:
 
 
 def impute_iterative(
-    X: FloatArray, k: int, *, strength: float = 1.0, tol: float = 1e-6, max_iter: int = 5000
+    X: FloatArray,
+    k: int,
+    *,
+    strength: float = 1.0,
+    weights: FloatArray | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 5000,
 ) -> Imputation:
     """Fill holes by regularised iterative PCA.
 
     Parameters
     ----------
-    X, k, max_iter
+    X, k, weights, max_iter
         As of :func:`impute_em`.
     strength : float
         Multiple of the noise variance that squared singular values are reduced by; 0 does not shrink.
@@ -353,43 +373,96 @@ def impute_iterative(
     """
     observed = ~np.isnan(X)
     holes = ~observed
-    n, d = X.shape
-    filled = np.where(observed, X, _means(X, observed))
-    size = max(float(np.sqrt(((filled - filled.mean(axis=0)) ** 2).sum() / observed.sum())), 1e-300)
+    own = np.ones(len(X)) if weights is None else weights
+    total, d, of_hole = float(own.sum()), X.shape[1], own[np.nonzero(holes)[0]]
+    # Integer weights count rows; weights that are shares of 1 do not say how many rows there are.
+    degrees = max(1.0, min(max(total, float(np.count_nonzero(own))) - 1, d) - k)
+    entries = float(own @ observed.sum(axis=1))
+    filled = np.where(observed, X, _means(X, observed, own))
+    size = max(math.sqrt(_weighted_square(filled - own @ filled / total, own) / entries), 1e-300)
     trace: list[float] = []
     for _ in range(max_iter):
-        mean = filled.mean(axis=0)
+        mean = own @ filled / total
         C = filled - mean
-        values, V = _leading(C, k)
-        values = values / n
-        noise = max(float((C**2).sum()) / n - float(values.sum()), 0.0) / max(1, min(n - 1, d) - k)
+        values, V = _leading(C, own, k)
+        values = values / total
+        noise = max(_weighted_square(C, own) / total - float(values.sum()), 0.0) / degrees
         kept = np.divide(
             np.maximum(values - strength * noise, 0.0), values, out=np.zeros(k), where=values > 0
         )
         new = mean + ((C @ V) * kept) @ V.T
-        change = float(np.sqrt(np.mean((new[holes] - filled[holes]) ** 2))) if holes.any() else 0.0
+        squares = (new[holes] - filled[holes]) ** 2
+        change = math.sqrt(float(of_hole @ squares) / max(float(of_hole.sum()), 1e-300))
         filled[holes] = new[holes]
         trace.append(change / size)
         if trace[-1] <= tol:
             break
     # The noise of an entry is spread over all d directions, and imputed entries have next to none.
-    noise = noise * max(1, min(n - 1, d) - k) / max(1, d - k) * (X.size / observed.sum())
+    noise = noise * degrees / max(1, d - k) * (total * d / entries)
     model = LowRank(mean, V * np.sqrt(np.maximum(values - noise, 0.0)), noise)
     result = _imputed(X, Patterns.of(observed), model, trace, trace[-1] <= tol, strength)
     result.filled[holes] = filled[holes]
     return result
 
 
-def choose_strength(X: FloatArray, k: int, rng: np.random.Generator) -> tuple[float, dict[float, float]]:
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Observed entries that are left out, a fold at a time, to measure how well others predict them.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        With NaN at the holes.
+    rng : Generator
+        Deals the observed entries to ``FOLDS`` folds.
+    weights : ndarray of shape (n,) or None
+        Of rows, in the error too.
+    """
+
+    X: FloatArray
+    rng: np.random.Generator
+    weights: FloatArray | None = None
+
+    @cached_property
+    def folds(self) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+        """Rows and columns of the entries of each fold.
+
+        An entry that its row or column would be empty without is not held out.
+        """
+        places = np.argwhere(~np.isnan(self.X) & (self._own > 0)[:, None])
+        fold, folds = self.rng.permutation(len(places)) % FOLDS, []
+        for number in range(FOLDS):
+            rows, columns = places[fold == number].T
+            there = ~np.isnan(self.X)
+            there[rows, columns] = False
+            # Rows of weight 0 determine no column.
+            alone = (there.sum(axis=1)[rows] == 0) | (self._own @ there == 0)[columns]
+            folds.append((rows[~alone], columns[~alone]))
+        return folds
+
+    @property
+    def _own(self) -> FloatArray:
+        return np.ones(len(self.X)) if self.weights is None else self.weights
+
+    def error(self, impute: Callable[[FloatArray], Imputation]) -> float:
+        """Return the root-mean-square error of held-out entries that ``impute`` fills."""
+        squares, total = 0.0, 0.0
+        for rows, columns in self.folds:
+            train = self.X.copy()
+            train[rows, columns] = np.nan
+            errors = impute(train).filled[rows, columns] - self.X[rows, columns]
+            squares += float(self._own[rows] @ errors**2)
+            total += float(self._own[rows].sum())
+        return math.sqrt(squares / total) if total else 0.0
+
+
+def choose_strength(held_out: HeldOut, k: int) -> tuple[float, dict[float, float]]:
     """Return the strength of regularisation that predicts held-out entries best, and the errors of all.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-        With NaN at the holes.
+    held_out : HeldOut
     k : int
-    rng : Generator
-        Deals the observed entries to ``FOLDS`` folds.
 
     Returns
     -------
@@ -398,25 +471,51 @@ def choose_strength(X: FloatArray, k: int, rng: np.random.Generator) -> tuple[fl
     errors : dict of float to float
         Root-mean-square error of held-out entries.
     """
-    places = np.argwhere(~np.isnan(X))
-    fold = rng.permutation(len(places)) % FOLDS
-    squares = dict.fromkeys(STRENGTHS, 0.0)
-    tested = 0
-    for number in range(FOLDS):
-        rows, columns = places[fold == number].T
-        train = X.copy()
-        train[rows, columns] = np.nan
-        # An entry that its row or column would be empty without is not held out.
-        there = ~np.isnan(train)
-        alone = (there.sum(axis=1)[rows] == 0) | (there.sum(axis=0)[columns] == 0)
-        train[rows[alone], columns[alone]] = X[rows[alone], columns[alone]]
-        rows, columns = rows[~alone], columns[~alone]
-        tested += len(rows)
-        for strength in STRENGTHS:
-            filled = impute_iterative(train, k, strength=strength, tol=1e-4, max_iter=200).filled
-            squares[strength] += float(((filled[rows, columns] - X[rows, columns]) ** 2).sum())
-    errors = {strength: math.sqrt(total / max(1, tested)) for strength, total in squares.items()}
-    return min(errors, key=lambda strength: errors[strength]), errors
+
+    def error(strength: float) -> float:
+        return held_out.error(
+            lambda X: impute_iterative(
+                X, k, strength=strength, weights=held_out.weights, tol=1e-4, max_iter=200
+            )
+        )
+
+    errors = {strength: error(strength) for strength in STRENGTHS}
+    return min(errors, key=errors.__getitem__), errors
+
+
+def choose_count(held_out: HeldOut, most: int, method: str) -> tuple[int, dict[int, float]]:
+    """Return the number of components that predicts held-out entries best, and the errors of those tried.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+    most : int
+        Numbers from 1 to this, and to ``MOST_CHOSEN``, are tried until the error has risen twice in a row.
+    method : {"em", "iterative"}
+
+    Returns
+    -------
+    best : int
+    errors : dict of int to float
+        Root-mean-square error of held-out entries.
+
+    References
+    ----------
+    Josse and Husson (2012), Selecting the number of components in principal component analysis using
+    cross-validation approximations, which calls the exact form k-fold.
+    """
+    errors: dict[int, float] = {}
+
+    def filled(X: FloatArray) -> Imputation:
+        if method == "em":
+            return impute_em(X, k, weights=held_out.weights, tol=1e-4, max_iter=100)
+        return impute_iterative(X, k, weights=held_out.weights, tol=1e-4, max_iter=200)
+
+    for k in range(1, min(most, MOST_CHOSEN) + 1):
+        errors[k] = held_out.error(filled)
+        if k > 2 and errors[k] > errors[k - 1] > errors[k - 2]:
+            break
+    return min(errors, key=errors.__getitem__), errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -442,6 +541,8 @@ class Imputed:
     converged : bool
     regularization : float
         Multiple of the noise variance that "iterative" shrank by.
+    n_components : int
+        Components that imputed; 0 for "mean".
     """
 
     method: str
@@ -454,6 +555,7 @@ class Imputed:
     iterations: int
     converged: bool
     regularization: float = 1.0
+    n_components: int = 0
 
     def __len__(self) -> int:
         return len(self.values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -86,18 +87,36 @@ def unit_trap(model: Any, how: str = "") -> str:
     if kind_of(model) is not ModelKind.PCA or pictures or not getattr(model, "center", True):
         return ""
     variances = column_variances(model)
-    columns = np.empty(0, dtype=int) if variances is None else dominant_columns(variances)
-    if variances is None or not columns.size:
+    if variances is None:
         return ""
     given = getattr(model, "feature_names_in_", None)
-    names = [f"x{j}" if given is None else str(given[j]) for j in columns.tolist()]
-    share = percent(float(variances[columns].sum() / variances.sum()))
-    shown = names if len(names) <= NAMED + 1 else [*names[:NAMED], f"{len(names) - NAMED} other columns"]
-    first = "the first component" if len(names) == 1 else f"the first {counted(len(names), 'component')}"
-    have, their, decide = ("has", "its", "decides") if len(names) == 1 else ("have", "their", "decide")
-    who = shown[0] if len(names) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    names = [f"x{j}" for j in range(len(variances))] if given is None else [str(name) for name in given]
+    count, clause = dominance(variances, names)
+    if not count:
+        return ""
+    first = "the first component" if count == 1 else f"the first {counted(count, 'component')}"
     way = f" ({how})" if how else ""
     return (
-        f"{who} {have} {share} of the variance because of {their} scale and {decide} {first}. "
+        f"{clause} and {'decides' if count == 1 else 'decide'} {first}. "
         f"If columns have different units, scale them to standard deviation 1{way}."
     )
+
+
+def dominance(variances: npt.ArrayLike, names: Sequence[str]) -> tuple[int, str]:
+    """Return the number of columns that dominate by their scale, and a clause that names them.
+
+    Examples
+    --------
+    >>> dominance([29.8, 3.9, 197.7, 643131.1], ["bill", "depth", "flipper", "mass"])
+    (1, 'mass has 99.96 % of the variance because of its scale')
+    """
+    values = np.asarray(variances, dtype=np.float64)
+    columns = dominant_columns(values)
+    if not columns.size:
+        return 0, ""
+    share = percent(float(values[columns].sum() / values.sum()))
+    who = [names[j] for j in columns.tolist()]
+    shown = who if len(who) <= NAMED + 1 else [*who[:NAMED], f"{len(who) - NAMED} other columns"]
+    have, their = ("has", "its") if len(who) == 1 else ("have", "their")
+    subject = shown[0] if len(who) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return len(who), f"{subject} {have} {share} of the variance because of {their} scale"

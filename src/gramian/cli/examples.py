@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ SEED = 0
 
 
 def write_examples(folder: Path) -> list[str]:
-    """Write digits.npz, flowers.csv, new.csv, genes.csv, rings.csv and circle.csv, and faces if installed.
+    """Write digits.npz and tables: penguins, flowers, new, genes, rings, circle; and faces if installed.
 
     Parameters
     ----------
@@ -34,6 +35,9 @@ def write_examples(folder: Path) -> list[str]:
     made = {"genes.csv": _genes(), "rings.csv": _rings(), "circle.csv": _circle()}
     for name, columns in {**_flowers(), **made}.items():
         write_table(folder / name, columns, "csv")
+    penguins = files("gramian").joinpath("examples", "penguins.csv").read_bytes()
+    with atomic_write(folder / "penguins.csv") as file:
+        file.write(penguins)
     digits = load_digits()
     with atomic_write(folder / "digits.npz") as file:
         np.savez_compressed(file, X=digits.images.astype(np.uint8), y=digits.target)

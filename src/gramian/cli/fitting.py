@@ -1,7 +1,9 @@
 """The commands that fit: ``fit`` and ``plan``."""
 
+import shlex
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -154,11 +156,14 @@ def _check_writing(options: Model, writing: Writing, to_folder: bool) -> None:
 
 
 def _report(fitted: Any, files: list[str], verbose: bool, as_json: bool) -> None:
+    from gramian.analysis.proposals import columns_to_drop
     from gramian.report.facts import component_facts, data_facts, model_facts, versions
     from gramian.report.summary import headline, used_lines
 
+    unlikely = columns_to_drop(fitted.table)
     facts = {
         "data": data_facts(fitted.table),
+        "proposals": [asdict(one) for one in unlikely],
         "model": model_facts(fitted.model),
         "components": component_facts(fitted.model),
         "seconds": fitted.seconds,
@@ -171,8 +176,19 @@ def _report(fitted: Any, files: list[str], verbose: bool, as_json: bool) -> None
     lines = [
         headline(fitted.model),
         *used_lines(fitted.model, fitted.table),
+        *_proposed(unlikely),
         "",
         *model_lines(fitted.model, verbose),
         *written,
     ]
     answer(as_json, facts, "\n".join(lines))
+
+
+def _proposed(unlikely: Sequence[Any]) -> list[str]:
+    """Return the line that says which columns may be no measurements, and the option that leaves them out."""
+    if not unlikely:
+        return []
+    names = ",".join(f'"{one.value}"' if "," in one.value else one.value for one in unlikely)
+    them = "it" if len(unlikely) == 1 else "them"
+    reasons = ", ".join(one.why for one in unlikely)
+    return [f"Proposed: {reasons}; leave {them} out with --drop {shlex.quote(names)}"]

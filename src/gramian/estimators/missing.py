@@ -10,10 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.imputation import Imputed, choose_strength, impute_em, impute_iterative
+from gramian.analysis.imputation import (
+    MOST_CHOSEN,
+    HeldOut,
+    Imputed,
+    choose_count,
+    choose_strength,
+    impute_em,
+    impute_iterative,
+)
 from gramian.arrays import is_numpy, memory_limit_bytes, power_of_two
 from gramian.checks import NAMES_SHOWN, amount, check_choice, counted
 from gramian.errors import DataError, MemoryLimitError, MissingValuesWarning, ParameterError
+from gramian.estimators.component_choice import check_wanted
 from gramian.estimators.inputs import check_feature_weight, check_scale, generators
 from gramian.estimators.linear_fit import PCAParameters
 from gramian.records import Certificate, FloatArray
@@ -124,17 +133,13 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False) -> Filled:
     rows.require_finite(holes=True)
     _refuse_empty(rows, holes)
     X = np.asarray(rows.values, dtype=np.float64)
-    if rows.weights is not None and method != "mean":
-        raise DataError(
-            f"missing={method!r} does not support weights of rows. Use missing='mean', or fill the table "
-            f"first: PCA({asked.n_components!r}, missing={method!r}).fit(X).impute(X)."
-        )
     if method == "mean" or quick:
         values, imputed = _by_means(X, rows.weights)
     else:
-        k = _number(asked, method, rows.shape)
-        _require_memory(asked, rows.shape, k)
-        values, imputed = _by_model(X, _divisor(asked, X, rows), k, method, strength, asked.random_state)
+        k, most = _number(asked, method, rows)
+        _require_memory(asked, rows.shape, k or min(most, MOST_CHOSEN))
+        model = ImputingModel(method, k, most, strength, asked.random_state)
+        values, imputed = _by_model(X, _divisor(asked, X, rows), rows.weights, model)
     complete = replace(rows, values=values.astype(rows.dtype), borrowed=False)
     return Filled(complete, rows, method, holes.missing, imputed)
 
@@ -192,22 +197,30 @@ def _spread(X: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArra
     return means, top * np.sqrt(squares / np.maximum(count - 1, 1))
 
 
-def _number(asked: PCAParameters, method: str, shape: tuple[int, int]) -> int:
-    """Return the number of components of the imputation."""
+def _number(asked: PCAParameters, method: str, rows: Rows) -> tuple[int | None, int]:
+    """Return the number of components that impute, None for one by cross-validation, and the largest."""
+    shape = rows.shape
     count, most = asked.n_components, min(shape[0] - 1, shape[1]) - 1
-    integer = isinstance(count, Integral) and not isinstance(count, bool)
     if not asked.center:
         raise ParameterError(
             f"missing={method!r} estimates column means, but center=False does not subtract them. "
             "Use center=True, or missing='mean'."
         )
-    if not integer or not 1 <= int(count) <= most:  # type: ignore[arg-type]
-        raise ParameterError(
-            f"missing={method!r} imputes with a number of components, from 1 to {most} for {shape[0]} rows x "
-            f"{shape[1]} columns, but n_components={count!r}. Give such a number; where no number is known, "
-            "PCA(missing='mean', n_components='cv') suggests one."
+    if most < 1:
+        raise DataError(
+            f"missing={method!r} needs at least 3 rows and 2 columns, but there are {shape[0]} x {shape[1]}. "
+            "Use missing='mean'."
         )
-    return int(count)  # type: ignore[arg-type]
+    if not isinstance(count, Integral) or isinstance(count, bool):
+        check_wanted(asked, rows)  # refused before the search, which takes a while
+        return None, most
+    if not 1 <= int(count) <= most:
+        raise ParameterError(
+            f"missing={method!r} imputes with 1 to {most} components for {shape[0]} rows x {shape[1]} "
+            f"columns, but n_components={count!r}. Give such a number, or None: then cross-validation "
+            "chooses the number that imputes, and all components of the filled table are kept."
+        )
+    return int(count), most
 
 
 def _require_memory(asked: PCAParameters, shape: tuple[int, int], k: int) -> None:
@@ -230,7 +243,7 @@ def _divisor(asked: PCAParameters, X: FloatArray, rows: Rows) -> FloatArray:
     elif not isinstance(scale, str):
         divisor = scale
     else:
-        means, deviations = _spread(X)
+        means, deviations = _spread(X, rows.weights)
         if scale == "genotype":
             divisor = np.sqrt(np.maximum(means * (1 - means / 2), 0.0))
         else:
@@ -239,23 +252,35 @@ def _divisor(asked: PCAParameters, X: FloatArray, rows: Rows) -> FloatArray:
     return divisor if metric is None else divisor / metric
 
 
+@dataclass(frozen=True, eq=False)
+class ImputingModel:
+    """What imputes: the method, its components (None: chosen among 1 to ``most``) and regularisation."""
+
+    method: str
+    n_components: int | None
+    most: int
+    strength: float | str
+    random_state: Any
+
+
 def _by_model(
-    X: FloatArray, divisor: FloatArray, k: int, method: str, strength: float | str, random_state: Any
+    X: FloatArray, divisor: FloatArray, weights: FloatArray | None, model: ImputingModel
 ) -> tuple[FloatArray, Imputed]:
     """Return the filled table and what was imputed, by a model of scaled columns."""
     scaled = X / divisor
     exponent = power_of_two(float(np.nanmax(np.abs(scaled))))
     scaled = np.ldexp(scaled, -exponent)
-    chosen, units = 1.0, 0.0
+    method, chosen, units = model.method, 1.0, 0.0
+    held_out = HeldOut(scaled, generators(model.random_state, 1)[0], weights)
+    k = model.n_components or choose_count(held_out, model.most, method)[0]
     if method == "em":
-        result = impute_em(scaled, k)
-        units = exponent * math.log(2.0) * float((~np.isnan(X)).sum())
+        result = impute_em(scaled, k, weights=weights)
+        own = 1.0 if weights is None else weights[:, None]
+        units = exponent * math.log(2.0) * float((own * ~np.isnan(X)).sum())
     else:
-        if isinstance(strength, str):
-            chosen = choose_strength(scaled, k, *generators(random_state, 1))[0]
-        else:
-            chosen = strength
-        result = impute_iterative(scaled, k, strength=chosen)
+        strength = model.strength
+        chosen = choose_strength(held_out, k)[0] if isinstance(strength, str) else strength
+        result = impute_iterative(scaled, k, strength=chosen, weights=weights)
     if not result.converged:
         warnings.warn(
             f"The imputation by {BY[method]} did not converge in {result.iterations:,} steps. Use fewer "
@@ -277,4 +302,5 @@ def _by_model(
         result.iterations,
         result.converged,
         chosen,
+        k,
     )

@@ -158,9 +158,10 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
     missing : {"error", "mean", "em", "iterative", "projection"}, default="error"
         Missing values of the fit (NaN, pandas.NA, masked entries): "error" raises; "mean" fills with column
         means; "em" imputes by maximum-likelihood probabilistic PCA of the observed entries; "iterative" by
-        regularised iterative PCA. Both impute scaled columns, need an integer ``n_components``, and fit the
-        filled table, which the certificate is about. New rows are always mapped from their observed entries,
-        by conditional expectation under the fitted model; "mean" fills them with the fitted means, and
+        regularised iterative PCA. Both impute scaled columns and fit the filled table, which the certificate
+        is about. They impute with ``n_components`` if that is an integer, else with a number that five-fold
+        cross-validation over observed entries chooses. New rows are mapped from their observed entries, by
+        conditional expectation under the fitted model; "mean" fills them with the fitted means, and
         "projection", which raises in the fit as "error" does, uses least squares.
     regularization : float, "cv" or None, default=None
         For "iterative": multiple of the noise variance by which variances are shrunk in each step. None is 1,

@@ -15,6 +15,7 @@ from gramian.analysis.loadings import correlations
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError
+from gramian.estimators.tables import linear_columns
 from gramian.plots.labels import LabelLayout
 from gramian.plots.names import axis_title, component_titles, fitted, place_of
 from gramian.plots.points import Cloud, draw
@@ -222,14 +223,14 @@ def biplot(
     return draw(cloud, ellipses, arrows=Arrows(pair, feature_names_of(model)))
 
 
-def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
+def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | str = 2) -> Any:
     """Draw the correlations of columns with two components, inside the unit circle.
 
     Parameters
     ----------
     model : fitted PCA
-    X : array-like of shape (n_samples, n_features)
-        What the model was fitted on.
+    X : array-like of shape (n_samples, n_features), optional
+        The data of the fit; by default the standard deviations that the model keeps.
     x, y : int or str
         Components.
 
@@ -238,10 +239,23 @@ def correlation_circle(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2
     altair.LayerChart
         ``chart.data`` has a row for each column: its name, both correlations, and the sum of their squares,
         the share of its variance that the two components explain.
+
+    Raises
+    ------
+    DataError
+        For a model of second moments (``center=False``) without ``X``.
+    ParameterError
+        For a model without these deviations, which an older version saved, without ``X``.
     """
     k = _directions(model).shape[1]
     places = [place_of(x, k, "x"), place_of(y, k, "y")]
-    result = correlations(model, X)[:, places]
+    if X is None:
+        known = linear_columns(model, k).statistics
+        if "correlation" not in known:
+            raise DataError("The model subtracts no mean, so it knows no correlations. Pass the data.")
+        result = known["correlation"][:, places]
+    else:
+        result = correlations(model, X)[:, places]
     fields = [component_names(k)[place] for place in places]
     columns = {"column": feature_names_of(model), fields[0]: result[:, 0], fields[1]: result[:, 1]}
     data = table(columns | {"squares": np.square(result).sum(axis=1)})

@@ -124,7 +124,7 @@ FIGURES = (
     Figure("eigenvalues", "Eigenvalues with error bounds", "spectra", DECOMPOSED),
     Figure("control-chart", "Control chart", "monitoring", (*MAPS, "Monitor"), data=True),
     Figure("biplot", "Biplot", "columns", ("PCA",), "tables", 2, data=True, options=POINTS),
-    Figure("correlation-circle", "Correlation circle", "columns", ("PCA",), "tables", 2, True, ("x", "y")),
+    Figure("correlation-circle", "Correlation circle", "columns", ("PCA",), "tables", 2, False, ("x", "y")),
     Figure(
         "metadata",
         "Components and metadata",

@@ -23,6 +23,7 @@ from gramian.records import FloatArray
 from gramian.store import atomic_write
 
 WIDTH, HEIGHT = 440, 330  # pixels, by default
+NARROW = 360  # pixels below which legends are drawn below each other
 MARGIN = 66  # pixels of the labels and the title of a Y axis, and the padding
 MOST_UNEQUAL = 6  # ratio of two ranges above which their axes have different scales
 FLATTEST = 0.55  # height of a plot relative to its width, at least
@@ -80,6 +81,7 @@ THEME: dict[str, Any] = {
     "headerRow": {"labelFontSize": 11},
     "headerColumn": {"labelFontSize": 11},
 }
+STACKED: dict[str, Any] = {"columns": 3, "layout": {"top": {"direction": "vertical", "anchor": "start"}}}
 _width: ContextVar[int] = ContextVar("width", default=WIDTH)
 
 
@@ -133,7 +135,8 @@ class Drawn:
         with alt.data_transformers.disable_max_rows():
             spec = _drawable(super().to_dict(validate, **options))  # type: ignore[misc]
         if "vega-lite" in spec.get("$schema", ""):  # of the chart as a whole, not of one inside another
-            spec["config"] = _nested(THEME, spec.get("config", {}))
+            theme = THEME if width() >= NARROW else _nested(THEME, {"legend": STACKED})
+            spec["config"] = _nested(theme, spec.get("config", {}))
         return spec
 
     def save(self, fp: Any, format: str | None = None, *, inline: bool = True, **options: Any) -> None:

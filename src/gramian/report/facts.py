@@ -13,8 +13,9 @@ from gramian import store
 from gramian.analysis.components import component_names, shares_of
 from gramian.analysis.units import unit_trap
 from gramian.arrays import as_float64
-from gramian.checks import percent, six_digits
+from gramian.checks import counted, percent, six_digits
 from gramian.errors import shortened
+from gramian.reading import IMPUTED
 from gramian.records import Certificate, ModelKind, Plan
 
 if TYPE_CHECKING:
@@ -66,6 +67,24 @@ def data_facts(table: Table) -> dict[str, Any]:
     }
 
 
+def used_text(table: Table) -> str:
+    """Return how many columns and rows a fit uses, and what was done about missing values.
+
+    Examples
+    --------
+    >>> from gramian.rows.missing import handle_missing
+    >>> from gramian.rows.table import Table
+    >>> holed = Table(np.array([[1.0, 2.0], [np.nan, np.nan], [3.0, 5.0]]))
+    >>> used_text(handle_missing(holed, "drop-rows"))
+    '2 columns, 2 rows; 1 row without any value was left out: row 1'
+    """
+    rows, width = table.values.shape[0], math.prod(table.values.shape[1:])
+    kind = ("column", "row") if table.picture_shape is None else ("pixel", "picture")
+    size = f"{counted(width, kind[0])}, {counted(rows, kind[1])}"
+    imputed = "missing values are imputed" if table.missing in IMPUTED else ""
+    return "; ".join(filter(None, (size, table.missing_note, imputed)))
+
+
 def plan_facts(plan: Plan) -> dict[str, Any]:
     """Return the solver, its reason, its steps and their predicted cost."""
     names = ("solver", "operator", "reason", "seconds", "bytes")
@@ -81,6 +100,7 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
         "completeness": complete and asdict(complete),
         "reasons": certificate.reasons,
         "directions": None if certificate.directions is None else vars(certificate.directions),
+        "brief": certificate.brief,
         "text": str(certificate),
     }
     return {name: plain(value) for name, value in facts.items()}

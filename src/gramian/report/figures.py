@@ -75,7 +75,7 @@ class Figures:
                 from gramian.plots.style import room
             with room(ROOM):
                 drawn = draw()
-            inside = _picture(drawn.png()) if isinstance(drawn, plots.Picture) else self._chart(drawn)
+                inside = _picture(drawn.png()) if isinstance(drawn, plots.Picture) else self._chart(drawn)
         except MissingExtraError as error:
             self.notes += [] if str(error) in self.notes else [str(error)]
             return ""

@@ -275,10 +275,8 @@ class _Page:
         of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
         said = f"<p>For each component, the {of} with the largest loadings (entries of unit vectors):</p>"
         drawn = [show("loadings", lambda: plots.loadings(model))] if len(names) > 1 else []
-        data = self.table
-        # Of data in a file it would need another pass.
-        if self.survey is not None and data.in_memory and drawn and model.n_components_ > 1:
-            drawn.append(show("correlation-circle", lambda: plots.correlation_circle(model, data)))
+        if drawn and model.n_components_ > 1 and not self.whitens:
+            drawn.append(show("correlation-circle", lambda: plots.correlation_circle(model)))
         numbers = f'{said}<div class="pair small">{"".join(tables)}</div>'
         return figures(*drawn) + numbers
 

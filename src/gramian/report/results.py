@@ -155,10 +155,9 @@ def _write_figures(
             written.add("biplot.svg", drawn.save)
         if "loadings" in known:
             written.add("loadings.svg", plots.loadings(fitted.model).save)
-        if "correlation-circle" in known and fitted.table.in_memory:  # else it needs another pass
-            with suppress(DataError):  # of a single row
-                drawn = plots.correlation_circle(fitted.model, fitted.table)
-                written.add("correlation-circle.svg", drawn.save)
+        if "correlation-circle" in known:
+            with suppress(DataError):  # of a model without a mean
+                written.add("correlation-circle.svg", plots.correlation_circle(fitted.model).save)
     except MissingExtraError as error:
         written.notes.append(f"No figures were written. {error}")
 

@@ -127,7 +127,8 @@ def used_lines(model: Any, table: Table) -> list[str]:
     """Return the columns that were used, what the user chose while reading, and constant columns."""
     names = [] if table.picture_shape is not None else feature_names(table)
     lines = [f"Columns: {listed(names)}"] if names else []
-    lines += [f"Read: {'; '.join(table.asked)}"] if table.asked else []
+    read = [*table.asked, *filter(None, [table.missing_note])]
+    lines += [f"Read: {'; '.join(read)}"] if read else []
     constant = [names[place] for place in getattr(model, "constant_features_", ()) if names]
     if constant:
         lines.append(f"Constant: {listed(constant)}; without variance, so not scaled")

@@ -94,10 +94,8 @@ def _left_in(table: Table, holes: _Holes, policy: str) -> Table:
             'large. Use missing="mean", choose rows, or raise the memory limit.'
         )
     if holes.empty:
-        shown = _shown(table, holes.empty, _row)
-        what = counted(len(holes.empty), "row without any value was", "rows without any value were")
         keep = np.delete(np.arange(len(table.values)), holes.empty)
-        table = with_rows(table, keep, f"{what} left out: {shown}")
+        table = with_rows(table, keep, _without_any(table, holes))
     return replace(table, missing=policy)
 
 
@@ -209,7 +207,10 @@ def _filled(table: Table, holes: _Holes, means: npt.NDArray[np.float64], what: s
     if holes.empty:
         rows = counted(len(holes.empty), "row without any value was", "rows without any value were")
         notes.append(f"{rows} filled with means only: {_shown(table, holes.empty, _row)}")
-    return replace(table, values=filled, notes=(*table.notes, *notes), missing_values=holes.n_missing)
+    every = (*table.notes, *notes)
+    return replace(
+        table, values=filled, notes=every, missing_note="; ".join(notes), missing_values=holes.n_missing
+    )
 
 
 def _drop_rows(table: Table, holes: _Holes) -> Table:
@@ -220,7 +221,14 @@ def _drop_rows(table: Table, holes: _Holes) -> Table:
             f'missing="drop-rows" leaves none of the {n} rows of {table.source}: every row '
             'has a missing value. Use missing="mean" or "drop-columns", or fill it first.'
         )
+    if holes.empty == holes.rows:
+        return with_rows(table, keep, _without_any(table, holes))
     return with_rows(table, keep, f"rows with missing values were dropped: {n - len(keep)} of {n}")
+
+
+def _without_any(table: Table, holes: _Holes) -> str:
+    what = counted(len(holes.empty), "row without any value was", "rows without any value were")
+    return f"{what} left out: {_shown(table, holes.empty, _row)}"
 
 
 def with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
@@ -234,6 +242,7 @@ def with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
         **table.labels_at(keep),
         row_numbers=None,
         notes=(*table.notes, *notes, note),
+        missing_note=note,
     )
 
 
@@ -259,4 +268,5 @@ def _drop_columns(table: Table, holes: _Holes) -> Table:
         feature_names=None if names is None else tuple(names[column] for column in keep),
         column_numbers=tuple(numbers[column] for column in keep) if names is None else None,
         notes=(*table.notes, *notes, note),
+        missing_note=note,
     )

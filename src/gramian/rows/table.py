@@ -62,6 +62,8 @@ class Table:
         The method of PCA that missing values were left in for, or "mean" where that was asked for.
     missing_values : int
         Number of missing values that were filled while reading.
+    missing_note : str
+        What was done about missing values, which is among the notes too.
     """
 
     values: Any
@@ -83,6 +85,7 @@ class Table:
     metadata: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     missing: str = ""
     missing_values: int = 0
+    missing_note: str = ""
 
     @property
     def flat(self) -> Any:

@@ -15,6 +15,7 @@ from gramian.service.media import output_path, produces
 from gramian.service.problems import Refusal, responses
 from gramian.service.schemas import (
     ID,
+    ContoursQuery,
     DataQuery,
     FigureNames,
     FigureQuery,
@@ -26,7 +27,12 @@ from gramian.service.schemas import (
 from gramian.service.state import AppState, describe
 
 views = APIRouter(prefix="/api/v1", responses=responses())
-EXAMPLES = {"digits": "digits.zip", "circle": "circle.csv", "faces": "drawn-faces.zip"}
+EXAMPLES = {
+    "penguins": "penguins.csv",
+    "digits": "digits.zip",
+    "circle": "circle.csv",
+    "faces": "drawn-faces.zip",
+}
 SEARCHED = 0.7  # of the time of a request; the rest is for shrinking and drawing the counterexample
 
 
@@ -54,8 +60,10 @@ def view_payload(caller: Caller, id: str, query: DataQuery) -> dict[str, Any]:
 
 
 @views.post("/examples/{name}", status_code=201)
-async def add_example(caller: CurrentCaller, name: Literal["digits", "circle", "faces"]) -> ItemFacts:
-    """Add example data to your items: handwritten digits, two rings, or drawn faces."""
+async def add_example(
+    caller: CurrentCaller, name: Literal["penguins", "digits", "circle", "faces"]
+) -> ItemFacts:
+    """Add example data to your items: penguins, handwritten digits, two rings, or drawn faces."""
     order = {"do": "example", "name": name}
     return await create_item(caller, order, "data", EXAMPLES[name])
 
@@ -84,7 +92,7 @@ async def pictures(caller: CurrentCaller, id: Id) -> Response:
 
 @views.get("/models/{id}/figures")
 async def figure_names(caller: CurrentCaller, id: Id, query: Annotated[DataQuery, Query()]) -> FigureNames:
-    """List the figures of a model, with data or without."""
+    """List the figures of a model, with data or without, and say what the data show."""
     return FigureNames(**await caller.state.quick.ask({"do": "figures", **view_payload(caller, id, query)}))
 
 
@@ -97,7 +105,7 @@ async def figure(
 ) -> Response:
     """Return a figure: `spec`, a Vega-Lite specification, or `png`, a picture in base64."""
     order = {"do": "figure", "name": name, **view_payload(caller, id, query)}
-    options = {"x": query.x, "y": query.y, "color": query.color, "width": query.width}
+    options = {"x": query.x, "y": query.y, "color": query.color, "shape": query.shape, "width": query.width}
     return await send_answer(caller.state, order | options, "application/json")
 
 
@@ -119,7 +127,7 @@ async def results(caller: CurrentCaller, id: Id, query: Annotated[DataQuery, Que
 
 @views.get("/models/{id}/code")
 async def code(caller: CurrentCaller, id: Id, query: Annotated[DataQuery, Query()]) -> dict[str, str]:
-    """Return Python code that fits the same model."""
+    """Return Python code that fits the same model, and a paragraph for a methods section."""
     return await caller.state.quick.ask({"do": "code", **view_payload(caller, id, query)})
 
 
@@ -147,3 +155,9 @@ async def kernel(state: AppState, query: KernelQuery) -> dict[str, Any]:
     """Check whether a function is a kernel: return a proof, or a counterexample with its figure."""
     seconds = SEARCHED * state.limits.worker_seconds
     return await state.quick.ask({"do": "kernel", "seconds": seconds, **query.model_dump()})
+
+
+@views.post("/kernels/contours")
+async def contours(state: AppState, query: ContoursQuery) -> dict[str, Any]:
+    """Fit a kernel PCA to points in the plane, and return lines of equal score of its first components."""
+    return await state.quick.ask({"do": "contours", **query.model_dump()})

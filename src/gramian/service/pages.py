@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
@@ -20,10 +20,26 @@ from gramian.service.state import AppState
 from gramian.version import __version__
 
 PAGE = files("gramian.service").joinpath("page")
-MEDIA_TYPES = {"css": "text/css", "js": "text/javascript"}
+MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}
 EXAMPLES = (
     *("rbf + linear", "sigmoid", "exp(linear).normalized()", "(1 + linear) ** 1.5"),
-    "rbf - 0.5*laplacian",
+    *("rbf - 0.5*laplacian", "exp(-norm(x - y))", "min(x, y)"),
+)
+# Kernels of the playground: name, expression of the number *, what it is, and the slider: its range, step and
+# start, as powers of ten unless the step is 1.
+SLIDERS = (
+    ("RBF", "rbf(sigma=*)", "Width σ", -1.2, 0.5, 0.01, -0.5),
+    ("Laplacian", "laplacian(gamma=*)", "Rate γ", -1.0, 1.5, 0.01, 0.5),
+    ("Matérn", "matern(length_scale=*, nu=1.5)", "Length scale", -1.5, 0.7, 0.01, -0.3),
+    ("polynomial", "poly(degree=*, gamma=1)", "Degree", 1, 8, 1, 2),
+    ("RBF + linear", "* * rbf(sigma=0.3) + linear", "Weight of the RBF kernel", -2.0, 2.0, 0.01, 0.0),
+)
+# The name of the data, a picture of the result, and the method that a click on it chooses.
+CARDS = (
+    ("penguins", "penguins.svg", "Penguins", "344 birds of three species, measured in mm and g", "PCA"),
+    ("circle", "rings.svg", "Two rings", "300 points that linear PCA cannot separate", "KernelPCA"),
+    ("digits", "digits.png", "Handwritten digits", "1,797 pictures of 8 × 8 pixels", "PCA"),
+    ("faces", "faces.png", "Drawn faces", "24 people, for face recognition", "FaceSpace"),
 )
 METHODS = {"KernelPCA": "Kernel PCA", "FaceSpace": "Eigenfaces", "Whitener": "Whitening"}
 machines = APIRouter()
@@ -78,8 +94,10 @@ async def docs(request: Request, state: AppState) -> HTMLResponse:
 
 
 @machines.get("/static/{name}", include_in_schema=False)
-async def static(state: AppState, name: Annotated[str, Path(pattern=r"^[a-z]+\.(css|js)$")]) -> Response:
-    """Return a stylesheet or a script."""
+async def static(
+    state: AppState, name: Annotated[str, Path(pattern=r"^[a-z]+\.(css|js|svg|png)$")]
+) -> Response:
+    """Return a stylesheet, a script, or the picture of an example."""
     if name == "vega.js":
         return await _vega(state)
     if not PAGE.joinpath(name).is_file():
@@ -109,9 +127,10 @@ def start(caller: CurrentCaller) -> HTMLResponse:
     items, limits = caller.items, caller.state.limits
     return page(
         "start.html",
-        data=items.items("data"),
-        models=items.items("model"),
-        galleries=items.items("gallery"),
+        cards=CARDS,
+        data=items.items("data")[::-1],
+        models=items.items("model")[::-1],
+        galleries=items.items("gallery")[::-1],
         changeable=caller.may_change,
         limit=amount(limits.upload_bytes),
         idle=counted(max(1, round(limits.idle_seconds / 60)), "minute"),
@@ -119,10 +138,13 @@ def start(caller: CurrentCaller) -> HTMLResponse:
 
 
 @people.get("/data/{id}")
-def data(caller: CurrentCaller, id: Id) -> Response:
-    """Return the page of data."""
+def data(caller: CurrentCaller, id: Id, method: Literal["PCA", "KernelPCA", "FaceSpace"] = "PCA") -> Response:
+    """Return the page of data, on which a method is chosen."""
     item, facts = caller.items.with_facts("data", id)
-    return page("data.html", item=item, facts=facts)
+    proposed = facts.get("proposals") or []
+    found = {one["option"]: one["value"] for one in proposed if one["option"] != "drop"}
+    dropped = {one["value"] for one in proposed if one["option"] == "drop"}
+    return page("data.html", item=item, facts=facts, method=method, proposed=found, dropped=dropped)
 
 
 @people.get("/models/{id}")
@@ -144,4 +166,4 @@ def model(
 async def kernels(state: AppState) -> Response:
     """Return the page of kernels."""
     table = await state.quick.ask({"do": "kernel table"})
-    return page("kernels.html", examples=EXAMPLES, table=table["text"])
+    return page("kernels.html", examples=EXAMPLES, sliders=SLIDERS, kernels=table["kernels"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.responses import JSONResponse
 
 
@@ -13,18 +13,24 @@ class Problem(BaseModel):
 
     error: str
     what_to_do: str | None = None
+    field: str | None = Field(default=None, description="The parameter or option that is wrong, if one is.")
 
 
 class Refusal(Exception):
     """Ends a request with a status and a :class:`Problem`."""
 
     def __init__(
-        self, status: int, error: str, what_to_do: str | None = None, retry_after: int | None = None
+        self,
+        status: int,
+        error: str,
+        what_to_do: str | None = None,
+        retry_after: int | None = None,
+        field: str | None = None,
     ) -> None:
         # It may quote the client, whose text may not be valid UTF-8.
         error = error.encode("utf-8", "replace").decode()
         super().__init__(error)
-        self.status, self.problem = status, Problem(error=error, what_to_do=what_to_do)
+        self.status, self.problem = status, Problem(error=error, what_to_do=what_to_do, field=field)
         self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
 
     def response(self) -> JSONResponse:

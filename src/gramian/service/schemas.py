@@ -66,7 +66,14 @@ class FigureQuery(DataQuery):
     x: int = Field(default=1, ge=1, le=100_000, description="Component on the X axis.")
     y: int = Field(default=2, ge=1, le=100_000, description="Component on the Y axis.")
     color: str | None = Field(
-        default=None, max_length=200, description="Column that sets the colour, by default the labels."
+        default=None,
+        max_length=200,
+        description="Column that sets the colour, by default the labels; empty for none.",
+    )
+    shape: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Column that sets the shape, by default the second of the labels; empty for none.",
     )
     width: int | None = Field(
         default=None, ge=200, le=2000, description="Width of the figure in pixels, with axes and labels."
@@ -80,6 +87,13 @@ class KernelQuery(Strict):
     features: int | None = Field(
         default=None, ge=1, le=10, description="Coordinates of the points, by default 1, 2 and 3."
     )
+
+
+class ContoursQuery(Strict):
+    """A kernel, and points in the plane."""
+
+    expression: str = Field(min_length=1, max_length=1000)
+    points: Literal["rings", "moons", "groups"] = "rings"
 
 
 class ApplyQuery(DataQuery):
@@ -121,14 +135,18 @@ class ItemFacts(BaseModel):
         description="Yours; kept in the store and shared; or given on the command line and read-only."
     )
     changeable: bool = Field(description="Whether you may replace or delete it.")
-    facts: dict[str, Any] = Field(description="All facts of an item; in a list a summary.")
+    facts: dict[str, Any] = Field(
+        description="All facts of an item; in a list a summary. Those of a table have a `preview` of its "
+        "columns, and `proposals`: a list of `option`, `value` and `why`, which nothing applies by itself."
+    )
 
 
 class PlanFacts(BaseModel):
-    """The plan of a fit, as numbers and as text."""
+    """The plan of a fit, as numbers and as text, and what it uses of the data."""
 
     plan: dict[str, Any] | None
     text: str
+    used: str = Field(description="How many columns and rows, and what was done about missing values.")
 
 
 class Recognised(BaseModel):
@@ -140,11 +158,16 @@ class Recognised(BaseModel):
 
 
 class FigureNames(BaseModel):
-    """The figures of a model."""
+    """The figures of a model, and what they show in words."""
 
     figures: list[str] = Field(description="Names, the most useful first.")
     titles: dict[str, str] = Field(description="The title of each figure.")
     columns: list[str] = Field(description="Columns that may set the colour of rows.")
+    pair: list[int] = Field(description="The two components to show first, counted from 1.")
+    shapes: list[str] = Field(description="Columns that may set the shape of points.")
+    color: str = Field(description="The column that sets the colour by default, or empty.")
+    shape: str = Field(description="The column that sets the shape by default, or empty.")
+    findings: list[str] = Field(description="What the data show, in at most three sentences.")
 
 
 class ServerFacts(BaseModel):

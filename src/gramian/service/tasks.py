@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.components import component_names, mapping_of
+from gramian.analysis.proposals import proposals
 from gramian.arrays import memory_limit_bytes
-from gramian.checks import check_choice, check_integer
+from gramian.checks import check_choice, check_integer, counted
 from gramian.errors import DataError, GramianError, MissingValuesWarning, ParameterError, shortened
 from gramian.estimators.inputs import expected_columns
 from gramian.estimators.kernel_pca import KernelPCA
@@ -32,7 +33,7 @@ from gramian.loading import load
 from gramian.plots.images import center_of
 from gramian.progress import report_to
 from gramian.reading import IMPUTED
-from gramian.report.facts import calibration_facts, data_facts, info_facts, plain, plan_facts
+from gramian.report.facts import calibration_facts, data_facts, info_facts, plain, plan_facts, used_text
 from gramian.report.pieces import completed
 from gramian.report.reconstruction import Errors, rebuilt
 from gramian.report.tables import feature_names
@@ -118,7 +119,8 @@ def describe_data(say: Say, data: Message, draft: bool = False) -> Message:
             raise
         problem = without_shell(error.worded("page"))
     facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
-    return facts | {"preview": None if seen is None else asdict(seen)}
+    proposed = [] if seen is None else [asdict(one) for one in proposals(seen)]
+    return facts | {"preview": None if seen is None else seen.facts(), "proposals": proposed}
 
 
 # --------------------------------------------------------------- fits
@@ -157,7 +159,8 @@ def plan(say: Say, fit: Message, data: Message) -> Message:
 
 def _plan(made: Any, table: Any) -> Message:
     chosen = made.plan(table)
-    return {"plan": plain(plan_facts(chosen)), "text": str(chosen)}
+    used = used_text(table) if isinstance(table, Table) else counted(len(table.pictures), "picture")
+    return {"plan": plain(plan_facts(chosen)), "text": str(chosen), "used": used}
 
 
 def fit(say: Say, fit: Message, data: Message, answer: Message) -> Message:

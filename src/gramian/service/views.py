@@ -5,45 +5,61 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+import warnings
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gramian import plots
-from gramian.analysis.components import mapping_of
+from gramian.analysis.associations import telling_pair
+from gramian.analysis.components import decomposition_of, mapping_of
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
-from gramian.errors import DataError, MissingExtraError, ParameterError, needs
+from gramian.errors import DataError, GramianError, MissingExtraError, ParameterError, needs
+from gramian.estimators.kernel_pca import KernelPCA
 from gramian.faces.drawing import drawn_faces, drawn_others
-from gramian.kernels import audit, kernel_from_name, table
+from gramian.kernels import Validity, audit, kernel_from_name, table
+from gramian.kernels.auditing import Witness
 from gramian.kernels.widths import median_distance
 from gramian.loading import load
+from gramian.plots.names import component_titles, groupings
 from gramian.plots.pixels import Picture, contact_sheet, enlarged, grey
 from gramian.plots.registry import available
 from gramian.report.facts import audit_facts, plain
+from gramian.report.findings import findings
+from gramian.report.mathml import mathml, matrix, number
 from gramian.report.page import python_calls, report_page
 from gramian.report.results import write_results
-from gramian.report.summary import Fitted
+from gramian.report.summary import Fitted, methods_lines
 from gramian.report.tables import write_table
+from gramian.rows.metadata import labels_of
 from gramian.rows.table import Table
 from gramian.service.bodies import Message, read_table
 from gramian.service.tasks import Say, applied, cached
 
 SHOWN = 24  # pictures of data
+MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one that sets the shape
 NARROW = 340  # pixels of a figure that fits a phone
 PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn faces
+
+MOST_POINTS = 5  # of a counterexample whose matrix is written out
+IN_PLANE, SHOWN_COMPONENTS, CELLS, LEVELS = 120, 3, 48, 9  # of the playground
 
 # ------------------------------------------------------------------ examples
 
 
 def example(say: Say, name: str, answer: Message) -> Message:
-    """Write example data: pictures of digits, points on two rings, or drawn faces."""
-    if name == "circle":
+    """Write example data: measured penguins, pictures of digits, points on two rings, or drawn faces."""
+    if name == "penguins":
+        content = files("gramian").joinpath("examples", "penguins.csv").read_bytes()
+        Path(answer["path"]).write_bytes(content)
+    elif name == "circle":
         _write_rings(answer["path"])
     elif name == "digits":
         from sklearn.datasets import load_digits
@@ -125,6 +141,7 @@ def figure(
     x: int,
     y: int,
     color: str | None,
+    shape: str | None,
     width: int | None,
 ) -> Message:
     """Write one figure: a specification that Vega-Lite draws, or a picture."""
@@ -132,16 +149,16 @@ def figure(
     figures = {figure.name: figure for figure in available(fitted, table)}
     if table is None and name == "scores":
         raise ParameterError("A figure of scores needs data. Choose the data to plot.")
-    options: Message = {"color": _colour(table, color), "x": x, "y": y, "linked": name == "scores"}
+    options: Message = {**_groupings(table, color, shape), "x": x, "y": y, "linked": name == "scores"}
     asked = figures[check_choice("figure", name, tuple(figures))]
     with needs("plots", "altair", "Drawing figures"):
         from gramian.plots.style import in_page, room
     with room(width):
         drawn = asked.draw(fitted, table, **options)
+        spec = {} if isinstance(drawn, Picture) else drawn.to_dict()
     if isinstance(drawn, Picture):
         content = {"png": base64.b64encode(drawn.png()).decode()}
     else:
-        spec = drawn.to_dict()
         if name == "scores":  # the page shows its own table
             spec |= spec.pop("hconcat")[0]
         content = {"spec": in_page(spec)}
@@ -150,19 +167,43 @@ def figure(
     return {}
 
 
-def _colour(table: Table | None, color: str | None) -> Any:
-    if color is not None or table is None:
-        return color
-    return table.label_name or folders_of(table)
+def _groupings(table: Table | None, color: str | None, shape: str | None) -> Message:
+    """Return the columns that set colour and shape: those that were asked for, else the labels."""
+    usual = {} if table is None else {"color": folders_of(table), **groupings(table)}
+    asked = {"color": color, "shape": shape}
+    return {name: usual.get(name) if one is None else one or None for name, one in asked.items()}
 
 
 def figures(say: Say, model: Message, data: Message | None) -> Message:
-    """List the figures, and the columns that may set the colour of rows."""
+    """List the figures, the columns that may set colour and shape, and what the data show."""
     fitted, table = cached(model, load), None if data is None else applied(model, data)[1]
-    names = [] if table is None or table.feature_names is None else list(table.feature_names[:200])
-    known = available(fitted, table)
-    titles = {figure.name: figure.title for figure in known}
-    return {"figures": list(titles), "titles": titles, "columns": names}
+    titles = {figure.name: figure.title for figure in available(fitted, table)}
+    labels = {} if table is None else labels_of(table)
+    names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
+    usual = {name: one for name, one in _groupings(table, None, None).items() if isinstance(one, str)}
+    pair, said = _shown_first(mapping_of(fitted), table)
+    return {
+        "figures": list(titles),
+        "titles": titles,
+        "columns": [*labels, *names],
+        "shapes": [name for name, values in labels.items() if len(set(values.tolist())) <= MOST_CLASSES],
+        "color": usual.get("color", ""),
+        "shape": usual.get("shape", ""),
+        "pair": list(pair),
+        "findings": said,
+    }
+
+
+def _shown_first(fitted: Any, table: Table | None) -> tuple[tuple[int, int], list[str]]:
+    """Return the two components to show first, and what the data show."""
+    if not fitted.model_kind.has_components:
+        return (1, 2), []
+    if table is None or not fitted.model_kind.gives_scores:
+        return (1, 2), findings(decomposition_of(fitted))
+    scores = np.asarray(fitted.transform(table)).reshape(len(table.values), -1)
+    labels, name = folders_of(table), table.label_name or ""
+    pair, why = ((1, 2), "") if labels is None else telling_pair(scores, labels, name)
+    return pair, [*findings(fitted, labels, name, scores), *([why] if why else [])]
 
 
 # ------------------------------------------------------------------- downloads
@@ -204,9 +245,11 @@ def results(say: Say, model: Message, data: Message, answer: Message) -> Message
 
 
 def code(say: Say, model: Message, data: Message | None) -> Message:
-    """Return Python code that fits the same model."""
+    """Return Python code that fits the same model, and a paragraph for a methods section."""
     reading = None if data is None else {"path": data["name"], **data["reading"]}
-    return {"python": python_calls(mapping_of(cached(model, load)), reading)}
+    fitted = mapping_of(cached(model, load))
+    methods = "\n".join(methods_lines(decomposition_of(fitted))) if fitted.model_kind.has_components else ""
+    return {"python": python_calls(fitted, reading), "methods": methods}
 
 
 # ------------------------------------------------------------------- kernels
@@ -216,7 +259,9 @@ def kernel(say: Say, expression: str, features: int | None, seconds: float) -> M
     """Check whether an expression is a kernel; return the proof or a counterexample."""
     kernel = kernel_from_name(expression)
     report = audit(kernel, n_features=features, random_state=0, time_limit=seconds)
-    facts = plain(audit_facts(report)) | {"text": str(report), "figure": None}
+    facts = plain(audit_facts(report)) | {"text": str(report), "figure": None, "formula": mathml(str(kernel))}
+    facts["steps"] = _steps(report.validity, [])
+    facts["sum"] = _negative_sum(report.witness)
     if report.witness is not None:
         with suppress(MissingExtraError), needs("plots", "altair", "Drawing figures"):
             from gramian.plots.style import in_page, room
@@ -226,9 +271,71 @@ def kernel(say: Say, expression: str, features: int | None, seconds: float) -> M
     return dict(facts)
 
 
+def _steps(validity: Validity, steps: list[Message]) -> list[Message]:
+    """Return the steps of a proof, each after those that it uses."""
+    for part in validity.parts:
+        _steps(part, steps)
+    if validity.formula not in [step["expression"] for step in steps]:
+        typeset = ""
+        with suppress(GramianError):  # a Python function has no expression
+            typeset = mathml(str(kernel_from_name(validity.formula)))
+        about = {"expression": validity.formula, "formula": typeset, "reason": validity.reason}
+        steps.append(about | {"status": validity.status})
+    return steps
+
+
+def _negative_sum(witness: Any) -> str:
+    """Return the weights, the Gram matrix and their negative sum as MathML; "" for many points."""
+    if not isinstance(witness, Witness) or len(witness.points) > MOST_POINTS:
+        return ""
+    v, value = matrix(witness.vector[:, None]), number(f"{witness.quadratic_form:.3g}")
+    names = "<msup><mi>v</mi><mo>T</mo></msup><mi>K</mi><mi>v</mi>"
+    parts = f"{matrix(witness.vector[None, :])}{matrix(witness.gram)}{v}"
+    return f"<math><mrow>{names}<mo>=</mo>{parts}<mo>=</mo>{value}<mo>&lt;</mo><mn>0</mn></mrow></math>"
+
+
 def kernel_table(say: Say) -> Message:
-    """Return the table of all kernels."""
-    return {"text": str(table())}
+    """Return all kernels, with their formulas as MathML."""
+    entries = [asdict(entry) | {"typeset": mathml(entry.formula)} for entry in table()]
+    return {"kernels": plain(entries)}
+
+
+def contours(say: Say, expression: str, points: str) -> Message:
+    """Return lines of equal score of a kernel PCA of points in the plane, as paths in a square of side 1."""
+    with needs("plots", "altair", "Drawing figures"):
+        from gramian.plots.contours import contour
+    kernel = kernel_from_name(expression)
+    X, classes = _in_plane(points)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a kernel with fewer components
+        model = KernelPCA(SHOWN_COMPONENTS, kernel=kernel).fit(X)
+    side = np.linspace(0.0, 1.0, CELLS + 1)
+    grid = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)
+    scores = np.asarray(model.transform(grid.reshape(-1, 2) * 2 - 1)).reshape(*grid.shape[:2], -1)
+    panels = []
+    for title, values in zip(
+        component_titles(model, scores.shape[-1]), np.moveaxis(scores, -1, 0), strict=True
+    ):
+        low, high, largest = values.min(), values.max(), np.abs(values).max()
+        levels = np.linspace(low, high, LEVELS + 2)[1:-1] if high - low > 1e-9 * largest else []
+        lines = [[level / largest, contour(grid, values, level).round(3)] for level in levels]
+        panels.append({"title": title, "lines": lines})
+    places = np.column_stack([(X + 1) / 2, classes]).round(3)
+    return dict(plain({"formula": mathml(str(kernel)), "panels": panels, "points": places}))
+
+
+def _in_plane(points: str) -> tuple[Any, Any]:
+    """Return points within the square from -1 to 1, and their classes."""
+    from sklearn.datasets import make_blobs, make_circles, make_moons
+
+    if points == "rings":
+        X, classes = make_circles(IN_PLANE, noise=0.05, factor=0.4, random_state=SEED)
+    elif points == "moons":
+        X, classes = make_moons(IN_PLANE, noise=0.08, random_state=SEED)
+    else:
+        X, classes = make_blobs(IN_PLANE, centers=3, cluster_std=1.0, random_state=SEED)
+    X = X - (X.max(axis=0) + X.min(axis=0)) / 2
+    return 0.8 * X / np.abs(X).max(), classes
 
 
 def program(say: Say, answer: Message) -> Message:
@@ -252,6 +359,7 @@ VIEWS: dict[str, Callable[..., Message]] = {
     "code": code,
     "kernel": kernel,
     "kernel table": kernel_table,
+    "contours": contours,
     "sheet": sheet,
     "program": program,
 }

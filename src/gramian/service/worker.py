@@ -24,6 +24,8 @@ from gramian.errors import (
     GramianError,
     MemoryLimitError,
     MissingExtraError,
+    MissingValuesError,
+    ParameterError,
     UnavailableError,
     shortened,
 )
@@ -115,7 +117,22 @@ def answered(work: Callable[..., Message], order: Message, say: Callable[[Messag
         log = "" if isinstance(error, GramianError) else traceback.format_exc()
         exhausted = status == 413 and not isinstance(error, MemoryLimitError)
         message = places.hide(without_shell(text), TEMPORARY)
-        return {"status": status, "error": message, "log": log, "exhausted": exhausted}
+        field = field_of(error)
+        return {"status": status, "error": message, "field": field, "log": log, "exhausted": exhausted}
+
+
+def field_of(error: Exception) -> str | None:
+    """Return the parameter or option that an error is about, if its message begins with it.
+
+    Examples
+    --------
+    >>> field_of(ParameterError("n_components=0 is not a number of components."))
+    'n_components'
+    """
+    if isinstance(error, MissingValuesError):
+        return "missing"
+    match = re.match(r"([a-z][a-z0-9_]*)=", str(error)) if isinstance(error, ParameterError) else None
+    return match and match[1]
 
 
 def status_of(error: Exception) -> tuple[int, str]:

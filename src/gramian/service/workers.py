@@ -75,7 +75,7 @@ class Worker:
                 self.usable = not said.get("exhausted", False)
                 if said.get("log"):
                     LOG.warning(said["error"], extra={"payload": {"traceback": said["log"]}})
-                raise Refusal(said["status"], said["error"])
+                raise Refusal(said["status"], said["error"], field=said.get("field"))
             if "answer" in said:
                 self.usable = not said.get("exhausted", False)
                 return dict(said["answer"])

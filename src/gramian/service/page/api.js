@@ -14,6 +14,24 @@ export function say(text, bad = false) {
   place.className = bad ? "bad" : "";
 }
 
+// Shows an error below its field and announces it; "" takes it away. Lines after the first one are preformatted.
+export function complain(field, text) {
+  let place = byId(`${field.id}-error`);
+  if (!place) {
+    place = document.createElement("div");
+    place.id = `${field.id}-error`;
+    place.className = "error";
+    place.setAttribute("role", "alert");
+    (field.closest(".field") ?? field.parentElement).append(place);
+    field.setAttribute("aria-describedby", `${field.getAttribute("aria-describedby") ?? ""} ${place.id}`.trim());
+  }
+  // An error in an expression repeats it; the field shows it already, and so does the line above the caret.
+  const [first, ...more] = text.replace(/^kernel='.*?', column (\d+): /, "Column $1: ").split("\n");
+  place.textContent = first;
+  if (more.length) place.append(Object.assign(document.createElement("pre"), { textContent: more.join("\n") }));
+  if (text) field.setAttribute("aria-invalid", "true"); else field.removeAttribute("aria-invalid");
+}
+
 export async function ask(path, options = {}) {
   if (options.json !== undefined) {
     options = { ...options, method: options.method ?? "POST", body: JSON.stringify(options.json),
@@ -28,7 +46,7 @@ export async function ask(path, options = {}) {
   }
   if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({ error: `The server returned status ${answer.status}.` }));
-  throw new Error([problem.error, problem.what_to_do].filter(Boolean).join(" "));
+  throw Object.assign(new Error([problem.error, problem.what_to_do].filter(Boolean).join(" ")), { field: problem.field });
 }
 
 export const asked = async (path, options) => (await ask(path, options)).json();

@@ -2,8 +2,12 @@
 
 import { asked } from "./api.js";
 
-const FRAME = 34;  // pixels of the border and the padding of a figure, and of labels that are longer than usual
-let program;
+const FRAME = 8;  // pixels for labels that are longer than usual
+const LARGEST = 760;  // pixels of a figure alone in its row, unless it is a long one
+const ENLARGED = 1.25;  // times its own size, at most
+const SLACK = 24;  // pixels by which a card changes before its figure is drawn again
+const LONG = new Set(["contours", "control-chart", "loadings", "whitening", "face-scores"]);
+let program, last = Promise.resolve();
 const loaded = () => program ??= new Promise((resolve, reject) => {
   const script = document.createElement("script");
   script.src = "/static/vega.js";
@@ -11,39 +15,80 @@ const loaded = () => program ??= new Promise((resolve, reject) => {
   script.onerror = () => reject(new Error('Figures are not available. The administrator can install them: pip install "gramian[plots]"'));
   document.head.append(script);
 });
+const inTurn = (work) => last = last.then(work, work);  // a visitor uses one worker at a time
 
-export async function draw(place, content, words) {
-  const figure = document.createElement("figure");
+// Replaces a figure at once, when the new one is complete; its title goes to a heading, and its sentences above it.
+// One with a brush keeps its size, by which Vega finds the pointer.
+export async function draw(place, content, words, heading, brush = false) {
+  const figure = document.createElement("figure"), drawing = document.createElement("div");
   figure.tabIndex = 0;
   figure.setAttribute("role", "group");
   figure.setAttribute("aria-label", words);
-  place.replaceChildren(figure);
   if (content.png) {
     const picture = new Image();
     picture.alt = words;
     picture.src = `data:image/png;base64,${content.png}`;
     figure.append(picture);
+    place.replaceChildren(figure);
     return null;
   }
-  const embed = await loaded();
+  const embed = await loaded(), { spec } = content, { title, width, height } = spec;
+  delete spec.title;
+  if (title?.text) heading.textContent = title.text;
+  const caption = Object.assign(document.createElement("figcaption"), { textContent: [title?.subtitle ?? ""].flat().join(" ") });
+  figure.append(caption, drawing);
+  if (brush) Object.assign(spec, { autosize: { type: "fit-x", contains: "padding" }, width: Math.min(place.clientWidth, LARGEST) });
   // The content security policy forbids eval, so Vega interprets its expressions.
-  const { view } = await embed(figure, content.spec, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
+  const { view, finalize } = await embed(drawing, spec, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
     tooltip: { disableDefaultStyle: true } });
-  figure.querySelector("svg").setAttribute("aria-hidden", "true");  // the label of the group describes it
+  if (brush) await view.height(height * view.width() / width).runAsync();  // units stay equal
+  const svg = figure.querySelector("svg");
+  svg.setAttribute("aria-hidden", "true");  // the label of the group describes it
+  if (!brush) svg.style.maxWidth = `${ENLARGED * svg.width.baseVal.value}px`;
+  figure.classList.toggle("brush", brush);
+  place.finalize?.();
+  place.finalize = finalize;
+  place.replaceChildren(figure);
   return view;
 }
 
-export async function show(parent, model, name, words, query) {
-  const section = document.createElement("section");
+// Adds a card, which draws its figure when it is asked to, and again when its width changes.
+export function card(parent, model, name, words, query, onDrawn = () => {}) {
+  const section = document.createElement("section"), title = document.createElement("h3"), place = document.createElement("div");
+  section.className = "card";
   section.dataset.figure = name;
-  const title = document.createElement("h2");
   title.textContent = words;
-  const place = document.createElement("div");
+  place.className = "place";
   section.append(title, place);
   parent.append(section);
-  // The server draws for this width, because it places the labels.
-  const width = () => ["width", Math.max(200, Math.min(2000, Math.floor(place.clientWidth) - FRAME))];
-  const redraw = async (more = {}) => draw(place, await asked(
-    `models/${model}/figures/${name}?${new URLSearchParams([...query, width(), ...Object.entries(more)])}`), words);
+  let options = {}, drawn = 0, waiting;
+  const redraw = (more = options) => inTurn(async () => {
+    options = more;
+    drawn = place.clientWidth;
+    // The server draws for this width, because it places the labels.
+    const width = Math.max(200, Math.min(LONG.has(name) ? 2000 : LARGEST, Math.floor(drawn) - FRAME));
+    const asking = new URLSearchParams([...query, ["width", width], ...Object.entries(more)]);
+    try {
+      onDrawn(await draw(place, await asked(`models/${model}/figures/${name}?${asking}`), words, title, name === "scores"));
+    } catch (error) {
+      const notice = document.createElement("p");
+      notice.className = "notice bad";
+      notice.textContent = error.message;
+      place.replaceChildren(notice);
+    }
+  });
+  new ResizeObserver(() => {
+    clearTimeout(waiting);
+    if (drawn && Math.abs(place.clientWidth - drawn) > SLACK) waiting = setTimeout(redraw, 300);
+  }).observe(place);
   return { section, title, redraw };
+}
+
+// Gives long figures a row of their own, and the last card of an odd number.
+export function arrange(cards) {
+  const all = [...cards.children], half = all.filter((one) => !LONG.has(one.dataset.figure));
+  const spare = all.filter((one) => one.dataset.figure === "control-chart");
+  if (half.length % 2 && spare.length) half.push(...spare);
+  for (const one of all) one.classList.toggle("whole", !half.includes(one));
+  if (half.length % 2) half.at(-1).classList.add("whole");
 }

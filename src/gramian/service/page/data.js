@@ -1,29 +1,72 @@
 // Select columns and a method, show the plan, run and cancel the fit.
 
-import { ask, asked, byId, say, tried } from "./api.js";
+import { ask, asked, byId, complain, say, tried } from "./api.js";
+import { watch } from "./run.js";
 
 const main = byId("main"), form = byId("fit"), id = main.dataset.id;
 const value = (name) => byId(name)?.value ?? "";
 const method = () => form.querySelector("[name=method]:checked").value;
 let median = null, job = null, turn = 0;
 
-for (const select of [byId("label"), byId("row-names")].filter(Boolean)) {
-  const likely = select.querySelector("[data-likely]");
-  if (likely) likely.selected = true;
+const boxes = [...form.querySelectorAll("[name=use]")];
+const wanted = new Map(boxes.map((box) => [box.value, box.checked]));
+const ROLES = { "row-names": "row names", label: "groups", weights: "weights" };
+
+// A column that names, groups or weighs the rows is no column of numbers: its box says so, and comes back later.
+function roles() {
+  for (const box of boxes) {
+    const role = Object.keys(ROLES).find((name) => value(name) === box.value);
+    const text = box.dataset.kind === "text";
+    box.disabled = Boolean(role) || text;
+    box.checked = !box.disabled && wanted.get(box.value);
+    box.hidden = Boolean(role);
+    box.nextElementSibling.textContent = role ? ROLES[role] : "";
+  }
 }
+
+// What a proposal stands for: where it is chosen, and how to read and change that.
+const CONTROLS = { id: "row-names", label: "label", missing: "missing", scale: "scale" };
+function control(option, name) {
+  if (option === "drop") {
+    const box = boxes.find((one) => one.value === name);
+    return { applied: () => !box.checked, apply: (on) => { wanted.set(name, !on); roles(); }, place: box };
+  }
+  const place = byId(CONTROLS[option]);
+  return { applied: () => place.value === name, apply: (on) => { place.value = on ? name : ""; }, place };
+}
+
+const proposed = [...form.querySelectorAll("[data-option]")].map((line) => {
+  const { option, value: name } = line.dataset, button = line.querySelector("button"), chosen = control(option, name);
+  button.addEventListener("click", () => {
+    chosen.apply(!chosen.applied());
+    chosen.place.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  return () => {
+    const on = chosen.applied();
+    line.classList.toggle("off", !on);
+    button.firstChild.textContent = on ? "Undo" : "Apply";
+  };
+});
 
 // The reading options, as for gramian.scan.
 function reading() {
   const found = {};
   if (!byId("label")) return found;
-  if (value("label")) found.label = [value("label")];
+  // Further groups may set colour and shape on the page of the model.
+  const further = boxes.filter((box) => "groups" in box.dataset && box.value !== value("row-names")).map((box) => box.value);
+  if (value("label")) found.label = [...new Set([value("label"), ...further])];
   if (value("row-names")) found.id = value("row-names");
   if (value("weights")) found.weights = value("weights");
   if (value("missing")) found.missing = value("missing");
   if (byId("transpose").checked) found.transpose = true;
-  const kept = new Set([value("label"), found.id, found.weights]);
-  const drop = [...form.querySelectorAll("[name=use]:not(:checked)")].map((box) => box.value).filter((name) => !kept.has(name));
-  if (drop.length) found.drop = drop;
+  const others = new Set([...(found.label ?? []), found.id, found.weights]), automatic = main.dataset.names;
+  const ticked = boxes.filter((box) => box.checked).map((box) => box.value);
+  // A column that would name the rows unasked is used as numbers only where all columns are listed.
+  if (ticked.includes(automatic)) found.columns = ticked;
+  else {
+    const drop = boxes.filter((box) => !box.checked && !others.has(box.value)).map((box) => box.value);
+    if (drop.length) found.drop = drop;
+  }
   return found;
 }
 
@@ -58,6 +101,18 @@ function layout() {
     part.hidden = part.dataset.for !== method() || (part.dataset.kernel ?? value("kernel")) !== value("kernel");
   }
   byId("degree-is").value = value("degree");
+  for (const show of proposed) show();
+}
+
+// The field that an error of the plan is about.
+const FIELDS = { n_components: "components", kernel: "expression", missing: "missing", id: "row-names", label: "label",
+  weights: "weights", scale: "scale", columns: "drop", drop: "drop" };
+function wrong(error) {
+  for (const name of [...Object.values(FIELDS), "plan-summary"]) if (byId(`${name}-error`)) complain(byId(name), "");
+  if (!error) return;
+  const field = byId(FIELDS[error.field]), there = field && !field.closest("[hidden]");
+  byId("plan-summary").textContent = there ? "No plan yet: correct the field with the error." : "";
+  complain(there ? field : byId("plan-summary"), error.message);
 }
 
 async function plan() {
@@ -73,13 +128,14 @@ async function plan() {
     if (mine !== turn) return;
     const [summary, why] = result.text.split("\n");
     byId("plan-summary").textContent = [summary, why].filter(Boolean).join("\n").replace("Why: ", "");
-    byId("plan-summary").className = "";
+    byId("used").textContent = `Used: ${result.used}.`;
     byId("plan").textContent = result.text;
+    wrong(null);
     byId("run").disabled = job !== null;
   } catch (error) {
     if (mine !== turn) return;
-    byId("plan-summary").textContent = error.message.replace(/ Leave out with drop=.*/, " Clear its box, or select it under Labels or Row names.");
-    byId("plan-summary").className = "bad";
+    byId("used").textContent = "";
+    wrong(error);
     byId("plan").textContent = "";
   }
 }
@@ -93,40 +149,25 @@ for (const button of form.querySelectorAll("[data-missing]")) {
 
 const usual = { PCA: value("components"), KernelPCA: "3", FaceSpace: "0.95" };
 let waiting, edited = false;
+byId("components").value = usual[method()];
 form.addEventListener("input", (event) => {
   edited ||= event.target.id === "components";
   if (event.target.name === "method" && !edited) byId("components").value = usual[method()];
   if (["label", "row-names", "weights", "missing", "transpose"].includes(event.target.id) || event.target.name === "use") median = null;
+  if (event.target.name === "use") wanted.set(event.target.value, event.target.checked);
+  roles();
   layout();
   byId("run").disabled = true;  // only a planned fit may run
   clearTimeout(waiting);
   waiting = setTimeout(plan, 250);
 });
 
-function watch() {
-  const bar = byId("progress");
-  const events = new EventSource(`/api/v1/jobs/${job}/events`);
-  const ended = (text, bad) => {
-    events.close();
-    job = null;
-    bar.hidden = byId("cancel").hidden = true;
-    byId("run").disabled = false;
-    byId("run").focus();
-    say(text, bad);
-  };
-  const look = (event) => {
-    const facts = JSON.parse(event.data), { progress } = facts;
-    if (facts.state === "done") {
-      events.close();
-      location.href = `/models/${facts.model}?${query(reading())}`;
-    } else if (facts.state === "failed") ended(facts.problem.error, true);
-    else if (facts.state === "cancelled") ended("Cancelled.");
-    else {
-      if (progress.total) bar.value = progress.done / progress.total; else bar.removeAttribute("value");
-      say(progress.text || "Running …");
-    }
-  };
-  for (const state of ["planning", "running", "done", "failed", "cancelled"]) events.addEventListener(state, look);
+function ended(text, bad) {
+  job = null;
+  byId("cancel").hidden = true;
+  byId("run").disabled = false;
+  byId("run").focus();
+  say(text, bad);
 }
 
 form.addEventListener("submit", (event) => {
@@ -136,9 +177,13 @@ form.addEventListener("submit", (event) => {
   byId("run").disabled = true;
   tried(async () => {
     job = (await asked("jobs", { json: order() })).id;
-    byId("progress").hidden = byId("cancel").hidden = false;
+    byId("cancel").hidden = false;
     byId("cancel").focus();
-    watch();
+    say("");
+    watch(job, ({ state, model, problem }) => {
+      if (state === "done") location.href = `/models/${model}?${query(reading())}`;
+      else ended(state === "failed" ? problem.error : "Cancelled.", state === "failed");
+    });
   }, null, "Starting …").then((well) => {
     if (!well) { job = null; byId("run").disabled = false; }
   });
@@ -150,4 +195,5 @@ const sheet = document.querySelector("#sheet img");
 const unseen = () => { byId("sheet").textContent = "The pictures are too large for a sample sheet."; };
 if (sheet?.complete && !sheet.naturalWidth) unseen();
 sheet?.addEventListener("error", unseen);
+roles();
 plan();

@@ -1,26 +1,130 @@
-import { asked, byId, say, tried } from "./api.js";
+// Checks an expression, and shows how lines of equal score follow the parameter of a kernel.
+
+import { asked, byId, complain, say } from "./api.js";
 import { draw } from "./charts.js";
 
-async function check(button) {
+// MathML of the server, which escapes all of its texts; without any, the text itself.
+function typeset(place, math, text) {
+  place.textContent = text;
+  if (math) place.innerHTML = math;
+}
+
+// ------------------------------------------------------------------ check
+
+const VERDICTS = { proven: ["a kernel", "good"], refuted: ["not a kernel", "bad"] };
+let turn = 0;
+
+async function check() {
+  const mine = ++turn, field = byId("expression");
+  complain(field, "");
   byId("found").hidden = true;  // the result of an earlier expression
-  await tried(async () => {
-    const result = await asked("kernels", { json: { expression: byId("expression").value } });
-    byId("found").hidden = false;
-    byId("verdict").textContent = `${result.kernel}: ${result.verdict}`;
-    byId("text").textContent = result.text;
-    byId("figure").replaceChildren();
-    if (result.figure) await draw(byId("figure"), { spec: result.figure }, "Counterexample");
-    say(result.witness && !result.figure ? 'Figures are not available. The administrator can install them: pip install "gramian[plots]"' : "");
-  }, button, "Searching for a proof or a counterexample …");
+  say("Searching for a proof or a counterexample …");
+  let result;
+  try {
+    result = await asked("kernels", { json: { expression: field.value } });
+  } catch (error) {
+    if (mine !== turn) return;
+    complain(field, error.message);
+    field.focus();
+    return say("");
+  }
+  if (mine !== turn) return;
+  const [words, kind] = result.witness ? VERDICTS.refuted : result.valid ? VERDICTS.proven : ["not decided", ""];
+  byId("badge").textContent = words;
+  byId("badge").className = `badge ${kind}`;
+  byId("verdict").textContent = result.kernel;
+  byId("undecided").textContent = kind ? "" : `Verdict: ${result.verdict}.`;
+  typeset(byId("formula"), result.formula, "");
+  byId("steps").replaceChildren(...result.steps.map((step) => {
+    const line = document.createElement("li"), formula = document.createElement("span"), mark = document.createElement("span");
+    typeset(formula, step.formula, step.expression);
+    formula.className = "shown";
+    mark.textContent = { proven: "kernel", refuted: "no kernel", unknown: "no proof" }[step.status];
+    mark.className = `badge ${{ proven: "good", refuted: "bad", unknown: "" }[step.status]}`;
+    line.append(formula, " ", mark, document.createElement("br"), step.reason);
+    return line;
+  }));
+  byId("proof-title").textContent = result.valid ? "Proof" : "What is known of its parts";
+  byId("counterexample").hidden = !result.witness;
+  byId("proof").classList.toggle("whole", !result.witness);
+  byId("text").textContent = result.text;
+  byId("figure").replaceChildren();
+  typeset(byId("sum"), result.sum, "");
+  const { eigenvalue, bound, values } = result.witness ?? {};
+  byId("eigenvalue").textContent = eigenvalue !== undefined
+    ? `The smallest eigenvalue of K is ${eigenvalue.toPrecision(4)}. Rounding explains at most ${bound.toPrecision(2)}.`
+    : values ? `k(x1, x2) is ${values[0]}, but k(x2, x1) is ${values[1]}.` : "";
+  byId("found").hidden = false;
+  say(result.witness && !result.figure ? 'Figures are not available. The administrator can install them: pip install "gramian[plots]"' : "");
+  if (result.figure) await draw(byId("figure"), { spec: result.figure }, "Counterexample", byId("figure-title"));
+  byId("verdict").focus();
 }
 
 byId("ask").addEventListener("submit", (event) => {
   event.preventDefault();
-  check(event.submitter);
+  check();
 });
 for (const button of document.querySelectorAll("[data-try]")) {
   button.addEventListener("click", () => {
     byId("expression").value = button.dataset.try;
-    check(button);
+    check();
   });
 }
+
+// ------------------------------------------------------------------ playground
+
+const slider = byId("slider"), SVG = "http://www.w3.org/2000/svg", SIDE = 200, COLOURS = 3;
+let busy = false, again = false;
+const chosen = () => byId("kernel").selectedOptions[0].dataset;
+const number = () => chosen().step === "1" ? slider.value : Number((10 ** Number(slider.value)).toPrecision(3));
+const expression = () => chosen().expression.replace("*", number());
+
+function begin() {
+  const { what, low, high, step, start } = chosen();
+  byId("what").textContent = what;
+  Object.assign(slider, { min: low, max: high, step, value: start });
+  slider.value = start;
+}
+
+function drawn(name, about) {
+  const one = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(about)) one.setAttribute(key, value);
+  return one;
+}
+
+const at = (value) => (SIDE * value).toFixed(1), up = (value) => (SIDE * (1 - value)).toFixed(1);
+function panel({ title, lines }, points) {
+  const figure = document.createElement("figure"), caption = document.createElement("figcaption");
+  const picture = drawn("svg", { viewBox: `0 0 ${SIDE} ${SIDE}`, "aria-hidden": "true" });
+  for (const [level, pieces] of lines) {
+    const path = pieces.map(([x, y, x2, y2]) => `M${at(x)} ${up(y)}L${at(x2)} ${up(y2)}`).join("");
+    picture.append(drawn("path", { d: path, class: level < 0 ? "below" : "above", "stroke-opacity": 0.3 + 0.7 * Math.abs(level) }));
+  }
+  for (const [x, y, kind] of points) picture.append(drawn("circle", { cx: at(x), cy: up(y), r: 2.4, class: `kind-${kind % COLOURS}` }));
+  caption.textContent = title;
+  figure.append(picture, caption);
+  return figure;
+}
+
+// One request at a time; the next one takes the latest position of the slider.
+async function play() {
+  byId("own").textContent = expression();
+  if (busy) { again = true; return; }
+  busy = true;
+  try {
+    const result = await asked("kernels/contours", { json: { expression: expression(), points: byId("points").value } });
+    typeset(byId("typeset"), result.formula, "");
+    byId("panels").replaceChildren(...result.panels.map((one) => panel(one, result.points)));
+    complain(slider, "");
+  } catch (error) {
+    complain(slider, error.message);
+  }
+  busy = false;
+  if (again) { again = false; play(); }
+}
+
+slider.addEventListener("input", play);
+byId("points").addEventListener("change", play);
+byId("kernel").addEventListener("change", () => { begin(); play(); });
+begin();
+play();

@@ -1,11 +1,13 @@
-// Shows the figures of a model, and its unusual rows linked with its scores.
+// Shows what a model says of its data: findings, figures, and unusual rows linked with the scores.
 
 import { asked, byId, say } from "./api.js";
-import { show } from "./charts.js";
+import { arrange, card } from "./charts.js";
 
 const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.components);
 const query = new URLSearchParams(location.search);
-const FIRST = 25;
+const FIRST = 50, CLOSE = 120;  // rows of the list; pixels from the top where a part counts as read
+const FOLLOWS = { scores: ["x", "y", "color", "shape"], biplot: ["x", "y", "color", "shape"],
+  "correlation-circle": ["x", "y"], contours: ["color"] };
 let rows = [], view = null, summary = "";
 
 for (const link of [byId("report"), byId("results")].filter(Boolean)) link.href += `?${query}`;
@@ -14,36 +16,86 @@ byId("data")?.addEventListener("change", (event) => {
   location.search = event.target.value ? `?data=${event.target.value}` : "";
 });
 
-function chooser(words, values, chosen, changed) {
-  const label = document.createElement("label"), select = document.createElement("select");
-  label.append(`${words} `, select);
-  for (const [value, text] of values) select.add(new Option(text, value, false, value === chosen));
-  select.addEventListener("change", changed);
-  return { label, select };
+// ------------------------------------------------------------------ parts of the page
+
+const tabs = [...document.querySelectorAll(".tabs a")];
+function markTab() {
+  const shown = tabs.filter((tab) => !tab.hidden), end = scrollY > 0 && innerHeight + scrollY >= document.body.scrollHeight - 2;
+  const read = shown.filter((tab) => byId(tab.hash.slice(1)).getBoundingClientRect().top < CLOSE);
+  const here = end ? shown.at(-1) : read.at(-1) ?? shown[0];
+  for (const tab of tabs) if (tab === here) tab.setAttribute("aria-current", "true"); else tab.removeAttribute("aria-current");
+}
+addEventListener("scroll", markTab, { passive: true });
+
+// Sentences in which names are between backticks.
+function sentences(place, texts) {
+  place.replaceChildren(...texts.join(" ").split("`").map((text, turn) =>
+    turn % 2 ? Object.assign(document.createElement("code"), { textContent: text, dir: "auto" }) : text));
 }
 
-async function scores(parent, title, columns) {
-  const figure = await show(parent, id, "scores", title, query);
-  const names = Array.from({ length: Math.min(k, 50) }, (_, place) => [String(place + 1), `PC${place + 1}`]);
-  const redraw = async () => {
-    try {
-      const more = k > 1 ? { x: x.select.value, y: y.select.value } : {};
-      if (color.select.value) more.color = color.select.value;
-      view = await figure.redraw(more);
-      view?.addSignalListener("chosen", (_, box) => list(chosenRows(box)));
-      list(null);
-      say("");
-    } catch (error) {
-      say(error.message, true);
+// ------------------------------------------------------------------ figures
+
+function chooser(words, values, chosen) {
+  const field = document.createElement("div"), label = document.createElement("label"), select = document.createElement("select");
+  label.textContent = words;
+  label.htmlFor = select.id = `choose-${words[0].toLowerCase()}`;
+  for (const [value, text] of values) select.add(new Option(text, value, false, value === chosen));
+  field.append(label, select);
+  return { field, select };
+}
+
+// Lets people choose axes, colour and shape, which several figures follow.
+function choosers(cards, { columns, shapes, color, shape, pair }) {
+  const axes = Array.from({ length: Math.min(k, 50) }, (_, place) => [String(place + 1), `PC${place + 1}`]);
+  const named = (all) => [["", "none"], ...all.map((name) => [name, name])];
+  const all = {};
+  if (k > 1) Object.assign(all, { x: chooser("X axis", axes, String(pair[0])), y: chooser("Y axis", axes, String(pair[1])) });
+  if (columns.length) all.color = chooser("Colour", named(columns), color);
+  if (shapes.length) all.shape = chooser("Shape", named(shapes), shape);
+  const bar = document.createElement("div"), of = (name) => (FOLLOWS[name] ?? []).filter((option) => all[option]);
+  const redraw = (name) => cards[name].redraw(Object.fromEntries(of(name).map((option) => [option, all[option].select.value])));
+  for (const [option, { select }] of Object.entries(all)) {
+    select.addEventListener("change", () => Object.keys(cards).filter((name) => of(name).includes(option)).forEach(redraw));
+  }
+  bar.className = "choosers";
+  bar.append(...Object.values(all).map(({ field }) => field));
+  cards.scores?.title.after(bar);
+  return redraw;
+}
+
+async function all() {
+  const about = await asked(`models/${id}/figures?${query}`), cards = {};
+  sentences(byId("findings"), about.findings);
+  for (const part of document.querySelectorAll("[data-figures]")) {
+    const names = part.dataset.figures.split(" ").filter((name) => about.figures.includes(name)), place = part.querySelector(".cards");
+    part.hidden = !names.length;
+    tabs.find((tab) => tab.hash === `#${part.querySelector("h2").id}`).hidden = part.hidden;
+    for (const name of names) {
+      cards[name] = card(place, id, name, about.titles[name], query, name === "scores" ? linked : undefined);
+      if (name === "scores" && about.figures.includes("control-chart")) place.append(byId("rows"));
     }
-  };
-  const x = chooser("X axis", names, "1", redraw), y = chooser("Y axis", names, "2", redraw);
-  const color = chooser("Colour", [["", "labels"], ...columns.map((name) => [name, name])], "", redraw);
-  const bar = document.createElement("div");
-  bar.className = "fields";
-  bar.append(...(k > 1 ? [x.label, y.label] : []), ...(columns.length ? [color.label] : []));
-  figure.title.after(bar);
-  await redraw();
+    arrange(place);
+  }
+  const redraw = choosers(cards, about);
+  markTab();
+  for (const name of Object.keys(cards)) {
+    await redraw(name);
+    if (name === "scores" && about.figures.includes("control-chart")) await unusual();
+  }
+  const { python, methods } = await asked(`models/${id}/code?${query}`);
+  byId("code").textContent = python;
+  if (methods) {
+    byId("methods").textContent = methods;
+    byId("methods-box").hidden = false;
+  }
+}
+
+// ------------------------------------------------------------------ rows
+
+function linked(drawn) {
+  view = drawn;
+  view?.addSignalListener("chosen", (_, box) => list(chosenRows(box)));
+  if (rows.length) list(null);
 }
 
 // The points of the figure: all rows in order, or a sample with row names.
@@ -68,55 +120,44 @@ const shortNumber = (value) => value && Math.abs(value) < 1e-3 ? value.toExponen
 
 function list(chosen) {
   const shown = chosen === null ? rows : rows.filter((row) => chosen.has(row.name));
-  const there = STATISTICS.filter((name) => rows[0]?.[name] !== undefined);
-  const head = ["row", ...there, "alarm", "largest contributions", ""];
-  const table = byId("rows-table");
-  table.replaceChildren();
-  const top = table.createTHead().insertRow();
-  for (const name of head) {
-    const cell = document.createElement("th");
-    cell.scope = "col";
-    cell.textContent = name;
-    cell.className = there.includes(name) ? "n" : "";
-    if (!name) cell.innerHTML = '<span class="hidden">show in the figure</span>';
-    top.append(cell);
+  const numbers = STATISTICS.filter((name) => rows[0]?.[name] !== undefined);
+  const labelled = rows.some((row) => row.label != null);
+  const table = byId("rows-table"), top = document.createElement("tr");
+  for (const name of ["row", ...(labelled ? ["label"] : []), ...numbers, "unusual", "largest contributions"]) {
+    top.append(Object.assign(document.createElement("th"), { scope: "col", className: numbers.includes(name) ? "n" : "", textContent: name }));
   }
+  table.replaceChildren();
+  table.createTHead().append(top);
   const body = table.createTBody();
   for (const row of shown.slice(0, FIRST)) {
     const line = body.insertRow();
-    line.insertCell().textContent = row.name;
-    for (const name of there) {
-      const cell = line.insertCell();
-      cell.className = "n";
-      cell.textContent = shortNumber(row[name]);
-    }
-    line.insertCell().textContent = row.alarm;
-    line.insertCell().textContent = [1, 2, 3].map((j) => row[`contributor ${j}`]).filter(Boolean).join(", ");
-    const button = document.createElement("button");
-    button.className = "quiet";
-    button.type = "button";
-    button.append("show");
+    const cell = (text, kind = "") => Object.assign(line.insertCell(), { textContent: text, className: kind, dir: kind ? "" : "auto" });
+    const button = Object.assign(document.createElement("button"), { className: "plain", type: "button", dir: "auto", textContent: row.name });
     button.setAttribute("aria-label", `show row ${row.name} in the figure`);
-    button.addEventListener("click", () => mark(row.name));
-    line.insertCell().append(button);
+    button.addEventListener("click", () => markRow(row.name));
+    cell("").append(button);
+    if (labelled) cell(row.label);
+    for (const name of numbers) cell(shortNumber(row[name]), "n");
+    const alarm = cell("");
+    if (row.alarm) alarm.append(Object.assign(document.createElement("span"), { className: "badge bad", textContent: row.alarm }));
+    cell([1, 2, 3].map((j) => row[`contributor ${j}`]).filter(Boolean).join(", "));
   }
-  byId("rows-said").textContent = chosen === null
-    ? `${summary} The ${Math.min(FIRST, shown.length)} of ${rows.length.toLocaleString("en")} rows with the largest T2 or SPE, relative to its limit.`
-      + " Select points in the figure to list only these rows."
+  const many = `${Math.min(FIRST, shown.length)} of ${rows.length.toLocaleString("en")} rows, the largest T2 or SPE relative to its limit first.`;
+  byId("rows-said").textContent = chosen === null ? `${summary} ${many} Click a row to mark it in the figure, or select points there to list only these rows.`
     : `${shown.length.toLocaleString("en")} rows selected${shown.length > FIRST ? `; the ${FIRST} largest relative to their limits are listed` : ""}. Click in the figure to clear the selection.`;
 }
 
 // Selects one point of the figure.
-function mark(name) {
-  const point = points().find((one) => String(one.row ?? one.name) === name);
-  if (!point || !view) return say("The figure shows a sample without this row.");
+function markRow(name) {
+  const point = view && points().find((one) => String(one.row ?? one.name) === name);
+  if (!point) return say("The figure shows a sample without this row.");
   const fields = Object.keys(point).filter((field) => /^PC\d+$|^position$/.test(field));
-  const horizontal = k > 1 ? `PC${document.querySelector("#figures select").value}` : "PC1";
+  const horizontal = k > 1 ? `PC${byId("choose-x").value}` : "PC1";
   const store = fields.map((field) => ({ field, channel: field === horizontal ? "x" : "y", type: "R" }));
   const values = fields.map((field) => [point[field] - Number.EPSILON, point[field] + Number.EPSILON]);
   view.data("chosen_store", [{ unit: "", fields: store, values }]).run();
   say(`Row ${name} is marked in the figure.`);
-  document.querySelector("#figures figure")?.scrollIntoView({ block: "nearest" });
+  document.querySelector("[data-figure=scores] figure")?.scrollIntoView({ block: "nearest" });
 }
 
 // T2 or SPE relative to its limit, the larger one; a limit that is not known is null.
@@ -125,31 +166,13 @@ const excess = (row) => Math.max(...STATISTICS.map((name) => row[`${name} limit`
 async function unusual() {
   const table = await asked(`models/${id}/monitor?${query}`, { method: "POST" });
   const more = ["alarm", "contributor 1", "contributor 2", "contributor 3"];
-  rows = table.values.map((values, place) => ({ name: String(table.names?.[place] ?? place),
+  rows = table.values.map((values, place) => ({ name: String(table.names?.[place] ?? place), label: table.labels?.[place],
     ...Object.fromEntries(table.columns.map((column, j) => [column, values[j]])),
     ...Object.fromEntries(more.map((column) => [column, table[column][place]])) }));
   rows.sort((a, b) => excess(b) - excess(a));
   summary = table.notes.slice(table.notes.findIndex((note) => note.includes("false alarms:"))).join(" ");
   byId("rows").hidden = false;
   list(null);
-}
-
-async function all() {
-  const parent = byId("figures");
-  const { figures, titles, columns } = await asked(`models/${id}/figures?${query}`);
-  for (const name of figures) {
-    try {
-      if (name === "scores") {
-        await scores(parent, titles[name], columns);
-        parent.after(byId("rows"));
-        await unusual();
-        parent.children[0].after(byId("rows"));
-      } else await (await show(parent, id, name, titles[name], query)).redraw();
-    } catch (error) {
-      say(error.message, true);
-    }
-  }
-  byId("code").textContent = (await asked(`models/${id}/code?${query}`)).python;
 }
 
 if (main.dataset.kind === "FaceSpace") import("./faces.js");

@@ -1,4 +1,10 @@
-import { ask, asked, byId, say, tried, upload } from "./api.js";
+// Takes a file, shows how it begins, and uploads it; opens examples.
+
+import { ask, asked, byId, complain, say, tried, upload } from "./api.js";
+
+const LINES = 6, READ = 65536;  // of a text file, and bytes of it
+const TEXT = /\.(csv|tsv|txt|json|ndjson)$/i;
+const file = byId("file");
 
 byId("login")?.addEventListener("submit", (event) => {
   event.preventDefault();
@@ -8,20 +14,61 @@ byId("login")?.addEventListener("submit", (event) => {
   });
 });
 
+const size = (bytes) => bytes < 1e3 ? `${bytes} bytes` : bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+
+async function preview() {
+  const [chosen] = file.files, place = byId("preview");
+  complain(file, "");
+  place.replaceChildren();
+  if (!chosen) return;
+  const about = document.createElement("p");
+  about.append(Object.assign(document.createElement("b"), { textContent: chosen.name }), ` ${size(chosen.size)}`);
+  place.append(about);
+  if (!chosen.size) return complain(file, `${chosen.name} is empty. Choose a file with rows or pictures.`);
+  if (!TEXT.test(chosen.name)) return;
+  const lines = (await chosen.slice(0, READ).text()).split(/\r?\n/).slice(0, LINES);
+  const text = Object.assign(document.createElement("pre"), { tabIndex: 0, textContent: lines.join("\n") });
+  text.setAttribute("aria-label", `First lines of ${chosen.name}`);
+  place.append(text);
+}
+
+file?.addEventListener("change", preview);
+
+const zone = document.querySelector(".drop");
+for (const name of ["dragenter", "dragover"]) {
+  zone?.addEventListener(name, (event) => { event.preventDefault(); zone.classList.add("over"); });
+}
+zone?.addEventListener("dragleave", () => zone.classList.remove("over"));
+zone?.addEventListener("drop", (event) => {
+  event.preventDefault();
+  zone.classList.remove("over");
+  const { files } = event.dataTransfer;
+  if (files.length > 1) return complain(file, "One file at a time: put several pictures into a .zip.");
+  file.files = files;
+  preview();
+});
+
 byId("upload")?.addEventListener("submit", (event) => {
   event.preventDefault();
-  const file = byId("file").files[0];
+  const [chosen] = file.files;
   tried(async () => {
-    if (!file.size) throw new Error(`${file.name} is empty. Choose a file with rows or pictures.`);
-    const item = await (await upload(`data?draft=true&name=${encodeURIComponent(file.name)}`, file)).json();
-    location.href = `/data/${item.id}`;
-  }, event.submitter, `Uploading ${file.name} …`);
+    complain(file, "");
+    try {
+      if (!chosen.size) throw new Error(`${chosen.name} is empty. Choose a file with rows or pictures.`);
+      const item = await (await upload(`data?draft=true&name=${encodeURIComponent(chosen.name)}`, chosen)).json();
+      location.href = `/data/${item.id}`;
+    } catch (error) {
+      complain(file, error.message);
+      file.focus();
+      say("");
+    }
+  }, event.submitter, `Uploading ${chosen.name} …`);
 });
 
 for (const button of document.querySelectorAll("[data-example]")) {
   button.addEventListener("click", () => tried(async () => {
     const item = await asked(`examples/${button.dataset.example}`, { method: "POST" });
-    location.href = `/data/${item.id}`;
+    location.href = `/data/${item.id}?method=${button.dataset.method}`;
   }, button, "Preparing the example …"));
 }
 
@@ -29,7 +76,7 @@ for (const button of document.querySelectorAll("[data-remove]")) {
   button.addEventListener("click", () => tried(async () => {
     await ask(button.dataset.remove, { method: "DELETE" });
     const item = button.closest("li");
-    const next = (item.nextElementSibling ?? item.previousElementSibling)?.querySelector("button") ?? byId("file");
+    const next = (item.nextElementSibling ?? item.previousElementSibling)?.querySelector("button") ?? file;
     item.remove();
     next.focus();
     say("Deleted.");

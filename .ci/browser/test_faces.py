@@ -1,4 +1,4 @@
-"""Faces that are rebuilt and recognised, and functions that are kernels or not."""
+"""Faces that are rebuilt and recognised."""
 
 import re
 
@@ -13,7 +13,7 @@ def test_a_face_is_rebuilt_better_by_more_components_and_recognised_by_who_agree
     walk = arrive(*sight)
     page = walk.page
     walk.example("faces")
-    page.get_by_label("Face recognition").check()
+    expect(page.get_by_label("Face recognition")).to_be_checked()
     walk.shot("data")
     walk.run()
     stated, rebuilt, errors, seen = page.locator("#rebuilt-is"), page.locator("#rebuilt"), [], []
@@ -41,25 +41,3 @@ def test_a_face_is_rebuilt_better_by_more_components_and_recognised_by_who_agree
         page.locator("#identify:enabled").click()
         expect(page.locator("#answer")).to_contain_text(answer)
         walk.shot(door or "known")
-
-
-def test_a_kernel_is_refuted_by_points_proven_or_misspelt(arrive, sight):
-    walk = arrive(*sight, refused=(400, 422))
-    page = walk.page
-    page.get_by_role("link", name="Kernels").click()
-    page.get_by_role("button", name="Check").click()
-    expect(page.locator("#verdict")).to_contain_text("not a kernel")
-    expect(page.locator("#figure svg")).to_be_visible()
-    walk.shot("refuted")
-    page.get_by_label("Expression").fill("rbf + linear")
-    page.get_by_role("button", name="Check").click()
-    expect(page.locator("#verdict")).to_have_text("rbf() + linear(): valid")
-    expect(page.locator("#text")).to_contain_text("proven")
-    expect(page.locator("#figure svg")).to_have_count(0)
-    walk.shot("proven")
-    page.get_by_label("Expression").fill("rbf + lineer")
-    page.get_by_role("button", name="Check").click()
-    expect(page.locator("#say")).to_contain_text(
-        "column 7: kernel 'lineer' is not known. Did you mean 'linear'?"
-    )
-    walk.shot("misspelt")

@@ -1,0 +1,171 @@
+"""The page of a model: parts by keyboard, figures in their cards, choosers, hostile names, no data."""
+
+import numpy as np
+import pytest
+
+import gramian
+from served import npy
+
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"
+).expect
+
+HOSTILE = ("<img src=x onerror=alert(1)>", "`a` b `", "x" * 300, "שלום", "constructor", "</script>")
+
+
+def groups(rows=60, columns=4):
+    """Return a CSV file of numbers with two columns of groups."""
+    rng = np.random.default_rng(0)
+    head = ["kind", "place", *(f"c{j}" for j in range(columns))]
+    lines = [
+        [
+            "ab"[i % 2],
+            "north" if i % 3 else "south",
+            *(f"{value:.3f}" for value in rng.standard_normal(columns) + i % 2),
+        ]
+        for i in range(rows)
+    ]
+    return "\n".join(map(",".join, [head, *lines])).encode()
+
+
+def tab_to(page, wanted):
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if wanted.evaluate("one => one === document.activeElement"):
+            return
+    raise AssertionError(f"Tab does not lead to {wanted}")
+
+
+def test_parts_findings_and_certificate_by_keyboard(arrive, sight):
+    walk = arrive(*sight)
+    page = walk.page
+    walk.upload("groups.csv", groups())
+    walk.run()
+    expect(page.locator("#findings")).to_contain_text("The groups of kind explain")
+    certificate = page.locator("#certificate")
+    expect(certificate.locator("summary")).to_contain_text("Certified: every eigenvalue within")
+    expect(certificate.locator("pre")).to_be_hidden()
+    tab_to(page, certificate.locator("summary"))
+    page.keyboard.press("Enter")
+    expect(certificate.locator("pre")).to_contain_text("Certificate: holds")
+    page.keyboard.press("Enter")
+    for name, heading in {"Loadings": "Loadings", "To repeat it": "To repeat it"}.items():
+        link = page.get_by_role("navigation", name="Parts").get_by_role("link", name=name)
+        tab_to(page, link)
+        page.keyboard.press("Enter")
+        title = page.get_by_role("heading", level=2, name=heading)
+        expect(title).to_be_focused()
+        expect(title).to_be_in_viewport()
+        expect(link).to_have_attribute("aria-current", "true")
+    expect(page.locator("#code")).to_contain_text("gramian.PCA(")
+    walk.shot("end")
+
+
+def test_figures_fill_their_cards_and_are_drawn_again_for_another_width(arrive):
+    walk = arrive()
+    page = walk.page
+    walk.upload("groups.csv", groups())
+    walk.run()
+    for name in (
+        "scores",
+        "loadings",
+        "biplot",
+        "correlation-circle",
+        "scree",
+        "eigenvalues",
+        "control-chart",
+    ):
+        card = page.locator(f"[data-figure={name}]")
+        inside = card.evaluate("one => one.clientWidth - 2 * parseFloat(getComputedStyle(one).paddingLeft)")
+        drawn = card.locator("svg").evaluate("one => one.getBoundingClientRect().width")
+        assert 0.9 * inside <= drawn <= inside + 1, (name, drawn, inside)
+    edges = page.locator(".cards > :not([hidden])").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().left)"
+    )
+    assert len(set(edges)) <= 2  # one grid
+    walk.shot("wide")
+    with page.expect_response("**/figures/eigenvalues*"):
+        page.set_viewport_size({"width": 390, "height": 900})
+    with page.expect_response("**/figures/scores*"):
+        page.set_viewport_size({"width": 700, "height": 900})
+    walk.shot("narrow")
+
+
+def test_figures_follow_colour_shape_axes_and_theme(arrive):
+    walk = arrive()
+    page = walk.page
+    walk.upload("groups.csv", groups())
+    expect(page.get_by_label("Groups (labels)")).to_have_value("kind")
+    walk.run()
+    scores, biplot = page.locator("[data-figure=scores] svg"), page.locator("[data-figure=biplot] svg")
+    expect(page.get_by_label("Colour")).to_have_value("kind")
+    page.get_by_label("Colour").select_option("c1")
+    expect(scores).to_contain_text("c1")
+    expect(biplot).to_contain_text("c1")
+    page.get_by_label("Colour").select_option("")
+    expect(scores).not_to_contain_text("c1")
+    expect(page.get_by_label("Shape")).to_have_value("place")
+    expect(scores).to_contain_text("north")
+    page.get_by_label("Shape").select_option("kind")
+    expect(scores).not_to_contain_text("north")
+    shapes = page.locator("[data-figure=scores] .mark-symbol.role-mark path")
+    assert len(set(shapes.evaluate_all("all => all.map(one => one.getAttribute('d'))"))) == 2
+    page.get_by_label("Y axis").select_option("PC3")
+    for figure in ("scores", "biplot", "correlation-circle"):
+        expect(page.locator(f"[data-figure={figure}] svg")).to_contain_text("PC3 (")
+    walk.shot("light")
+    ink = "one => getComputedStyle(one).fill"
+    words = page.locator("[data-figure=scree] svg text").first
+    light = words.evaluate(ink)
+    page.emulate_media(color_scheme="dark")
+    assert words.evaluate(ink) != light  # without another request
+    walk.shot("dark")
+
+
+def test_hostile_names_and_300_columns(arrive, sight):
+    walk = arrive(*sight)
+    page = walk.page
+    X = np.random.default_rng(0).standard_normal((30, len(HOSTILE)))
+    lines = [",".join(['"' + name.replace('"', '""') + '"' for name in ("id", *HOSTILE)])]
+    lines += [f"<b>{i}</b>," + ",".join(f"{value:.4f}" for value in row) for i, row in enumerate(X)]
+    walk.upload("<img src=x onerror=alert(2)>.csv", "\n".join(lines).encode())
+    walk.run()
+    expect(page.locator("#rows-table")).to_contain_text("<b>")
+    expect(page.locator("main img[src=x], main b > b")).to_have_count(0)
+    walk.shot("hostile")
+    walk.upload("wide.csv", groups(40, 300))
+    walk.run()
+    expect(page.get_by_label("Colour").locator("option")).to_have_count(203)
+    walk.shot("300")
+
+
+def test_a_model_without_data_without_scores_and_of_somebody_else(arrive, tmp_path):
+    walk, other = arrive(), arrive(refused=(404,))
+    page = walk.page
+    X = np.random.default_rng(0).standard_normal((50, 4))
+    for name, model in {"pca": gramian.PCA(2), "map": gramian.RandomFourierMap(20)}.items():
+        path = tmp_path / f"{name}.gramian"
+        model.fit(X).save(path)
+        sent = page.request.post(
+            f"{walk.url}/api/v1/models?name={name}",
+            data=path.read_bytes(),
+            headers={"Content-Type": "application/octet-stream"},
+        )
+        page.goto(f"{walk.url}/models/{sent.json()['id']}")
+        page.wait_for_selector("main[data-ready]")
+        expect(page.locator("[data-figure=scores]")).to_have_count(0)
+        expect(page.get_by_role("link", name="Scores")).to_be_hidden()
+        circle = page.locator("[data-figure=correlation-circle] svg")
+        expect(circle).to_have_count(1 if name == "pca" else 0)
+        expect(page.get_by_role("link", name="Model", exact=True)).to_be_visible()
+        walk.shot(name)
+    assert other.page.goto(page.url).status == 404
+    expect(other.page.locator("main")).not_to_contain_text("map")
+
+
+def test_a_table_in_an_uploaded_npy_needs_no_names(arrive):
+    walk = arrive()
+    walk.upload("plain.npy", npy(np.random.default_rng(0).standard_normal((40, 3))))
+    walk.run()
+    expect(walk.page.locator("[data-figure=correlation-circle] svg")).to_be_visible()
+    expect(walk.page.get_by_label("Shape")).to_have_count(0)
