@@ -11,10 +11,12 @@ def save_charts(block, block_vars, gallery_conf):
 
     Charts become SVG and pictures PNG, both without a browser or a network.
     """
-    last = block_vars["example_globals"].get("___")
+    variables = block_vars["example_globals"]
+    last = variables.get("___")  # of this block, or still that of an earlier one
     module = type(last).__module__
-    if not module.startswith(("altair.", "gramian.plots")):
+    if last is variables.get("__shown__") or not module.startswith(("altair.", "gramian.plots")):
         return ""
+    variables["__shown__"] = last
     path = Path(next(block_vars["image_path_iterator"]))
     path = path.with_suffix(".png" if module.startswith("gramian.plots") else ".svg")
     last.save(str(path))

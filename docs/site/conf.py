@@ -73,6 +73,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "min_reported_time": 10,
     "thumbnail_size": (400, 280),
+    "default_thumb_file": str(DOCS / "images" / "rings.png"),
     "doc_module": (),
     "plot_gallery": True,
 }
