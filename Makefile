@@ -4,13 +4,14 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test core walk browser cluster attack attack-server compat lint bench bench-quick bench-gpu docs site release-check clean
+.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server compat lint bench bench-quick bench-gpu docs site release-check clean
 FITS = 10000
 
 help:
 	@echo "make demo           run PCA and kernel PCA on handwritten digits, then on drawn faces; writes ./gramian-demo/"
 	@echo "make faces-figure   draw eigenfaces of Extended Yale B, if you have the data; writes ./gramian-demo/faces-figure/"
 	@echo "make test           run the test suite"
+	@echo "make anndata        test AnnData, in an environment of its own with pandas below 3"
 	@echo "make core           run the tests of the core, in a copy without the applications"
 	@echo "make walk           run the slow tests: documented commands, kills, endless uploads to a server"
 	@echo "make browser        test the server's pages in Chromium and save pictures of them; see CONTRIBUTING.md"
@@ -38,6 +39,11 @@ faces-figure: .venv/installed-core
 # Always write compiled modules: otherwise workers and subprocesses would compile them again.
 test: .venv/installed-dev
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# anndata needs pandas below 3: with it in .venv everything else would be tested with that.
+anndata: .venv-anndata/installed
+	OPENBLAS_NUM_THREADS=1 .venv-anndata/bin/python -m pytest -q -rs -p no:cacheprovider \
+	  tests/test_anndata.py tests/cli/test_annotating.py 'tests/test_documentation.py::test_code_runs[docs/anndata.md]'
 
 core: .venv/installed-dev
 	$(BIN)/python .ci/core/check.py
@@ -97,7 +103,7 @@ release-check: .venv/installed-release
 	$(BIN)/python .ci/release/check.py $(CHECK)
 
 clean:
-	rm -rf .venv build dist src/*.egg-info gramian-demo .coverage .hypothesis .ci/browser/screenshots
+	rm -rf .venv .venv-anndata build dist src/*.egg-info gramian-demo .coverage .hypothesis .ci/browser/screenshots
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -109,6 +115,11 @@ clean:
 # Two stamps: the demo needs less, so new users need not wait for the linters.
 .venv/installed-core: pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet -e ".[cli,images,plots,app]"
+	@touch $@
+
+.venv-anndata/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-anndata
+	.venv-anndata/bin/python -m pip install --quiet -e ".[anndata,cli]" 'pytest>=8.3' 'hypothesis>=6.115' 'xarray>=2024.6'
 	@touch $@
 
 .venv/installed-dev: pyproject.toml | .venv/pyvenv.cfg

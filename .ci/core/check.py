@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> None:
     """Copy, delete and test; the first step that fails ends it."""
     with tempfile.TemporaryDirectory(prefix="gramian-core-") as folder:
         copy = Path(folder) / "gramian"
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache"))
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache"))
         for application in APPLICATIONS:
             shutil.rmtree(copy / "src" / "gramian" / application)
             shutil.rmtree(copy / "tests" / application)

@@ -34,5 +34,9 @@ class ReadingOptions:
         "HOW",
         "Missing values: error, mean, drop-rows or drop-columns; for PCA also em or iterative, which impute",
     )
+    unmatched: Literal["error", "leave-out"] | None = reading_option(
+        "HOW",
+        "New genotypes with variants that are absent or of unclear allele: error or leave-out",
+    )
     size: Any = reading_option("WxH", "Resize pictures to this size")
     na_values: Any = reading_option("A,B,..", "Further marks of missing values in text, such as -")

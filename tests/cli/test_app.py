@@ -9,8 +9,8 @@ from gramian.version import __version__
 
 COMMANDS = (
     "fit", "transform", "reconstruct", "denoise", "whiten", "describe", "monitor", "plot", "report", "info",
-    "stability", "compare", "plan", "relations", "select", "choose-kernel", "serve", "demo", "kernels",
-    "faces"
+    "stability", "compare", "export", "plan", "relations", "select", "choose-kernel", "serve", "demo",
+    "kernels", "faces"
 )  # fmt: skip
 
 

@@ -278,3 +278,22 @@ def test_holes_in_arrays_without_names_are_filled_too(folder, gramian):
     np.save("c.npy", np.array([[1.0, np.nan]]))
     ran = gramian("transform", "m.gramian", "c.npy", "-o", "s.npy")
     assert (ran.code, "c.npy has 2 columns, but the model was fitted on 6." in ran.err) == (1, True)
+
+
+def test_genotypes_of_a_cohort_that_counts_the_other_allele(tmp_path, monkeypatch, gramian):
+    bed = pytest.importorskip("bed_reader")
+    monkeypatch.chdir(tmp_path)
+    X, names = np.random.default_rng(0).integers(0, 3, (30, 6)).astype("f4"), [f"rs{i}" for i in range(6)]
+    bed.to_bed("x.bed", X, properties={"sid": names, "allele_1": ["A"] * 6, "allele_2": ["G"] * 6})
+    swapped = {"sid": names[:5], "allele_1": ["G"] * 5, "allele_2": ["A"] * 5}
+    bed.to_bed("y.bed", 2 - X[:, :5], properties=swapped)
+    assert gramian("fit", "x.bed", "--components", "2", "-o", "m.gramian").code == 0
+    ran = gramian("transform", "m.gramian", "y.bed", "-o", "y.npy")
+    assert (ran.code, "--unmatched leave-out" in ran.err) == (1, True)
+    ran = gramian("transform", "m.gramian", "y.bed", "--unmatched", "leave-out", "-o", "y.npy")
+    assert ran.code == 0
+    assert "5 variants count the other allele and became 2 - x" in ran.err
+    assert "1 absent variant count" in ran.err
+    X[:, 5] = np.nan
+    frame = Table(X, tuple(names))
+    assert np.allclose(np.load("y.npy"), package.load("m.gramian").transform(frame), rtol=0, atol=1e-5)

@@ -25,6 +25,7 @@ BLOCKED = {
             "zarr",
             "torch",
         ),
+        *("onnx", "skl2onnx", "onnxruntime", "anndata"),
         *("altair", "vl_convert", "fastapi", "starlette", "uvicorn", "jinja2", "prometheus_client"),
     ),
 }
@@ -100,6 +101,8 @@ def test_commands_without_extras_work_or_name_the_extra(folder):
         "plots": ["plot", "table", "a.csv", "-o", "figures"],
         "cluster": ["fit", "a.csv", "--engine", "dask"],
         "gpu": ["fit", "a.csv", "--device", "cuda"],
+        "onnx": ["export", "table", "-o", "m.onnx"],
+        "anndata": ["fit", "cells.h5ad", "-o", "more.h5ad"],
     }
     if is_installed("gramian.service"):
         refused["app"] = ["serve", "a.csv"]

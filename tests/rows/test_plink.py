@@ -10,6 +10,7 @@ from bed_reader import to_bed
 import gramian
 from gramian import PCA, scan
 from gramian.errors import DataError, FileError, MissingExtraError, ParameterError
+from gramian.estimators.inputs import expected_columns
 from gramian.rows import as_rows
 
 LIMIT = 6_000_000
@@ -139,24 +140,73 @@ def test_what_is_not_there_is_named(tmp_path, monkeypatch):
         as_rows(path)
 
 
-def test_a_swapped_allele_is_refused_by_name(tmp_path):
-    X = genotypes(30, 40)
-    names, A, G = [f"rs{i}" for i in range(40)], np.full(40, "A"), np.full(40, "G")
-    other, unknown = A.copy(), A.copy()
-    other[[5, 9]], unknown[5] = "G", "0"
-    for name, first in (("x", A), ("new", other), ("unknown", unknown)):
-        to_bed(tmp_path / f"{name}.bed", X, properties={"sid": names, "allele_1": first, "allele_2": G})
-    PCA(2).fit(tmp_path / "x.bed").save(tmp_path / "m.gramian")
-    model = gramian.load(tmp_path / "m.gramian")
+def cohorts(folder):
+    """Write x.bed, and the same people as new.bed with swapped, ambiguous, absent and other variants."""
+    X = genotypes(60, 40)
+    names, ones, others = [f"rs{i}" for i in range(40)], np.full(40, "A"), np.full(40, "G")
+    others[7] = "T"
+    to_bed(folder / "x.bed", X, properties={"sid": names, "allele_1": ones, "allele_2": others})
+    Y, swapped = X.copy(), [5, 7, 9]
+    Y[:, swapped] = 2 - Y[:, swapped]
+    ones[swapped], others[swapped] = others[swapped], ones[swapped]
+    order = np.random.default_rng(1).permutation(39)  # rs39 is absent
+    properties = {"sid": [names[i] for i in order], "allele_1": ones[order], "allele_2": others[order]}
+    to_bed(folder / "new.bed", Y[:, order], properties=properties)
+    return X
+
+
+@pytest.mark.parametrize("limit", [None, 8_000])
+def test_a_cohort_that_counts_other_alleles_is_mapped_alike(limit, tmp_path):
+    X = cohorts(tmp_path)
+    PCA(2, random_state=0).fit(tmp_path / "x.bed").save(tmp_path / "m.gramian")
+    model = gramian.load(tmp_path / "m.gramian").set_params(memory_limit=limit)
     assert model.counted_alleles_[5] == "A"
-    for limit in (None, 10_000):
-        model.memory_limit = limit
-        said = r"new.bed counts allele 'G' of variant 'rs5', but .* counts of 'A'\. 2 variants differ"
-        with pytest.raises(DataError, match=said):
-            model.transform(tmp_path / "new.bed")
-    model.memory_limit = None
-    assert model.transform(tmp_path / "unknown.bed").shape == (30, 2)
-    model = PCA(2).partial_fit(tmp_path / "x.bed")
-    with pytest.raises(DataError, match="counts allele"):
-        model.partial_fit(tmp_path / "new.bed")
+    with pytest.raises(DataError, match=r"lack 'rs39'.*unmatched=\"leave-out\""):
+        model.transform(tmp_path / "new.bed")
+    # What is left out is missing, and predicted from the other variants.
+    holed = X.copy()
+    holed[:, [7, 39]] = np.nan
+    expected = model.transform(pd.DataFrame(holed, columns=model.feature_names_in_))
+    new = scan(tmp_path / "new.bed", unmatched="leave-out")
+    assert np.allclose(model.transform(new), expected, rtol=0, atol=1e-3)
+    means = np.asarray(model.column_means_)
+    filled_in = filled(holed, means) - means
+    by_means = model.transform(scan(tmp_path / "new.bed", unmatched="leave-out", missing="mean"))
+    assert np.allclose(by_means, filled_in @ model.components_.T, rtol=0, atol=1e-3)
+
+
+def test_what_was_exchanged_and_left_out_is_noted(tmp_path):
+    X = cohorts(tmp_path)
+    model = PCA(2).fit(tmp_path / "x.bed")
+    table = scan(tmp_path / "new.bed", unmatched="leave-out").read(expected_columns(model))
+    notes = " | ".join(table.notes)
+    assert "2 variants count the other allele and became 2 - x: 'rs5', 'rs9'" in notes
+    assert "1 variant of unclear allele count as missing" in notes
+    assert "1 absent variant count as missing" in notes
+    assert np.array_equal(table.values[:, :7], X[:, :7], equal_nan=True)
+    with pytest.raises(ParameterError, match=r"unmatched='leave-out' .*applies to genotypes"):
+        PCA(2).fit(scan(tmp_path / "x.bed", unmatched="leave-out"))
+    # A batch of a stream is exchanged as well.
+    names = [f"rs{i}" for i in range(40)]
+
+    def write(values, one, other):
+        properties = {"sid": names, "allele_1": [one] * 40, "allele_2": [other] * 40}
+        to_bed(tmp_path / "y.bed", values, properties=properties)
+        return tmp_path / "y.bed"
+
+    twice = PCA(2).partial_fit(tmp_path / "x.bed").partial_fit(write(2 - X, "G", "A"))
+    assert np.allclose(twice.mean_, model.mean_, rtol=0, atol=1e-5)
+    # Unknown alleles: as they are, unless the other one is that which the model counts.
+    scores = model.transform(tmp_path / "x.bed")
+    for one, other, values in (("0", "G", X), ("0", "0", X), ("0", "A", 2 - X)):
+        assert np.allclose(model.transform(write(values, one, other)), scores, rtol=0, atol=1e-4)
+    for one, other in (("T", "A"), ("C", "G")):
+        with pytest.raises(DataError, match=rf"alleles of 40 variants.*'rs0' \({one}/{other}, fitted A\)"):
+            model.transform(write(X, one, other))
     assert not hasattr(model.fit(np.nan_to_num(X)), "counted_alleles_")
+
+
+def test_a_variant_without_a_name_is_known_by_its_place(tmp_path):
+    properties = {"sid": ["rs1", ".", ".", "rs4"], "chromosome": ["1", "1", "2", "2"]}
+    to_bed(tmp_path / "x.bed", np.eye(4), properties=properties | {"bp_position": [10, 20, 30, 40]})
+    assert scan(tmp_path / "x.bed").read().feature_names == ("rs1", "1:20", "2:30", "rs4")

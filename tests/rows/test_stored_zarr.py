@@ -1,6 +1,7 @@
 """Arrays of Zarr stores give what arrays in memory give, or say what is wrong with them."""
 
 import json
+import pickle
 import sys
 
 import numpy as np
@@ -99,3 +100,27 @@ def test_what_is_no_store_of_numbers_is_refused(store, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zarr", None)
     with pytest.raises(MissingExtraError, match=r'pip install "gramian\[cluster\]"'):
         scan(store).read()
+
+
+def test_a_store_in_a_zip_file(tmp_path):
+    faces = X.reshape(-1, 4, 5)
+    for name in ("x.zarr", "g.zarr.zip"):
+        with zarr.storage.ZipStore(tmp_path / name, mode="w") as store:
+            group = zarr.open_group(store, mode="w")
+            group.create_array("a/x", data=X, chunks=(70, 12))
+            group.create_array("faces", data=faces, chunks=(100, 4, 5))
+        for limit in (SMALL, 1 << 30):
+            table = scan(f"{tmp_path}/{name}::a/x").open(limit)
+            assert isinstance(table.values, np.ndarray) == (limit != SMALL)
+            np.testing.assert_array_equal(table.values[65:1000, 3:14], X[65:1000, 3:14])
+            again = pickle.loads(pickle.dumps(table.values))
+            np.testing.assert_array_equal(again[5:90], X[5:90])
+            read = scan(f"{tmp_path}/{name}::faces", rows="5:2000").open(limit)
+            np.testing.assert_array_equal(np.reshape(read.values[0:1995], (1995, 20)), X[5:2000])
+    with zarr.storage.ZipStore(tmp_path / "one.zarr", mode="w") as store:
+        zarr.create_array(store, shape=(6, 4), chunks=(2, 4), dtype="f4")[:4] = X[:4, :4]
+    with pytest.raises(FileError, match=r"rows 4 to 5: the chunk c/2/0 is not there"):
+        scan(tmp_path / "one.zarr").read()
+    (tmp_path / "text.zarr").write_text("no store")
+    with pytest.raises(FileError, match=r"a Zarr store is a folder, or a .zip file of one .*ZipStore"):
+        scan(tmp_path / "text.zarr").read()

@@ -11,6 +11,7 @@ from gramian.cli.choosing import choose_kernel
 from gramian.cli.comparing import compare
 from gramian.cli.demonstration import demo
 from gramian.cli.describing import describe
+from gramian.cli.exporting import export
 from gramian.cli.faces_app import faces
 from gramian.cli.fitting import fit, plan
 from gramian.cli.kernels import kernels
@@ -51,7 +52,7 @@ def gramian(
 
 
 READ = describe, monitor, plot, report, info, stability, compare
-for command in (fit, transform, reconstruct, denoise, whiten, *READ, plan):
+for command in (fit, transform, reconstruct, denoise, whiten, *READ, export, plan):
     app.command()(spread(command))
 if is_installed("gramian.laws"):
     app.command()(spread(relations))

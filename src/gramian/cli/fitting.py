@@ -8,9 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from gramian.checks import check_choice
+from gramian.cli.annotating import Annotated, fit_annotated
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import estimator
-from gramian.cli.options import Data, Engine, JsonFlag, Model, Reading, as_arguments, flag, option, spelled
+from gramian.cli.options import (
+    Data,
+    Engine,
+    JsonFlag,
+    Model,
+    Reading,
+    as_arguments,
+    flag,
+    only_for,
+    option,
+    spelled,
+)
 from gramian.cli.outputs import answer, check_file, check_not_input, check_place, is_model_file, model_lines
 from gramian.cli.progress import progress, say
 from gramian.cli.reporting import read_arguments
@@ -35,7 +47,7 @@ class Writing:
     report: bool = flag("Also write report.html, one page for a browser, into the folder.")
 
 
-PLAINLY = Writing()
+PLAINLY, NOT_ANNOTATED = Writing(), Annotated()
 
 
 def fit(
@@ -43,9 +55,12 @@ def fit(
     reading: Reading,
     model: Model,
     out: str | None = option(
-        "PATH", "A folder for all results, or FILE.gramian for the model alone. [nothing is written]"
+        "PATH",
+        "A folder for all results, FILE.gramian for the model alone, or FILE.h5ad for a copy of an .h5ad "
+        "file with the results. [nothing is written]",
     ),
     writing: Writing = PLAINLY,
+    annotated: Annotated = NOT_ANNOTATED,
     engine: Engine = HERE,
     verbose: bool = flag("Print the whole plan and certificate."),
     as_json: JsonFlag = False,
@@ -66,6 +81,13 @@ def fit(
     from gramian.store import remove_checkpoint
 
     made = _estimator(model, reading)
+    if annotated.wanted(out):
+        assert out is not None
+        _check_writing(model, writing, to_folder=False)
+        only_for("a model or a folder of results", writing, "checkpoint")
+        only_for("a model or a folder of results", engine, "engine")
+        fit_annotated(data, reading, model, annotated, made, out, as_json)
+        return
     to_folder = out is not None and not is_model_file(out)
     _check_writing(model, writing, to_folder)
     if out is not None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import wraps
 from inspect import signature
 from typing import Any, Self
@@ -36,9 +37,11 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import _num_features, check_is_fitted, validate_data
 
 import gramian
-from gramian.arrays import from_numpy, moved, numpy_dtype, to_dtype
-from gramian.errors import GramianError, RankWarning
+from gramian.analysis.projection import LinearProjection
+from gramian.arrays import as_float64, from_numpy, moved, numpy_dtype, to_dtype
+from gramian.errors import GramianError, ParameterError, RankWarning
 from gramian.estimators.deferred import defer
+from gramian.estimators.onnx_graph import ExportsToONNX, Graph, kernel_scores, linear_scores
 
 __all__ = [
     "PCA",
@@ -73,7 +76,7 @@ WITH_GAMMA = ("poly", "rbf", "sigmoid")
 LEAST_SQUARE = 1.01e-12  # what scikit-learn raises smaller eigenvalues of landmarks to
 
 
-class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
+class PCA(ExportsToONNX, sklearn.decomposition.PCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.PCA`, fitted by :class:`gramian.PCA`.
 
     ``"randomized"`` and ``"arpack"`` iterate until the answer is certified, to the last digits where
@@ -96,6 +99,9 @@ class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
     def transform(self, X: Any) -> Any:
         """Return scores, shape (n_samples, n_components); whitened ones beyond the rank are 0."""
         return _within_the_rank(self, super().transform(X))
+
+    def _onnx_scores(self, graph: Graph, rows: str) -> str:
+        return _linear_scores(self, graph, rows)
 
     def _fitted(self, X: Any, *, scores: bool) -> Any:
         """Fit by gramian; its scores (or True), or None where scikit-learn has to answer."""
@@ -148,7 +154,7 @@ class PCA(sklearn.decomposition.PCA):  # type: ignore[misc]
         return None if "float32" in str(X.dtype) else TO_THE_LAST_DIGITS
 
 
-class IncrementalPCA(sklearn.decomposition.IncrementalPCA):  # type: ignore[misc]
+class IncrementalPCA(ExportsToONNX, sklearn.decomposition.IncrementalPCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.IncrementalPCA`, whose batches :class:`gramian.PCA` merges exactly.
 
     The components are those of all rows, not an approximation that depends on the batches. This takes a
@@ -189,6 +195,9 @@ class IncrementalPCA(sklearn.decomposition.IncrementalPCA):  # type: ignore[misc
     def transform(self, X: Any) -> Any:
         """Return scores, shape (n_samples, n_components); whitened ones beyond the rank are 0."""
         return _within_the_rank(self, super().transform(X))
+
+    def _onnx_scores(self, graph: Graph, rows: str) -> str:
+        return _linear_scores(self, graph, rows)
 
     def _count(self, shape: tuple[int, int], stream: gramian.PCA | None) -> int:
         """Return the number of components, or refuse it in scikit-learn's words."""
@@ -231,7 +240,7 @@ class IncrementalPCA(sklearn.decomposition.IncrementalPCA):  # type: ignore[misc
 defer(IncrementalPCA, FOLLOWING, IncrementalPCA._follow)
 
 
-class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
+class KernelPCA(ExportsToONNX, sklearn.decomposition.KernelPCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.KernelPCA`, fitted by :class:`gramian.KernelPCA`.
 
     ``fit_inverse_transform`` is scikit-learn's kernel ridge regression; :meth:`gramian.KernelPCA.denoise` has
@@ -290,6 +299,18 @@ class KernelPCA(sklearn.decomposition.KernelPCA):  # type: ignore[misc]
             return super().transform(X)
         X = validate_data(self, X, accept_sparse="csr", reset=False)
         return self._model.transform(_floating(X))[:, : len(self._signs)] * self._signs
+
+    def _onnx_scores(self, graph: Graph, rows: str) -> str:
+        model: Any = self._model
+        if model is None:
+            raise ParameterError(
+                "gramian could not fit this KernelPCA, and scikit-learn did. Fit one of "
+                "sklearn.decomposition, which skl2onnx converts."
+            )
+        projection, signs = model._projection, as_float64(self._signs)
+        k = len(signs)
+        coefficients, offset = projection.coefficients[:, :k] * signs, projection.offset[:k] * signs
+        return kernel_scores(graph, rows, replace(projection, coefficients=coefficients, offset=offset))
 
     def _learn_the_way_back(self) -> None:
         ridge = KernelRidge(
@@ -413,6 +434,14 @@ def _within_the_rank(model: Any, scores: Any) -> Any:
         return scores
     components = model.components_
     return scores * from_numpy((np.arange(count) < model.rank_).astype(numpy_dtype(components)), components)
+
+
+def _linear_scores(model: Any, graph: Graph, rows: str) -> str:
+    deviations = np.sqrt(as_float64(model.explained_variance_)) if model.whiten else None
+    rank = getattr(model, "rank_", model.n_components_)
+    center = as_float64(model.mean_)
+    projection = LinearProjection(as_float64(model.components_), center, None, deviations, rank)
+    return linear_scores(graph, rows, projection, None)
 
 
 def _quietly(work: Any, X: Any) -> Any:

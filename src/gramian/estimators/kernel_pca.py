@@ -51,6 +51,7 @@ from gramian.estimators.kernel_fit import (
     precision_of,
 )
 from gramian.estimators.landmarks import APPROXIMATE, FeatureFit
+from gramian.estimators.onnx_graph import ExportsToONNX, Graph, kernel_scores
 from gramian.estimators.preimages import PreimageMethod, found_rows, learned, preimage_method
 from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
 from gramian.estimators.sklearn_hints import (
@@ -90,7 +91,7 @@ class Defaults:
 
 
 @dataclass(eq=False, repr=False)
-class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Transformer):
+class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, ExportsToONNX, InNotebooks, Transformer):
     """Kernel PCA, exact and certified without storing the full centred kernel matrix, or approximate.
 
     Parameters
@@ -474,6 +475,9 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, InNotebooks, Tra
         check_is_fitted(self)
         limit = memory_limit_bytes(self.memory_limit)
         return self._scores(self._new_rows(X, limit=limit))
+
+    def _onnx_scores(self, graph: Graph, rows: str) -> str:
+        return kernel_scores(graph, rows, self._projection)
 
     def _scores(self, rows: Rows) -> Any:
         return rows.mapped(self._projection.scores, self.n_components_)

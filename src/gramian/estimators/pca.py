@@ -61,6 +61,7 @@ from gramian.estimators.linear_fit import (
     fit_of,
 )
 from gramian.estimators.missing import IMPUTING, Filled, filled
+from gramian.estimators.onnx_graph import ExportsToONNX, Graph, linear_scores
 from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
 from gramian.estimators.tables import linear_table
@@ -100,7 +101,7 @@ register_record(
 
 
 @dataclass(eq=False, repr=False)
-class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
+class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transformer):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters
@@ -323,7 +324,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures. An iterator of blocks of
             rows, such as a generator, is allowed too. Files, memory maps and blocks may be larger than
-            memory. Dask arrays and frames are processed chunk by chunk on their workers.
+            memory. Dask arrays and frames are processed chunk by chunk on their workers. xarray's DataArray
+            and X of AnnData are read with their names.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts: an integer has the effect of so many equal rows, 0 that of no row.
@@ -769,6 +771,11 @@ class PCA(KnowsHabits, PCAParameters, Saved, InNotebooks, Transformer):
             self.rank_,
             self._incomplete() if self.maps_holes or self._missing_method == "mean" else None,
         )
+
+    def _onnx_scores(self, graph: Graph, rows: str) -> str:
+        means = getattr(self, "column_means_", None) if self._missing_method == "mean" else None
+        filling = None if means is None else as_float64(means)
+        return linear_scores(graph, rows, self._projection(), filling)
 
     @property
     def _host_divisor(self) -> FloatArray | None:

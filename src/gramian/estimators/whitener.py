@@ -33,6 +33,7 @@ from gramian.estimators.fitted import (
     remember_parameters,
 )
 from gramian.estimators.inputs import ddof_of, remember_features
+from gramian.estimators.onnx_graph import ExportsToONNX, Graph, affine
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.estimators.sklearn_hints import refuse_metadata
@@ -48,7 +49,7 @@ MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 
 
 @dataclass(eq=False, repr=False)
-class Whitener(Saved, InNotebooks, Transformer):
+class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
     """Map rows to uncorrelated coordinates of variance 1.
 
     With the covariance ``S = U L U.T`` (columns of U the directions) and c = x - mean, z = W c where W is
@@ -308,6 +309,13 @@ class Whitener(Saved, InNotebooks, Transformer):
             parameter_at_fit(self, "method") in ("zca", "zca-cor"),
             host(self._triangle),
         )
+
+    def _onnx_scores(self, graph: Graph, rows: str) -> str:
+        try:
+            W = self.whitening_matrix_
+        except AttributeError as error:
+            raise ParameterError(f"A file for ONNX needs W. {error}") from error
+        return affine(graph, rows, as_float64(self._center), W)
 
     # ------------------------------------------------------------ transform
 

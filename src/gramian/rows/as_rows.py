@@ -18,6 +18,7 @@ from gramian.rows.kinds.array import ArrayRows
 from gramian.rows.kinds.dask import DaskRows, DaskTable, is_dask
 from gramian.rows.kinds.sparse import StoredSparseRows, rows_in_memory
 from gramian.rows.kinds.stored import StoredRows, require_rows
+from gramian.rows.labelled import labelled_table
 from gramian.rows.lazy.array import LazyArray, whole_within
 from gramian.rows.lazy.spool import Spool
 from gramian.rows.lazy.stored import stored_map
@@ -43,7 +44,7 @@ def as_rows(
 
     Parameters
     ----------
-    X : array-like, frame, sparse matrix, Path, Scan, Table, Rows, or iterator of blocks
+    X : array-like, frame, DataArray, AnnData, sparse matrix, Path, Scan, Table, Rows, or iterator of blocks
         (n_samples, n_features) numbers, or (n_samples, height, width) pictures.
     estimator : str
         Whose data it is, for messages.
@@ -122,15 +123,14 @@ class _Request:
 
 
 def _table(X: Any, request: _Request) -> Table | None:
-    """Return the table of a file, scan or generator; None for other data."""
+    """Return the table of a file, scan, generator or labelled array; None for other data."""
     if isinstance(X, Path | Scan):
         scan = X if isinstance(X, Scan) else Scan(X)
         return scan.open(request.working, request.expected, in_place=request.in_place)
     if isinstance(X, Iterator):
         X = table_of_blocks(X, request.estimator, request.working)
-    if not isinstance(X, Table):
-        return None
-    return X if request.expected is None else request.expected.ordered(X)
+    table = X if isinstance(X, Table) else labelled_table(X)
+    return table if table is None or request.expected is None else request.expected.ordered(table)
 
 
 def _in_memory(values: Any, request: _Request) -> Rows:

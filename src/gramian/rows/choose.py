@@ -35,6 +35,8 @@ from gramian.rows.table import (
     transpose,
 )
 
+UNMATCHED = 'Count them as missing with unmatched="leave-out" (--unmatched leave-out).'
+
 
 def choose(
     place: Place,
@@ -57,12 +59,21 @@ def choose(
     expected : Expected, optional
         What a fitted model expects of new data.
     """
+    leave_out = reading.unmatched == "leave-out"
+    if expected is not None:
+        expected = replace(expected, leave_out=leave_out)
     choice = choice_of(reading, expected)
     with opened_source(place, limit=limit) as (format, opened, source):
         if not format.marks:
             choice.refuse(["na_values"], source.source, "no text")
         if not isinstance(source, PictureSource):
             choice.refuse(["size"], source.source, "a table")
+        genotypes = isinstance(source, ArraySource) and source.alleles is not None
+        if reading.unmatched is not None and (expected is None or not genotypes):
+            raise ParameterError(
+                f"unmatched={reading.unmatched!r} (--unmatched) applies to genotypes (.bed) that a fitted "
+                "model maps. Leave it out."
+            )
         fills = isinstance(source, ArraySource) and source.fills_missing
         if fills and reading.missing not in (None, "mean"):
             limit = None
@@ -105,7 +116,8 @@ def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
     )
     if not reading.transpose and expected is not None and expected.names is not None:
         holes = expected.holes and reading.missing is None
-        shared |= {"needed": expected.names, "means": None if holes else expected.means, "holes": holes}
+        means = None if holes else expected.means
+        shared |= {"needed": expected.names, "means": means, "holes": holes, "leave_out": expected.leave_out}
     return Choice(**shared)
 
 
@@ -173,7 +185,10 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
             metadata = {name: source.set_aside("label", name)[list(rows)] for name in choice.further_labels}
     positions = range(values.shape[1]) if value_columns is None else value_columns
     features = None if source.columns is None else tuple(source.columns[place] for place in positions)
-    known = {} if source.alleles is None else source.alleles
+    alleles, others = (
+        None if known is None else {name: known[name] for name in features or () if name in known}
+        for known in (source.alleles, source.other_alleles)
+    )
     return Table(
         values,
         features,
@@ -188,7 +203,8 @@ def _table_of_array(source: ArraySource, choice: Choice, limit: int | None) -> T
         row_numbers=None if choice.rows is None else rows,
         column_numbers=None if value_columns is None or features is not None else tuple(value_columns),
         means=means,
-        alleles={name: known[name] for name in features or () if name in known} if known else None,
+        alleles=alleles,
+        other_alleles=others,
         weights=weights,
         metadata=metadata,
     )
@@ -219,7 +235,11 @@ def _roles(
         inside = replace(choice, id=None, label=None, weights=None, further_labels=())
     value_columns, id_column, label, weights = pick_columns(columns, inside, name)
     if source.by_columns and choice.needed is not None:
-        places, notes = Expected(choice.needed).places([columns[place] for place in value_columns], name)
+        available = [columns[place] for place in value_columns]
+        there = set(available) if choice.leave_out else set(choice.needed)
+        some = tuple(column for column in choice.needed if column in there) or choice.needed
+        advice = () if source.alleles is None else (UNMATCHED,)
+        places, notes = Expected(some).places(available, name, *advice)
         value_columns = [value_columns[place] for place in places]
     if not value_columns:
         raise DataError(f"{name} has no columns left. Drop fewer columns, or choose some with columns.")

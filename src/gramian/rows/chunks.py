@@ -33,7 +33,7 @@ from gramian.rows.table import Choice, Table, pick_columns
 # What a scan cannot ask of a table in chunks.
 ANSWER = "10s"  # that a scheduler may take to answer
 LEAST_CHUNKS = 16
-REFUSED = ("id", "transpose", "missing", "size", "na_values")
+REFUSED = ("id", "transpose", "missing", "unmatched", "size", "na_values")
 
 
 class _Direct:

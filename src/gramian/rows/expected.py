@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from gramian.checks import counted, listed
 from gramian.errors import DataError
+from gramian.rows.alleles import in_fitted_alleles
 from gramian.rows.lazy.spool import columns_taken
 from gramian.rows.table import Table
 
@@ -26,14 +27,19 @@ class Expected:
         Which allele a column counted, by its name, where that is known.
     holes : bool
         Whether the model maps rows with missing values from their observed entries.
+    leave_out : bool
+        Whether genotypes may lack variants, or have some of unclear allele: they become missing values.
     """
 
     names: tuple[str, ...] | None = None
     means: npt.NDArray[Any] | None = None
     alleles: Mapping[str, str] = field(default_factory=dict)
     holes: bool = False
+    leave_out: bool = False
 
-    def places(self, available: Sequence[str], source: str) -> tuple[list[int], tuple[str, ...]]:
+    def places(
+        self, available: Sequence[str], source: str, advice: str = "Add the missing columns, or rename yours."
+    ) -> tuple[list[int], tuple[str, ...]]:
         """Return where the expected columns are among the available ones, and notes on the changes.
 
         Raises
@@ -49,7 +55,7 @@ class Expected:
             shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
             raise DataError(
                 f"The columns of {source} lack {listed(missing)}, which the model was fitted on. "
-                f"Expected: {shown}. Add the missing columns, or rename yours to match."
+                f"Expected: {shown}. {advice}"
             )
         results = [where[name] for name in names]
         notes: list[str] = []
@@ -72,7 +78,7 @@ class Expected:
         Raises
         ------
         DataError
-            If a column is not there, or counts another allele.
+            If a column is not there, or it is unclear which allele it counts.
 
         Examples
         --------
@@ -82,23 +88,12 @@ class Expected:
         >>> ordered.values.tolist(), ordered.notes[0]
         ([[3.0, 2.0]], "1 column that the model was not fitted on was left out: 'z'")
         """
+        if self.names is not None and (table.alleles is not None or table.other_alleles is not None):
+            fill = None if self.holes else self.means
+            table = in_fitted_alleles(table, self.names, self.alleles, leave_out=self.leave_out, fill=fill)
         names = table.feature_names
-        self._refuse_swapped(table)
         if self.names is None or names is None or names == self.names:
             return table
         places, notes = self.places(names, table.source)
         values, more = columns_taken(table.values, places)
         return replace(table, values=values, feature_names=self.names, notes=(*table.notes, *notes, *more))
-
-    def _refuse_swapped(self, table: Table) -> None:
-        """Raise a DataError if a variant counts another allele than in the fitted data."""
-        counts = table.alleles or {}
-        swapped = [name for name, fitted in self.alleles.items() if counts.get(name, fitted) != fitted]
-        if swapped:
-            name = swapped[0]
-            others = f" {counted(len(swapped), 'variant')} differ in total." if len(swapped) > 1 else ""
-            raise DataError(
-                f"{table.source} counts allele {counts[name]!r} of variant {name!r}, but the model was "
-                f"fitted on counts of {self.alleles[name]!r}.{others} Write both files with the same A1 "
-                "(plink --a1-allele)."
-            )

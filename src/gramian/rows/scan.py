@@ -55,6 +55,10 @@ class Scan(ReadingOptions):
         What to do with missing values, after transposing. By default they raise an error, but PCA maps new
         rows from their observed entries; inf always raises one. "em" and "iterative" leave them in for
         :class:`gramian.PCA` to impute, and leave out rows without any value.
+    unmatched : {"error", "leave-out"}, optional
+        For new genotypes (.bed) of a fitted model: what to do with a variant that is absent, or of which it
+        is unclear whether it counts the fitted allele. "leave-out" makes its entries missing. By default it
+        is an error. A variant that clearly counts the other allele always becomes 2 - x.
     size : "WIDTHxHEIGHT" or (width, height), optional
         Resize pictures.
     na_values : list of str or numbers, or comma-separated str, optional
@@ -291,6 +295,8 @@ def _asked(scan: Scan) -> tuple[str, ...]:
 def _check_together(scan: Scan) -> None:
     if scan.missing is not None:
         check_choice("missing", scan.missing, get_args(MissingPolicy))
+    if scan.unmatched is not None:
+        check_choice("unmatched", scan.unmatched, ("error", "leave-out"))
     label_columns = () if scan.transpose else labels_asked(scan.label)
     named = (scan.id, *label_columns, scan.weights)
     used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, named)]

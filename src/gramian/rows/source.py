@@ -51,7 +51,8 @@ class ArraySource:
         Whether some columns are read without the others.
     fills_missing : bool
         Whether missing values become column means by default.
-    alleles : dict of str to str or None
+    alleles, other_alleles : dict of str to str or None
+        Of genotypes: the allele that a column counts, and the other one, by its name.
     sha256 : callable or None
         Returns the hash of the data if it is not that of the file; ``hashed`` says what it covers.
     """
@@ -72,6 +73,7 @@ class ArraySource:
     by_columns: bool = False
     fills_missing: bool = False
     alleles: Mapping[str, str] | None = None
+    other_alleles: Mapping[str, str] | None = None
     sha256: Callable[[], str] | None = None
     hashed: str = "the bytes of the file"
 

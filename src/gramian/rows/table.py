@@ -52,8 +52,8 @@ class Table:
         Numbers of the columns in the file, where they have no names and only some of them were asked for.
     means : ndarray of shape (n_features,) or None
         Means of the columns without their missing values, where those were to be filled with them.
-    alleles : dict of str to str
-        Of genotypes: the allele that a column counts, by its name, where that is known.
+    alleles, other_alleles : dict of str to str
+        Of genotypes: the allele that a column counts, and the other one, by its name, where that is known.
     weights : ndarray of shape (n_samples,) or None
         The column that was taken out as weights of the rows.
     metadata : mapping of str to ndarray of shape (n_samples,)
@@ -81,6 +81,7 @@ class Table:
     column_numbers: tuple[int, ...] | None = None
     means: npt.NDArray[np.float64] | None = None
     alleles: Mapping[str, str] | None = None
+    other_alleles: Mapping[str, str] | None = None
     weights: npt.NDArray[Any] | None = None
     metadata: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     missing: str = ""
@@ -115,7 +116,7 @@ class Choice:
     """Which part of a file to read, and how to interpret it, in the terms of the file.
 
     A fitted model needs some columns and ignores the others; its means, if it has any, replace missing
-    values, unless it maps rows with holes.
+    values, unless it maps rows with holes. With ``leave_out`` some of its columns may be absent.
     """
 
     rows: slice | None = None
@@ -131,6 +132,7 @@ class Choice:
     weights: str | None = None
     further_labels: tuple[str, ...] = ()
     holes: bool = False
+    leave_out: bool = False
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""

@@ -30,12 +30,12 @@ Names = Annotated[list[str], BeforeValidator(_as_list)]  # a single name is a li
 
 
 def _reading_fields() -> Iterator[tuple[str, Any]]:
-    """Yield the options of reading as HTTP has them: without labels_from, as a client names no files."""
+    """Yield the options of reading as HTTP has them: without those that need several files of a client."""
     for option in fields(ReadingOptions):
         text = Names | None if option.metadata["metavar"] == "A,B,.." else str | None
         kind = text if option.type is Any else option.type
         pattern = r"^[0-9]{1,5}x[0-9]{1,5}$" if option.name == "size" else None
-        if option.name != "labels_from":
+        if option.name not in ("labels_from", "unmatched"):
             about = f"{option.metadata['help']}."
             yield option.name, (kind, Field(default=option.default, description=about, pattern=pattern))
 

@@ -114,7 +114,7 @@ TEXT = Format("text", (".csv", ".tsv", ".txt"), marks=True, in_blocks=True, pack
 PICTURE = Format("picture", PICTURE_SUFFIXES, _IMAGES, _is_picture, listed="pictures")
 FOLDER = Format("folder", (), in_blocks=True, listed="a folder of them")
 PARQUET = Format("parquet", (".parquet",), (b"PAR1",), in_blocks=True)
-ZARR = Format("zarr", (".zarr",), keyed=True, in_blocks=True)
+ZARR = Format("zarr", (".zarr",), keyed=True, in_blocks=True, named=r"\.zarr\.zip$")
 
 FORMATS = (
     TEXT,
@@ -153,7 +153,7 @@ def suffix_of(path: Path) -> str:
 def by_name(path: Path) -> Format | None:
     """Return the format of a file by its name."""
     named = (format for format in FORMATS if format.named and re.search(format.named, path.name.lower()))
-    return _BY_SUFFIX.get(suffix_of(path)) or next(named, None)
+    return next(named, None) or _BY_SUFFIX.get(suffix_of(path))
 
 
 def by_content(file: Any) -> Format | None:

@@ -63,6 +63,10 @@ class Genotypes(LazyArray):
             out[:, some.start - left : some.stop - left] = batch[:, some.start - first : some.stop - first]
         return np.where(out < 0, self.means[columns], out.astype(np.float32))
 
+    def unfilled(self) -> Genotypes:
+        """Return the same counts with NaN for missing calls."""
+        return Genotypes(self.counts, self.shape, self.width, np.full(self.shape[1], np.nan))
+
 
 def open(opened: Opened, key: str | None) -> ArraySource:
     """Return genotypes as counts of allele 1 in float32, with NaN for missing calls.
@@ -83,7 +87,10 @@ def open(opened: Opened, key: str | None) -> ArraySource:
         shape = (int(bed.iid_count), int(bed.sid_count))
         require(Header(shape, np.dtype(np.int8), bed.read), source)
         names, repeated = unique_names([str(name) for name in bed.sid])
-        alleles = {name: str(one) for name, one in zip(names, bed.allele_1, strict=True) if one != UNKNOWN}
+        alleles, others = (
+            {name: str(one) for name, one in zip(names, known, strict=True) if one != UNKNOWN}
+            for known in (bed.allele_1, bed.allele_2)
+        )
 
     def read(rows: range | None = None, columns: Sequence[int] | None = None) -> npt.NDArray[Any]:
         rows, columns = (
@@ -105,6 +112,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
         by_columns=True,
         fills_missing=True,
         alleles=alleles,
+        other_alleles=others,
         notes=("values count allele 1 (A1, the fifth column of the .bim file)", *repeated_note(repeated)),
     )
 
@@ -175,7 +183,10 @@ def _opened_bed(opened: Opened) -> Any:
     # bed-reader takes tabs between the columns of a .bim file only, and PLINK writes and reads spaces too.
     variants = path.with_suffix(".bim")
     with damage(str(variants)), variants.open(encoding="utf-8") as file:
-        names, alleles = zip(*((line[1], line[-2]) for line in map(str.split, file) if line), strict=True)
-    known = {"sid": names, "allele_1": alleles}
+        lines = (line for line in map(str.split, file) if line)
+        # "." is no name: such a variant is known by its place.
+        named = ((f"{line[0]}:{line[-3]}" if line[1] == "." else line[1], *line[-2:]) for line in lines)
+        names, ones, others = zip(*named, strict=True)
+    known = {"sid": names, "allele_1": ones, "allele_2": others}
     with damage(source):
         return opened.enter_context(open_bed(path, properties=known))

@@ -1,4 +1,7 @@
-"""Arrays of Zarr stores, which are folders of chunks, read block by block, every chunk once in a pass."""
+"""Arrays of Zarr stores, folders of chunks or .zip files of such, read block by block.
+
+Every chunk is read once in a pass.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import secrets
 import shutil
 import sys
+import zipfile
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
@@ -35,11 +39,11 @@ class StoredZarr(StoredDataset):
     speed = UNPACKED
 
     def __init__(self, path: Path, array: Any, limit: int, source: str) -> None:
-        self._folder = path / array.path
-        super().__init__(
-            next(filter(Path.is_file, map(self._folder.joinpath, METADATA))), array, limit, source
-        )
-        self._opened = array
+        self._store, self._inside = path, array.path
+        folder = path / array.path
+        known = path if path.is_file() else next(filter(Path.is_file, map(folder.joinpath, METADATA)))
+        super().__init__(known, array, limit, source)
+        self._opened = array, _folder(path) / array.path
 
     def read(self) -> npt.NDArray[Any]:
         """Return all rows, (n, d) or pictures."""
@@ -53,13 +57,13 @@ class StoredZarr(StoredDataset):
         return self._made(first, last)
 
     def _made(self, first: int, last: int) -> npt.NDArray[Any]:
-        array = self._dataset()
+        array, folder = self._dataset(), self._opened[1]
         grid = array.shards or array.chunks
         rows = range(first // grid[0], -(-last // grid[0]))
         others = (range(-(-size // each)) for size, each in zip(array.shape[1:], grid[1:], strict=True))
         for place in product(rows, *others):
             chunk = array.metadata.encode_chunk_key(place)
-            if not (self._folder / chunk).exists():
+            if not (folder / chunk).exists():
                 start = place[0] * grid[0]
                 stop = min(start + grid[0], len(self))
                 raise FileError(
@@ -72,8 +76,10 @@ class StoredZarr(StoredDataset):
 
     def _dataset(self) -> Any:
         if not hasattr(self, "_opened"):
-            self._opened = opened_zarr(self._folder, self.source)
-        return self._opened
+            store = opened_zarr(self._store, self.source)
+            array = store[self._inside] if self._inside else store
+            self._opened = array, _folder(self._store) / self._inside
+        return self._opened[0]
 
     def _rechunked(self, chunks: tuple[int, ...]) -> str:
         return f"zarr.create_array(..., data=array, chunks={chunks})"
@@ -90,8 +96,17 @@ def opened_zarr(path: Path, source: str) -> Any:
         If zarr is not installed.
     """
     zarr = require_zarr("reading Zarr stores")
+    if path.is_file() and not zipfile.is_zipfile(path):
+        raise FileError(
+            f"{source} is a file, but a Zarr store is a folder, or a .zip file of one "
+            "(zarr.storage.ZipStore). Copy the whole folder."
+        )
     with damage(source):
-        return zarr.open(path, mode="r")
+        return zarr.open(zarr.storage.ZipStore(path, mode="r") if path.is_file() else path, mode="r")
+
+
+def _folder(store: Path) -> Any:
+    return zipfile.Path(store) if store.is_file() else store
 
 
 def require_zarr(purpose: str) -> Any:

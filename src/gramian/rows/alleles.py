@@ -1,0 +1,153 @@
+"""Genotypes of another cohort, counted by the alleles of the fitted one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.checks import NAMES_SHOWN, counted, listed
+from gramian.errors import DataError
+from gramian.rows.lazy.array import LazyArray
+from gramian.rows.table import Table
+
+# An A on one strand is a T on the other, so that a swapped pair may also be one that was read from there.
+AMBIGUOUS = ({"A", "T"}, {"C", "G"})
+
+
+class Recoded(LazyArray):
+    """Genotypes in a file, some of whose columns count the other allele or have no values.
+
+    Attributes
+    ----------
+    places : ndarray of shape (d,)
+        Column of the base, negative where there are no values.
+    swapped : ndarray of bool, shape (d,)
+        Columns that become 2 - x.
+    fill : ndarray of shape (d,) or None
+        What missing values are filled with; None leaves NaN.
+    """
+
+    def __init__(
+        self,
+        base: LazyArray,
+        places: npt.NDArray[np.intp],
+        swapped: npt.NDArray[np.bool_],
+        fill: npt.NDArray[Any] | None,
+    ) -> None:
+        self.base, self.places, self.swapped = base, places, swapped
+        self.fill = None if fill is None else fill.astype(base.dtype)
+        self.shape, self.dtype, self.source = (len(base), len(places)), base.dtype, base.source
+        self.finite = True if fill is not None else None
+
+    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
+        """Return a new array of rows, or of (rows, columns), of slices with a step of 1."""
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        fill = None if self.fill is None else self.fill[columns]
+        return recoded(self.base[rows], self.places[columns], self.swapped[columns], fill)
+
+
+def recoded(
+    values: npt.NDArray[Any],
+    places: npt.NDArray[np.intp],
+    swapped: npt.NDArray[np.bool_],
+    fill: npt.NDArray[Any] | None = None,
+) -> npt.NDArray[Any]:
+    """Return columns at places, 2 - x where swapped, NaN or its fill where missing.
+
+    Examples
+    --------
+    >>> recoded(np.array([[0.0, 2.0]]), np.array([1, 0, -1]), np.array([False, True, False]))
+    array([[ 2.,  2., nan]])
+    """
+    result = np.full((len(values), len(places)), np.nan, dtype=values.dtype)
+    there = places >= 0
+    result[:, there] = values[:, places[there]]
+    result[:, swapped] = 2 - result[:, swapped]
+    return result if fill is None else np.where(np.isnan(result), fill, result)
+
+
+def in_fitted_alleles(
+    table: Table,
+    names: Sequence[str],
+    alleles: Mapping[str, str],
+    *,
+    leave_out: bool,
+    fill: npt.NDArray[Any] | None,
+) -> Table:
+    """Return genotypes with the columns of a model, each counting the allele that the model counts.
+
+    Parameters
+    ----------
+    table : Table
+        With known alleles.
+    names : sequence of str
+        The columns of the model.
+    alleles : mapping of str to str
+        The allele that each of them counts, where that is known.
+    leave_out : bool
+        Whether columns become missing values if they are absent or nobody can tell what they count.
+    fill : ndarray or None
+        What missing values of a table in a file are filled with.
+
+    Raises
+    ------
+    DataError
+        For such columns, unless they are left out.
+    """
+    counts, others = table.alleles or {}, table.other_alleles or {}
+    where = {name: place for place, name in enumerate(table.feature_names or ())}
+    swapped, unclear, absent = [], {}, []
+    for name in names:
+        fitted, one, other = alleles.get(name), counts.get(name), others.get(name)
+        if name not in where:
+            absent.append(name)
+        elif fitted is None or one == fitted or (one is None and other != fitted):
+            continue
+        elif other == fitted and {one, other} not in AMBIGUOUS:
+            swapped.append(name)
+        else:
+            unclear[name] = f"{name!r} ({one or '0'}/{other or '0'}, fitted {fitted})"
+    if unclear and not leave_out:
+        shown = ", ".join(list(unclear.values())[:NAMES_SHOWN]) + (
+            ", ..." if len(unclear) > NAMES_SHOWN else ""
+        )
+        many = counted(len(unclear), "variant")
+        raise DataError(
+            f"{table.source} and the fitted data count different alleles of {many}, and it is unclear how to "
+            f"exchange them: {shown}. (A/T and C/G read the same on both strands.) Write both files with the "
+            "same A1 and strand (plink --a1-allele, --flip), or leave such variants out with "
+            'unmatched="leave-out" (--unmatched leave-out).'
+        )
+    if absent and not leave_out:
+        return table  # whose columns are compared by name
+    if not (swapped or unclear or absent):
+        return table
+    places = np.array([-1 if name in unclear else where.get(name, -1) for name in names], dtype=np.intp)
+    flips = np.isin(np.array(names, dtype=object), swapped)
+    values = table.values
+    if isinstance(values, LazyArray):
+        whole: Any = values
+        values = Recoded(whole.unfilled() if hasattr(whole, "unfilled") else whole, places, flips, fill)
+    else:
+        values = recoded(values, places, flips)
+    notes = []
+    if swapped:
+        many = counted(len(swapped), "variant counts", "variants count")
+        notes.append(f"{many} the other allele and became 2 - x: {listed(swapped)}")
+    gone = "as missing, and scores follow from the others" if fill is None else "as the fitted means"
+    if unclear:
+        notes.append(f"{counted(len(unclear), 'variant')} of unclear allele count {gone}: {listed(unclear)}")
+    if absent:
+        notes.append(f"{counted(len(absent), 'absent variant')} count {gone}: {listed(absent)}")
+    return replace(
+        table,
+        values=values,
+        feature_names=tuple(names),
+        alleles=dict(alleles),
+        other_alleles=None,
+        notes=(*table.notes, *notes),
+    )
