@@ -32,6 +32,8 @@ GENERATED = {
         "- [Security](SECURITY.md): how to report a weakness",
     ],
 }
+# Modules that gramian does not import by itself.
+ON_DEMAND = ("anndata", "onnx")
 # What estimators store and functions return.
 RESULTS = (
     "records.Certificate",
@@ -130,22 +132,21 @@ def command_pages(text: str) -> dict[str, str]:
     first, *parts = text.split("\n## ")
     pages, lines = {}, []
     for part in parts:
-        name, _, body = part.partition("\n")
-        body = relinked(re.sub(r"^### ", "## ", body, flags=re.MULTILINE))
+        name, _, written = part.partition("\n")
+        body = relinked(re.sub(r"^### ", "## ", written, flags=re.MULTILINE))
         body = re.sub(r"\]\((?!https?:|#|cli/)", "](../", body).replace("](cli/", "](")
         pages[f"cli/{name}.md"] = f"# gramian {name}\n{body}\n"
-        sentence = re.split(
-            r"(?<=[.:])\s", " ".join(body.split("\n\n")[0 if body.strip()[0] != "\n" else 1].split())
-        )[0]
-        lines.append(f"- [`gramian {name}`](cli/{name}.md): {plain(sentence)}")
+        paragraph = plain(" ".join(written.strip().partition("\n\n")[0].split()))
+        sentence = re.split(r"(?<=[.:])\s", paragraph)[0].rstrip(":")
+        lines.append(f"- [`gramian {name}`](cli/{name}.md): {sentence}")
     listed = "\n".join(lines)
     tree = toctree([f"{name.removesuffix('.md')}" for name in pages])
     return {"cli.md": f"{relinked(first)}\n\n## Commands\n\n{listed}\n{tree}", **pages}
 
 
-def plain(sentence: str) -> str:
-    """Return a sentence without links."""
-    return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", sentence)
+def plain(text: str) -> str:
+    """Return text without links."""
+    return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
 
 
 def formats() -> str:
@@ -291,8 +292,8 @@ def reference() -> str:
     text = "Python\n======\n"
     for title, about, members in groups:
         text += listed(title, about, [f"gramian.{name}" for name in members])
-    for module in (name for name in modules if name != "errors"):
-        package = values[module]
+    for module in sorted({*modules, *ON_DEMAND} - {"errors"}):
+        package = importlib.import_module(f"gramian.{module}")
         public = [name for name in package.__all__ if is_documented(package, name)]
         about = " ".join((package.__doc__ or "").partition("\n\n")[0].split())
         text += listed(f"gramian.{module}", about, [f"gramian.{module}.{name}" for name in public])
