@@ -19,7 +19,7 @@ help:
 	@echo "make attack         check certificates against extended precision (FITS=10000)"
 	@echo "make attack-server  attack a server and the commands; uses Chromium, nginx and openssl if installed"
 	@echo "make compat         run scikit-learn's own tests on gramian.compat.sklearn"
-	@echo "make lint           check style, types and the import layers"
+	@echo "make lint           check style, types, the import layers and docstrings"
 	@echo "make bench          compare speed and accuracy with other libraries, all suites"
 	@echo "make bench-quick    compare some ratios with the last full run on this machine, in minutes"
 	@echo "make bench-gpu      run the benchmarks on a CUDA GPU, if there is one"
@@ -78,6 +78,7 @@ lint: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/docstrings/check.py
 
 # The site shows the results: make site afterwards.
 bench: .venv/installed-dev

@@ -33,6 +33,7 @@ def test_faces_are_told_from_others_and_random_labels_are_not():
     assert face + other < 1.4
 
 
+@pytest.mark.walk
 def test_no_person_is_on_both_sides(monkeypatch):
     people = np.repeat(np.arange(7), 3)
     faces = np.random.default_rng(0).integers(0, 255, (21, 12, 10)).astype(np.uint8)

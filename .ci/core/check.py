@@ -28,15 +28,19 @@ LEFT_OUT = (
     "served.py",
     "test_attack_server.py",
     "test_documentation.py",
+    "test_face_classifier.py",
     "test_faces_evaluation.py",
     "test_site.py",
+    "test_typing.py",
 )
 DESELECTED = (
-    "cli/test_engine.py::test_a_label_of_text_is_read_from_parquet",
-    "cli/test_engine.py::test_columns_are_selected_by_a_label_where_they_are",
-    "cli/test_large_files.py::test_what_needs_all_of_it_says_so",
-    "cli/test_outputs.py::test_text_for_people_has_no_control_characters",
-    "cli/test_run.py::test_names_that_are_too_long_are_a_line",
+    "src/gramian/plots/zero_sets.py::gramian.plots.zero_sets.relation",
+    "tests/cli/test_engine.py::test_a_label_of_text_is_read_from_parquet",
+    "tests/cli/test_engine.py::test_columns_are_selected_by_a_label_where_they_are",
+    "tests/cli/test_large_files.py::test_what_needs_all_of_it_says_so",
+    "tests/cli/test_outputs.py::test_text_for_people_has_no_control_characters",
+    "tests/cli/test_run.py::test_names_that_are_too_long_are_a_line",
+    "tests/estimators/test_notebook.py::test_names_of_columns_are_text_in_every_table",
 )
 IMPORT_ALL = """
 import gramian, pkgutil, sys
@@ -64,7 +68,8 @@ def main(arguments: list[str]) -> None:
     """Copy, delete and test; the first step that fails ends it."""
     with tempfile.TemporaryDirectory(prefix="gramian-core-") as folder:
         copy = Path(folder) / "gramian"
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache"))
+        ignore = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache")
+        shutil.copytree(ROOT, copy, ignore=ignore)
         for application in APPLICATIONS:
             shutil.rmtree(copy / "src" / "gramian" / application)
             shutil.rmtree(copy / "tests" / application)
@@ -73,7 +78,7 @@ def main(arguments: list[str]) -> None:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         run(copy, "-c", IMPORT_ALL, str(copy), *APPLICATIONS)
         run(copy, "-c", FIT_IN_A_SHELL)
-        deselected = [f"--deselect=tests/{name}" for name in DESELECTED]
+        deselected = [f"--deselect={name}" for name in DESELECTED]
         run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", *deselected, *(arguments or ["-n", "2"]))
 
 

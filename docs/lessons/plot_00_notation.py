@@ -62,7 +62,7 @@ positive.
 
 import numpy as np
 
-from gramian import PCA, KernelPCA
+from gramian import PCA, KernelPCA, plots
 from gramian.kernels import Linear, Polynomial
 
 X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]], dtype=float)
@@ -77,6 +77,7 @@ for u, variance in zip(pca.components_, pca.explained_variance_, strict=True):
 assert np.allclose(pca.transform(X), (X - m) @ pca.components_.T)
 print(S)
 print(pca.explained_variance_.round(4), pca.components_[0].round(4))
+plots.directions(pca, X)
 
 # %%
 # The eigenvalues with n - 1 are larger by n / (n - 1). The directions and the ratios are the same.

@@ -72,9 +72,9 @@ assert PCA().fit(X).rank_ == n - 1
 assert PCA(center=False).fit(X).rank_ == n
 
 # %%
-# **"With all dimensions anything can be rebuilt."** True only for n > d. With n < d all n - 1
-# components rebuild the samples of the fit, and no others: a new sample has a part outside their
-# span.
+# **"With all dimensions anything can be rebuilt."** True only if the centred samples span all
+# features, for which n - 1 >= d is needed. With n < d all n - 1 components rebuild the samples of the
+# fit, and no others: a new sample has a part outside their span.
 
 many = rng.standard_normal((200, d))
 few, enough = PCA().fit(many[:20]), PCA().fit(many[:100])

@@ -70,7 +70,7 @@ plots.kernel_contours([PCA(2).fit(X), model], X, color=ring, components=4)
 
 # %%
 
-plots.scores(model, X, color=np.where(ring, "inner", "outer"))
+plots.scores(model, X, y="PC3", color=np.where(ring, "inner", "outer"))
 
 # %%
 

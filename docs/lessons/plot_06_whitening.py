@@ -50,7 +50,7 @@ for _ in range(100):
 # Pictures
 # --------
 #
-# The scores of PCA whitening, drawn as a picture line by line, look like noise: they are
+# The 40 scores of PCA whitening, drawn as a picture line by line, look like noise: they are
 # coordinates, not pixels. ZCA gives a value for each pixel. Large, smooth variances of light become
 # small, and edges stand out.
 

@@ -134,6 +134,7 @@ assert pca.plan_.operator == "gram"  # 320 pictures are fewer than 1584 pixels
 
 brighter = space.transform(X[:1] + 30.0) - space.transform(X[:1] + 0.0)
 assert np.allclose(brighter, 30 * space.components_.sum(axis=1), rtol=1e-3, atol=0.1)
+assert np.argmax(np.abs(brighter)) == 1
 
 # %%
 # 4. The average of two faces: what are its scores?

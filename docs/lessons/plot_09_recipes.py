@@ -78,10 +78,10 @@ assert np.allclose(search.predict(X), line.intercept_ + (X - pca.mean_) @ coeffi
 
 faces = drawn_faces(20, 6, size=(24, 28))
 people = np.array(faces.people)
-fisher = make_pipeline(PCA(60, random_state=0), LinearDiscriminantAnalysis())
+fisher = make_pipeline(PCA(30, random_state=0), LinearDiscriminantAnalysis())
 enrolled = np.arange(len(people)) % 6 < 3
 pictures = faces.pictures.reshape(len(people), -1).astype(float)
-fisher.set_params(pca__n_components=30).fit(pictures[enrolled], people[enrolled])
+fisher.fit(pictures[enrolled], people[enrolled])
 rate = fisher.score(pictures[~enrolled], people[~enrolled])
 print(f"{rate:.0%} of {(~enrolled).sum()} pictures named correctly")
 assert rate > 0.9

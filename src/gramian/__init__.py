@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gramian.estimators.whitener import Whitener
     from gramian.laws.relations import relations
     from gramian.loading import load
+    from gramian.progress_bar import set_progress
     from gramian.rows.scan import scan
     from gramian.selection.choose_kernel import choose_kernel
     from gramian.selection.filters import FeatureFilter
@@ -92,6 +93,7 @@ __all__ = [
     "relations",
     "rotate",
     "scan",
+    "set_progress",
     "stability",
 ]
 
@@ -115,6 +117,7 @@ _HOME = {
     "relations": "gramian.laws.relations",
     "rotate": "gramian.estimators.rotate",
     "scan": "gramian.rows.scan",
+    "set_progress": "gramian.progress_bar",
     "stability": "gramian.estimators.stability",
 }
 for _name, _module in (_HOME | {name: f"gramian.{name}" for name in _SUBMODULES}).items():
@@ -122,15 +125,17 @@ for _name, _module in (_HOME | {name: f"gramian.{name}" for name in _SUBMODULES}
         __all__.remove(_name)
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return import_module(f"gramian.{name}")
-    if name.startswith("_") or name not in __all__:
-        raise AttributeError(f"module 'gramian' has no attribute {name!r}")
-    value = getattr(import_module(_HOME.get(name, "gramian.errors")), name)
-    # Kept, so that the second use costs a dictionary look-up and `gramian.PCA is gramian.PCA`.
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # to a type checker a module with this function has every name
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return import_module(f"gramian.{name}")
+        if name.startswith("_") or name not in __all__:
+            raise AttributeError(f"module 'gramian' has no attribute {name!r}")
+        value = getattr(import_module(_HOME.get(name, "gramian.errors")), name)
+        # Kept, so that the second use costs a dictionary look-up and `gramian.PCA is gramian.PCA`.
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -34,7 +34,18 @@ class GramianError(Exception):
     """Base of everything that gramian raises on purpose."""
 
     def worded(self, surface: Literal["shell", "page"]) -> str:
-        """Return the message with advice in the terms of the command line or of a page."""
+        """Return the message with advice in the terms of the command line or of a page.
+
+        Parameters
+        ----------
+        surface : {"shell", "page"}
+            Where the message is shown.
+
+        Returns
+        -------
+        str
+            The message.
+        """
         return str(self)
 
 
@@ -60,7 +71,18 @@ class MissingValuesError(DataError):
         )
 
     def worded(self, surface: Literal["shell", "page"]) -> str:
-        """Return where values are missing, and the choices of the command line or of a page."""
+        """Return where values are missing, and the choices of the command line or of a page.
+
+        Parameters
+        ----------
+        surface : {"shell", "page"}
+            Where the message is shown.
+
+        Returns
+        -------
+        str
+            The message.
+        """
         where = self.where.removeprefix("Input X contains NaN: ")
         where = where if where[:1].isdigit() else f"A value is missing: {where}"
         if surface == "page":

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from importlib import import_module
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from gramian.applications import is_installed
 from gramian.errors import ModelFileError
 from gramian.estimators.saving import Saved, decode, restored
 from gramian.store import read_model
 
+M = TypeVar("M", bound=Saved)
 # The module that defines each class of models. Opening a file imports no other; an application may be absent.
 MODULES = {
     "FaceSpace": "gramian.faces.space",
@@ -24,12 +25,24 @@ MODULES = {
 }
 
 
-def load(path: str | PathLike[str]) -> Any:
+@overload
+def load(path: str | PathLike[str]) -> Saved: ...
+
+
+@overload
+def load(path: str | PathLike[str], kind: type[M]) -> M: ...
+
+
+def load(path: str | PathLike[str], kind: type[Any] | None = None) -> Any:
     """Open a model that ``save`` has written.
 
     Parameters
     ----------
     path : str or Path
+        Of the file.
+    kind : type, optional
+        Class of the model, such as :class:`gramian.PCA`. A model of another class raises an error, and type
+        checkers know the attributes of the result.
 
     Returns
     -------
@@ -42,22 +55,35 @@ def load(path: str | PathLike[str]) -> Any:
     FileError
         When the file is not there or cannot be read.
     ModelFileError
-        When it is truncated, altered, not a gramian model, or of a newer format.
+        When it is truncated, altered, not a gramian model, of a newer format, or not of ``kind``.
+
+    Examples
+    --------
+    >>> import tempfile, gramian
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gramian.PCA(1).fit([[1.0, 2.0], [3.0, 3.0]]).save(f"{folder}/model.gramian")
+    ...     gramian.load(f"{folder}/model.gramian", gramian.PCA).components_.round(4)
+    array([[0.8944, 0.4472]])
     """
     stored = read_model(path)
     known = [kind for kind, module in MODULES.items() if is_installed(module)]
     if stored.kind in known:
         import_module(MODULES[stored.kind])  # which registers the class
-    if stored.kind not in Saved.known:
+    if stored.kind not in Saved._known:
         raise ModelFileError(
             f"{path} holds a model of kind {stored.kind!r}, which this gramian does not know. "
             f"It knows {', '.join(known)}. Upgrade with: pip install -U gramian"
         )
     try:
         parts = {part: decode(stored.header[part], stored.arrays) for part in ("parameters", "state")}
-        return restored(stored.kind, **parts)
+        model = restored(stored.kind, **parts)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{path} is a gramian file, but its contents are not those of a {stored.kind} ({error}). "
             "Fit the model again, or upgrade gramian if the file is newer."
         ) from error
+    if kind is not None and not isinstance(model, kind):
+        raise ModelFileError(
+            f"{path} holds a {stored.kind}, not a {kind.__name__}. Leave out kind, or name another file."
+        )
+    return model

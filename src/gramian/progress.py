@@ -44,6 +44,11 @@ def report_to(reporter: R) -> Iterator[R]:
         _reporter.reset(token)
 
 
+def reporting() -> bool:
+    """Whether there is a reporter."""
+    return _reporter.get() is not None
+
+
 def report(message: str, unit: str | None = None, done: int = 0, total: int = 0) -> None:
     """Send a message to the reporter, if there is one."""
     reporter = _reporter.get()

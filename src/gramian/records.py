@@ -6,18 +6,23 @@ Nothing here computes: a record is the result of a step, and can be printed, com
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import amount, counted, duration, rounded_up
+from gramian.notebook import Grid, InNotebook
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+# float32 or float64, as the data. A fit to arrays of another kind, as PyTorch's, returns that kind instead.
+RealArray = npt.NDArray[np.floating[Any]]
+Seed = int | np.random.RandomState | np.random.Generator | None
 BoundKind = Literal["deterministic", "probabilistic", "estimate"]
 SENTENCES = 3  # about clusters of components, before the others are counted
 MATRICES = {
@@ -88,7 +93,15 @@ class Target:
 
 @dataclass(frozen=True)
 class Calls:
-    """Cost of a user's function as a kernel: seconds per value, and whether each value is a call."""
+    """Cost of a user's function as a kernel.
+
+    Attributes
+    ----------
+    seconds : float
+        Of one value.
+    scalar : bool
+        Whether each value is a call.
+    """
 
     seconds: float
     scalar: bool
@@ -152,7 +165,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Alternative:
-    """A route that was not taken at first, with its predicted cost."""
+    """A route that was not taken, with its predicted cost; if it is cheaper, with the reason."""
 
     solver: str
     matrix: str
@@ -160,14 +173,16 @@ class Alternative:
     arithmetic: str
     seconds: float
     bytes: int
+    why: str = ""
 
     def __str__(self) -> str:
         where = f"{self.solver} on the {self.matrix}, {self.storage}, in {self.arithmetic}"
-        return f"{where}: about {duration(self.seconds)} and {amount(self.bytes)}"
+        why = f", not taken because {self.why}" if self.why else ""
+        return f"{where}: about {duration(self.seconds)} and {amount(self.bytes)}{why}"
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(InNotebook):
     """The route to the eigenpairs, chosen before any work; for a fitted model, the one that ran.
 
     Attributes
@@ -232,6 +247,19 @@ class Plan:
         lines += [f"  {text}" for text in self.matrices]
         return "\n".join(lines)
 
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield self.brief
+        yield f"Why: {self.reason}"
+        yield Grid(("step", "of", "predicted"), [(s.name, s.detail, duration(s.seconds)) for s in self.steps])
+        rows = [
+            (a.solver, a.matrix, a.storage, a.arithmetic, duration(a.seconds), amount(a.bytes), a.why)
+            for a in self.alternatives
+        ]
+        if rows:
+            heads = "or solver", "matrix", "storage", "arithmetic", "predicted", "memory", "not taken because"
+            yield Grid(heads, list(dict.fromkeys(rows)))
+        yield from self.matrices
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -264,8 +292,8 @@ class Spread:
         return f"{counted(self.parts, 'chunk')}{where}: a pass is {self.tasks:,} tasks"
 
 
-@dataclass(frozen=True)
-class Attempt:
+@dataclass(frozen=True, repr=False)
+class Attempt(InNotebook):
     """A route that was run.
 
     Attributes
@@ -300,8 +328,8 @@ class Attempt:
         return f"{said}; accepted" if self.accepted else f"{said}; not accepted: {self.why}"
 
 
-@dataclass(frozen=True, eq=False)
-class Spectrum:
+@dataclass(frozen=True, eq=False, repr=False)
+class Spectrum(InNotebook):
     """Eigenpairs of a symmetric operator, largest first.
 
     Attributes
@@ -354,6 +382,11 @@ class Spectrum:
     smallest: float | None = None
     note: str = ""
     search_error: float | None = None
+
+    def __str__(self) -> str:
+        k, rank = self.values.size, self.rank
+        top = f", the largest {self.values[0]:.6g}" if k else ""
+        return f"{counted(k, 'eigenvalue')} by {self.route!r}, {rank} above the rank tolerance{top}"
 
     @property
     def searched_to(self) -> float:
@@ -446,8 +479,8 @@ class Components:
         return self.left / (self.size - self.values.size) if self.size > self.values.size else 0.0
 
 
-@dataclass(frozen=True)
-class Repair:
+@dataclass(frozen=True, repr=False)
+class Repair(InNotebook):
     """How setting negative eigenvalues to zero changed the matrix.
 
     Attributes
@@ -508,8 +541,8 @@ class Completeness:
     probability: float = 0.0
 
 
-@dataclass(frozen=True)
-class Approximation:
+@dataclass(frozen=True, repr=False)
+class Approximation(InNotebook):
     """How far the eigenvalues of an approximate matrix can be from those of the exact one.
 
     Attributes
@@ -601,8 +634,8 @@ class DirectionBounds:
         return [range(a, b) for a, b in pairwise(edges)]
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(InNotebook):
     """Error bounds of a set of eigenvalues, and the kind of each bound.
 
     Attributes
@@ -614,13 +647,14 @@ class Certificate:
     radii : ndarray of shape (k,)
         An eigenvalue of the exact matrix lies within ``radii[j]`` of ``values[j]``.
     set_radius : float
-        k distinct eigenvalues of the exact matrix lie within this distance of the k values, pair by pair.
+        k eigenvalues of the exact matrix, counted with multiplicity, lie within this distance of the k
+        values, pair by pair.
     widening : float
         The part of the radii that covers forming the matrix: evaluation of the kernel and rounding.
     widening_kind : str
         Kind of the bound behind ``widening``.
     orthogonality : float
-        Spectral norm of ``V.T V - I`` of the computed vectors.
+        Spectral norm of ``V.T V - I`` of the computed vectors, measured in float64.
     completeness : Completeness or None
         What is known about eigenvalues that were not computed; None when nothing is.
     tol : float
@@ -689,6 +723,9 @@ class Certificate:
         about = f" {self.about}" if self.about else ""
         return f"Certified: every eigenvalue{of} within {radius} (relative to the largest), {missed}.{about}"
 
+    def __repr__(self) -> str:
+        return f"<{self.brief}>"
+
     def __str__(self) -> str:
         k = len(self.values)
         if k == 0:
@@ -703,7 +740,7 @@ class Certificate:
             f"(tolerance {self.tol:.1e} of the largest eigenvalue).",
             f"Each of the {k} {self.unit} is within {float(self.radii.max()) / top:.1e} (relative to the "
             f"largest, {top:.6g}) of an eigenvalue of the {matrix} [{self.widening_kind}].",
-            f"Together they match {k} distinct eigenvalues of that matrix within "
+            f"Together they match {k} eigenvalues of that matrix, counted with multiplicity, within "
             f"{self.set_radius / top:.1e}; the vectors are orthonormal to "
             f"{self.orthogonality:.1e} [{self.widening_kind}].",
             f"Forming the matrix adds {self.widening / top:.1e} to these bounds; the largest residual is "
@@ -714,6 +751,19 @@ class Certificate:
             *([self.about] if self.about else []),
         ]
         return "\n".join(lines + [f"Not met: {reason}" for reason in self.reasons])
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield from str(self).splitlines()
+        names = [f"PC{j}" for j in range(1, len(self.values) + 1)]
+        columns: dict[str, Any] = {
+            "": names,
+            "eigenvalue": self.values,
+            "within": self.radii,
+            "residual": self.residuals,
+        }
+        if self.directions is not None:
+            columns["direction within (radians)"] = self.directions.angles
+        yield Grid(tuple(columns), list(zip_longest(*columns.values(), fillvalue=math.nan)))
 
     def direction_sentences(self) -> list[str]:
         """Return what is known of the directions, in sentences."""

@@ -82,7 +82,9 @@ def test_it_prints_as_a_table():
         "A note.",
     ]
     assert repr(selection()) == str(selection())
-    assert selection()._repr_html_().startswith("<pre>What is best")
+    page = selection()._repr_html_()
+    assert page.startswith("<div>What is best")
+    assert page.count("<tr>") == 1 + len(selection())
     assert "s.e." not in str(Selection(tuple(in_folds([0.5])), "One fold"))
 
 

@@ -103,7 +103,7 @@ def test_a_summary_says_who_chose_the_number():
 
 def test_a_notebook_shows_the_table():
     page = table(2)._repr_html_()
-    assert page.startswith("<pre>")
+    assert page.startswith("<table>")
     assert "PC2" in page
 
 

@@ -34,7 +34,8 @@ def test_by_default_all_that_there_can_be(flower_model, gramian):
     ]
     ran = gramian("plot", "m.gramian", "flowers.csv", "--color", "width", "-o", "all")
     assert ran.code == 0, ran.err
-    names = ("biplot", "control-chart", "correlation-circle", "eigenvalues", "loadings", "scores", "scree")
+    names = ("biplot", "control-chart", "correlation-circle", "directions", "eigenvalues", "loadings")
+    names += ("scores", "scree")
     assert sorted(os.listdir("all")) == [f"{name}.svg" for name in names]
 
 

@@ -8,6 +8,7 @@ import pytest
 from gramian import PCA, DataError, RankWarning
 from gramian.arrays import as_float64
 from gramian.engine import LinearProblem, planning, solve
+from gramian.estimators.fitted import with_orthonormality
 from gramian.operators.scatter import ScatterOperator
 from gramian.records import SolveRequest, Target
 from gramian.rows import as_rows
@@ -292,3 +293,13 @@ def test_a_divisor_whose_reciprocal_float32_cannot_hold():
         model = PCA(2, scale=scale, solver=solver).fit(X)
         np.testing.assert_allclose(model.explained_variance_, exact[:2], rtol=1e-4)
         assert model.certificate_.ok
+
+
+@pytest.mark.walk
+def test_orthonormality_of_many_vectors_is_measured():
+    certificate = PCA(2).fit(np.random.default_rng(0).standard_normal((20, 4))).certificate_
+    for m, k in ((20_000, 500), (1500, 1400)):
+        V = np.linalg.qr(np.random.default_rng(1).standard_normal((m, k)))[0].astype(np.float32)
+        loss = np.linalg.norm(V.T.astype(float) @ V.astype(float) - np.eye(k), 2)
+        stated = with_orthonormality(certificate, V).orthogonality
+        assert loss <= stated <= 1.01 * loss + m * np.finfo(float).eps

@@ -5,6 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from gramian import PCA
+from gramian.checks import duration
 from gramian.engine.planning import plan, ranked, warn_of_cost
 from gramian.errors import CostWarning, MemoryLimitError
 from gramian.operators.costs import KernelCosts, Substitute, SymmetricCosts, TableCosts
@@ -320,3 +322,25 @@ def test_seconds_grow_with_the_work():
         for small, large in [((1000, 500), (4000, 500)), ((1000, 500), (1000, 4000))]:
             assert pca(small, target).seconds < pca(large, target).seconds
     assert kernel(2000).seconds < kernel(4000).seconds
+
+
+def test_a_cheaper_route_that_is_not_taken_has_its_reason():
+    def cheaper(result):
+        for other in result.alternatives:
+            less = other.seconds < result.seconds and duration(other.seconds) != duration(result.seconds)
+            assert bool(other.why) == less
+        assert all(("not taken because" in str(other)) == bool(other.why) for other in result.alternatives)
+        return {other.why for other in result.alternatives} - {""}
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 400))
+    assert cheaper(PCA(5, solver="full").plan(X)) == {"you set solver='full'"}
+    quick = PCA(5).plan(X)
+    assert cheaper(quick) == {"an iteration may stall, and the direct method is quick"}
+    assert any("by iteration" in other.storage for other in quick.alternatives)
+    small = cheaper(PCA().plan(X[:300, :300]))
+    assert small == {"the SVD resolves the smallest eigenvalues best, and the data are small"}
+    # Krylov stalls on a flat spectrum: the direct route that takes over still names why krylov is set.
+    after = PCA(5, solver="krylov").fit(X).plan_
+    assert after.solver != "krylov"
+    cheaper(after)

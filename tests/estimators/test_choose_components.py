@@ -224,7 +224,9 @@ def test_it_prints_as_a_table():
     assert all(len(line) <= 110 for line in lines)
     assert "When to trust it" in lines
     assert repr(result) == str(result)
-    assert result._repr_html_().startswith("<pre>Number of components")
+    page = result._repr_html_()
+    assert page.startswith("<div>Number of components")
+    assert page.count("<tr>") == 1 + len(result)
 
 
 def test_rows_dictionaries_and_frames_say_the_same():

@@ -71,7 +71,7 @@ def test_estimators(model):
         np.testing.assert_allclose(model.inverse_transform(chunked(expected)).compute(), whole, atol=1e-9)
     some = np.where(X > 25, np.nan, X)
     holed = chunked(some)
-    if getattr(model, "maps_holes", False):
+    if getattr(model, "_maps_holes", False):
         np.testing.assert_allclose(model.transform(holed).compute(), model.transform(some), atol=1e-9)
     else:
         with pytest.raises(DataError, match=r"contains NaN: .*row \d+ of chunk"):

@@ -448,7 +448,7 @@ def test_it_prints_as_a_table():
     assert lines[8] == "rbf is the best of them."
     assert lines[-2:] == ["- First note.", "- Second note."]
     assert repr(CHOICE) == str(CHOICE)
-    assert CHOICE._repr_html_().startswith("<pre>Kernel for")
+    assert CHOICE._repr_html_().startswith("<div>Kernel for")
 
 
 def test_rows_and_plain_values():

@@ -67,7 +67,7 @@ def test_table():
         "18 models in 1.75 s.",
         "The best of many scores is optimistic; nested=True measures the optimism.",
     ]
-    assert record()._repr_html_().startswith("<pre>A search")
+    assert record()._repr_html_().startswith("<div>A search")
 
 
 def test_training_rows_are_no_validation():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +14,7 @@ from scipy.stats import false_discovery_control
 from gramian.analysis.components import component_names
 from gramian.analysis.tables import as_frame
 from gramian.checks import counted, percent
+from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray, IntArray
 
 NUMBER, CATEGORY = "number", "category"
@@ -130,7 +130,7 @@ def telling_pair(scores: FloatArray, labels: npt.NDArray[Any], name: str = "") -
 
 
 @dataclass(frozen=True, eq=False)
-class Description:
+class Description(InNotebook):
     """What the components of a model have to do with its columns and with metadata; print it.
 
     Attributes
@@ -251,8 +251,17 @@ class Description:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def _notebook(self) -> Iterator[str | Grid]:
+        if self.variables:
+            head, *rows = self.lines()
+            yield Grid(head, rows)
+        yield from self.sentences()
+        if any(self.top):
+            rows = [
+                (name, ", ".join(f"{column} {value:+.3f}" for column, value in columns))
+                for name, columns in zip(self.components, self.top, strict=False)
+            ]
+            yield Grid(("", f"columns with the largest {self.measure}s"), rows)
 
 
 def described(

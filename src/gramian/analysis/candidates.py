@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +13,7 @@ import numpy as np
 from scipy.stats import sem
 
 from gramian.errors import needs
+from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray
 
 WIDTH = 110
@@ -56,6 +56,22 @@ class Candidate:
     def in_folds(cls, candidate: Any, size: int | None, fold_scores: FloatArray, **more: Any) -> Self:
         """Return a candidate with the mean of its scores over folds, and the standard error of that.
 
+        Parameters
+        ----------
+        candidate : object
+            What was tried.
+        size : int or None
+            Number of its features or components.
+        fold_scores : ndarray of shape (n_folds,)
+            Its scores.
+        **more
+            Fields of a subclass.
+
+        Returns
+        -------
+        Candidate
+            Of the class on which this is called.
+
         Examples
         --------
         >>> Candidate.in_folds("all", 3, np.array([1.0, 3.0]))
@@ -77,7 +93,7 @@ T_co = TypeVar("T_co", bound=Candidate, covariant=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Selection(Sequence[T_co]):
+class Selection(InNotebook, Sequence[T_co]):
     """All candidates in order, the chosen one and why; prints as a table.
 
     Attributes
@@ -131,6 +147,11 @@ class Selection(Sequence[T_co]):
     def to_frame(self) -> Any:
         """Return a pandas data frame with one row for each candidate, by the first of ``columns``.
 
+        Returns
+        -------
+        pandas.DataFrame
+            The values of :meth:`rows`.
+
         Raises
         ------
         MissingExtraError
@@ -155,8 +176,8 @@ class Selection(Sequence[T_co]):
         """Return what is said below the table."""
         return [*([self.choice.why] if self.choice else []), *self.notes]
 
-    def table(self) -> list[str]:
-        """Return the lines of the table: size, score, standard error, a bar and the candidate in words."""
+    def _cells(self) -> tuple[list[tuple[str, ...]], int]:
+        """Return the head and the rows of the table, and the row of the choice (-1 for none)."""
         places = self.shown()
         chosen = self.choice.place if self.choice else -1
         means = [self.tried[j].mean for j in places if math.isfinite(self.tried[j].mean)]
@@ -164,19 +185,24 @@ class Selection(Sequence[T_co]):
         # A bar has a length where zero is the least that there can be.
         wide = BAR if self.bars and min(means, default=-1.0) >= 0 else 0
         errors = any(math.isfinite(self.tried[j].standard_error) for j in places)
-        cells = [("", self.unit, self.measure, "± s.e." * errors, "")]
+        cells: list[tuple[str, ...]] = [("", self.unit, self.measure, "± s.e." * errors, "")]
         for j in places:
             one = self.tried[j]
             size = "" if one.size is None else f"{one.size:,}"
             length = f"{bar(one.mean, max(means), wide):{wide}}  " if wide else ""
             error = write(one.standard_error) * errors
             cells.append(("*" * (j == chosen), size, write(one.mean), error, length + self.label_of(one)))
+        return cells, 1 + places.index(chosen) if chosen in places else -1
+
+    def table(self) -> list[str]:
+        """Return the lines of the table: size, score, standard error, a bar and the candidate in words."""
+        cells, chosen = self._cells()
         widths = [max(len(row[j]) for row in cells) for j in range(4)]
         lines = [
             "  ".join([*(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=False)), row[4]]).rstrip()
             for row in cells
         ]
-        return _shortened(lines, 1 + places.index(chosen) if chosen in places else 1)
+        return _shortened(lines, max(chosen, 1))
 
     def __str__(self) -> str:
         if not self.tried:
@@ -188,8 +214,12 @@ class Selection(Sequence[T_co]):
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield self.about
+        if self.tried:
+            head, *rows = self._cells()[0]
+            yield Grid(head, rows)
+            yield from self.remarks()
 
 
 # --------------------------------------------------------------------- rules

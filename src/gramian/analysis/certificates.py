@@ -69,7 +69,7 @@ def certify(
 
     Notes
     -----
-    For one pair an eigenvalue lies within the residual norm of t_j. For the set, k distinct eigenvalues lie
+    For one pair an eigenvalue lies within the residual norm of t_j. For the set, k eigenvalues lie
     within ``||R||_2 / sigma_min(V)`` of the t_j (Cao, Xie, Li 1996, sharpening Kahan 1967). The exact
     matrix differs from the computed one by at most ``operator.error_bound``, which moves no eigenvalue
     further than that (Weyl). The (k+1)-st eigenvalue is at most the largest one of ``P A P``,
@@ -115,8 +115,9 @@ def certify(
 
 def orthogonality_loss(vectors: Any) -> float:
     """Return the spectral norm of ``V.T V - I``, in float64."""
-    V = to_float64(vectors)
-    return float(np.linalg.norm(as_float64(V.T @ V) - np.eye(V.shape[1]), 2)) if V.shape[1] else 0.0
+    V, k = to_float64(vectors), vectors.shape[1]
+    # Eigenvalues of this symmetric matrix take a third of the time of its singular values.
+    return float(np.abs(np.linalg.eigvalsh(as_float64(V.T @ V) - np.eye(k))).max(initial=0.0))
 
 
 def may_have_missed(certificate: Certificate) -> bool:

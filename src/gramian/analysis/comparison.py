@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from gramian.analysis.directions import direction_bounds
 from gramian.arrays import as_float64
 from gramian.checks import check_number, counted, listed
 from gramian.errors import InputTypeError, ParameterError
+from gramian.notebook import Grid, InNotebook
 from gramian.records import DirectionBounds, FloatArray, ModelKind
 
 SETTINGS = ("center", "scale", "ddof")  # which change what is computed, and not how
@@ -51,7 +51,7 @@ class MatchedComponents:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(InNotebook):
     """How the components of a second fit differ from those of a first; prints as sentences and a table.
 
     Attributes
@@ -100,12 +100,23 @@ class Comparison:
         ----------
         tolerance : float
             For changes of variances relative to the largest, and for angles in radians.
+
+        Returns
+        -------
+        bool
+            Whether all changes are at most ``tolerance``.
         """
         return max(self.largest_change, self.largest_angle) <= tolerance
 
     def rows(self) -> Iterator[tuple[str, str, float, float, float, bool, float, bool]]:
-        """Yield, for each component, its old and new name, variances, the relative change and whether the
-        error bounds explain it, the angle, and whether they explain that."""
+        """Yield a row for each component.
+
+        Yields
+        ------
+        tuple
+            Old and new name, old and new variance, the relative change and whether the error bounds explain
+            it, the angle in radians, and whether they explain that.
+        """
         names = component_names(1 + max((max(m.old + m.new) for m in self.matches), default=0))
         place = 0
         for match in self.matches:
@@ -163,12 +174,19 @@ class Comparison:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield from self.sentences()
+        rows = [
+            (old, new, before, after, change, angle, not inside, not straight)
+            for old, new, before, after, change, inside, angle, straight in self.rows()
+        ]
+        heads = "old", "new", "old variance", "new variance", "change", "angle"
+        if rows:
+            yield Grid((*heads, "variance beyond the bounds", "direction beyond the bounds"), rows)
 
 
 def compare(old: Any, new: Any) -> Comparison:
-    """Compare two fitted PCAs: did an upgrade, a machine or new rows change the result?
+    """Compare two fitted PCAs, to see whether an upgrade, a machine or new rows change the result.
 
     Components are matched by their directions, whatever their order and signs. Those that one of the models
     cannot tell apart, because their variances are equal within its error bounds, are compared as a subspace.
@@ -182,6 +200,7 @@ def compare(old: Any, new: Any) -> Comparison:
     Returns
     -------
     Comparison
+        Changes of variances and directions with their bounds; prints as a table.
 
     Raises
     ------

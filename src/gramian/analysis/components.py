@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import as_float64, from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
+from gramian.notebook import Grid, InNotebook
 from gramian.records import Components, FloatArray, ModelKind, Spectrum
 
 
@@ -123,7 +124,7 @@ def complete_basis(vectors: Any, k: int) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class Summary(InNotebook):
     """Importance of components, as a table.
 
     Attributes
@@ -165,8 +166,11 @@ class Summary:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield Grid(("", "standard deviation", "explained variance ratio", "cumulative"), self.rows())
+        if self.choice is not None:
+            yield f"Chosen by {self.choice.rule}: {self.choice.sentence}"
+        yield from self.notes
 
 
 def summary_of(model: Any) -> Summary:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ from scipy import special
 from gramian.analysis.preimages import FeatureSpace
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent
+from gramian.notebook import Grid, InNotebook
 from gramian.operators.kernel_source import cross_times
 from gramian.records import FloatArray
 
@@ -323,8 +325,8 @@ class ControlLimit:
     decides: bool
 
 
-@dataclass(frozen=True)
-class ControlLimits:
+@dataclass(frozen=True, repr=False)
+class ControlLimits(InNotebook):
     """The limits of T2 and SPE by all methods; prints as a table.
 
     Attributes
@@ -365,6 +367,12 @@ class ControlLimits:
             mark = "  decides" if one.decides else ""
             lines.append(f"{one.statistic:4} {one.rows:5} {one.method:18} {one.value:12.6g}{mark}")
         return "\n".join([*lines, *self.sentences])
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield f"Limits for {percent(self.alpha)} false alarms in total."
+        rows = [(one.statistic, one.rows, one.method, one.value, one.decides) for one in self.limits]
+        yield Grid(("", "rows", "method", "limit", "decides"), rows)
+        yield from self.sentences
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,6 +66,7 @@ def estimator(options: Model) -> Any:
         to: getattr(options, name) for name, to in LANDMARKS.items() if getattr(options, name) is not None
     }
     given["gamma"] = number_or_name("--gamma", options.gamma, ("median", "scale"))
+    assert options.kernel is not None
     return KernelPCA(components, kernel=options.kernel, **given, **shared)
 
 

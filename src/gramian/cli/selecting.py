@@ -66,8 +66,8 @@ def select(
     """Select the columns that predict a label best.
 
     Needs --label. A filter scores each column by itself and prints the ranking. A wrapper adds or removes
-    columns one by one, by the cross-validated score of an estimator. Text, and whole numbers with few
-    distinct values, are classes; other labels are numbers.
+    columns one by one, or tries all subsets, by the cross-validated score of an estimator. Text, and whole
+    numbers with few distinct values, are classes; other labels are numbers.
     """
     check_choice("--method", selecting.method, FILTERS + WRAPPERS)
     wanted = read_features(selecting.features, selecting.method)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import on_accelerator
-from gramian.checks import amount
+from gramian.checks import amount, duration
 from gramian.errors import CostWarning, MemoryLimitError
 from gramian.operators.costs import Costs, TableCosts
 from gramian.records import MATRICES, Alternative, Cost, Plan, SolveRequest, Target
@@ -181,6 +181,25 @@ class Schedule:
         """Return the same routes with random streams, which a plan does not need."""
         return replace(self, request=replace(self.request, solver_rng=solver_rng, probe_rng=probe_rng))
 
+    def _alternative(self, taken: Ranked, other: Ranked) -> Alternative:
+        """Put another route into words; if it shows as cheaper than the route taken, with the reason."""
+        route, form, why = other.route, other.route.form, ""
+        seconds, least = taken.cost.seconds, other.cost.seconds
+        if least < seconds and duration(least) != duration(seconds):
+            if self.request.solver not in ("auto", route.solver):
+                why = f"you set solver={self.request.solver!r}"
+            elif taken is not self.items[0]:
+                why = "it might fail as the previous route did"
+            elif taken.route.direct and not route.direct:
+                why = "an iteration may stall, and the direct method is quick"
+            else:
+                why = "the SVD resolves the smallest eigenvalues best, and the data are small"
+        storage = f"{form.share:.0%} of its parts in memory" if form.share else STORAGES[form.storage]
+        if not route.direct and route.solver == form.matrix:
+            storage += ", by iteration"
+        matrix, cost = MATRICES.get(form.matrix, form.matrix), other.cost
+        return Alternative(route.solver, matrix, storage, form.arithmetic, cost.seconds, cost.bytes, why)
+
     def in_words(self, item: Ranked, others: Sequence[Ranked]) -> Plan:
         """Put a route into words, with the alternatives that are left."""
         route, cost, request, substitute = item.route, item.cost, self.request, self.costs.substitute
@@ -198,7 +217,7 @@ class Schedule:
             bytes=cost.bytes,
             reason=reason,
             arithmetic=route.form.arithmetic,
-            alternatives=() if substitute else tuple(map(_alternative, others[:SHOWN])),
+            alternatives=() if substitute else tuple(self._alternative(item, o) for o in others[:SHOWN]),
         )
         if substitute is None:
             return plan
@@ -221,18 +240,6 @@ def schedule(costs: Costs, request: SolveRequest, *, everything: bool = False) -
 def plan(costs: Costs, request: SolveRequest, *, everything: bool = False) -> Plan:
     """Return the plan for a request without running it."""
     return schedule(costs, request, everything=everything).plan
-
-
-def _alternative(item: Ranked) -> Alternative:
-    form = item.route.form
-    return Alternative(
-        item.route.solver,
-        MATRICES.get(form.matrix, form.matrix),
-        f"{form.share:.0%} of its parts in memory" if form.share else STORAGES[form.storage],
-        form.arithmetic,
-        item.cost.seconds,
-        item.cost.bytes,
-    )
 
 
 def warn_of_cost(result: Plan, advice: Callable[[], str], like: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import html
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,6 +27,8 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.kernel_rules import KERNEL_RULES, components_of_kernel
 from gramian.estimators.linear_fit import TableFit
 from gramian.estimators.pca import PCA
+from gramian.notebook import Grid, InNotebook
+from gramian.records import Seed
 from gramian.rows import as_rows
 from gramian.rows.weights import weighted
 
@@ -34,7 +36,7 @@ RuleFunction = Callable[[str], ComponentChoice]
 
 
 @dataclass(frozen=True, eq=False)
-class ComponentChoices(Mapping[str, ComponentChoice]):
+class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
     """The answers of all rules for the number of components; prints as a table.
 
     Attributes
@@ -58,7 +60,13 @@ class ComponentChoices(Mapping[str, ComponentChoice]):
         return len(self.choices)
 
     def rows(self) -> list[tuple[str, int | None, bool, str, str]]:
-        """Return, for each rule, its name, number, whether there may be more, evidence and limits."""
+        """Return, for each rule, its name, number, whether there may be more, evidence and limits.
+
+        Returns
+        -------
+        list of tuple
+            Rule, number or None, whether there may be more, evidence, limits.
+        """
         return [(c.rule, c.number, c.at_least, c.sentence, RULES[c.rule].trust) for c in self.choices]
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -76,6 +84,11 @@ class ComponentChoices(Mapping[str, ComponentChoice]):
 
     def to_frame(self) -> Any:
         """Return the table as a pandas data frame with one row for each rule.
+
+        Returns
+        -------
+        pandas.DataFrame
+            By rule, with the columns of :meth:`rows`.
 
         Raises
         ------
@@ -100,8 +113,10 @@ class ComponentChoices(Mapping[str, ComponentChoice]):
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield f"Number of components of {self.about}"
+        rows = [(c.rule, c.answer, c.sentence, RULES[c.rule].trust) for c in self.choices]
+        yield Grid(("rule", "components", "evidence", "when to trust it"), rows)
 
 
 def choose_components(
@@ -112,9 +127,9 @@ def choose_components(
     fraction: float = 0.95,
     max_rmse: float | None = None,
     center: bool = True,
-    scale: Any = None,
+    scale: npt.ArrayLike | None = None,
     ddof: int = 1,
-    random_state: Any = None,
+    random_state: Seed = None,
     memory_limit: int | str | None = None,
 ) -> ComponentChoices:
     """Compare all rules for the number of components.
@@ -134,7 +149,7 @@ def choose_components(
         For the rule "fraction".
     max_rmse : float, optional
         For the rule "max_rmse", which is omitted if this is None: see :class:`gramian.PCA`.
-    center, scale, ddof
+    center, scale, ddof : optional
         As in :class:`gramian.PCA`; a model has its own.
     random_state : int, RandomState, Generator or None
         For the rules that resample the data; None uses the model's. An integer gives the same answers as
@@ -145,6 +160,7 @@ def choose_components(
     Returns
     -------
     ComponentChoices
+        One answer for each rule; prints as a table.
 
     Raises
     ------
@@ -192,9 +208,8 @@ def choose_components(
         raise ParameterError("A model has its own center, scale and ddof. Set them on the model.")
     state = model.random_state if random_state is None else random_state
     rng = generators(state, 3)[2]
-    request, about = (_of_kernel if isinstance(model, KernelPCA) else _of_pca)(
-        model, X, fraction, max_rmse, rng
-    )
+    given = X, fraction, max_rmse, rng
+    request, about = _of_kernel(model, *given) if isinstance(model, KernelPCA) else _of_pca(model, *given)
     return ComponentChoices(tuple(_or_why_not(request, rule) for rule in asked), about)
 
 

@@ -29,6 +29,7 @@ def describe(model: Any, X: Any, meta: Any = None, *, top: int = 5) -> Descripti
     Parameters
     ----------
     model : fitted PCA or KernelPCA
+        The model whose components are described.
     X : array-like of shape (n_samples, n_features)
         Rows of the fit or new ones; files may be larger than memory.
     meta : path, frame, mapping of str to arrays, or array-like of shape (n_samples,), optional

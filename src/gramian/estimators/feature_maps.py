@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,7 +28,7 @@ from gramian.kernels.feature_maps import (
     polynomial_map,
     taylor_map,
 )
-from gramian.records import FloatArray
+from gramian.records import FloatArray, RealArray, Seed
 from gramian.rows import Block, Rows, as_rows
 from gramian.store import Array, Optional, Sizes
 
@@ -43,13 +44,23 @@ MAPPED = COLUMNS | {"n_features_out_": Sizes("p"), "kernel_error_": KernelError}
 class KernelMapper(Transformer):
     """Base class of the three maps: ``fit`` computes the map's numbers, ``transform`` applies it."""
 
+    n_features_out_: int
+    kernel_error_: KernelError
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Set up the map for the columns of X, and measure its error against the kernel.
 
         Parameters
         ----------
         X : array-like, frame, array-API array, Path or Scan of shape (n_samples, n_features)
-        y : ignored
+            Dense rows.
+        y : object, ignored
+            For pipelines.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -76,12 +87,18 @@ class KernelMapper(Transformer):
         )
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> RealArray:
         """Return the features of every row, shape (n_samples, n_features_out_), in X's kind and dtype.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features_out_)
+            phi of every row.
         """
         check_is_fitted(self)
         rows = self._new_rows(X)
@@ -89,15 +106,21 @@ class KernelMapper(Transformer):
         if rows.free_to_revisit or not rows.in_one_place:
             return rows.mapped(lambda part: mapping.evaluate(part.in_memory(), part.dtype), len(mapping))
         mapping.require_room(rows.shape[0], rows.dtype)
-        return rows.map(lambda block: mapping.evaluate(block.values, rows.dtype))
+        features: RealArray = rows.map(lambda block: mapping.evaluate(block.values, rows.dtype))
+        return features
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return the names of the features, with their coefficients.
 
         Parameters
         ----------
         input_features : array-like of str, optional
             Names of the columns; None means those of ``fit``, or f1, f2, ....
+
+        Returns
+        -------
+        ndarray of shape (n_features_out_,), object
+            Such as ``sqrt(2) f1 f2``.
         """
         check_is_fitted(self)
         return np.array(self._map(self._labels(input_features)).names, dtype=object)
@@ -175,7 +198,7 @@ class PolynomialMap(Saved, KernelMapper):
     array([[1.    , 1.4142, 2.8284, 1.    , 2.8284, 4.    ]])
     """
 
-    contents: ClassVar = MAPPED | {
+    _contents: ClassVar = MAPPED | {
         "gamma_": Array("", least=0),
         "_degree": Sizes("degree"),
         "_coef0": Array("", least=0),
@@ -245,7 +268,7 @@ class TaylorMap(Saved, KernelMapper):
     (45, True)
     """
 
-    contents: ClassVar = MAPPED | {
+    _contents: ClassVar = MAPPED | {
         "gamma_": Array("d"),
         "origin_": Array("d"),
         "_order": Sizes("order"),
@@ -253,8 +276,8 @@ class TaylorMap(Saved, KernelMapper):
 
     order: int = 4
     _: KW_ONLY
-    sigma: Any = None
-    gamma: Any = None
+    sigma: npt.ArrayLike | None = None
+    gamma: npt.ArrayLike | None = None
     center: bool = True
     max_features: int = MAX_FEATURES
 
@@ -318,7 +341,7 @@ class RandomFourierMap(Saved, KernelMapper):
     True
     """
 
-    contents: ClassVar = MAPPED | {
+    _contents: ClassVar = MAPPED | {
         "gamma_": Array("d"),
         "origin_": Array("d"),
         "frequencies_": Array("_ d"),
@@ -328,12 +351,12 @@ class RandomFourierMap(Saved, KernelMapper):
 
     n_components: int = 100
     _: KW_ONLY
-    sigma: Any = None
-    gamma: Any = None
+    sigma: npt.ArrayLike | None = None
+    gamma: npt.ArrayLike | None = None
     orthogonal: bool = True
-    random_state: Any = None
+    random_state: Seed = None
 
-    def check_restored(self) -> None:
+    def _check_restored(self) -> None:
         """Raise a ValueError unless the map has as many features as the file says."""
         if len(self.feature_map_) != self.n_features_out_:
             raise ValueError(f"n_features_out_ is {self.n_features_out_}, not {len(self.feature_map_)}")

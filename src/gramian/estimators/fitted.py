@@ -9,32 +9,44 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.certificates import orthogonality_loss
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.components import component_names, decomposition_of, shares_of
 from gramian.analysis.units import unit_trap
-from gramian.arrays import as_float64, from_numpy, is_numpy, numpy_dtype
+from gramian.arrays import as_float64, from_numpy, is_numpy
 from gramian.checks import counted
 from gramian.engine import Solution
 from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.estimators.inputs import check_features, expected_columns
-from gramian.records import Certificate, Components
+from gramian.estimators.sklearn_base import BaseEstimator, TransformerMixin
+from gramian.records import Attempt, Certificate, Components, FloatArray, Plan, RealArray, Spectrum
 from gramian.rows import Rows
 from gramian.rows.kinds.dask import as_pictures
-
-MEASURED = 4e9  # multiply-adds up to which the vectors that the user holds are multiplied with themselves
 
 
 class Transformer(TransformerMixin, BaseEstimator):
     """Base class of transformers from rows to scores, in the kind and dtype of the rows."""
 
     n_components_: int
+    column_means_: FloatArray | None
+    counted_alleles_: npt.NDArray[np.object_]
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the scores: PC1, PC2, ..."""
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Return the names of the scores: PC1, PC2, ...
+
+        Parameters
+        ----------
+        input_features : object, ignored
+            For pipelines: the names do not depend on those of the columns.
+
+        Returns
+        -------
+        ndarray of shape (n_components_,), object
+            The names.
+        """
         check_is_fitted(self)
         return np.array(component_names(self.n_components_), dtype=object)
 
@@ -48,10 +60,11 @@ class Transformer(TransformerMixin, BaseEstimator):
         check_features(self, X, rows)
         return rows
 
-    def _as_fitted(self, rows: Any) -> Any:
+    def _as_fitted(self, rows: Any) -> RealArray:
         """Return rows of the columns that were fitted, as pictures where those were pictures."""
         shape = getattr(self, "picture_shape_", None)
-        return rows if shape is None else as_pictures(rows, shape)
+        result: RealArray = rows if shape is None else as_pictures(rows, shape)
+        return result
 
     def _require_scores(self, rows: Rows) -> None:
         if rows.shape[1] != self.n_components_:
@@ -65,6 +78,24 @@ class Transformer(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = True
         return tags
+
+
+class Decomposer(Transformer):
+    """Base class of transformers whose fit is made of eigenpairs: the attributes that all of them have.
+
+    They stand here, since every annotation in the body of a dataclass is a parameter.
+    """
+
+    n_samples_: int
+    picture_shape_: tuple[int, int] | None
+    rank_: int
+    plan_: Plan
+    attempts_: tuple[Attempt, ...]
+    spectrum_: Spectrum
+    certificate_: Certificate
+    component_choice_: ComponentChoice | None
+    _fit_parameters: dict[str, Any]
+    _unequal: bool
 
 
 def warn_of_none(choice: ComponentChoice, *, stacklevel: int) -> None:
@@ -160,16 +191,15 @@ def with_orthonormality(certificate: Certificate | None, vectors: Any) -> Certif
     certificate : Certificate or None
         Of the solver's vectors.
     vectors : array of shape (m, k)
-        In the user's precision: measured where that costs little, else rounding is added to what is known.
+        In the user's precision.
+
+    Notes
+    -----
+    The product costs no more than one of the matrix with the vectors, and k is at most its order.
     """
     if certificate is None or not vectors.shape[1]:
         return certificate
-    m, k = vectors.shape
-    if float(m) * k * k <= MEASURED:
-        loss = orthogonality_loss(vectors) + m * float(np.finfo(np.float64).eps)
-    else:
-        unit = float(np.finfo(numpy_dtype(vectors)).eps)
-        loss = certificate.orthogonality + unit * k**0.5 + 100 * unit * k
+    loss = orthogonality_loss(vectors) + vectors.shape[0] * float(np.finfo(np.float64).eps)
     return replace(certificate, orthogonality=loss)
 
 
@@ -221,7 +251,6 @@ def summary(model: Any) -> str:
     if trap := unit_trap(model, 'scale="unit"'):
         lines.append(html.escape(trap))
     for record in (model.plan_, model.certificate_):
-        first, *more = str(record).splitlines()
-        rest = "<br>".join(map(html.escape, more))
-        lines.append(f"<details><summary>{html.escape(first)}</summary>{rest}</details>")
+        first = str(record).partition("\n")[0]
+        lines.append(f"<details><summary>{html.escape(first)}</summary>{record._repr_html_()}</details>")
     return "".join(f'<div style="margin:0.3em 0">{line}</div>' for line in lines)

@@ -227,7 +227,7 @@ def expected_columns(estimator: Any) -> Expected:
     alleles = getattr(estimator, "counted_alleles_", ())
     counts = {name: allele for name, allele in zip(known or (), alleles, strict=False) if allele}
     # Means of an older model, and those that were asked for, fill; else PCA needs no filling.
-    holes = getattr(estimator, "maps_holes", False)
+    holes = getattr(estimator, "_maps_holes", False)
     return Expected(known, getattr(estimator, "column_means_", None), counts, holes)
 
 

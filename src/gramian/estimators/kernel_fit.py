@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
+
+import numpy.typing as npt
 
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import numpy_dtype
@@ -17,7 +20,7 @@ from gramian.kernels import Kernel, kernel_from_name
 from gramian.kernels.expression import PRECOMPUTED
 from gramian.kernels.widths import MEDIAN_ROWS
 from gramian.operators.features import FeatureSums
-from gramian.records import Plan
+from gramian.records import Plan, Seed
 from gramian.rows import Rows
 
 
@@ -27,7 +30,7 @@ class KernelParameters:
 
     n_components: int | float | str | None = None
     _: KW_ONLY
-    kernel: Any = "linear"
+    kernel: str | Kernel | Callable[..., Any] = "linear"
     gamma: float | str | None = None
     degree: int = 3
     coef0: float = 1
@@ -35,12 +38,12 @@ class KernelParameters:
     center: bool = True
     solver: str = "auto"
     tol: float | None = None
-    random_state: Any = None
+    random_state: Seed = None
     memory_limit: int | str | None = None
     repair: str | None = None
     preimage: str = "auto"
     n_landmarks: int | None = None
-    landmarks: Any = "rpcholesky"
+    landmarks: npt.ArrayLike = "rpcholesky"
     device: str | None = None
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -33,8 +34,8 @@ from gramian.estimators.encoding import FUNCTIONS, KERNELS
 from gramian.estimators.exact_kernel import RULES, ExactFit
 from gramian.estimators.feature_maps import RandomFourierMap
 from gramian.estimators.fitted import (
+    Decomposer,
     InNotebooks,
-    Transformer,
     on_device,
     parameter_at_fit,
     remember,
@@ -58,13 +59,14 @@ from gramian.estimators.sklearn_hints import (
     ALWAYS_ALL,
     NEVER_OVERWRITTEN,
     UNTIL_CERTIFIED,
-    KnowsHabits,
+    knows_habits,
     refuse_metadata,
 )
 from gramian.estimators.tables import kernel_table
 from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
-from gramian.records import FloatArray, ModelKind, Plan, Repair
+from gramian.progress_bar import shows_progress
+from gramian.records import FloatArray, ModelKind, Plan, RealArray, Repair
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.dask import is_dask
@@ -78,20 +80,30 @@ MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
 register_forms(KERNELS, FUNCTIONS)
 
 
-class Defaults:
-    """Attributes that some fits do not set, and older files lack."""
+class KernelPCAAttributes(Decomposer):
+    """The attributes that only a fitted KernelPCA has; some fits do not set those with a default."""
 
+    eigenvalues_: FloatArray
+    eigenvectors_: RealArray
+    explained_variance_: FloatArray
+    explained_variance_ratio_: FloatArray | None
+    projection_coef_: RealArray
+    X_fit_: Any
+    kernel_: Kernel | None
     landmarks_: Any = None
-    landmark_indices_: Any = None
+    landmark_indices_: npt.NDArray[np.intp] | None = None
     feature_map_: RandomFourierMap | None = None
     repair_: Repair | None = None
     _mean_weights: FloatArray | None = None
     _sums: FeatureSums | None = None
     _ridge_map: RidgeMap | None = None
+    _row_means: FloatArray
+    _mean: float
 
 
+@knows_habits
 @dataclass(eq=False, repr=False)
-class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, ExportsToONNX, InNotebooks, Transformer):
+class KernelPCA(KernelParameters, Saved, ExportsToONNX, InNotebooks, KernelPCAAttributes):
     """Kernel PCA, exact and certified without storing the full centred kernel matrix, or approximate.
 
     Parameters
@@ -215,7 +227,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, ExportsToONNX, I
     ((200, 3), True)
     """
 
-    contents: ClassVar = DECOMPOSED | {
+    _contents: ClassVar = DECOMPOSED | {
         "kernel_": Optional(Kernel, equal=("m", "d")),  # a precomputed one has a column for every fitted row
         "X_fit_": Optional(Array("m d", sparse=True)),
         "landmarks_?": Optional(Array("m d", sparse=True)),
@@ -248,7 +260,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, ExportsToONNX, I
         "n_jobs": ALWAYS_ALL,
     }
 
-    def check_restored(self) -> None:
+    def _check_restored(self) -> None:
         """Raise a ValueError unless there is exactly one thing that new rows are mapped by."""
         parts = self.X_fit_, getattr(self, "landmarks_", None), getattr(self, "feature_map_", None)
         there = [name for name, part in zip(MAPPED_BY, parts, strict=True) if part is not None]
@@ -264,7 +276,20 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, ExportsToONNX, I
     # ------------------------------------------------------------------ fit
 
     def plan(self, X: Any, *, sample_weight: Any = None) -> Plan:
-        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting."""
+        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data, as for :meth:`fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        Plan
+            Prints as a list of steps with predicted seconds and memory.
+        """
         return self._fit_of(X, sample_weight).plan
 
     def fit(
@@ -284,7 +309,8 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, ExportsToONNX, I
             Sparse rows stay sparse, with kernels of inner products and of expanded distances. For a
             precomputed kernel, X is the matrix, (n_samples, n_samples). For a Dask array or frame, the tiles
             of the kernel matrix stay on the workers, and the rows are sent to this process once.
-        y : ignored
+        y : object, ignored
+            For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as in :meth:`gramian.PCA.fit`: means in feature space are weighted, and
             eigenvalues are those of ``W^1/2 Kc W^1/2``. The choice of landmarks and of kernel widths does not
@@ -295,6 +321,11 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, ExportsToONNX, I
         **metadata
             Not supported: other metadata raise an InputTypeError with advice.
 
+        Returns
+        -------
+        self
+            The fitted estimator.
+
         Raises
         ------
         DataError
@@ -304,8 +335,9 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, ExportsToONNX, I
             If one of the requested eigenvalues is negative beyond rounding.
         """
         refuse_metadata(self, metadata)
-        fit = self._fit_of(X, sample_weight)
-        self._adopt(fit.solve(checkpoint), X, fit.rows)
+        with shows_progress("KernelPCA"):
+            fit = self._fit_of(X, sample_weight)
+            self._adopt(fit.solve(checkpoint), X, fit.rows)
         return self
 
     def fit_transform(
@@ -316,19 +348,40 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, ExportsToONNX, I
         sample_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         **metadata: Any,
-    ) -> Any:
-        """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_)."""
+    ) -> RealArray:
+        """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in :meth:`fit`, which names the errors too.
+        y : object, ignored
+            For pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in :meth:`fit`.
+        checkpoint : path, optional
+            As in :meth:`fit`.
+        **metadata
+            Not supported, as in :meth:`fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+            The scores, in the kind and dtype of X.
+        """
         refuse_metadata(self, metadata)
-        fit = self._fit_of(X, sample_weight)
-        result = fit.solve(checkpoint)
-        self._adopt(result, X, fit.rows)
+        with shows_progress("KernelPCA"):
+            fit = self._fit_of(X, sample_weight)
+            result = fit.solve(checkpoint)
+            self._adopt(result, X, fit.rows)
         if result.found.vectors is None or is_dask(X):
             return self.transform(X)
         scale, vectors = np.sqrt(as_float64(self.eigenvalues_)), self.eigenvectors_
         with np.errstate(over="ignore"):  # of float32, which the scores may be within and the scale not
             scores = to_float64(vectors) * from_numpy(scale, vectors)[None, :]
             scores = to_dtype(scores, numpy_dtype(vectors))
-        return require_range(scores, "Scores")
+        result_scores: RealArray = require_range(scores, "Scores")
+        return result_scores
 
     @property
     def partial_fit(self) -> Callable[..., Self]:
@@ -459,7 +512,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, ExportsToONNX, I
 
     # ------------------------------------------------------------ transform
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> RealArray:
         """Return the scores of new rows, shape (n_samples, n_components_).
 
         Parameters
@@ -467,6 +520,11 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, ExportsToONNX, I
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Sparse or dense, for every model. For a precomputed kernel, X is the matrix k(new, fitted),
             (n_samples, n_fitted).
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+            The scores, in the kind and dtype of X; lazy for Dask's collections.
 
         Notes
         -----
@@ -479,13 +537,18 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, ExportsToONNX, I
     def _onnx_scores(self, graph: Graph, rows: str) -> str:
         return kernel_scores(graph, rows, self._projection)
 
-    def _scores(self, rows: Rows) -> Any:
+    def _scores(self, rows: Rows) -> RealArray:
         return rows.mapped(self._projection.scores, self.n_components_)
 
     def summary(self) -> Summary:
         """Return standard deviations, explained variance ratios and their cumulative sums as a table.
 
         Ratios are NaN for a kernel that is not proven positive semidefinite.
+
+        Returns
+        -------
+        Summary
+            Prints as a table.
         """
         check_is_fitted(self)
         return summary_of(self)
@@ -601,6 +664,7 @@ class KernelPCA(KnowsHabits, KernelParameters, Defaults, Saved, ExportsToONNX, I
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit.
         return_error : bool, default=False
             Return residuals as well.
 

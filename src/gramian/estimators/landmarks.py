@@ -221,7 +221,7 @@ class FeatureFit(KernelFit):
                 every,
                 rows,
                 self.count,
-                asked.landmarks,
+                str(asked.landmarks),
                 tol=check_tol(asked.tol, rows.dtype),
                 center=bool(asked.center),
                 rng=rng,

@@ -6,9 +6,9 @@ import time
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 
 from gramian.analysis.component_rules.rules import ComponentChoice
@@ -41,7 +41,7 @@ from gramian.estimators.inputs import (
 )
 from gramian.operators.moments import require_counts
 from gramian.operators.stream_moments import StreamMoments, merged, seen_of, sketched
-from gramian.records import Plan, SolveRequest, Target
+from gramian.records import Plan, Seed, SolveRequest, Target
 from gramian.rows import Rows
 from gramian.rows.rows import SeenRows
 from gramian.rows.weights import true_weights
@@ -56,7 +56,7 @@ FIXED = (
 )
 
 
-class TooFewRowsError(DataError, NotFittedError):
+class TooFewRowsError(DataError, NotFittedError):  # type: ignore[misc]
     """A stream has too few rows, or rows of too little weight, for a model."""
 
 
@@ -67,12 +67,12 @@ class PCAParameters:
     n_components: int | float | str | None = None
     _: KW_ONLY
     center: bool = True
-    scale: Any = None
+    scale: npt.ArrayLike | None = None
     whiten: bool = False
     ddof: int = 1
     solver: str = "auto"
     tol: float | None = None
-    random_state: Any = None
+    random_state: Seed = None
     memory_limit: int | str | None = None
     max_rmse: float | None = None
     forgetting: float = 1.0
@@ -80,7 +80,7 @@ class PCAParameters:
     device: str | None = None
     missing: str = "error"
     regularization: float | str | None = None
-    feature_weight: Any = None
+    feature_weight: npt.ArrayLike | None = None
 
 
 @dataclass(frozen=True, eq=False)

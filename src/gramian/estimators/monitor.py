@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,8 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, OutlierMixin, clone
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.candidates import data_frame
@@ -42,6 +40,8 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.linear_fit import TooFewRowsError
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved, register_record
+from gramian.estimators.sklearn_base import BaseEstimator, OutlierMixin, available_if
+from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray, ModelKind
 from gramian.rows import Rows, as_rows
 from gramian.store import Array
@@ -59,7 +59,7 @@ register_record(ControlLimits)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RowStatistics:
+class RowStatistics(InNotebook):
     """T2 and SPE of rows with their limits, alarms and contributors; prints the rows with an alarm.
 
     Attributes
@@ -95,7 +95,18 @@ class RowStatistics:
         return np.asarray(self.columns["alarm"] != "")
 
     def worst(self, count: int = 10) -> npt.NDArray[np.intp]:
-        """Return the places of the rows that are largest relative to their limits, largest first."""
+        """Return the places of the rows that are largest relative to their limits, largest first.
+
+        Parameters
+        ----------
+        count : int, default=10
+            The largest number of places.
+
+        Returns
+        -------
+        ndarray of shape (min(count, n_samples),), int
+            Places, counted from 0.
+        """
         return np.argsort(-self.excess, kind="stable")[:count]
 
     @property
@@ -108,10 +119,15 @@ class RowStatistics:
         """Return the columns as a pandas data frame."""
         return data_frame(list(zip(*self.columns.values(), strict=True)), tuple(self.columns))
 
-    def __str__(self) -> str:
-        places = [place for place in self.worst() if self.alarms[place]]
+    def _worst_alarms(self) -> tuple[list[str], list[list[str]]]:
+        """Return the heads and the rows of a table of the largest alarms."""
         names = [name for name in self.columns if not name.endswith(" limit")]
-        rows = [names] + [[_shown(self.columns[name][place]) for name in names] for place in places]
+        places = [place for place in self.worst() if self.alarms[place]]
+        return names, [[_shown(self.columns[name][place]) for name in names] for place in places]
+
+    def __str__(self) -> str:
+        names, places = self._worst_alarms()
+        rows = [names, *places]
         widths = [max(len(row[j]) for row in rows) for j in range(len(names))]
         lines = [
             "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows
@@ -131,8 +147,12 @@ class RowStatistics:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield self.summary
+        names, rows = self._worst_alarms()
+        if rows:
+            yield f"The {counted(len(rows), 'largest alarm')}:"
+            yield Grid(names, rows)
 
 
 def _shown(value: Any) -> str:
@@ -146,8 +166,18 @@ def _excess(values: Sequence[FloatArray], limits: Sequence[FloatArray | float]) 
     return np.asarray(np.max(ratios, axis=0))
 
 
+class MonitorAttributes(OutlierMixin, BaseEstimator):
+    """The attributes of a fitted Monitor."""
+
+    model_: PCA | KernelPCA
+    limits_: ControlLimits
+    offset_: float = -1.0
+    _held_out: FloatArray
+    _weights: FloatArray
+
+
 @dataclass(eq=False, repr=False)
-class Monitor(Saved, OutlierMixin, BaseEstimator):
+class Monitor(Saved, MonitorAttributes):
     """Alarms for rows that are unlike normal rows, by Hotelling's T2 and SPE of a PCA or kernel PCA.
 
     T2 is the distance of a row from the mean within the components, ``sum score^2 / variance``. SPE (squared
@@ -204,16 +234,15 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
     ['x2', 'x5']
     """
 
-    contents: ClassVar = {
+    _contents: ClassVar = {
         "model_": PCA | KernelPCA,
         "limits_": ControlLimits,
         "_held_out": Array("m s", least=0),
         "_weights": Array("m", least=0),
     }
     model_kind: ClassVar = ModelKind.MONITOR
-    offset_: ClassVar[float] = -1.0
 
-    model: Any
+    model: PCA | KernelPCA
     _: KW_ONLY
     alpha: float = 0.01
     limit: str = "empirical"
@@ -232,7 +261,13 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
             Rows that are normal, in the order of time if there is one. Files may be larger than memory for a
             PCA.
-        y : ignored
+        y : object, ignored
+            For pipelines.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -261,7 +296,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         self._settle(*((values, rows) if same else ()))
         return self
 
-    @available_if(lambda monitor: isinstance(monitor.model, PCA))  # type: ignore[untyped-decorator]
+    @available_if(lambda monitor: isinstance(monitor.model, PCA))
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Update a PCA and the limits with a batch of normal rows.
 
@@ -274,7 +309,14 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : ignored
+            A batch of normal rows.
+        y : object, ignored
+            For pipelines.
+
+        Returns
+        -------
+        self
+            The estimator, with this batch.
 
         Raises
         ------
@@ -288,6 +330,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         before = "limits_" in vars(self)
         if before:
             new = _Measure.of(self.model_)(self.model_._new_rows(X))
+            assert isinstance(self.model_, PCA)
             weights = self._weights * float(self.model_.forgetting)
             self._weights = np.concatenate([weights, np.ones(len(new))])[-WINDOW:]
             self._held_out = np.concatenate([self._held_out, new])[-WINDOW:]
@@ -340,15 +383,48 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
     # ------------------------------------------------------------ new rows
 
     def predict(self, X: Any) -> npt.NDArray[np.intp]:
-        """Return -1 for new rows with an alarm and 1 for others, shape (n_samples,)."""
+        """Return -1 for new rows with an alarm and 1 for others, shape (n_samples,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit, of any kind that ``fit`` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int
+            -1 or 1.
+        """
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return ``1 - max(T2 / its limit, SPE / its limit)`` of new rows: negative for an alarm."""
+        """Return ``1 - max(T2 / its limit, SPE / its limit)`` of new rows: negative for an alarm.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit, of any kind that ``fit`` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), float64
+            At most 1.
+        """
         return self.score_samples(X) - self.offset_
 
     def score_samples(self, X: Any) -> FloatArray:
-        """Return ``-max(T2 / its limit, SPE / its limit)`` of new rows: the lower, the less normal."""
+        """Return ``-max(T2 / its limit, SPE / its limit)`` of new rows: the lower, the less normal.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit, of any kind that ``fit`` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), float64
+            At most 0; -1 is at the limit.
+        """
         check_is_fitted(self)
         limits = list(self.limits_.deciding().values())
         values = _Measure.of(self.model_)(self._new_rows(X))
@@ -400,6 +476,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            New rows, dense.
 
         Returns
         -------
@@ -417,7 +494,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         measure = _Measure.of(self.model_)
         if not measure.explains or measure.statistics is None:
-            why = _without_spe(self.model_) or self.model_.kernel_.not_differentiable
+            why = _without_spe(self.model_) or vars(self.model_)["kernel_"].not_differentiable
             raise UnavailableError(f"Contributions need the derivative of the kernel. {why}")
         data = self._new_rows(X)
         data.require_finite()
@@ -445,7 +522,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         return int(self.model_.n_features_in_)
 
     @property
-    def feature_names_in_(self) -> Any:
+    def feature_names_in_(self) -> npt.NDArray[np.object_]:
         """Names of the columns of the model, where it has them."""
         return self.model_.feature_names_in_
 
@@ -453,7 +530,7 @@ class Monitor(Saved, OutlierMixin, BaseEstimator):
         # The file has the model once, as fitted.
         return super()._saved_parameters() | {"model": None}
 
-    def check_restored(self) -> None:
+    def _check_restored(self) -> None:
         """Take the fitted model of the file as the parameter too, and check the statistics."""
         self.model = self.model_
         if self._held_out.shape[1] != 2 or tuple(self.limits_.deciding()) not in (BOTH[:1], BOTH):
@@ -571,7 +648,7 @@ class _Measure:
     def __call__(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
         """Return T2 and SPE of all rows, shape (n, 2); with limits also the numbers of three columns."""
         work = partial(self._of_part, limits=limits)
-        values = np.asarray(rows.mapped(work, 2 if limits is None else 2 + CONTRIBUTORS, np.float64))
+        values = as_float64(rows.mapped(work, 2 if limits is None else 2 + CONTRIBUTORS, np.float64))
         if not np.isfinite(values).all():
             rows.require_finite()
             raise DataError(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.component_rules.table import RULES
@@ -37,8 +38,8 @@ from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.estimators.component_choice import after_the_fit
 from gramian.estimators.deferred import defer
 from gramian.estimators.fitted import (
+    Decomposer,
     InNotebooks,
-    Transformer,
     on_device,
     parameter_at_fit,
     remember,
@@ -63,11 +64,12 @@ from gramian.estimators.linear_fit import (
 from gramian.estimators.missing import IMPUTING, Filled, filled
 from gramian.estimators.onnx_graph import ExportsToONNX, Graph, linear_scores
 from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
-from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, KnowsHabits, refuse_metadata
+from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_habits, refuse_metadata
 from gramian.estimators.tables import linear_table
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.stream_moments import StreamMoments, seen_of_components
-from gramian.records import FloatArray, IntArray, ModelKind, Plan, Remainder
+from gramian.progress_bar import shows_progress
+from gramian.records import FloatArray, IntArray, ModelKind, Plan, RealArray, Remainder
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.device import sent_to
@@ -100,8 +102,32 @@ register_record(
 )
 
 
+class PCAAttributes(Decomposer):
+    """The attributes that only a fitted PCA has."""
+
+    components_: RealArray
+    explained_variance_: FloatArray
+    explained_variance_ratio_: FloatArray
+    singular_values_: FloatArray
+    mean_: RealArray
+    scale_: RealArray | None
+    noise_variance_: float
+    reconstruction_error_: float
+    total_variance_: float
+    constant_features_: npt.NDArray[np.intp]
+    n_missing_: int
+    imputed_: Imputed | None
+    _center: FloatArray
+    _center_rest: FloatArray
+    _divisor: FloatArray | None
+    _weight: float
+    _remainder: Remainder
+    _seen: StreamMoments
+
+
+@knows_habits
 @dataclass(eq=False, repr=False)
-class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transformer):
+class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters
@@ -238,7 +264,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
     array([0.8086, 0.5883])
     """
 
-    contents: ClassVar = DECOMPOSED | {
+    _contents: ClassVar = DECOMPOSED | {
         "components_": Array("k d"),
         "explained_variance_": Array("k", least=0),
         "singular_values_": Array("k", least=0),
@@ -278,12 +304,15 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or tuple of two int
-            Without data, the shape ``(n_samples, n_features)`` of a float64 array in memory.
+            The data, as for :meth:`fit`; or, without data, the shape ``(n_samples, n_features)`` of a float64
+            array in memory.
         sample_weight : array-like of shape (n_samples,), optional
+            As for :meth:`fit`.
 
         Returns
         -------
         Plan
+            Prints as a list of steps with predicted seconds and memory.
             It also lists the covariance and the dual Gram matrix, with the growth of their cost.
 
         Examples
@@ -326,7 +355,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
             rows, such as a generator, is allowed too. Files, memory maps and blocks may be larger than
             memory. Dask arrays and frames are processed chunk by chunk on their workers. xarray's DataArray
             and X of AnnData are read with their names.
-        y : ignored
+        y : object, ignored
+            For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts: an integer has the effect of so many equal rows, 0 that of no row.
             Sums of squares are divided by ``sample_weight.sum() - ddof``. None means 1 for every row.
@@ -337,6 +367,11 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
             it when you have saved the model.
         **metadata
             Not supported: other metadata raise an InputTypeError with advice.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -352,7 +387,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
             If no route fits into ``memory_limit``.
         """
         refuse_metadata(self, metadata)
-        self._fit(X, sample_weight, checkpoint)
+        with shows_progress("PCA"):
+            self._fit(X, sample_weight, checkpoint)
         return self
 
     def fit_transform(
@@ -363,19 +399,39 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
         sample_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         **metadata: Any,
-    ) -> Any:
+    ) -> RealArray:
         """Find the components of X and return its scores, shape (n_samples, n_components_).
 
         Rows with missing values get the scores that :meth:`transform` gives them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in :meth:`fit`, which names the errors too.
+        y : object, ignored
+            For pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in :meth:`fit`.
+        checkpoint : path, optional
+            As in :meth:`fit`.
+        **metadata
+            Not supported, as in :meth:`fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+            The scores, in the kind and dtype of X.
         """
         refuse_metadata(self, metadata)
-        result, given = self._fit(X, sample_weight, checkpoint)
+        with shows_progress("PCA"):
+            result, given = self._fit(X, sample_weight, checkpoint)
         rows, scores = result.rows, result.directions.scores
         if given is not rows:
             return self._scores(given)
         if scores is None or not rows.in_one_place:
             return self._scores(rows)
-        return self._projection().whitened(require_range(scores, "Scores"))
+        whitened: RealArray = self._projection().whitened(require_range(scores, "Scores"))
+        return whitened
 
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Self:
         """Update the model with a batch of rows, so that it describes all rows since the first call.
@@ -392,11 +448,17 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
         ----------
         X : array-like, frame, sparse matrix, array-API array, Path or Scan of shape (n_samples, n_features)
             At least one row, with the columns of the first batch.
-        y : ignored
+        y : object, ignored
+            For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             As in :meth:`fit`. ``forgetting`` multiplies the weights of earlier rows.
         **metadata
             Not supported, as in :meth:`fit`.
+
+        Returns
+        -------
+        self
+            The estimator, with this batch.
 
         Raises
         ------
@@ -569,7 +631,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
     @classmethod
     def _following(cls) -> set[str]:
         """Return the names of the attributes that a stream's decomposition sets."""
-        return {name.removesuffix("?") for name in cls.contents.keys() - AT_ONCE}
+        return {name.removesuffix("?") for name in cls._contents.keys() - AT_ONCE}
 
     def _look(self) -> None:
         """Decompose the stream's moments unless this was done since the last batch."""
@@ -593,8 +655,8 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
     @classmethod
     def _contents_of(cls, state: Mapping[str, Any]) -> Mapping[str, Any]:
         if "_seen" not in state or "components_" in state:
-            return cls.contents
-        return {name: hint for name, hint in cls.contents.items() if name in AT_ONCE}
+            return cls._contents
+        return {name: hint for name, hint in cls._contents.items() if name in AT_ONCE}
 
     def _seen_by_fit(self) -> StreamMoments:
         """Return the moments of the rows of ``fit``, with a bound on the discarded part."""
@@ -624,7 +686,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
 
     # ------------------------------------------------------------ transform
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> RealArray:
         """Return scores ``(x - mean) / scale . components.T``, shape (n_samples, n_components_).
 
         Rows with missing values get the scores of the row that is expected given their observed entries,
@@ -636,6 +698,11 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
         ----------
         X : array-like of shape (n_samples, n_features)
             NaN, pandas.NA and masked entries are missing values.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+            The scores, in the kind and dtype of X; lazy for Dask's collections.
 
         Warns
         -----
@@ -651,6 +718,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows with missing values (NaN).
 
         Returns
         -------
@@ -686,7 +754,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
             errors = divided(errors, deviations)
         return ProjectionQuality(observed, errors)
 
-    def impute(self, X: Any) -> Any:
+    def impute(self, X: Any) -> RealArray:
         """Return X with its missing values replaced by their conditional expectations under the model.
 
         Observed entries stay as they are. With ``missing="projection"`` the values are least-squares
@@ -695,10 +763,12 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows with missing values (NaN).
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
+            The completed rows; pictures if the model was fitted on pictures.
 
         Warns
         -----
@@ -723,11 +793,11 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
         warn_of_undetermined(rows, np.flatnonzero(np.isnan(values).any(axis=1)))
         return self._as_fitted(from_numpy(values, rows.like))
 
-    def _scores(self, rows: Rows) -> Any:
+    def _scores(self, rows: Rows) -> RealArray:
         return rows.mapped(self._projection().scores, self.n_components_, holes=True)
 
     @property
-    def maps_holes(self) -> bool:
+    def _maps_holes(self) -> bool:
         """Whether new rows with missing values are mapped from their observed entries.
 
         Means fill instead where that was asked for. All ``n_features`` components together say no less than
@@ -769,7 +839,7 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
             self._host_divisor,
             deviations,
             self.rank_,
-            self._incomplete() if self.maps_holes or self._missing_method == "mean" else None,
+            self._incomplete() if self._maps_holes or self._missing_method == "mean" else None,
         )
 
     def _onnx_scores(self, graph: Graph, rows: str) -> str:
@@ -781,12 +851,13 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
     def _host_divisor(self) -> FloatArray | None:
         return None if self._divisor is None else as_float64(self._divisor)
 
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: Any) -> RealArray:
         """Map scores back: ``mean + scale * (z . components)``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components_)
+            Scores, whitened ones if the model whitens.
 
         Returns
         -------
@@ -998,19 +1069,24 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
         return dominant_columns([] if variances is None else variances)
 
     @property
-    def component_pictures_(self) -> Any:
+    def component_pictures_(self) -> RealArray:
         """Components as pictures of shape (n_components_, height, width)."""
         check_is_fitted(self)
         if self.picture_shape_ is None:
             raise AttributeError(
                 "component_pictures_ exists for models fitted on pictures (a 3-D array) only."
             )
-        return namespace(self.components_).reshape(
-            self.components_, (self.n_components_, *self.picture_shape_)
-        )
+        shape = (self.n_components_, *self.picture_shape_)
+        pictures: RealArray = namespace(self.components_).reshape(self.components_, shape)
+        return pictures
 
     def get_covariance(self) -> FloatArray:
         """Return the model's covariance in units of the data, shape (n_features, n_features).
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features), float64
+            In squared units of the data.
 
         References
         ----------
@@ -1021,6 +1097,11 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
     def get_precision(self) -> FloatArray:
         """Return the inverse of :meth:`get_covariance`, shape (n_features, n_features).
 
+        Returns
+        -------
+        ndarray of shape (n_features, n_features), float64
+            In inverse squared units of the data.
+
         Raises
         ------
         DataError
@@ -1028,11 +1109,21 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
         """
         return self._gaussian().precision()
 
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: Any) -> RealArray:
         """Return the log-likelihood of each row under the probabilistic PCA model, shape (n_samples,).
 
         Rows with missing values get the likelihood of their observed entries. The result is lazy for Dask's
         collections.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit, of any kind that ``fit`` takes.
+
+        Returns
+        -------
+        array of shape (n_samples,), float64
+            Natural logarithms of densities.
 
         References
         ----------
@@ -1054,7 +1145,20 @@ class PCA(KnowsHabits, PCAParameters, Saved, ExportsToONNX, InNotebooks, Transfo
         return rows.mapped(densities, 1, np.float64, holes=True)[:, 0]
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-likelihood of the rows of X."""
+        """Return the mean log-likelihood of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit, of any kind that ``fit`` takes.
+        y : object, ignored
+            For pipelines.
+
+        Returns
+        -------
+        float
+            The mean of :meth:`score_samples`.
+        """
         return float(as_float64(self.score_samples(X)).mean())
 
     def _gaussian(self) -> Gaussian:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ from gramian.arrays import as_float64
 from gramian.checks import check_choice, check_integer, counted
 from gramian.errors import ParameterError
 from gramian.estimators.tables import column_names
+from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray, ModelKind
 
 METHODS = {"varimax": varimax, "promax": promax}
@@ -40,7 +40,7 @@ OBLIQUE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Rotation:
+class Rotation(InNotebook):
     """Rotated components; print it.
 
     Attributes
@@ -87,6 +87,12 @@ class Rotation:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, k), float64
+            Without unit.
         """
         return self._standardized(X) @ np.linalg.inv(self.rotation_matrix).T
 
@@ -111,8 +117,13 @@ class Rotation:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield f"{counted(len(self.variances), 'component')} rotated by {self.method}."
+        both = zip(("variance", "share of the total"), (self.variances, self.ratio), strict=True)
+        rows = [(title, *values) for title, values in both]
+        loadings = [(name, *values) for name, values in zip(self.columns, self.loadings, strict=True)]
+        yield Grid(("", *self.names), rows + loadings)
+        yield self.lost
 
 
 def rotate(model: Any, method: str = "varimax", *, n_components: int | None = None) -> Rotation:
@@ -121,6 +132,7 @@ def rotate(model: Any, method: str = "varimax", *, n_components: int | None = No
     Parameters
     ----------
     model : fitted PCA
+        The model whose components are rotated.
     method : {"varimax", "promax"}, default="varimax"
         Orthogonal rotation, or an oblique one with correlated components (power 4).
     n_components : int, optional
@@ -130,6 +142,7 @@ def rotate(model: Any, method: str = "varimax", *, n_components: int | None = No
     Returns
     -------
     Rotation
+        Loadings, variances and the rotation; prints as a table.
 
     Raises
     ------

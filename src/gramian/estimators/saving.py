@@ -82,14 +82,14 @@ class Form:
 class Saved:
     """Gives an estimator ``save``; a subclass is known to :func:`gramian.load` by its name."""
 
-    known: ClassVar[dict[str, type[Any]]] = {}
-    private: ClassVar[bool] = False  # whether only the owner may read a new file
+    _known: ClassVar[dict[str, type[Any]]] = {}
+    _private: ClassVar[bool] = False  # whether only the owner may read a new file
     model_kind: ClassVar[ModelKind] = ModelKind.OTHER
-    contents: ClassVar[Mapping[str, Any]] = {}  # what is there when it is fitted, as store.conform takes it
+    _contents: ClassVar[Mapping[str, Any]] = {}  # what is there when it is fitted, as store.conform takes it
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        Saved.known[cls.__name__] = cls
+        Saved._known[cls.__name__] = cls
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file, which :func:`gramian.load` opens.
@@ -111,9 +111,9 @@ class Saved:
         arrays: dict[str, Any] = {}
         payload = _tell_estimator(self)
         header = {part: encode(payload[part], part, arrays) for part in ("parameters", "state")}
-        write_model(path, payload["estimator"], header, arrays, private=self.private)
+        write_model(path, payload["estimator"], header, arrays, private=self._private)
 
-    def check_restored(self) -> None:
+    def _check_restored(self) -> None:
         """Raise a ValueError unless the parts of a model from a file belong together."""
 
     def _saved_parameters(self) -> Parts:
@@ -129,7 +129,7 @@ class Saved:
     @classmethod
     def _contents_of(cls, state: Parts) -> Mapping[str, Any]:
         """Return the declarations of what a file must hold that holds this."""
-        return cls.contents
+        return cls._contents
 
 
 def restored(kind: str, parameters: Parts, state: Parts) -> Any:
@@ -140,14 +140,14 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
     ValueError, TypeError, KeyError
         If it cannot be one.
     """
-    cls = Saved.known[kind]
+    cls = Saved._known[kind]
     model = cls(**parameters)
     contents = cls._contents_of(state)
     conform(state, contents)
     for name in contents:
         if (key := name.removesuffix("?")) in state:
             setattr(model, key, state[key])
-    model.check_restored()
+    model._check_restored()
     return model
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, TypeVar
 
 from gramian.errors import InputTypeError
 
+C = TypeVar("C")
 F = TypeVar("F", bound=Callable[..., Any])
 
 NEVER_OVERWRITTEN = "leave it out: gramian never overwrites the data"
@@ -21,21 +22,24 @@ METADATA = {
 ELSEWHERE = "leave it out, or set it in the constructor of the estimator that has this parameter"
 
 
-class KnowsHabits:
-    """Raises an error with advice for a parameter that only scikit-learn's class has.
+def knows_habits(cls: type[C]) -> type[C]:
+    """Make a class raise an error with advice for parameters that only scikit-learn's class has.
 
-    Attributes
+    Parameters
     ----------
-    _habits : mapping
-        From the name of such a parameter to the advice.
+    cls : type
+        Its ``_habits`` map the name of such a parameter to the advice. The signature stays as it is.
     """
+    made: Any = cls
+    create = made.__init__
 
-    _habits: ClassVar[dict[str, str]] = {}
+    @wraps(create)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        refuse_habits(cls.__name__, self._habits, kwargs, cls.__name__)
+        create(self, *args, **kwargs)
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make an instance, as long as every parameter belongs to this class."""
-        refuse_habits(cls.__name__, cls._habits, kwargs, cls.__name__)
-        return super().__new__(cls)
+    made.__init__ = __init__
+    return cls
 
 
 def knowing(habits: Mapping[str, str], theirs: str) -> Callable[[F], F]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,15 +19,17 @@ from gramian.engine.symmetric import factors, leading_pairs
 from gramian.errors import DataError, InputTypeError, MemoryLimitError
 from gramian.estimators.inputs import generators
 from gramian.estimators.pca import PCA
+from gramian.notebook import Grid, InNotebook
 from gramian.progress import track
-from gramian.records import FloatArray
+from gramian.progress_bar import shows_progress
+from gramian.records import FloatArray, Seed
 
 SHOWN = 30
 SAME = 1e-3  # relative difference of variances up to which rows are those of the fit
 
 
 @dataclass(frozen=True, eq=False)
-class Stability:
+class Stability(InNotebook):
     """Bootstrap intervals of a PCA's variances and loadings; prints as a table.
 
     Attributes
@@ -74,7 +76,13 @@ class Stability:
         return (low > 0) | (high < 0)
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Return, for each component, its name, variance and ratio with intervals, and its agreement."""
+        """Return, for each component, its name, variance and ratio with intervals, and its agreement.
+
+        Returns
+        -------
+        list of tuple
+            Name, variance, its interval, ratio, its interval, agreement.
+        """
         columns = (
             self.variances,
             *self.variance_intervals.T,
@@ -87,6 +95,11 @@ class Stability:
 
     def to_frame(self) -> Any:
         """Return the table as a pandas data frame with one row for each component.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of :meth:`rows`, by component.
 
         Raises
         ------
@@ -109,10 +122,16 @@ class Stability:
                 )
         return lines
 
+    @property
+    def _about(self) -> str:
+        return (
+            f"Stability of {counted(len(self.variances), 'component')}: {100 * self.level:g} % intervals "
+            f"from {self.n_boot:,} samples of {self.n_samples:,} rows with replacement."
+        )
+
     def __str__(self) -> str:
         lines = [
-            f"Stability of {counted(len(self.variances), 'component')}: {100 * self.level:g} % intervals "
-            f"from {self.n_boot:,} samples of {self.n_samples:,} rows with replacement.",
+            self._about,
             f"{'':6}{'variance':>12}{'interval':>26}{'ratio':>9}{'interval':>20}{'agreement':>11}",
         ]
         for name, value, low, high, ratio, least, most, agreement in self.rows()[:SHOWN]:
@@ -123,12 +142,15 @@ class Stability:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield self._about
+        heads = "", "variance", "from", "to", "ratio", "from", "to", "agreement"
+        yield Grid(heads, self.rows())
+        yield from self.sentences()
 
 
 def stability(
-    model: Any, X: Any, *, n_boot: int = 200, level: float = 0.95, random_state: Any = None
+    model: Any, X: Any, *, n_boot: int = 200, level: float = 0.95, random_state: Seed = None
 ) -> Stability:
     """Return bootstrap intervals of the variances and loadings of a fitted PCA.
 
@@ -139,6 +161,7 @@ def stability(
     Parameters
     ----------
     model : fitted PCA
+        Fitted to these rows.
     X : array-like of shape (n_samples, n_features)
         The rows of the fit, in memory.
     n_boot : int, default=200
@@ -151,6 +174,7 @@ def stability(
     Returns
     -------
     Stability
+        Intervals and agreement; prints as a table.
 
     Raises
     ------
@@ -208,11 +232,12 @@ def stability(
     groups = _equal(model, k)
     drawn = np.empty((n_boot, k))
     ratios, loadings = np.empty((n_boot, k)), np.empty((n_boot, k, d))
-    for b in track(range(n_boot), "replicate"):
-        counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
-        some, all_of_it, directions = resampled.components(counts, k)
-        drawn[b], ratios[b] = some, some / (all_of_it or 1.0)
-        loadings[b] = _aligned(directions, P, groups)
+    with shows_progress("stability"):
+        for b in track(range(n_boot), "replicate"):
+            counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+            some, all_of_it, directions = resampled.components(counts, k)
+            drawn[b], ratios[b] = some, some / (all_of_it or 1.0)
+            loadings[b] = _aligned(directions, P, groups)
     ends = (1 - level) / 2, (1 + level) / 2
     intervals = _accelerated(drawn, values, influence, level)
     shares = values / (total or 1.0)

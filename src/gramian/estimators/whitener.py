@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,8 +27,8 @@ from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.estimators.fitted import (
+    Decomposer,
     InNotebooks,
-    Transformer,
     on_device,
     parameter_at_fit,
     remember_parameters,
@@ -37,7 +38,8 @@ from gramian.estimators.onnx_graph import ExportsToONNX, Graph, affine
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved
 from gramian.estimators.sklearn_hints import refuse_metadata
-from gramian.records import FloatArray, ModelKind, Plan
+from gramian.progress_bar import shows_progress
+from gramian.records import FloatArray, ModelKind, Plan, RealArray, Seed
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.dask import as_pictures
@@ -48,8 +50,28 @@ from gramian.store import Array, Optional
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 
 
+class WhitenerAttributes(Decomposer):
+    """The attributes that only a fitted Whitener has."""
+
+    mean_: RealArray
+    scale_: RealArray | None
+    components_: RealArray
+    eigenvalues_: FloatArray
+    explained_variance_ratio_: FloatArray
+    regularized_eigenvalues_: FloatArray
+    regularization_: float | None
+    variances_: FloatArray
+    constant_features_: npt.NDArray[np.intp]
+    _center: FloatArray
+    _divisor: FloatArray | None
+    _deviations: FloatArray
+    _rest: float
+    _correction: FloatArray | None
+    _triangle: FloatArray | None
+
+
 @dataclass(eq=False, repr=False)
-class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
+class Whitener(Saved, ExportsToONNX, InNotebooks, WhitenerAttributes):
     """Map rows to uncorrelated coordinates of variance 1.
 
     With the covariance ``S = U L U.T`` (columns of U the directions) and c = x - mean, z = W c where W is
@@ -132,7 +154,7 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
            [-0.551 ,  1.0634]])
     """
 
-    contents: ClassVar = DECOMPOSED | {
+    _contents: ClassVar = DECOMPOSED | {
         "components_": Array("k d"),
         "eigenvalues_": Array("k", least=0),
         "regularized_eigenvalues_": Array("k", least=0),
@@ -156,13 +178,26 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
     n_components: int | float | str | None = None
     regularization: float | str | None = None
     ddof: int = 1
-    random_state: Any = None
+    random_state: Seed = None
     device: str | None = None
 
     # ------------------------------------------------------------------ fit
 
     def plan(self, X: Any, *, sample_weight: Any = None) -> Plan:
-        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting."""
+        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data, as for :meth:`fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        Plan
+            The plan of the PCA that it needs.
+        """
         rows = self._rows(X, sample_weight, minimum=2, check_finite=False)
         self._check(rows)
         return self._pca().plan(rows)
@@ -174,11 +209,17 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
         ----------
         X : array-like, frame, array-API array, Path or Scan of shape (n_samples, n_features)
             Samples as rows; a 3-D array (n_samples, height, width) holds pictures.
-        y : ignored
+        y : object, ignored
+            For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as in :meth:`gramian.PCA.fit`.
         **metadata
             Not supported: other metadata raise an InputTypeError with advice.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -189,13 +230,34 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
             A parameter outside its range.
         """
         refuse_metadata(self, metadata)
-        self._fit(X, sample_weight, keep=False)
+        with shows_progress("Whitener"):
+            self._fit(X, sample_weight, keep=False)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Any:
-        """Find the whitening transform of X and return X whitened, as :meth:`transform` does."""
+    def fit_transform(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any
+    ) -> RealArray:
+        """Find the whitening transform of X and return X whitened, as :meth:`transform` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in :meth:`fit`, which names the errors too.
+        y : object, ignored
+            For pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in :meth:`fit`.
+        **metadata
+            Not supported, as in :meth:`fit`.
+
+        Returns
+        -------
+        array
+            Whitened rows, as :meth:`transform` returns them.
+        """
         refuse_metadata(self, metadata)
-        rows, scores = self._fit(X, sample_weight, keep=self.method != "cholesky")
+        with shows_progress("Whitener"):
+            rows, scores = self._fit(X, sample_weight, keep=self.method != "cholesky")
         return self._mapped(rows, scores)
 
     def _pca(self) -> PCA:
@@ -277,8 +339,7 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
         largest = float(self.eigenvalues_.max(initial=0.0))
         self._deviations = standard_deviations(pca.spectrum_, largest, self.rank_, k)
         self._rest = 0.0
-        self._correction: FloatArray | None = None
-        self._triangle: FloatArray | None = None
+        self._correction = self._triangle = None
 
     def _settle(self, settled: Regularized) -> None:
         """Store the regularized variances."""
@@ -319,12 +380,13 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
 
     # ------------------------------------------------------------ transform
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> RealArray:
         """Return X whitened: ``z = W (x - mean)``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, height, width)
+            Rows with the columns of the fit.
 
         Returns
         -------
@@ -336,7 +398,7 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
         rows = self._new_rows(X, check_finite=False)
         return self._mapped(rows)
 
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: Any) -> RealArray:
         """Map whitened rows back; this is exact within the retained directions.
 
         With n_components=None fitted rows are recovered exactly. Without regularization, new rows lose their
@@ -345,6 +407,7 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
         Parameters
         ----------
         X : array-like of the shape that ``transform`` returns
+            Whitened rows.
 
         Returns
         -------
@@ -362,10 +425,11 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
         back = rows.mapped(lambda part: mapping.undo(part.in_memory()), self.n_features_in_)
         return self._as_fitted(back)
 
-    def _mapped(self, rows: Rows, scores: Any = None) -> Any:
+    def _mapped(self, rows: Rows, scores: Any = None) -> RealArray:
         mapping, width = self._whitening(), self.n_components_ if self._reduces else self.n_features_in_
         Z, shape = rows.mapped(lambda part: mapping.apply(part, scores), width), rows.picture_shape
-        return Z if shape is None or self._reduces else as_pictures(Z, shape)
+        result: RealArray = Z if shape is None or self._reduces else as_pictures(Z, shape)
+        return result
 
     @property
     def _reduces(self) -> bool:
@@ -382,16 +446,33 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, Transformer):
 
     # ------------------------------------------------ summaries of the model
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return PC1, PC2, ... for the pca methods, else the names of the columns."""
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Return PC1, PC2, ... for the pca methods, else the names of the columns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns; None means those of ``fit``.
+
+        Returns
+        -------
+        ndarray of str, object
+            One name for each column of the result.
+        """
         if self._reduces:
             return super().get_feature_names_out(input_features)
-        return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+        names: npt.NDArray[np.object_] = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+        return names
 
     def summary(self) -> Summary:
         """Return standard deviations, explained variance ratios and their cumulative sums as a table.
 
         They are those of the principal components, before regularization.
+
+        Returns
+        -------
+        Summary
+            Prints as a table.
         """
         check_is_fitted(self)
         return summary_of(self)

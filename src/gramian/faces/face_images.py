@@ -72,7 +72,18 @@ class Faces:
         return f"{self.pictures.shape[2]}x{self.pictures.shape[1]}"
 
     def take(self, places: Any) -> Faces:
-        """Return some of the pictures, by a slice, positions or a mask."""
+        """Return some of the pictures, by a slice, positions or a mask.
+
+        Parameters
+        ----------
+        places : slice, or array-like of int or bool
+            Which pictures.
+
+        Returns
+        -------
+        Faces
+            The chosen ones with all that belongs to them.
+        """
         chosen = np.arange(len(self))[places]
         columns: dict[str, Any] = {
             name: None if (values := getattr(self, name)) is None else tuple(values[i] for i in chosen)

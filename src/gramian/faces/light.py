@@ -27,6 +27,7 @@ def relight(pictures: npt.NDArray[Any], how: str) -> Relit:
     Parameters
     ----------
     pictures : ndarray of shape (n, height, width)
+        Grey values.
     how : {"none", "log", "equalise", "dog"}
         - ``"none"``: the grey values v;
         - ``"log"``: ``log(1 + v)``, which turns a factor of the light into a sum;
@@ -39,6 +40,7 @@ def relight(pictures: npt.NDArray[Any], how: str) -> Relit:
     Returns
     -------
     ndarray of shape (n, height, width), float32
+        The corrected pictures.
 
     Raises
     ------

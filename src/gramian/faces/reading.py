@@ -78,6 +78,11 @@ def read_faces(
     keep_files : bool, default=False
         Also keep the bytes of the files, as ``files``.
 
+    Returns
+    -------
+    Faces
+        Pictures of one size, with people where folders or an array name them.
+
     Raises
     ------
     DataError

@@ -166,6 +166,11 @@ class Recogniser:
             Covariance of the change of vectors when pictures are shifted: ``shift_covariance_`` of the model.
             Discriminants add it to the covariance within people.
 
+        Returns
+        -------
+        self
+            The fitted estimator.
+
         Raises
         ------
         ParameterError
@@ -200,6 +205,11 @@ class Recogniser:
 
     def check_parameters(self, available: int | None = None) -> None:
         """Check the parameters, for vectors of ``available`` components.
+
+        Parameters
+        ----------
+        available : int, optional
+            Number of components of the vectors.
 
         Raises
         ------
@@ -276,6 +286,7 @@ class Recogniser:
         Parameters
         ----------
         vectors : array-like of shape (m, k)
+            Vectors of pictures, as ``FaceSpace.transform`` returns them.
 
         Returns
         -------
@@ -294,10 +305,16 @@ class Recogniser:
         Parameters
         ----------
         vectors : array-like of shape (m, k)
+            Vectors of pictures, as ``FaceSpace.transform`` returns them.
         face_scores : array-like of shape (m,), optional
             Distance of each picture from the faces: ``face_score`` of the model.
         face_threshold : float, optional
             Larger distances are not recognised as faces: ``face_threshold_`` of the model.
+
+        Returns
+        -------
+        list of Answer
+            One for each picture.
         """
         likeness = self.similarity(vectors)
         faces = _as_face_scores(face_scores, face_threshold, len(likeness))
@@ -319,9 +336,16 @@ class Recogniser:
         Parameters
         ----------
         vectors : array-like of shape (m, k)
+            Vectors of pictures, as ``FaceSpace.transform`` returns them.
         person : str
-        face_scores, face_threshold
+            The claimed name.
+        face_scores, face_threshold : optional
             As in :meth:`identify`.
+
+        Returns
+        -------
+        list of Answer
+            One for each picture; its score is that of the claimed person.
 
         Raises
         ------
@@ -420,9 +444,15 @@ def verify(model: FaceSpace, recogniser: Recogniser, faces: Any, person: str) ->
 
     Parameters
     ----------
-    model, recogniser, faces
+    model, recogniser, faces : FaceSpace, Recogniser, Faces or array
         As in :func:`identify`.
     person : str
+        The claimed name.
+
+    Returns
+    -------
+    list of Answer
+        One for each picture; its score is that of the claimed person.
 
     Raises
     ------

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64
@@ -20,11 +19,14 @@ from gramian.estimators.inputs import generators
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
+from gramian.estimators.sklearn_base import BaseEstimator
 from gramian.faces.detector import fit_detector, folds, keeping, unlikeness
 from gramian.faces.face_images import Faces, Pictures, as_pictures
 from gramian.faces.light import LIGHTS, Relit, relight
 from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
-from gramian.records import Certificate, FloatArray, ModelKind, Plan
+from gramian.kernels import Kernel
+from gramian.progress_bar import shows_progress
+from gramian.records import Certificate, FloatArray, ModelKind, Plan, Seed
 from gramian.store import Array, Nested, Optional, Sizes
 
 
@@ -156,7 +158,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
     True
     """
 
-    contents: ClassVar = {
+    _contents: ClassVar = {
         "decomposition_": Nested((PCA, KernelPCA), {"n_components_": "k"}),
         "detector_": tuple[PCA, ...],
         "picture_shape_": Sizes("height width"),
@@ -174,14 +176,14 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         "notes_": tuple[str, ...],
     }
     model_kind: ClassVar = ModelKind.FACES
-    private: ClassVar[bool] = True  # its file shows the pictures that it was fitted on
+    _private: ClassVar[bool] = True  # its file shows the pictures that it was fitted on
 
     n_components: int | float = 0.95
     _: KW_ONLY
-    kernel: Any = None
+    kernel: str | Kernel | None = None
     light: str = "none"
     shift: float = 0.0
-    random_state: Any = 0
+    random_state: Seed = 0
     memory_limit: int | str | None = None
 
     # ------------------------------------------------------------------ fit
@@ -192,8 +194,14 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         Parameters
         ----------
         faces : Faces or array of shape (n, height, width)
+            Pictures of one size, at least two of them different.
         people : sequence of n names, optional
             The person on each picture, by default those of ``Faces``. Names are not stored.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -210,7 +218,8 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         people = _checked_people(faces, people, len(pictures))
         relit = relight(pictures, self.light)
         _check_varied(relit, pictures, self.light)
-        self.decomposition_ = self._decomposition().fit(with_moved(relit, pixels))
+        with shows_progress("FaceSpace"):
+            self.decomposition_ = self._decomposition().fit(with_moved(relit, pixels))
         self.notes_: tuple[str, ...] = ()
         if pixels:
             self.notes_ = (f"also fitted on copies of the pictures shifted by {counted(pixels, 'pixel')}",)
@@ -223,6 +232,16 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         """Return the plan of ``fit(faces)`` for the components, without fitting.
 
         The face limit takes further PCAs of small pictures, one for each held-out fold.
+
+        Parameters
+        ----------
+        faces : Faces or array of shape (n, height, width)
+            Pictures, as for :meth:`fit`.
+
+        Returns
+        -------
+        Plan
+            Prints as a list of steps with predicted seconds and memory.
         """
         pictures, pixels = self._given(faces)
         return self._decomposition().plan(with_moved(relight(pictures, self.light), pixels))
@@ -285,6 +304,11 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         ----------
         faces : Faces or array of shape (n, height, width)
             Of the model's size.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_), float32
+            The scores.
         """
         scores = self._of_relit(faces, lambda relit: self.decomposition_.transform(relit))
         return np.asarray(scores, dtype=np.float32)
@@ -311,6 +335,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         Parameters
         ----------
         faces : Faces or array of shape (n, height, width)
+            Pictures of the model's size.
         n_components : int, optional
             Number of components; by default all.
 
@@ -330,6 +355,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         Parameters
         ----------
         faces : Faces or array of shape (n, height, width)
+            Pictures of the model's size.
         n_components : int or sequence of int
             Numbers of components to reconstruct from.
 
@@ -359,6 +385,12 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         Parameters
         ----------
         faces : Faces or array of shape (n, height, width)
+            Pictures of the model's size.
+
+        Returns
+        -------
+        ndarray of shape (n,), float64
+            From 0 to about 1; the larger, the less like a face.
         """
         pictures = self._checked(faces)
         return np.asarray(_by_blocks(lambda block: unlikeness(self.detector_, block), pictures))
@@ -369,6 +401,16 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         """Return components as pictures, shape (count, height, width).
 
         For a kernel: the change of the pre-image of the mean by one standard deviation along each component.
+
+        Parameters
+        ----------
+        count : int, optional
+            Number of components; by default all.
+
+        Returns
+        -------
+        ndarray of shape (count, height, width), float64
+            Entries may be negative.
         """
         check_is_fitted(self)
         count = self._count(count)
@@ -381,7 +423,18 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         return np.asarray(pictures[:-1] - pictures[-1]).reshape(-1, *self.picture_shape_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the scores: PC1, PC2, ..."""
+        """Return the names of the scores: PC1, PC2, ...
+
+        Parameters
+        ----------
+        input_features : object, ignored
+            For pipelines.
+
+        Returns
+        -------
+        ndarray of shape (n_components_,), object
+            The names.
+        """
         return self._fitted.get_feature_names_out()
 
     @property

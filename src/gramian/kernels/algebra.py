@@ -101,6 +101,7 @@ class Kernel(ABC):
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
+            Rows.
         Y : array or sparse matrix of shape (m, d), optional
             X itself when left out, or where the same array is given; then the matrix is exactly symmetric
             and, for a stationary kernel, its diagonal exactly k(x, x).
@@ -163,7 +164,17 @@ class Kernel(ABC):
         return values - xp.mean(values, axis=1)[:, None] - t[None, :] + xp.mean(t)
 
     def __call__(self, X: Any, Y: Any = None) -> Any:
-        """Return the value of two vectors as a float, and the Gram matrix of rows (:meth:`gram`).
+        """Return the value of two vectors, or the Gram matrix of rows (:meth:`gram`).
+
+        Parameters
+        ----------
+        X, Y : array-like of shape (d,), or as for :meth:`gram`
+            Two vectors, or rows.
+
+        Returns
+        -------
+        float, or array of shape (n, m)
+            The number k(X, Y) for two vectors.
 
         Examples
         --------
@@ -212,7 +223,18 @@ class Kernel(ABC):
         return Normalized(self)
 
     def on(self, *columns: Any) -> Kernel:
-        """Return the kernel on some columns only: ``k.on(0, 2)``, ``k.on("age")``, ``k.on(slice(3))``."""
+        """Return the kernel on some columns only: ``k.on(0, 2)``, ``k.on("age")``, ``k.on(slice(3))``.
+
+        Parameters
+        ----------
+        *columns : int, str or slice
+            Places, counted from 0, or names of columns.
+
+        Returns
+        -------
+        OnColumns
+            Ignores the other columns.
+        """
         return OnColumns(self, columns[0] if len(columns) == 1 else columns)
 
     def after(self, map: Any) -> Kernel:
@@ -222,6 +244,11 @@ class Kernel(ABC):
         ----------
         map : callable or object with a ``transform`` method
             Takes rows (n, d), returns rows (n, d'), each from the row in its place alone.
+
+        Returns
+        -------
+        After
+            The kernel of the mapped rows.
         """
         return After(self, map)
 
@@ -231,6 +258,18 @@ class Kernel(ABC):
 
     def feature_map(self, n_features: int, **options: Any) -> Any:
         """Return the explicit map phi with ``k(x, y) = phi(x) . phi(y)``, where one can be written down.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns of the rows.
+        **options
+            As the kernel's own map takes them.
+
+        Returns
+        -------
+        FeatureMap
+            A callable that maps rows.
 
         Raises
         ------
@@ -278,7 +317,18 @@ class Kernel(ABC):
     # --------------------------------------------------------- parameters
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, those of kernels inside as ``kernel__name``."""
+        """Return the parameters by name, those of kernels inside as ``kernel__name``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Include those of kernels inside.
+
+        Returns
+        -------
+        dict of str to object
+            The parameters.
+        """
         entries = {name: getattr(self, name) for name in _defaults(type(self))}
         if deep:
             for name, value in list(entries.items()):
@@ -287,7 +337,18 @@ class Kernel(ABC):
         return entries
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, those of kernels inside as ``kernel__name=value``."""
+        """Set parameters by name, those of kernels inside as ``kernel__name=value``.
+
+        Parameters
+        ----------
+        **params
+            New values by name.
+
+        Returns
+        -------
+        self
+            The changed kernel.
+        """
         allowed = self.get_params(deep=False)
         for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):
             own, _, inner = name.partition("__")
@@ -345,8 +406,14 @@ class Kernel(ABC):
         Parameters
         ----------
         X : array of shape (n, d)
+            Rows that widths and factors are computed from.
         names : sequence of str, optional
             Names of the columns, for kernels on some of them.
+
+        Returns
+        -------
+        Kernel
+            A kernel that no longer depends on data.
         """
         self.check()
         return self
@@ -732,7 +799,13 @@ class Pair(Composite):
 
 
 class Sum(Pair):
-    """``left + right``."""
+    """``left + right``.
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The parts.
+    """
 
     name = "sum"
     additive = True
@@ -770,7 +843,13 @@ class Sum(Pair):
 
 
 class Product(Pair):
-    """``left * right``, value by value."""
+    """``left * right``, value by value.
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The parts.
+    """
 
     name = "product"
     binds = PRODUCT
@@ -801,6 +880,7 @@ class Scaled(Composite):
     Parameters
     ----------
     kernel : Kernel
+        The part.
     factor : float
         At least 0 for a kernel.
     """
@@ -851,6 +931,7 @@ class Power(Composite):
     Parameters
     ----------
     kernel : Kernel
+        The part.
     exponent : float
         A positive whole number; a fraction for infinitely divisible kernels, such as the RBF kernel.
     """
@@ -905,7 +986,13 @@ class Power(Composite):
 
 
 class Exp(Composite):
-    """``exp(kernel)``."""
+    """``exp(kernel)``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The part.
+    """
 
     name = "exp"
 
@@ -935,6 +1022,7 @@ class Normalized(Composite):
     Parameters
     ----------
     kernel : Kernel
+        The part.
     """
 
     name = "normalized"
@@ -1022,6 +1110,7 @@ class OnColumns(Composite):
     Parameters
     ----------
     kernel : Kernel
+        The part.
     columns : int, str, slice or sequence of int or str
         Positions, counted from 0, or names of columns.
     """
@@ -1104,6 +1193,7 @@ class After(Composite):
     Parameters
     ----------
     kernel : Kernel
+        The part.
     map : callable or object with a ``transform`` method
         Takes rows (n, d) as a float64 NumPy array and returns rows (n, d'), each from the row in its place
         alone.
@@ -1153,6 +1243,16 @@ class After(Composite):
 
 def exp(kernel: Kernel) -> Kernel:
     """Return the kernel ``exp(k(x, y))``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The exponent.
+
+    Returns
+    -------
+    Exp
+        A kernel where its part is one.
 
     Examples
     --------

@@ -73,6 +73,11 @@ def kernel_from_name(
     params : mapping, optional
         Keyword arguments of a function.
 
+    Returns
+    -------
+    Kernel
+        Its parameters may still depend on data.
+
     Raises
     ------
     ParameterError
@@ -496,6 +501,11 @@ class KernelTable(tuple[KernelEntry, ...]):
 
 def table() -> KernelTable:
     """Return all kernels and combinations with formula, parameters and validity.
+
+    Returns
+    -------
+    KernelTable
+        One entry for each kernel and combination; prints as a table.
 
     Examples
     --------

@@ -43,6 +43,7 @@ from gramian.kernels.monomials import (
     radical,
 )
 from gramian.kernels.widths import gamma_of
+from gramian.notebook import InNotebook
 from gramian.records import BoundKind, FloatArray
 
 EPS = float(np.finfo(np.float64).eps)
@@ -58,8 +59,8 @@ CONFIDENCE = 0.99
 WORST_PHASE = 1e-3
 
 
-@dataclass(frozen=True)
-class KernelError:
+@dataclass(frozen=True, repr=False)
+class KernelError(InNotebook):
     """How far phi(x) . phi(y) is from k(x, y), measured on pairs of rows, and the bound that holds for them.
 
     Attributes
@@ -142,7 +143,20 @@ class FeatureMap(ABC):
 
     @abstractmethod
     def kernel(self, X: Any, Y: Any = None) -> FloatArray:
-        """Return the exact kernel from its definition, shape (n, m), float64 NumPy."""
+        """Return the exact kernel from its definition, shape (n, m), float64 NumPy.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        Y : array of shape (m, d), optional
+            X itself when left out.
+
+        Returns
+        -------
+        ndarray of shape (n, m), float64
+            Values of the kernel.
+        """
 
     @abstractmethod
     def _features(self, Z: Any) -> Any:
@@ -184,8 +198,14 @@ class FeatureMap(ABC):
         Parameters
         ----------
         X : array of shape (n, d)
+            Rows.
         Y : array of shape (m, d), optional
             X itself when left out.
+
+        Returns
+        -------
+        KernelError
+            Prints as a sentence.
         """
         X = self._checked(X)
         Y = None if Y is None else self._checked(Y)

@@ -230,7 +230,20 @@ class Linear(Formula):
     )
 
     def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
-        """Return the map to the features themselves."""
+        """Return the map to the features themselves.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns of the rows.
+        **options
+            ``names`` of the features; ``max_features``, the largest number that is not refused.
+
+        Returns
+        -------
+        FeatureMap
+            The identity.
+        """
         return polynomial_map(n_features, degree=1, gamma=1.0, coef0=0.0, **options)
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
@@ -357,12 +370,14 @@ class Polynomial(Projective):
         Parameters
         ----------
         n_features : int
+            Number of columns of the rows.
         **options
             ``names`` of the features; ``max_features``, the largest number that is not refused.
 
         Returns
         -------
         gramian.kernels.feature_maps.FeatureMap
+            Maps rows to C(n_features + degree, degree) features.
 
         Examples
         --------
@@ -651,6 +666,7 @@ class RBF(Radial):
         Parameters
         ----------
         n_features : int
+            Number of columns of the rows.
         **options
             ``order`` of the last terms, by default 4; ``origin`` about which rows are expanded; ``names``,
             ``max_features``.

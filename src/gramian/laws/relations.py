@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from gramian.laws.frames import Frame, frame_of
 from gramian.laws.points import points_of, stand_ins
 from gramian.laws.refinement import Refined, columns
 from gramian.laws.search import CAP, search
+from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray, IntArray
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
@@ -104,7 +105,7 @@ class Relation:
 
 
 @dataclass(frozen=True, eq=False)
-class Relations(Sequence[Relation]):
+class Relations(InNotebook, Sequence[Relation]):
     """All relations, simplest first; prints as a table.
 
     Attributes
@@ -161,6 +162,13 @@ class Relations(Sequence[Relation]):
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield str(self).partition("\n")[0]
+        rows = [(r.equation, r.residual, r.held_out, r.noise_level) for r in self]
+        if rows:
+            yield Grid(("relation", "residual", "held out", "noise"), rows)
+        yield self._rest()
 
     def _rest(self) -> str:
         if not np.isfinite(self.nearest):

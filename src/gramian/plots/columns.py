@@ -62,6 +62,7 @@ def loadings(
     Parameters
     ----------
     model : fitted PCA or Whitener of kind PCA
+        The model whose directions are drawn.
     components : sequence of int or str, optional
         Such as ``[1, "PC4"]``; by default the first three, for "heat" the first ten.
     kind : {"auto", "bars", "heat", "lines"}, default="auto"
@@ -201,8 +202,10 @@ def biplot(
     Parameters
     ----------
     model : fitted PCA
+        The model whose rows and columns are drawn.
     X : array-like of shape (n_samples, n_features)
-    x, y, color, shape, names, ellipses, mapped
+        Rows to map.
+    x, y, color, shape, names, ellipses, mapped : optional
         As for :func:`scores`.
 
     Returns
@@ -229,6 +232,7 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
     Parameters
     ----------
     model : fitted PCA
+        The model whose components are correlated with columns.
     X : array-like of shape (n_samples, n_features), optional
         The data of the fit; by default the standard deviations that the model keeps.
     x, y : int or str

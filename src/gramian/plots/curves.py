@@ -19,7 +19,7 @@ def selection(result: Any) -> Any:
 
     Parameters
     ----------
-    found : Selection, or fitted FeatureFilter or SequentialFeatureSelector
+    result : Selection, or fitted FeatureFilter or SequentialFeatureSelector
         What :func:`gramian.choose_kernel` returns, ``history_`` or ``selection_``.
 
     Returns

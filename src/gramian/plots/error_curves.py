@@ -21,6 +21,7 @@ def reconstruction_errors(model: Any, X: Any) -> Any:
     Parameters
     ----------
     model : fitted PCA
+        The model that reconstructs the rows.
     X : array-like of shape (n_samples, n_features), or dict of str to array-like
         Rows, or several sets of rows by name, such as ``{"fitted": X, "new": Y}``.
 

@@ -96,7 +96,9 @@ def contributions(monitor: Any, X: Any, row: int | str) -> Any:
     Parameters
     ----------
     monitor : Monitor, or fitted PCA or KernelPCA
+        The model by which rows are unlike others.
     X : array-like, frame or Table of shape (n_samples, n_features)
+        Rows, of which one is drawn.
     row : int or str
         The number of the row, from 0, or its name.
 

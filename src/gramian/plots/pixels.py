@@ -37,7 +37,13 @@ def require_pillow() -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A grey picture: uint8 pixels of shape (height, width)."""
+    """A grey picture.
+
+    Attributes
+    ----------
+    pixels : ndarray of shape (height, width), uint8
+        0 is black and 255 white.
+    """
 
     pixels: Pixels
 
@@ -52,6 +58,11 @@ class Picture:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture atomically to a .png, .svg, .pdf or .html file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The suffix chooses the format.
 
         Raises
         ------

@@ -74,6 +74,7 @@ def scores(
     Parameters
     ----------
     model : fitted PCA, KernelPCA or FaceSpace
+        The model that maps the rows.
     X : array-like of shape (n_samples, n_features), optional
         Rows to map. An exact KernelPCA keeps the scores of its training rows; other models need them again.
     x, y : int or str, default=1 and 2

@@ -111,7 +111,7 @@ FIGURES = (
     Figure(
         "directions",
         "Principal directions",
-        "directions",
+        "principal_directions:directions",
         ("PCA",),
         "two or three columns",
         1,
@@ -146,7 +146,7 @@ FUNCTIONS = {
     **{"Picture": "pixels", "reconstructions": "images", "kernel_contours": "contours"},
     **{"metadata": "associations", "selection": "curves", "counter_example": "witness"},
     **{"contributions": "monitoring", "stability": "spectra", "relation": "zero_sets"},
-    **{"reconstruction_errors": "error_curves"},
+    **{"reconstruction_errors": "error_curves", "directions": "principal_directions"},
 }
 
 

@@ -33,6 +33,7 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     Parameters
     ----------
     model : fitted PCA, KernelPCA, Whitener or FaceSpace
+        The model whose spectrum is drawn.
     choices : ComponentChoices, optional
         The result of :func:`gramian.choose_components`. By default, for PCA the rules that need only the
         spectrum, for others the rule of the fit. ``()`` for none.
@@ -201,6 +202,7 @@ def eigenvalues(model: Any) -> Any:
     Parameters
     ----------
     model : fitted PCA, KernelPCA, Whitener or FaceSpace
+        The model whose spectrum is drawn.
 
     Returns
     -------

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,21 @@ class Drawn:
             spec["config"] = _nested(theme, spec.get("config", {}))
         return spec
 
+    def _repr_mimebundle_(self, *include: Any, **exclude: Any) -> Any:
+        """Return the figure for a notebook without network: the specification, and an .svg of it.
+
+        The page that Altair shows by default fetches its JavaScript. A renderer that you enable in Altair is
+        used instead.
+        """
+        if alt.renderers.active != "default" or not _can_write():
+            return super()._repr_mimebundle_(*include, **exclude)  # type: ignore[misc]
+        with alt.renderers.enable("mimetype"):
+            result = super()._repr_mimebundle_(*include, **exclude)  # type: ignore[misc]
+        bundle = result[0] if isinstance(result, tuple) else result  # with metadata
+        svg = io.StringIO()
+        self.save(svg, "svg")
+        return bundle | {"image/svg+xml": svg.getvalue()}
+
     def save(self, fp: Any, format: str | None = None, *, inline: bool = True, **options: Any) -> None:
         """Write the figure atomically to a file.
 
@@ -179,6 +195,10 @@ class Drawn:
             return
         with atomic_write(fp) as file:
             file.write(content.encode() if isinstance(content, str) else content)
+
+
+def _can_write() -> bool:
+    return find_spec("vl_convert") is not None
 
 
 def browser_program() -> str:

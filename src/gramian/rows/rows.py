@@ -18,7 +18,7 @@ from scipy import sparse
 from gramian.arrays import dense, from_numpy, is_numpy, namespace, parallel_map, rows_of, stacked, to_numpy
 from gramian.checks import counted, slices
 from gramian.errors import DataError, GramianError, MissingValuesError
-from gramian.records import Spread
+from gramian.records import RealArray, Spread
 from gramian.rows.table import Table
 from gramian.store import Passes
 
@@ -308,13 +308,14 @@ class Rows(ABC):
 
     def mapped(
         self, f: Callable[[Rows], Any], columns: int, dtype: Any = None, *, holes: bool = False
-    ) -> Any:
+    ) -> RealArray:
         """Return ``f`` of all rows, of so many columns and that dtype or theirs.
 
         Where rows are spread it is lazy, and parts are searched for NaN and infinity when they are computed,
         unless ``f`` does so, as it must where it maps rows with ``holes``.
         """
-        return f(self)
+        result: RealArray = f(self)
+        return result
 
     def map(self, f: Callable[[Block], Any], rows_per_block: int | None = None) -> Any:
         """Return the results of ``f`` for all rows, one below the other.

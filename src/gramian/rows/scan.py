@@ -129,6 +129,11 @@ class Scan(ReadingOptions):
             As for :meth:`read`, which raises the same errors.
         in_place : bool
             Whether also a small .npy file is left in place.
+
+        Returns
+        -------
+        Table
+            Numbers, names, labels and metadata.
         """
         # A .npy file is read block by block whatever its size.
         if in_place and isinstance(self._place, Location) and self._place.path.is_file():

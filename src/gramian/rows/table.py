@@ -99,7 +99,18 @@ class Table:
         return isinstance(self.values, np.ndarray) or sparse.issparse(self.values)
 
     def labels_at(self, rows: Any) -> dict[str, Any]:
-        """Return labels, metadata and weights of some rows, as arguments of ``dataclasses.replace``."""
+        """Return labels, metadata and weights of some rows, as arguments of ``dataclasses.replace``.
+
+        Parameters
+        ----------
+        rows : slice or array-like of int
+            Which rows.
+
+        Returns
+        -------
+        dict
+            Keyword arguments.
+        """
         return {
             "labels": None if self.labels is None else self.labels[rows],
             "metadata": {name: values[rows] for name, values in self.metadata.items()},

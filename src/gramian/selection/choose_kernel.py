@@ -22,7 +22,8 @@ from gramian.estimators.inputs import generators
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.kernels import RBF, Kernel
 from gramian.progress import report
-from gramian.records import FloatArray
+from gramian.progress_bar import shows_progress
+from gramian.records import FloatArray, Seed
 from gramian.rows import Rows, as_rows
 from gramian.selection.criteria import (
     NoisyRows,
@@ -33,7 +34,7 @@ from gramian.selection.criteria import (
     parallel_energy,
     preimage_error,
 )
-from gramian.selection.kernel_candidates import as_candidates
+from gramian.selection.kernel_candidates import as_candidates, kernel_of
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.validation import (
     Fold,
@@ -148,7 +149,18 @@ class KernelSelection(Selection[TriedKernel]):
         return frame.astype({"components": "Int64"})
 
     def label_of(self, one: TriedKernel) -> str:
-        """Return a kernel as it is written."""
+        """Return a kernel as it is written.
+
+        Parameters
+        ----------
+        one : TriedKernel
+            A member of ``tried``.
+
+        Returns
+        -------
+        str
+            Its expression.
+        """
         return one.expression
 
     def remarks(self) -> list[str]:
@@ -167,7 +179,7 @@ def choose_kernel(
     cv: Any = 5,
     n_components: Any = None,
     scoring: Any = None,
-    random_state: Any = None,
+    random_state: Seed = None,
     n_jobs: int | None = None,
 ) -> KernelSelection:
     """Compare kernels, and choose one with its width and number of components.
@@ -179,6 +191,7 @@ def choose_kernel(
     Parameters
     ----------
     X : array-like, frame, Path, Scan or Rows of shape (n_samples, n_features)
+        Dense rows.
     y : array-like of shape (n_samples,), optional
         Labels: classes or numbers. Those of a file that was read with ``label=`` are used where it is None.
     candidates : sequence of str, callable, Kernel or KernelPCA, optional
@@ -259,10 +272,11 @@ def choose_kernel(
         raise DataError(f"All {rows.shape[0]} rows are equal, so kernels cannot be compared.")
     tried = as_candidates(candidates, rows)
     asked = Asked(criterion, rows.in_memory(), labelled, tried, estimator, cv, n_components, scoring)
-    judge = prepare(asked, random_state)
-    result = Parallel(n_jobs=n_jobs)(
-        delayed(_tried)(judge, one, place, len(tried)) for place, one in enumerate(tried, 1)
-    )
+    with shows_progress("choose_kernel"):
+        judge = prepare(asked, random_state)
+        result = Parallel(n_jobs=n_jobs)(
+            delayed(_tried)(judge, one, place, len(tried)) for place, one in enumerate(tried, 1)
+        )
     said = Counter(text for one in result for text in one.said)
     unread = (f"criterion={criterion!r} does not use the labels.",)
     notes = unread * (has_labels and criterion not in READ_LABELS) + notes_of(said)
@@ -294,7 +308,7 @@ def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
 
 def _doubt(one: KernelPCA) -> str:
     """Return the remark about a kernel that is not proven positive semidefinite."""
-    validity = one.kernel.validity
+    validity = kernel_of(one).validity
     if validity.proven:
         return ""
     if one.repair is not None:

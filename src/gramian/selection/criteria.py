@@ -31,6 +31,7 @@ from gramian.estimators.kernel_rules import first_components
 from gramian.kernels import Kernel
 from gramian.kernels.evaluator import gram_matrix
 from gramian.records import FloatArray
+from gramian.selection.kernel_candidates import kernel_of
 from gramian.selection.validation import Fold, Scorer, fitted_score, warnings_counted
 
 # Least and most noise, over the spread of the data.
@@ -71,8 +72,7 @@ class TriedKernel(Candidate):
     @property
     def kernel(self) -> Kernel:
         """The kernel, every parameter a number."""
-        kernel: Kernel = self.model.kernel
-        return kernel
+        return kernel_of(self.model)
 
     @property
     def expression(self) -> str:
@@ -285,7 +285,7 @@ def preimage_error(model: KernelPCA, noisy: NoisyRows, counts: Sequence[int]) ->
     ----------
     Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature spaces.
     """
-    X, floor = noisy.rows, model.kernel.floor(noisy.rows.shape[1])
+    X, floor = noisy.rows, kernel_of(model).floor(noisy.rows.shape[1])
 
     def measure(fitted: KernelPCA, place: int) -> Callable[[int], FloatArray]:
         test = noisy.folds[place][1]
@@ -363,7 +363,7 @@ def centered_gram(model: KernelPCA, X: FloatArray) -> tuple[FloatArray, float]:
     DataError
         For a kernel that is the same number for all pairs of rows.
     """
-    kernel = model.kernel
+    kernel = kernel_of(model)
     K = as_float64(gram_matrix(kernel.bind(X, centered=True), X))
     unit = float(np.abs(K).max())
     Kc = centered(K / unit) if unit > 0 else K

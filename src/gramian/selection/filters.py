@@ -32,7 +32,7 @@ from gramian.checks import check_choice, check_integer, check_number, check_shar
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import generators
 from gramian.estimators.sklearn_hints import refuse_metadata
-from gramian.records import FloatArray
+from gramian.records import FloatArray, Seed
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.ranking import SCORES, Ranker
 from gramian.selection.selector import ColumnSelector
@@ -170,7 +170,7 @@ class FeatureFilter(ColumnSelector):
     scoring: str | Callable[..., float] | None = None
     n_neighbors: int = 3
     alpha: float = 0.05
-    random_state: Any = None
+    random_state: Seed = None
     n_jobs: int | None = None
 
     # ------------------------------------------------------------------ fit
@@ -188,6 +188,11 @@ class FeatureFilter(ColumnSelector):
             numbers of few distinct values are classes, unless the estimator says otherwise.
         **metadata
             Not supported: ``sample_weight`` and other routed metadata raise an error with advice.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -281,6 +286,11 @@ class FeatureFilter(ColumnSelector):
         ----------
         features : int
             Number of features listed.
+
+        Returns
+        -------
+        str
+            Lines of text.
         """
         check_is_fitted(self)
         label = "a number" if self.classes_ is None else f"{len(self.classes_)} classes"

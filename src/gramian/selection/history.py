@@ -127,7 +127,18 @@ class History(Selection[SearchStep]):
         return self.tried
 
     def named(self, features: Sequence[int]) -> tuple[str, ...]:
-        """Return the names of features given by number."""
+        """Return the names of features given by number.
+
+        Parameters
+        ----------
+        features : sequence of int
+            Places of features, counted from 0.
+
+        Returns
+        -------
+        tuple of str
+            Their names.
+        """
         return tuple(self.names[j] for j in features)
 
     def rows(self) -> list[tuple[Any, ...]]:
@@ -174,7 +185,18 @@ class History(Selection[SearchStep]):
     # ------------------------------------------------------------------ text
 
     def label_of(self, step: SearchStep) -> str:
-        """Return what a step added or removed, by name."""
+        """Return what a step added or removed, by name.
+
+        Parameters
+        ----------
+        step : SearchStep
+            A member of ``tried``.
+
+        Returns
+        -------
+        str
+            Such as ``+ name``.
+        """
         return f"{SIGNS.get(step.action, ' ')} {self._joined(step.moved or step.subset)}"
 
     def shown(self) -> list[int]:

@@ -83,6 +83,12 @@ def _candidate(given: Any, rows: Rows) -> KernelPCA:
     return held
 
 
+def kernel_of(candidate: KernelPCA) -> Kernel:
+    """Return the kernel of a candidate, which :func:`as_candidates` has made an object."""
+    assert isinstance(candidate.kernel, Kernel)
+    return candidate.kernel
+
+
 def _settled(kernel: Kernel) -> bool:
     """Whether every parameter is a number already."""
     own = [value for value in kernel.get_params(deep=False).values() if not isinstance(value, Kernel)]

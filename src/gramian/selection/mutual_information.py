@@ -15,7 +15,8 @@ from gramian.analysis.candidates import bar, data_frame
 from gramian.checks import check_integer, listed
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, knowing
-from gramian.records import FloatArray
+from gramian.notebook import Grid, InNotebook
+from gramian.records import FloatArray, Seed
 from gramian.rows import Rows
 from gramian.selection.information import codes_of, entropy, information, plug_in_bias, random_stream
 from gramian.selection.labels import Labelled, as_labelled, column_of, looks_discrete
@@ -25,7 +26,7 @@ PROBED = 64  # rows that tell most columns of fractions from those of whole numb
 
 
 @dataclass(frozen=True, eq=False)
-class MutualInformation:
+class MutualInformation(InNotebook):
     """The mutual information of every feature with the label; prints as a ranking.
 
     ``np.asarray(found)`` and ``found[j]`` are the values.
@@ -84,6 +85,11 @@ class MutualInformation:
     def to_frame(self) -> Any:
         """Return the ranking as a pandas data frame.
 
+        Returns
+        -------
+        pandas.DataFrame
+            The values of :meth:`rows`.
+
         Raises
         ------
         MissingExtraError
@@ -103,6 +109,12 @@ class MutualInformation:
             lines.append(f"... and {len(self) - SHOWN} more")
         return "\n".join([*lines, *self.notes])
 
+    __repr__ = __str__
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield Grid(("feature", "nats", "p", "kind"), self.rows())
+        yield from self.notes
+
 
 HABITS = {
     "discrete_features": "discrete= says the same, by name too; 'auto' looks at the values of each column",
@@ -119,7 +131,7 @@ def mutual_information(
     discrete_target: bool | str = "auto",
     n_neighbors: int = 3,
     permutations: int = 0,
-    random_state: Any = None,
+    random_state: Seed = None,
     n_jobs: int | None = None,
 ) -> MutualInformation:
     """Estimate the mutual information of each feature with the label, in nats.

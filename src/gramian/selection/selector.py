@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import from_numpy, memory_limit_bytes
 from gramian.errors import DataError, InputTypeError
 from gramian.estimators.inputs import check_features, expected_columns
+from gramian.estimators.sklearn_base import BaseEstimator, SelectorMixin
+from gramian.records import FloatArray, RealArray
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 
@@ -19,14 +20,16 @@ from gramian.rows.expected import Expected
 class ColumnSelector(SelectorMixin, BaseEstimator):
     """A selector of scikit-learn whose fit leaves ``support_``; it takes what the decompositions take."""
 
-    support_: np.ndarray[Any, Any]
+    support_: npt.NDArray[np.bool_]
+    column_means_: FloatArray | None
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> RealArray:
         """Return the selected columns of X, in their order.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit.
 
         Returns
         -------
@@ -47,18 +50,21 @@ class ColumnSelector(SelectorMixin, BaseEstimator):
             raise DataError(
                 "No feature was selected. Use a less strict rule, or ask for a number of features."
             )
-        return rows.take_columns(kept)
+        columns: RealArray = rows.take_columns(kept)
+        return columns
 
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: Any) -> RealArray:
         """Return the selected columns in their original places; the others are 0.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_kept)
+            The selected columns.
 
         Returns
         -------
         array of shape (n_samples, n_features)
+            Rows with all columns.
         """
         check_is_fitted(self)
         rows = as_rows(X, estimator=type(self).__name__, expected=Expected())

@@ -11,15 +11,17 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import progress
 from gramian.analysis.candidates import Choice
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError
-from gramian.estimators.sklearn_hints import KnowsHabits, refuse_metadata
+from gramian.estimators.sklearn_base import MetaEstimatorMixin
+from gramian.estimators.sklearn_hints import knows_habits, refuse_metadata
 from gramian.progress import track
+from gramian.progress_bar import shows_progress
 from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
 from gramian.selection.labels import as_labelled
 from gramian.selection.search import Search, choose, search_of
@@ -39,8 +41,9 @@ from gramian.selection.validation import (
 log = logging.getLogger(__name__)
 
 
+@knows_habits
 @dataclass(eq=False, repr=False)
-class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector):
+class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     """Select features by adding or removing, at each step, the one with the best validated score.
 
     There are 2^d subsets. The greedy search fits of the order of d^2 models and selects the best subset
@@ -195,9 +198,10 @@ class SequentialFeatureSelector(KnowsHabits, MetaEstimatorMixin, ColumnSelector)
         outer = self._outer(validation) if self.nested else []
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
-        self._search(search, validation)
-        if self.nested:
-            self._nest(space, validation, outer)
+        with shows_progress("SequentialFeatureSelector"):
+            self._search(search, validation)
+            if self.nested:
+                self._nest(space, validation, outer)
         return self
 
     def summary(self) -> History:

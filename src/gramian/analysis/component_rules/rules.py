@@ -6,7 +6,7 @@ function that finds them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from gramian.checks import counted
+from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray
 
 SHOWN = 20
 
 
-@dataclass(frozen=True, eq=False)
-class ComponentChoice:
+@dataclass(frozen=True, eq=False, repr=False)
+class ComponentChoice(InNotebook):
     """What a rule says about the number of components, and why.
 
     Attributes
@@ -69,11 +70,22 @@ class ComponentChoice:
         more = len(columns[0]) - SHOWN
         return "\n".join([*lines, f"... and {more} more"] if more > 0 else lines)
 
-    def __str__(self) -> str:
+    @property
+    def brief(self) -> str:
+        """The answer in one line."""
         nouns = "component" if self.number == 1 else "components"
         said = f"{self.answer} {nouns}" if self.number is not None else "no answer"
+        return f"{self.rule}: {said}. {self.sentence}"
+
+    def __str__(self) -> str:
         table = self.table()
-        return f"{self.rule}: {said}. {self.sentence}" + (f"\n{table}" if table else "")
+        return self.brief + (f"\n{table}" if table else "")
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield self.brief
+        names = sorted(self.evidence, key=lambda name: (name != "components", name))
+        if names:
+            yield Grid(names, list(zip(*(self.evidence[name] for name in names), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,6 +46,7 @@ class Gallery:
     Parameters
     ----------
     path : str or path-like
+        A file that :meth:`create` has made.
     read_only : bool
         Refuse changes; then the file and its folder may be write-protected.
     timeout : float
@@ -120,8 +121,14 @@ class Gallery:
         model : FaceSpace
             Fitted.
         timeout : float
+            Seconds to wait while another process changes the file.
         **settings
             As for :meth:`configure`.
+
+        Returns
+        -------
+        Gallery
+            Open, and empty.
 
         Raises
         ------
@@ -145,6 +152,22 @@ class Gallery:
         timeout: float = 5.0,
     ) -> Gallery:
         """Open a gallery, and check that it belongs to a model.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file that :meth:`create` has made.
+        model : FaceSpace, optional
+            The fitted model that the gallery must belong to; None does not check.
+        read_only : bool, default=False
+            Refuse changes.
+        timeout : float, default=5.0
+            Seconds to wait while another process changes the file.
+
+        Returns
+        -------
+        Gallery
+            Open.
 
         Raises
         ------
@@ -208,6 +231,11 @@ class Gallery:
         sources : iterable of str, optional
             Where each picture came from.
 
+        Returns
+        -------
+        Enrolled
+            How many pictures were added, and which were there.
+
         Raises
         ------
         DataError
@@ -234,8 +262,13 @@ class Gallery:
         ----------
         people : iterable of str
             Whom each picture shows.
-        vectors, hashes, pictures, sources
+        vectors, hashes, pictures, sources : optional
             As for :meth:`enroll`.
+
+        Returns
+        -------
+        Enrolled
+            How many pictures were added, and which were there.
 
         Raises
         ------
@@ -250,6 +283,11 @@ class Gallery:
         """Remove a person with everything that is stored about them.
 
         The bytes are overwritten, and the file is rebuilt without them.
+
+        Parameters
+        ----------
+        person : str
+            The name.
 
         Returns
         -------
@@ -314,6 +352,16 @@ class Gallery:
     def person(self, name: str) -> str:
         """Return the name of somebody as it is stored.
 
+        Parameters
+        ----------
+        name : str
+            A name, written in any normal form of Unicode.
+
+        Returns
+        -------
+        str
+            The stored name.
+
         Raises
         ------
         DataError
@@ -329,7 +377,9 @@ class Gallery:
         Returns
         -------
         vectors : ndarray of shape (n, n_components), float32
+            Of every picture.
         people : ndarray of shape (n,), str
+            Names.
 
         Raises
         ------
@@ -341,6 +391,16 @@ class Gallery:
 
     def originals(self, person: str) -> tuple[tuple[str, bytes], ...]:
         """Return the pictures of a person that were stored: where each came from, and its file's bytes.
+
+        Parameters
+        ----------
+        person : str
+            The name.
+
+        Returns
+        -------
+        tuple of (str, bytes)
+            Source and content of each picture.
 
         Raises
         ------
@@ -360,6 +420,11 @@ class Gallery:
         ----------
         **settings
             Instead of those of :meth:`configure`; None leaves them.
+
+        Returns
+        -------
+        Recogniser
+            Fitted to the vectors of the gallery.
 
         Raises
         ------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -27,13 +28,14 @@ from gramian.kernels.auditing.witness import (
 from gramian.kernels.callables import Callable
 from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
 from gramian.kernels.facts import Validity, unknown
+from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray
 
 Verdict = Literal["valid", "not a kernel", "no counterexample"]
 
 
-@dataclass(frozen=True, eq=False)
-class AuditReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class AuditReport(InNotebook):
     """Whether a function is a kernel, with the proof or a counterexample.
 
     Attributes
@@ -95,7 +97,7 @@ class AuditReport:
         """True where it is proven, False where it is refuted, None where neither is known."""
         return {"valid": True, "not a kernel": False}.get(self.verdict)
 
-    def __str__(self) -> str:
+    def _sentences(self) -> list[str]:
         lines = [self.kernel, f"Verdict: {self._verdict()}", f"Symmetric: {self._symmetry()}"]
         if self.eigenvalue is not None and self.bound is not None:
             lines.append(
@@ -108,9 +110,15 @@ class AuditReport:
                 f"Assumed: every value is accurate to {self.value_tol:g} times the largest. "
                 "Raise value_tol for a function that is less accurate."
             )
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(self._sentences() + ([] if self.witness is None else ["", str(self.witness)]))
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield from "\n".join(self._sentences()).splitlines()
         if self.witness is not None:
-            lines += ["", str(self.witness)]
-        return "\n".join(lines)
+            yield from self.witness._notebook()
 
     def _verdict(self) -> str:
         if self.verdict == "valid":

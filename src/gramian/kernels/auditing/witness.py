@@ -11,6 +11,7 @@ import numpy as np
 
 from gramian.kernels.auditing.search import CLEAR, improve
 from gramian.kernels.auditing.trials import EPS, Examiner, Margin, Trial, show_point
+from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray
 
 POLISHING_STEPS = 300
@@ -24,8 +25,8 @@ EXACT = 100
 COLUMNS = 6
 
 
-@dataclass(frozen=True, eq=False)
-class Asymmetry:
+@dataclass(frozen=True, eq=False, repr=False)
+class Asymmetry(InNotebook):
     """Two points for which the order of the arguments matters.
 
     Attributes
@@ -49,8 +50,8 @@ class Asymmetry:
         return f"x = {x}\ny = {y}\nk(x, y) = {self.values[0]!r}, but k(y, x) = {self.values[1]!r}."
 
 
-@dataclass(frozen=True, eq=False)
-class Witness:
+@dataclass(frozen=True, eq=False, repr=False)
+class Witness(InNotebook):
     """Points whose Gram matrix has a negative eigenvalue, which that of a kernel never has.
 
     Attributes
@@ -102,6 +103,17 @@ class Witness:
             "and for a kernel it is never negative."
         )
         return "\n".join(lines)
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        names = _names(self.points, self.rows)
+        shown = range(len(names) if len(names) <= COLUMNS else 0)
+        heads = "", "x", "v", *(f"k(x_i, x_{j + 1})" for j in shown)
+        rows = [
+            (f"x_{i + 1}", name, self.vector[i], *(self.gram[i, j] for j in shown))
+            for i, name in enumerate(names)
+        ]
+        yield Grid(heads, rows)
+        yield str(self).splitlines()[-1]
 
     def _digits(self) -> int:
         """Return how many digits of the matrix show the negative sum to whoever adds it up."""

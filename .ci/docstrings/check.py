@@ -1,0 +1,122 @@
+"""Validates the docstrings of the public names by numpydoc, with the checks that pyproject.toml lists.
+
+python .ci/docstrings/check.py
+
+Public is what the modules below export, and the results that these return: their classes, and the methods and
+properties without an underscore. A method without a docstring has that of the method that it overrides.
+"""
+
+import importlib
+import inspect
+import re
+import sys
+import tomllib
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from types import UnionType
+from typing import Any
+
+from numpydoc.validate import validate
+
+ROOT = Path(__file__).parents[2]
+MODULES = (
+    "gramian",
+    "gramian.anndata",
+    "gramian.compat.sklearn",
+    "gramian.errors",
+    "gramian.faces",
+    "gramian.kernels",
+    "gramian.onnx",
+    "gramian.plots",
+)
+
+
+def exported() -> Iterator[Any]:
+    """Yield what the public modules export."""
+    for name in MODULES:
+        module = importlib.import_module(name)
+        yield from (getattr(module, each) for each in module.__all__ if each != "__version__")
+
+
+def classes(hint: Any) -> Iterator[type]:
+    """Yield the classes of this package in a type."""
+    if isinstance(hint, type) and not isinstance(hint, UnionType) and hint.__module__.startswith("gramian."):
+        yield hint
+    for part in typing.get_args(hint):
+        yield from classes(part)
+
+
+def results(member: Any) -> Iterator[type]:
+    """Yield the classes of this package that a function returns."""
+    function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+    try:
+        yield from classes(typing.get_type_hints(function).get("return"))
+    except (NameError, TypeError):  # of names that only a type checker imports
+        return
+
+
+def members(kind: type) -> Iterator[tuple[type, str, Any]]:
+    """Yield the documented definition of each public method and property: its class, name and value."""
+    for name in sorted(name for name in dir(kind) if not name.startswith("_")):
+        for base in kind.__mro__:
+            member = vars(base).get(name)
+            function = getattr(member, "__func__", member)
+            if not isinstance(member, property) and not inspect.isfunction(function):
+                continue
+            if base.__module__.startswith("gramian.") and member.__doc__:
+                yield base, name, member
+                break
+            if not any(name in vars(other) for other in base.__mro__[1:]):
+                yield base, name, member
+                break
+
+
+def public() -> Iterator[str]:
+    """Yield the full names to validate, each once."""
+    waiting, seen = list(exported()), set()
+    while waiting:
+        one = waiting.pop()
+        if not (inspect.isclass(one) or inspect.isfunction(one)) or not one.__module__.startswith("gramian"):
+            continue
+        if (name := f"{one.__module__}.{one.__qualname__}") in seen:
+            continue
+        seen.add(name)
+        yield name
+        waiting += results(one)
+        if not inspect.isclass(one):
+            continue
+        for base, method, member in members(one):
+            if (
+                base.__module__.startswith("gramian.")
+                and (full := f"{base.__module__}.{base.__qualname__}.{method}") not in seen
+            ):
+                seen.add(full)
+                yield full
+                waiting += results(member)
+
+
+def main() -> None:
+    """Print the errors, and fail if there are any."""
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]
+    checks, exclude = set(options["checks"]), [re.compile(pattern) for pattern in options.get("exclude", ())]
+    overrides = {
+        name.removeprefix("override_"): [re.compile(pattern) for pattern in patterns]
+        for name, patterns in options.items()
+        if name.startswith("override_")
+    }
+    names = [name for name in sorted(public()) if not any(pattern.search(name) for pattern in exclude)]
+    failed = 0
+    for name in names:
+        result = validate(name)
+        for code, message in result["errors"]:
+            allowed = any(pattern.search(result["docstring"]) for pattern in overrides.get(code, ()))
+            if code in checks and not allowed:
+                failed += 1
+                print(f"{result['file']}:{result['file_line']}: {name}: {code} {message}")
+    print(f"{failed} errors in the docstrings of {len(names)} public names")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
