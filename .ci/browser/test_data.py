@@ -148,7 +148,7 @@ def test_what_is_downloaded_opens(arrive, tmp_path):
         assert archive.testzip() is None
         archive.extract("model.gramian", tmp_path)
     models = [gramian.load(tmp_path / "model.gramian"), gramian.load(kept["Model"])]
-    np.testing.assert_array_equal(models[0].dual_coef_, models[1].dual_coef_)
+    np.testing.assert_array_equal(models[0].projection_coef_, models[1].projection_coef_)
     assert "<svg" in kept["Report"].read_text(encoding="utf-8")
 
 

@@ -58,7 +58,7 @@ def test_two_visitors_do_not_see_each_other(arrive):
         expect(second.page.locator("main")).not_to_contain_text("circle")
     second.shot("refused")
     first.page.goto(first.url)
-    expect(first.page.locator(".items a")).to_have_text(["circle.csv", "PCA of circle.csv"])
+    expect(first.page.locator(".items a")).to_have_text(["circle.csv", "Kernel PCA of circle.csv"])
     first.shot("own")
 
 

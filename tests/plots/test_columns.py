@@ -7,6 +7,7 @@ import gramian
 from gramian import plots
 from gramian.errors import DataError, ParameterError
 from gramian.plots.labels import LabelLayout
+from gramian.plots.registry import available
 from gramian.plots.style import COLOURS, GREY, room
 from gramian.rows.table import Table
 
@@ -114,8 +115,12 @@ def test_the_correlation_circle(X):
             data = plots.correlation_circle(model, *rows, x=1, y="PC3").data
             np.testing.assert_allclose(np.column_stack([data["PC1"], data["PC3"]]), expected, atol=1e-12)
             np.testing.assert_allclose(data["squares"], np.square(expected).sum(axis=1), atol=1e-12)
-    with pytest.raises(DataError, match="no correlations. Pass the data"):
-        plots.correlation_circle(gramian.PCA(center=False).fit(X))
+    moments = gramian.PCA(center=False).fit(X)
+    with pytest.raises(DataError, match="it knows no correlations"):
+        plots.correlation_circle(moments)
+    assert [
+        "correlation-circle" in [figure.name for figure in available(one)] for one in (model, moments)
+    ] == [True, False]
 
 
 def test_kernel_pca_has_no_loadings(X):

@@ -16,12 +16,14 @@ from gramian import PCA, KernelPCA, Monitor, Whitener, plots
 from gramian.faces import Gallery, drawn_faces
 from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
-from gramian.plots.registry import available
+from gramian.plots.registry import FIGURES, available
 from gramian.plots.style import MARGIN, VARIABLES
+from gramian.report.findings import findings
+from gramian.report.mathml import mathml
 from gramian.report.survey import survey
-from gramian.service import views
+from gramian.service import kernel_views, views
 from gramian.service.api_views import EXAMPLES
-from gramian.service.pages import CARDS
+from gramian.service.pages import CARDS, PAGE
 from served import BINARY, CSV, FACES, NPY, X, client_of, npy
 
 pytest.importorskip("altair", reason='no figures: pip install "gramian[plots]"')
@@ -231,8 +233,19 @@ def test_a_width_and_a_kernel(visitor, beside):
     assert (got["valid"], got["verdict"], got["text"]) == (False, "not a kernel", str(result))
     drawn = json.loads(json.dumps(plots.counter_example(result).to_dict()))
     assert numbers_in(got["figure"]) == numbers_in(drawn)
+    assert got["sum"].count("<mtable>") == 3
+    steps = [(step["expression"], step["status"]) for step in got["steps"]]
+    assert steps == [  # each after its parts
+        *(("rbf()", "proven"), ("laplacian()", "proven"), ("-0.5 * laplacian()", "unknown")),
+        ("rbf() - 0.5 * laplacian()", "unknown"),
+    ]
+    assert (
+        [step["formula"] for step in got["steps"]][-1]
+        == got["formula"]
+        == mathml(str(kernel_from_name("rbf - 0.5*laplacian")))
+    )
     got = visitor.post(f"{API}/kernels", json={"expression": "rbf + linear", "features": 1}).json()
-    assert (got["valid"], got["figure"]) == (True, None)
+    assert (got["valid"], got["figure"], got["sum"]) == (True, None, "")
     for wrong, word in (
         ("exp(exp(exp(linear)))", "overflows"),
         ("(" * 400 + "rbf" + ")" * 400, "cannot be read"),
@@ -246,7 +259,7 @@ def test_a_width_and_a_kernel(visitor, beside):
 
 
 def test_a_search_for_a_counter_example_ends_at_its_time_limit():
-    answer = views.kernel(lambda *_: None, "rbf - 1e-9*linear", 1, 1e-9)
+    answer = kernel_views.kernel(lambda *_: None, "rbf - 1e-9*linear", 1, 1e-9)
     assert "It ended at its time limit" in answer["text"]
 
 
@@ -445,3 +458,50 @@ def test_cards_show_what_comes_out_of_their_examples():
     across = [[int(x) for x in re.findall(r"M(\d+)", path)] for path in paths]
     assert max(across[0]) < min(across[1]) or max(across[1]) < min(across[0])
     assert all(read[name][:4] == b"\x89PNG" for name in ("digits", "faces"))
+
+
+def test_contours_are_where_the_score_has_their_level(visitor):
+    for expression, tolerance in (("linear", 2e-3), ("rbf(sigma=0.5)", 2e-2)):
+        asked = {"expression": expression, "points": "moons"}
+        got = visitor.post(f"{API}/kernels/contours", json=asked).json()
+        points = np.array(got["points"])
+        assert set(points[:, 2]) == {0, 1}
+        assert 0 < points[:, :2].min() < points[:, :2].max() < 1
+        count = 2 if expression == "linear" else 3
+        model = KernelPCA(count, kernel=expression).fit(kernel_views._in_plane("moons")[0])
+        square = np.stack(np.meshgrid(*[np.linspace(0, 1, 60)] * 2), axis=-1).reshape(-1, 2)
+        largest = np.abs(model.transform(2 * square - 1)).max(axis=0)
+        for j, panel in enumerate(got["panels"][:count]):
+            for level, pieces in panel["lines"]:
+                ends = np.array(pieces).reshape(-1, 2)
+                scores = model.transform(2 * ends - 1)[:, j] / largest[j]
+                assert np.abs(scores - level).max() < tolerance, (expression, j, level)
+        assert [len(panel["lines"]) for panel in got["panels"]] == [9, 9, 0 if expression == "linear" else 9]
+    for wrong, status in (("rbf +", 422), ("chi2", 422), ("x" * 1001, 422)):
+        got = visitor.post(f"{API}/kernels/contours", json={"expression": wrong})
+        assert got.status_code == status, got.text
+    assert (
+        visitor.post(f"{API}/kernels/contours", json={"expression": "rbf", "points": "x"}).status_code == 422
+    )
+
+
+def test_every_figure_has_a_part_of_the_page():
+    template = PAGE.joinpath("model.html").read_text(encoding="utf-8")
+    parts = " ".join(re.findall(r'part\(.*"([a-z -]+)"\)', template)).split()
+    assert sorted(parts) == sorted(figure.name for figure in FIGURES)
+
+
+def test_choices_and_findings_of_the_figures(visitor, models, beside):
+    _, query, table = beside
+    place = f"{API}/models/{models['pca'][1]}/figures"
+    listed = visitor.get(place, params=query).json()
+    assert (listed["color"], listed["shape"], listed["shapes"]) == ("kind", "", ["kind"])
+    model = models["pca"][0]
+    said = findings(model, table.labels, "kind", model.transform(table))
+    assert listed["findings"][: len(said)] == said
+    scores = visitor.get(f"{place}/scores", params=query | {"color": "", "shape": "kind"}).json()["spec"]
+    rows = max(numbers_in(scores), key=len)
+    assert "shape" in rows[0]
+    assert "group" not in rows[0]
+    told = visitor.get(f"{API}/models/{models['pca'][1]}/code").json()
+    assert told["methods"].startswith("Principal component analysis (Jolliffe and Cadima, 2016)")

@@ -10,6 +10,7 @@ from gramian.checks import counted
 from gramian.errors import needs
 
 Kind = Literal["PCA", "KernelPCA", "Whitener", "FaceSpace", "Monitor"]
+FittedOn = Literal["tables", "centred tables", "pictures", "two columns", "two or three columns"]
 MAPS: tuple[Kind, ...] = ("PCA", "KernelPCA")
 DECOMPOSED: tuple[Kind, ...] = (*MAPS, "Whitener", "FaceSpace")
 POINTS = ("x", "y", "color", "shape")
@@ -29,7 +30,7 @@ class Figure:
         The module of ``gramian.plots`` that draws it, by a function of the same name or "module:function".
     models : tuple of str
         The kinds of models that it shows; of a monitor its model, unless it shows monitors.
-    fitted_on : {"tables", "pictures", "two columns", "two or three columns"} or None
+    fitted_on : {"tables", "centred tables", "pictures", "two columns", "two or three columns"} or None
         The data that the model was fitted on, None for any.
     components : int
         The least number of components.
@@ -45,7 +46,7 @@ class Figure:
     title: str
     place: str
     models: tuple[Kind, ...]
-    fitted_on: Literal["tables", "pictures", "two columns", "two or three columns"] | None = None
+    fitted_on: FittedOn | None = None
     components: int = 0
     data: bool = False
     options: tuple[str, ...] = ()
@@ -85,6 +86,7 @@ class Figure:
         pictures = getattr(model, "picture_shape_", None) is not None
         of = {"tables": not pictures, "pictures": pictures, "two columns": model.n_features_in_ == 2}
         of["two or three columns"] = model.n_features_in_ in (2, 3)
+        of["centred tables"] = not pictures and getattr(model, "center", True)
         fits = of.get(self.fitted_on or "", True) and int(model.n_components_) >= self.components
         return fits and ("Monitor" not in self.models or _can_be_monitored(model))
 
@@ -124,7 +126,15 @@ FIGURES = (
     Figure("eigenvalues", "Eigenvalues with error bounds", "spectra", DECOMPOSED),
     Figure("control-chart", "Control chart", "monitoring", (*MAPS, "Monitor"), data=True),
     Figure("biplot", "Biplot", "columns", ("PCA",), "tables", 2, data=True, options=POINTS),
-    Figure("correlation-circle", "Correlation circle", "columns", ("PCA",), "tables", 2, False, ("x", "y")),
+    Figure(
+        "correlation-circle",
+        "Correlation circle",
+        "columns",
+        ("PCA",),
+        "centred tables",
+        2,
+        options=("x", "y"),
+    ),
     Figure(
         "metadata",
         "Components and metadata",

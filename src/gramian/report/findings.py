@@ -10,11 +10,13 @@ import numpy.typing as npt
 from gramian.analysis.components import component_names, feature_names_of, shares_of
 from gramian.arrays import as_float64
 from gramian.checks import percent
+from gramian.errors import shortened
 from gramian.plots.names import WITHOUT
 
 SHOWN = 2  # components
 COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest
 MOST_GROUPS = 50
+LONGEST = 60  # letters of a name
 
 
 def findings(model: Any, labels: Any = None, title: str = "", scores: Any = None) -> list[str]:
@@ -55,7 +57,7 @@ def _about(model: Any, place: int) -> str:
     large = np.argsort(-np.abs(direction), kind="stable")[:COLUMNS]
     large = large[np.abs(direction[large]) >= RELATIVE * np.abs(direction[large[0]])]
     verbs = (("rises with", large[direction[large] > 0]), ("falls with", large[direction[large] < 0]))
-    said = [f"{verb} {_and([f'`{names[j]}`' for j in some])}" for verb, some in verbs if len(some)]
+    said = [f"{verb} {_and([_code(names[j]) for j in some])}" for verb, some in verbs if len(some)]
     return f"{name}{f' ({share})' if share else ''} {' and '.join(said)}"
 
 
@@ -72,7 +74,12 @@ def _groups(labels: Any, title: str, scores: Any, k: int) -> str:
     parts = [
         f"{share} of the variance of {name}" for share, name in zip(shares, component_names(k), strict=True)
     ]
-    return f"The groups of {f'`{title}`' if title else 'the labels'} explain {_and(parts)}."
+    return f"The groups of {_code(title) if title else 'the labels'} explain {_and(parts)}."
+
+
+def _code(name: str) -> str:
+    """Return a name between backticks, without those of its own, and not longer than a line."""
+    return f"`{shortened(name.replace('`', chr(39)), LONGEST)}`"
 
 
 def _between(groups: npt.NDArray[Any], values: npt.NDArray[np.float64]) -> float:

@@ -95,6 +95,8 @@ class _Formula:
             name = match[1][0].isalpha() and text[match.end() : match.end() + 1] == "("
             self._tokens.append(match[1] + "(" * name)
             place = match.end() + name
+        if not text:
+            raise ValueError("nothing")
         self._tokens.append("")
         self._place = self._depth = 0
 
@@ -128,7 +130,7 @@ class _Formula:
         return _row(parts or [""])
 
     def _sum(self) -> str:
-        parts = []
+        parts = list[str]()
         while not parts or self._next in ("+", "-"):
             if self._next in ("+", "-"):
                 parts.append(_tag("mo", "−" if self._take() == "-" else "+"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ from gramian.analysis.loadings import correlations
 from gramian.analysis.tables import items_table
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import evenly
-from gramian.errors import DataError, FileError, MissingExtraError
+from gramian.errors import FileError, MissingExtraError
 from gramian.estimators.tables import linear_columns, linear_rows
 from gramian.plots.names import component_titles
 from gramian.plots.pixels import Picture, contact_sheet, enlarged, grey, require_pillow, signed
@@ -156,8 +155,7 @@ def _write_figures(
         if "loadings" in known:
             written.add("loadings.svg", plots.loadings(fitted.model).save)
         if "correlation-circle" in known:
-            with suppress(DataError):  # of a model without a mean
-                written.add("correlation-circle.svg", plots.correlation_circle(fitted.model).save)
+            written.add("correlation-circle.svg", plots.correlation_circle(fitted.model).save)
     except MissingExtraError as error:
         written.notes.append(f"No figures were written. {error}")
 

@@ -1,39 +1,32 @@
-"""Tasks of a worker that show: examples, figures, reports, results and kernels."""
+"""Tasks of a worker that show: examples, figures, reports and results."""
 
 from __future__ import annotations
 
 import base64
 import json
 import shutil
-import warnings
 import zipfile
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gramian import plots
 from gramian.analysis.associations import telling_pair
 from gramian.analysis.components import decomposition_of, mapping_of
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
-from gramian.errors import DataError, GramianError, MissingExtraError, ParameterError, needs
-from gramian.estimators.kernel_pca import KernelPCA
+from gramian.errors import DataError, MissingExtraError, ParameterError, needs
 from gramian.faces.drawing import drawn_faces, drawn_others
-from gramian.kernels import Validity, audit, kernel_from_name, table
-from gramian.kernels.auditing import Witness
 from gramian.kernels.widths import median_distance
 from gramian.loading import load
-from gramian.plots.names import component_titles, groupings
+from gramian.plots.names import groupings
 from gramian.plots.pixels import Picture, contact_sheet, enlarged, grey
 from gramian.plots.registry import available
-from gramian.report.facts import audit_facts, plain
+from gramian.report.facts import plain
 from gramian.report.findings import findings
-from gramian.report.mathml import mathml, matrix, number
 from gramian.report.page import python_calls, report_page
 from gramian.report.results import write_results
 from gramian.report.summary import Fitted, methods_lines
@@ -45,11 +38,7 @@ from gramian.service.tasks import Say, applied, cached
 
 SHOWN = 24  # pictures of data
 MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one that sets the shape
-NARROW = 340  # pixels of a figure that fits a phone
 PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn faces
-
-MOST_POINTS = 5  # of a counterexample whose matrix is written out
-IN_PLANE, SHOWN_COMPONENTS, CELLS, LEVELS = 120, 3, 48, 9  # of the playground
 
 # ------------------------------------------------------------------ examples
 
@@ -252,90 +241,7 @@ def code(say: Say, model: Message, data: Message | None) -> Message:
     return {"python": python_calls(fitted, reading), "methods": methods}
 
 
-# ------------------------------------------------------------------- kernels
-
-
-def kernel(say: Say, expression: str, features: int | None, seconds: float) -> Message:
-    """Check whether an expression is a kernel; return the proof or a counterexample."""
-    kernel = kernel_from_name(expression)
-    report = audit(kernel, n_features=features, random_state=0, time_limit=seconds)
-    facts = plain(audit_facts(report)) | {"text": str(report), "figure": None, "formula": mathml(str(kernel))}
-    facts["steps"] = _steps(report.validity, [])
-    facts["sum"] = _negative_sum(report.witness)
-    if report.witness is not None:
-        with suppress(MissingExtraError), needs("plots", "altair", "Drawing figures"):
-            from gramian.plots.style import in_page, room
-
-            with room(NARROW):
-                facts["figure"] = plain(in_page(plots.counter_example(report).to_dict()))
-    return dict(facts)
-
-
-def _steps(validity: Validity, steps: list[Message]) -> list[Message]:
-    """Return the steps of a proof, each after those that it uses."""
-    for part in validity.parts:
-        _steps(part, steps)
-    if validity.formula not in [step["expression"] for step in steps]:
-        typeset = ""
-        with suppress(GramianError):  # a Python function has no expression
-            typeset = mathml(str(kernel_from_name(validity.formula)))
-        about = {"expression": validity.formula, "formula": typeset, "reason": validity.reason}
-        steps.append(about | {"status": validity.status})
-    return steps
-
-
-def _negative_sum(witness: Any) -> str:
-    """Return the weights, the Gram matrix and their negative sum as MathML; "" for many points."""
-    if not isinstance(witness, Witness) or len(witness.points) > MOST_POINTS:
-        return ""
-    v, value = matrix(witness.vector[:, None]), number(f"{witness.quadratic_form:.3g}")
-    names = "<msup><mi>v</mi><mo>T</mo></msup><mi>K</mi><mi>v</mi>"
-    parts = f"{matrix(witness.vector[None, :])}{matrix(witness.gram)}{v}"
-    return f"<math><mrow>{names}<mo>=</mo>{parts}<mo>=</mo>{value}<mo>&lt;</mo><mn>0</mn></mrow></math>"
-
-
-def kernel_table(say: Say) -> Message:
-    """Return all kernels, with their formulas as MathML."""
-    entries = [asdict(entry) | {"typeset": mathml(entry.formula)} for entry in table()]
-    return {"kernels": plain(entries)}
-
-
-def contours(say: Say, expression: str, points: str) -> Message:
-    """Return lines of equal score of a kernel PCA of points in the plane, as paths in a square of side 1."""
-    with needs("plots", "altair", "Drawing figures"):
-        from gramian.plots.contours import contour
-    kernel = kernel_from_name(expression)
-    X, classes = _in_plane(points)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a kernel with fewer components
-        model = KernelPCA(SHOWN_COMPONENTS, kernel=kernel).fit(X)
-    side = np.linspace(0.0, 1.0, CELLS + 1)
-    grid = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)
-    scores = np.asarray(model.transform(grid.reshape(-1, 2) * 2 - 1)).reshape(*grid.shape[:2], -1)
-    panels = []
-    for title, values in zip(
-        component_titles(model, scores.shape[-1]), np.moveaxis(scores, -1, 0), strict=True
-    ):
-        low, high, largest = values.min(), values.max(), np.abs(values).max()
-        levels = np.linspace(low, high, LEVELS + 2)[1:-1] if high - low > 1e-9 * largest else []
-        lines = [[level / largest, contour(grid, values, level).round(3)] for level in levels]
-        panels.append({"title": title, "lines": lines})
-    places = np.column_stack([(X + 1) / 2, classes]).round(3)
-    return dict(plain({"formula": mathml(str(kernel)), "panels": panels, "points": places}))
-
-
-def _in_plane(points: str) -> tuple[Any, Any]:
-    """Return points within the square from -1 to 1, and their classes."""
-    from sklearn.datasets import make_blobs, make_circles, make_moons
-
-    if points == "rings":
-        X, classes = make_circles(IN_PLANE, noise=0.05, factor=0.4, random_state=SEED)
-    elif points == "moons":
-        X, classes = make_moons(IN_PLANE, noise=0.08, random_state=SEED)
-    else:
-        X, classes = make_blobs(IN_PLANE, centers=3, cluster_std=1.0, random_state=SEED)
-    X = X - (X.max(axis=0) + X.min(axis=0)) / 2
-    return 0.8 * X / np.abs(X).max(), classes
+# ------------------------------------------------------------------- drawing
 
 
 def program(say: Say, answer: Message) -> Message:
@@ -357,9 +263,6 @@ VIEWS: dict[str, Callable[..., Message]] = {
     "report": report,
     "results": results,
     "code": code,
-    "kernel": kernel,
-    "kernel table": kernel_table,
-    "contours": contours,
     "sheet": sheet,
     "program": program,
 }

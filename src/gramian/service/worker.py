@@ -56,9 +56,9 @@ def main() -> None:
 
     orders: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
-    from gramian.service import tasks, views
+    from gramian.service import kernel_views, tasks, views
 
-    does = tasks.TASKS | views.VIEWS
+    does = tasks.TASKS | views.VIEWS | kernel_views.VIEWS
     memory = int(sys.argv[1])
     confine(memory)
     most = data_bytes() + memory // 2

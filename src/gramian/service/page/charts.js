@@ -3,7 +3,7 @@
 import { asked } from "./api.js";
 
 const FRAME = 8;  // pixels for labels that are longer than usual
-const LARGEST = 760;  // pixels of a figure alone in its row, unless it is a long one
+const LARGEST = 640;  // pixels of a figure alone in its row, unless it is a long one
 const ENLARGED = 1.25;  // times its own size, at most
 const SLACK = 24;  // pixels by which a card changes before its figure is drawn again
 const LONG = new Set(["contours", "control-chart", "loadings", "whitening", "face-scores"]);
@@ -44,7 +44,7 @@ export async function draw(place, content, words, heading, brush = false) {
   if (brush) await view.height(height * view.width() / width).runAsync();  // units stay equal
   const svg = figure.querySelector("svg");
   svg.setAttribute("aria-hidden", "true");  // the label of the group describes it
-  if (!brush) svg.style.maxWidth = `${ENLARGED * svg.width.baseVal.value}px`;
+  if (!brush) svg.style.maxWidth = `${Math.max(svg.width.baseVal.value, Math.min(LARGEST, ENLARGED * svg.width.baseVal.value))}px`;
   figure.classList.toggle("brush", brush);
   place.finalize?.();
   place.finalize = finalize;
@@ -84,10 +84,10 @@ export function card(parent, model, name, words, query, onDrawn = () => {}) {
   return { section, title, redraw };
 }
 
-// Gives long figures a row of their own, and the last card of an odd number.
+// Gives long figures a row of their own, except one that completes an odd number of others.
 export function arrange(cards) {
   const all = [...cards.children], half = all.filter((one) => !LONG.has(one.dataset.figure));
-  const spare = all.filter((one) => one.dataset.figure === "control-chart");
+  const spare = all.filter((one) => ["control-chart", "loadings"].includes(one.dataset.figure));
   if (half.length % 2 && spare.length) half.push(...spare);
   for (const one of all) one.classList.toggle("whole", !half.includes(one));
   if (half.length % 2) half.at(-1).classList.add("whole");

@@ -7,7 +7,7 @@ const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.compone
 const query = new URLSearchParams(location.search);
 const FIRST = 50, CLOSE = 120;  // rows of the list; pixels from the top where a part counts as read
 const FOLLOWS = { scores: ["x", "y", "color", "shape"], biplot: ["x", "y", "color", "shape"],
-  "correlation-circle": ["x", "y"], contours: ["color"] };
+  "correlation-circle": ["x", "y"], contours: ["color"], directions: ["color"] };
 let rows = [], view = null, summary = "";
 
 for (const link of [byId("report"), byId("results")].filter(Boolean)) link.href += `?${query}`;

@@ -23,7 +23,7 @@ export function watch(job, ended) {
     if (!facts) return;
     const elapsed = (performance.now() - began) / 1000, { counted, done, total, text } = facts.progress;
     if (since?.counted !== counted || since.total !== total || done < since.done) since = { counted, total, done, at: elapsed };
-    const { share, left } = progressOf(facts, elapsed, since), step = text || "Running";
+    const { share, left } = progressOf(facts, elapsed, since), step = text.replace(/, about [\d.,]+ \w+$/, "") || "running";  // the plan's seconds
     if (share === null) bar.removeAttribute("value"); else bar.value = 100 * share;
     byId("percent").textContent = share === null ? "" : `${Math.floor(100 * share)} %`;
     byId("step").textContent = step;
