@@ -22,6 +22,7 @@ def options_of(name: str) -> str:
     command = typer.main.get_command(app)
     for part in name.split():
         command = command.commands[part]
+        command = getattr(command, "loaded", command)
     for parameter in command.params:
         if parameter.param_type_name == "argument":
             head = parameter.metavar

@@ -23,6 +23,17 @@ JOINERS = "\u200c\u200d"
 # Scripts that need joiners and variation selectors begin here: Arabic, those of India, Chinese, emoji.
 # Among Latin, Greek and Cyrillic letters nobody would see them.
 JOINED = "\u0600"
+# What other programs call a choice.
+_UNIT = "unit", "divides each column by its standard deviation"
+_MEAN = "mean", "fills with the mean of the column"
+_EM = "em", "imputes by a PCA"
+_DROP = "drop-rows", "leaves out rows with missing values"
+MEANT = (
+    dict.fromkeys(("true", "yes", "standard", "standardize", "std", "zscore", "z-score", "cor"), _UNIT)
+    | dict.fromkeys(("median", "average", "mean-fill", "mode"), _MEAN)
+    | dict.fromkeys(("knn", "impute", "mice", "pca", "fill"), _EM)
+    | dict.fromkeys(("omit", "na.omit", "drop", "dropna", "delete", "listwise", "ignore"), _DROP)
+)
 
 
 # ----------------------------------------------------------------- parameters
@@ -102,15 +113,16 @@ def check_choice(name: str, value: Any, allowed: Sequence[str]) -> str:
     """Return ``value`` if it is one of ``allowed``."""
     if isinstance(value, str) and value in allowed:
         return value
-    near = difflib.get_close_matches(str(value), allowed, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    meant, why = MEANT.get(str(value).casefold(), ("", ""))
+    near = [meant] if meant in allowed else difflib.get_close_matches(str(value), allowed, n=1)
+    hint = f" Did you mean {near[0]!r}{f', which {why}' if meant in allowed else ''}?" if near else ""
     raise ParameterError(
         f"{_given(name, value)} is not known. Allowed: {', '.join(map(repr, allowed))}.{hint}"
     )
 
 
 def _given(name: str, value: Any) -> str:
-    return f"{name} {value}" if name.startswith("-") else f"{name}={value!r}"
+    return f"{name} {str(value).removesuffix('.0')}" if name.startswith("-") else f"{name}={value!r}"
 
 
 def _then(advice: str) -> str:

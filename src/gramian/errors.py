@@ -8,7 +8,8 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal
+
+from gramian.wording import Surface, worded
 
 __all__ = [
     "CertificateWarning",
@@ -31,10 +32,23 @@ __all__ = [
 
 
 class GramianError(Exception):
-    """Base of everything that gramian raises on purpose."""
+    """Base of everything that gramian raises on purpose.
 
-    def worded(self, surface: Literal["shell", "page"]) -> str:
-        """Return the message with advice in the terms of the command line or of a page.
+    Parameters
+    ----------
+    *message
+        The text in the terms of Python, as of other exceptions.
+    shell, page : str, optional
+        The text for the command line and for a page, where :func:`gramian.wording.worded` cannot make it of
+        the other.
+    """
+
+    def __init__(self, *message: object, shell: str | None = None, page: str | None = None) -> None:
+        super().__init__(*message)
+        self._worded: dict[Surface, str | None] = {"shell": shell, "page": page}
+
+    def worded(self, surface: Surface) -> str:
+        """Return the message in the terms of the command line or of a page.
 
         Parameters
         ----------
@@ -46,7 +60,7 @@ class GramianError(Exception):
         str
             The message.
         """
-        return str(self)
+        return self._worded[surface] or worded(str(self), surface)
 
 
 class DataError(GramianError, ValueError):
@@ -60,36 +74,24 @@ class MissingValuesError(DataError):
     ----------
     where : str
         How many values are missing, and where, as a sentence.
+
+    Attributes
+    ----------
+    there : str
+        The same without a name for the data.
     """
 
     def __init__(self, where: str) -> None:
         self.where = where
+        there = where.removeprefix("Input X contains NaN: ")
+        self.there = there = there if there[:1].isdigit() else f"A value is missing: {there}"
         super().__init__(
             f'{where} Use missing="em" or "iterative", by which PCA imputes them, or "mean"; gramian.scan '
             'also takes "drop-rows" and "drop-columns". For other methods fill them first: '
-            'PCA(k, missing="em").fit(X).impute(X).'
-        )
-
-    def worded(self, surface: Literal["shell", "page"]) -> str:
-        """Return where values are missing, and the choices of the command line or of a page.
-
-        Parameters
-        ----------
-        surface : {"shell", "page"}
-            Where the message is shown.
-
-        Returns
-        -------
-        str
-            The message.
-        """
-        where = self.where.removeprefix("Input X contains NaN: ")
-        where = where if where[:1].isdigit() else f"A value is missing: {where}"
-        if surface == "page":
-            return f"{where} Choose what to do with missing values: impute, fill with means, or drop."
-        return (
-            f"{where} Choose one: --missing em or iterative (PCA imputes them), mean, drop-rows or "
-            "drop-columns."
+            'PCA(k, missing="em").fit(X).impute(X).',
+            shell=f"{there} Choose one: --missing em or iterative (PCA imputes them), mean, drop-rows or "
+            "drop-columns.",
+            page=f"{there} Choose what to do with missing values: impute, fill with means, or drop.",
         )
 
     def __reduce__(self) -> tuple[type["MissingValuesError"], tuple[str]]:

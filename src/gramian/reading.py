@@ -7,6 +7,10 @@ MissingPolicy = Literal["error", "mean", "drop-rows", "drop-columns", "em", "ite
 IMPUTED = ("em", "iterative")  # what PCA does with missing values that reading leaves in
 
 
+class Remembered(str):
+    """A name from the reading of the fitted data; in a file that lacks it, it is left out."""
+
+
 def reading_option(metavar: str, help: str, shell: str = "", default: Any = None) -> Any:
     """Declare an option: its effect, and what the command line adds, both without a full stop."""
     return field(default=default, metadata={"metavar": metavar, "help": help, "shell": shell})

@@ -104,7 +104,7 @@ def test_pictures_of_another_size_are_refused_with_the_size(folder, gramian):
     ran = gramian("transform", "m.gramian", "new")
     assert ran.code == 1
     assert "are 6x5 (width x height), but the model was fitted on 5x6" in ran.err
-    assert "(--size 5x6)" in ran.err
+    assert "with --size 5x6" in ran.err
     assert gramian("transform", "m.gramian", "new", "--size", "5x6").code == 0
     np.save("turned.npy", np.zeros((2, 5, 6), np.uint8))
     ran = gramian("transform", "m.gramian", "turned.npy")
@@ -224,7 +224,7 @@ def test_holes_are_filled_with_the_means_of_the_fitted_data(folder, gramian):
         ran = gramian("transform", "m.gramian", "new.csv", "-o", "s.npy")
         assert ran.code == 0, ran.err
         assert "5 missing values in 3 columns were filled with the means of the fitted data" in ran.err
-        assert "1 row without any value was filled with means only: row 2 (c)" in ran.err
+        assert "1 row without any value was filled with means only: row 2 (named 'c')" in ran.err
         np.testing.assert_array_equal(np.load("s.npy"), model.transform(filled))
         np.testing.assert_array_equal(model.transform(Path("new.csv")), np.load("s.npy"))
         asked = gramian("transform", "m.gramian", "new.csv", "--missing", "mean", "-o", "t.npy")
@@ -246,9 +246,9 @@ def test_a_model_without_means_says_what_to_do_about_holes(folder, gramian, flow
     Path("holed.csv").write_text("flower,length,width,height\na,1,,2\nb,1,2,3\n")
     ran = gramian("transform", "m.gramian", "holed.csv", "-o", "s.npy")
     assert ran.code == 1
-    assert "A value is missing: row 0 (a), column 1 ('width')" in ran.err
+    assert "A value is missing: row 0 (named 'a'), column 1 ('width')" in ran.err
     refused = gramian("transform", "m.gramian", "holed.csv", "--missing", "mean", "-o", "s.npy")
-    assert 'was fitted without missing="mean", so it has no means to fill with' in refused.err
+    assert "was fitted without --missing mean, so it has no means to fill with" in refused.err
     # What it advises works.
     assert gramian("transform", "m.gramian", "holed.csv", "--missing", "drop-rows", "-o", "s.npy").code == 0
     options = ("--label", "species", "--missing", "mean")
@@ -278,6 +278,24 @@ def test_holes_in_arrays_without_names_are_filled_too(folder, gramian):
     np.save("c.npy", np.array([[1.0, np.nan]]))
     ran = gramian("transform", "m.gramian", "c.npy", "-o", "s.npy")
     assert (ran.code, "c.npy has 2 columns, but the model was fitted on 6." in ran.err) == (1, True)
+
+
+def test_what_is_written_is_said(folder, gramian, flower_model):
+    assert gramian("fit", "flowers.csv", "--label", "species", "--kernel", "rbf", "-o", "k.gramian").code == 0
+    lines = [
+        ("transform", "m.gramian", "-o", "s.csv"),
+        ("reconstruct", "m.gramian", "-o", "r.csv"),
+        ("denoise", "k.gramian", "-o", "d.csv"),
+        ("monitor", "m.gramian", "-o", "t.csv"),
+    ]
+    for command, model, _, out in lines:
+        ran = gramian(command, model, "new.csv", "--label", "species", "-o", out)
+        assert f"Written: {out}" in ran.out + ran.err, command
+        piped = gramian(command, model, "new.csv", "--label", "species", "-o", "-")
+        assert "Written" not in piped.out + piped.err
+    assert gramian("transform", "m.gramian", "new.csv", "--label", "species", "-o", "s.csv").out == (
+        "Written: s.csv, 5 rows x 3 components\n"
+    )
 
 
 def test_genotypes_of_a_cohort_that_counts_the_other_allele(tmp_path, monkeypatch, gramian):

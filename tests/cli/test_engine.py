@@ -100,7 +100,7 @@ def test_what_it_cannot_do_is_refused(data, tmp_path, capsys):
     parquet.write_table(pa.table({"n": ["p", "q"], "x": [1.0, 2.0]}), "text.parquet")
     for arguments, said in [
         (["x.npy", "--engine", "dask"], "reads .zarr and .parquet, but x.npy is neither"),
-        (["x.zarr", "--engine", "spark"], "--engine spark is not known. Allowed: 'dask'"),
+        (["x.zarr", "--engine", "spark"], "--engine spark is not known. Allowed: dask"),
         (["x.zarr", "--scheduler", "tcp://h:1"], "--scheduler applies only to --engine dask"),
         (
             ["x.zarr", "--engine", "dask", "--missing", "mean"],

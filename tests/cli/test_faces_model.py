@@ -113,9 +113,9 @@ def test_what_was_decided_is_said(work, gramian):
         (("faces", "-o", "no/m.gramian"), 1, "there is no folder no"),
         (("faces", "-o", "m.gramian", "--components", "0"), 2, "--components 0 is out of range"),
         (("faces", "-o", "m.gramian", "--components", "99"), 2, "at most 32 components"),
-        (("faces", "-o", "m.gramian", "--light", "sun"), 2, "light='sun' is not known"),
+        (("faces", "-o", "m.gramian", "--light", "sun"), 2, "--light sun is not known"),
         (("faces", "-o", "m.gramian", "--kernel", "rfb"), 2, "rfb"),
-        (("faces", "-o", "m.gramian", "--size", "big"), 2, "size='big' is not understood"),
+        (("faces", "-o", "m.gramian", "--size", "big"), 2, "--size big is not understood"),
         (("faces", "-o", "m.gramian", "--size", "7x7"), 2, "is below the minimum of 8 pixels a side"),
         (("fa\x1b[31mces", "-o", "m.gramian"), 1, "fa\ufffd[31mces: there is no such file"),
         (("faces", "-o", "m.gramian", "--seed", "-1"), 2, "--seed -1 must be a whole number"),
@@ -193,7 +193,7 @@ def test_a_picture_of_another_size_is_resized_and_it_is_said(model, gramian):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("faces/p01/1.png", "-r", "5,13"), 2, "n_components=13 must be a whole number from 1 to 12"),
+        (("faces/p01/1.png", "-r", "5,13"), 2, "--components 13 must be a whole number from 1 to 12"),
         (("faces/p01/1.png", "-r", "5,x"), 2, "-r 5,x is not understood"),
         (("faces/p01/1.png", "-r", "0"), 2, "-r 0 is not understood. Give a whole number such as 10"),
         (("faces/p01",), 2, "faces/p01 contains 4 pictures. Name one."),

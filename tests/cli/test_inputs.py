@@ -23,7 +23,7 @@ def test_marks_of_missing_values_in_the_shell(folder, gramian):
     (folder / "marked.csv").write_text("x,y\n1,2\n-,3\n4,7\n5,2\n6,-\n")
     ran = gramian("fit", "marked.csv", "-o", "m.gramian")
     assert ran.code == 1
-    assert '--na-values "-"' in ran.err
+    assert "--na-values -" in ran.err
     ran = gramian("fit", "marked.csv", "--na-values", "-", "--missing", "drop-rows", "-o", "m.gramian")
     assert ran.code == 0, ran.err
     assert "rows with missing values were dropped: 2 of 5" in ran.err
@@ -79,7 +79,7 @@ def test_kinds_of_file_in_the_shell(folder, gramian):
 
 def test_new_data_is_not_filled_with_its_own_means(folder):
     for policy in ("mean", "drop-columns"):
-        with pytest.raises(ParameterError, match=f"--missing {policy}.* would depend on the new data"):
+        with pytest.raises(ParameterError, match=f"missing..?{policy}.* would depend on the new data"):
             read_new_data("new.csv", Reading(missing=policy, drop="species"), PCA(1))
 
 

@@ -84,9 +84,9 @@ def test_formulas_of_two_rows_are_audited(folder, gramian):
     [
         (("rbff",), 2, "'rbff' is not known"),
         (("rbf", "--rows", "0:3"), 2, "--rows applies only to DATA, and there is none"),
-        (("rbf", "--features", 0), 2, "n_features=0"),
+        (("rbf", "--features", 0), 2, "--features 0"),
         (("rbf", "absent.csv"), 1, "absent.csv"),
-        (("precomputed",), 2, "needs X"),
+        (("precomputed",), 2, "needs DATA"),
     ],
 )
 def test_mistakes(folder, gramian, arguments, code, message):
@@ -128,7 +128,7 @@ def test_a_search_ends_at_its_time_limit(gramian, monkeypatch):
     assert "It ended at its time limit" in short.json["tested"]
     assert "time limit" not in whole["tested"]
     ran = gramian("kernels", "audit", "rbf", "--time-limit", 0)
-    assert (ran.code, ran.err) == (2, "gramian: --time-limit 0.0 must be a number above 0.\n")
+    assert (ran.code, ran.err) == (2, "gramian: --time-limit 0 must be a number above 0.\n")
     ran = gramian("kernels", "audit", "precomputed", "k.npy", "--time-limit", 5)
     assert (ran.code, "search without DATA" in ran.err) == (2, True)
 

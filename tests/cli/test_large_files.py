@@ -1,12 +1,15 @@
 """Commands on a file larger than a quarter of memory_limit: piece by piece, and nothing half-written."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet
 import pytest
 
 from gramian.report import pieces, results
+from gramian.rows.formats import text
+from gramian.rows.lazy import spool
 from gramian.rows.lazy.stored import StoredArray
 
 resource = pytest.importorskip("resource")  # POSIX
@@ -69,6 +72,16 @@ def test_plan_does_not_read(large, gramian, monkeypatch):
     ran = gramian("plan", "x.npy", "--components", "3", "--json", *LIMIT)
     assert ran.json["data"]["rows"] == 20_000
     assert ran.json["plan"]["bytes"] < 24e6
+
+
+def test_plan_of_a_large_text_writes_nothing_and_says_that_rows_are_estimated(folder, gramian, monkeypatch):
+    Path("x.csv").write_text("a,b\n" + "1,2\n3,4\n" * 5000)
+    monkeypatch.setattr(text, "SAMPLE_BYTES", 8192)
+    monkeypatch.setattr(text, "_SAMPLE_PIECE", 512)
+    monkeypatch.setattr(spool.tempfile, "TemporaryFile", pytest.fail)
+    ran = gramian("plan", "x.csv", "--solver", "covariance", "--json", "--memory-limit", "17MB")
+    assert ran.err == "gramian: about 10,000 rows: estimated from the first 8.19 kB of the file\n"
+    assert ran.json["data"]["rows"] == 10_000
 
 
 def test_rows_are_rebuilt_and_whitened_piece_by_piece(model, gramian, monkeypatch):

@@ -1,6 +1,8 @@
 import inspect
 from dataclasses import fields
 
+import pytest
+
 from gramian.cli.options import Data, Model, Reading, as_arguments, spread
 from gramian.estimators import exact_kernel, linear_fit
 
@@ -32,3 +34,67 @@ def test_the_fields_of_records_become_parameters():
 def test_every_solver_is_in_the_help():
     (said,) = (one.metadata["help"] for one in fields(Model) if one.name == "solver")
     assert all(name in said for name in (*linear_fit.SOLVERS, *exact_kernel.SOLVERS))
+
+
+def test_a_repeated_list_adds_and_commas_separate(gramian, folder):
+    """Each pair of command lines reads the same columns."""
+    (folder / "marks.csv").write_text("name,kind,a,b,c\nr,u,1,-,2\ns,v,.,3,5\nt,w,4,9,1\nq,u,6,2,9\n")
+    pairs = (
+        (["--drop", "kind", "--drop", "c"], ["--drop", "kind,c"]),
+        (["--label", "kind", "--label", "c"], ["--label", "kind,c"]),
+        (["--columns", "a", "--columns", "b", "--columns", "c"], ["--columns", "a,b,c"]),
+    )
+    for repeated, together in pairs:
+        runs = [
+            gramian("fit", "marks.csv", *options, "--missing", "mean", *marks, "--json")
+            for options, marks in (
+                (repeated, ["--na-values", "-", "--na-values", "."]),
+                (together, ["--na-values", "-,."]),
+            )
+        ]
+        assert runs[0].code == 0, runs[0].err
+        said = [{"data": ran.json["data"], "components": ran.json["components"]} for ran in runs]
+        assert said[0] == said[1]
+    ran = gramian("plot", "none", "--what", "scree", "--what", "eigenvalue")
+    assert "--what eigenvalue is not known" in ran.err
+    (folder / "names.txt").write_text("a\nb\n")
+    ran = gramian("fit", "marks.csv", "--columns", "@names.txt", "--columns", "c")
+    assert ran.code == 2
+    assert "--columns @names.txt names all columns. Add the others to that file" in ran.err
+
+
+def test_short_help_with_options_in_groups(gramian):
+    for command in ([], ["fit"], ["kernels"], ["kernels", "audit"], ["faces", "fit"]):
+        assert gramian(*command, "-h").out == gramian(*command, "--help").out != ""
+    groups = ("Arguments:", "Reading the data:", "The method:", "Output:", "Limits and hardware:")
+    lines = gramian("fit", "-h").out.splitlines()
+    places = [lines.index(group) for group in groups]
+    assert places == sorted(places)
+    where = {line.split()[0]: place for place, line in enumerate(lines) if line.startswith("  --")}
+    for option, group in (("--drop", 1), ("--scale", 2), ("--checkpoint", 3), ("--seed", 4)):
+        assert where[option] > places[group]
+        assert group == 4 or where[option] < places[group + 1]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("gramian tran", ["transform"]),
+        ("gramian fit a.csv --sca", ["--scale"]),
+        ("gramian fit a.csv --scale ", ["unit", "pareto", "genotype"]),
+        ("gramian fit a.csv --missing drop", ["drop-rows", "drop-columns"]),
+        ("gramian plot m --what scree,bip", ["scree,biplot"]),
+        ("gramian fit fl", []),  # the shell completes names of files
+        ("gramian fit a.csv --labels-from fl", []),
+    ],
+)
+def test_a_shell_completes_commands_options_and_choices(line, expected, gramian, monkeypatch):
+    monkeypatch.setenv("_GRAMIAN_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
+    assert gramian().out.split() == expected
+
+
+def test_the_completion_of_a_shell_falls_back_to_files(gramian):
+    ran = gramian("--show-completion", "bash")
+    assert "complete -o default -F" in ran.out

@@ -4,15 +4,19 @@ import sys
 import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet as pq
 
 from gramian import PCA, KernelPCA
 from gramian.arrays import parallel_map
+from gramian.checks import amount
 from gramian.cli import progress as module
 from gramian.cli.progress import progress, say
 from gramian.operators import centered
 from gramian.progress import report, report_to, track
 from gramian.rows.lazy.stored import StoredArray
+from gramian.rows.scan import scan
 
 
 class Terminal(io.StringIO):
@@ -135,3 +139,39 @@ def test_a_pass_over_a_file_shows_its_rows_their_rate_and_the_time_left(tmp_path
         )
     shown = re.sub(r"\x1b\[[0-9;]*[a-zA-Z]", "", sys.stderr.getvalue())
     assert re.search(r"pass 1 \(covariance\): [\d,]+ of 2,500 rows, [\d,]+ rows/s .* left", shown)
+
+
+def test_reading_text_shows_bytes_in_each_pass(tmp_path):
+    path = tmp_path / "x.csv"
+    # The second text is read again, because its first column turns out to name the rows.
+    for name, passes in (("", ("",)), ("r", ("", "pass 2: "))):
+        text = "a,b\n" + "".join(f"{name if i > 700 else ''}{i},{i}\n" for i in range(2000))
+        path.write_text(text)
+        with report_to(Messages()) as said:
+            scan(path).open(4000)
+        size, expected = len(text), []
+        for which in passes:
+            for start in range(0, size, 4096):
+                expected.append(f"{which}{amount(start)} of {amount(size)} ({100 * start // size} %)")
+        assert [one for one in said if " %)" in one] == expected
+
+
+def test_reading_parquet_shows_rows(tmp_path):
+    pq.write_table(pa.table({"a": np.arange(1000.0), "b": np.arange(1000.0)}), tmp_path / "x.parquet")
+    with report_to(Messages()) as said:
+        scan(tmp_path / "x.parquet").open(4000)
+    assert said[0] == "128 of 1,000 rows"
+    assert said[7] == "1,000 of 1,000 rows"
+
+
+def test_another_pass_over_the_same_begins_a_new_bar(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(module, "DELAY", 0.0)
+    with progress("reading"):
+        while (bar := module._shown[-1].bar) is None:
+            time.sleep(0.01)
+        for done in (0, 1, 2):
+            report("x", "part", done, 2)
+        first = bar.tasks[0].start_time
+        report("x", "part", 0, 2)
+        assert bar.tasks[0].start_time > first

@@ -15,6 +15,7 @@ from gramian.cli import selecting
 from gramian.cli.selecting import Selecting, estimator, read_features
 from gramian.selection.filters import FeatureFilter
 from gramian.selection.wrappers import SequentialFeatureSelector
+from gramian.wording import worded
 
 WINE = load_wine(return_X_y=True, as_frame=True)
 
@@ -47,7 +48,8 @@ def test_filters_keep_what_the_selector_keeps(wine, gramian):
         assert (ran.code, ran.err) == (0, "")
         model = FeatureFilter(method, *map(int, count[1:]), random_state=0).fit(*wine)
         assert names() == model.get_feature_names_out().tolist()
-        assert ran.out == f"{model.summary()}\n\nWritten: out.txt, the names of the selected columns\n"
+        summary = worded(str(model.summary()), "shell")
+        assert ran.out == f"{summary}\n\nWritten: out.txt, the names of the selected columns\n"
 
 
 def test_options_of_filters(wine, gramian):
@@ -60,7 +62,7 @@ def test_options_of_filters(wine, gramian):
         cv=3,
         scoring="balanced_accuracy",
     ).fit(*wine)
-    assert ran.out == f"{model.summary()}\n"
+    assert ran.out == f"{worded(str(model.summary()), 'shell')}\n"
     assert "Cross-validated: StandardScaler + KNeighborsClassifier" in ran.out
 
 
@@ -270,11 +272,11 @@ def test_refusals_leave_nothing_behind(wine, gramian):
         ("--features fdr --cv 4", 2, "--cv applies only to --features cv"),
         ("--features 0.5 --scoring accuracy", 2, "--scoring applies only to --features cv"),
         ("--seed -1", 2, "--seed -1 must be a whole number from 0"),
-        ("--redundancy mRMR", 2, "redundancy='mRMR' is not known"),
-        ("--features fdr --redundancy mrmr", 2, "k='fdr' selects every significant feature"),
-        ("--features 7", 2, "k=7 must be a whole number from 1 to 6"),
-        ("--cv 1", 2, "cv=1 must be a whole number of at least 2"),
-        ("--scoring best", 2, "scoring='best' cannot be used"),
+        ("--redundancy mRMR", 2, "--redundancy mRMR is not known"),
+        ("--features fdr --redundancy mrmr", 2, "--features fdr selects every significant feature"),
+        ("--features 7", 2, "--features 7 must be a whole number from 1 to 6"),
+        ("--cv 1", 2, "--cv 1 must be a whole number of at least 2"),
+        ("--scoring best", 2, "--scoring best cannot be used"),
         ("--estimator ridge", 2, "--estimator ridge does not support"),
         ("-o none/out.txt", 1, "there is no folder none"),
         ("-o wine.csv", 2, "-o wine.csv is an input of this command"),
@@ -385,7 +387,7 @@ def test_columns_without_names_are_given_back_by_their_place(folder, gramian):
 
 def test_lists_of_columns_that_cannot_be_used(folder, gramian):
     for content, code, message in [
-        (b"length\n\nheigt\n", 2, "f.txt, line 3: flowers.csv has no column 'heigt'. Did you mean 'height'?"),
+        (b"length\n\nheigt\n", 2, "f.txt, line 3: flowers.csv has no column 'heigt'. Did you mean height?"),
         (b"length\r\nwidth\r\nlength\r\n", 2, "f.txt, line 3: 'length' is in line 1 already. Name it once."),
         (b"\n", 2, "f.txt names no column. Write one name a line."),
         (b"\xff\xfe\x00", 1, "f.txt cannot be read: "),

@@ -355,6 +355,10 @@ def test_the_runner_passes_arguments_and_exit_codes(tmp_path):
     )
     done = run(str(script), "--flag", "x")
     assert (done.returncode, done.stdout) == (3, "gramian.compat.sklearn --flag x\n")
+    assert done.stderr.startswith(
+        "gramian.compat: replaced sklearn.decomposition: PCA, IncrementalPCA, KernelPCA; "
+        "sklearn.kernel_approximation: Nystroem; sklearn.feature_selection: SequentialFeatureSelector"
+    )
 
 
 def test_the_runner_without_a_script_says_what_it_is():

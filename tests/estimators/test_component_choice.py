@@ -210,7 +210,7 @@ def test_without_centring_only_some_rules_have_a_meaning(rule):
     X = planted() - 1.5
     model = PCA(rule, center=False, random_state=0)
     if rule in ("mle", "parallel"):
-        with pytest.raises(ParameterError, match=f"n_components='{rule}': '{rule}' needs center=True: "):
+        with pytest.raises(ParameterError, match=f"n_components='{rule}': the rule needs center=True: "):
             model.fit(X)
         return
     # The mean is a direction like any other, and the largest.

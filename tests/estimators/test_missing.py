@@ -243,7 +243,7 @@ def test_rows_without_any_value_in_a_file_are_left_out_by_name(tmp_path):
     table = scan(tmp_path / "x.csv", missing="em").read()
     assert table.values.shape == (19, D)
     assert "bird3" not in table.row_names
-    assert any("1 row without any value was left out: row 3 (bird3)" in note for note in table.notes)
+    assert any("1 row without any value was left out: row 3 (named 'bird3')" in note for note in table.notes)
 
 
 def test_regularization_is_a_strength_or_is_chosen():

@@ -1005,7 +1005,7 @@ def test_nan_and_infinity_are_named_with_row_and_column(solver):
 
 def test_nan_in_a_frame_is_named_by_its_column():
     frame = pd.DataFrame({"height": [1.0, 2, 3], "weight": [4, None, 5]}, index=["x", "y", "z"])
-    with pytest.raises(DataError, match=r"NaN: row 1 \(y\), column 1 \('weight'\).*missing=.em"):
+    with pytest.raises(DataError, match=r"NaN: row 1 \(named 'y'\), column 1 \('weight'\).*missing=.em"):
         PCA().fit(frame)
 
 

@@ -40,7 +40,7 @@ def test_other_names_are_refused_as_ever_and_models_are_made_as_ever():
 
 def test_tol_of_nought_says_what_scikit_learn_means_by_it():
     for kind in (gramian.PCA, gramian.KernelPCA):
-        with pytest.raises(gramian.ParameterError, match=r"tol=0.0 .* None means 1e-6"):
+        with pytest.raises(gramian.ParameterError, match=r"tol=0.0 .* The default is 1e-6"):
             kind(1, tol=0.0).fit([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]])
 
 

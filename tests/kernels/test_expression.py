@@ -373,7 +373,7 @@ def test_the_deepest_that_is_read_can_be_used():
 
 
 def test_it_is_said_what_the_text_is_for():
-    with pytest.raises(ParameterError, match=r"^--kernel='rfb', column 1"):
+    with pytest.raises(ParameterError, match=r"^--kernel rfb, column 1"):
         parse("rfb", where="--kernel")
 
 

@@ -54,6 +54,7 @@ def test_titles_without_ratios():
 def test_what_is_black_and_white():
     assert grey_range(np.array([[0.0, 255.0]])) == (0.0, 255.0)
     assert grey_range(np.array([[0.0, 1.0]])) == (0.0, 1.0)
+    assert grey_range(np.array([[0.0, 16.0]])) == (0.0, 16.0)  # such as the mean of scikit-learn's digits
     assert grey_range(np.array([[-2.0, 300.0]])) == (-2.0, 300.0)
 
 

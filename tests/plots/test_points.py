@@ -107,6 +107,7 @@ def test_rows_without_a_group_are_no_group(X):
         lines = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "line")
         assert {row["group"] for row in spec["datasets"][lines["data"]["name"]]} == {"a", "b"}
         assert chart.data["group"].to_pylist()[:4] == ["a", "b", "b", "not known"]
+    assert Group.of(["a", "NA"], 2).kinds == ["a", "not known"]  # as R writes a missing one
     assert Group.of([1.0, 2.0, np.nan], 3).kinds == ["1", "2", "not known"]
     many = Group.of([f"p{i:02}" for i in range(20)] + [""] * 30, 50)
     assert many.kinds[-2:] == ["11 others", "not known"]

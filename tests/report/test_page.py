@@ -232,3 +232,22 @@ def test_a_page_begins_with_what_the_data_show(few_figures):
     assert len(findings(model, range(60), "id", scores)) == 2  # every row is a group of its own
     kernel = gramian.KernelPCA(1, kernel="rbf").fit(X)
     assert re.fullmatch(r"PC1 explains [\d.]+ % of the variance in feature space\.", *findings(kernel))
+
+
+def test_a_component_beyond_the_first_two_that_shows_groups_is_drawn_and_said():
+    angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    ring = np.repeat(["inner", "outer"], 60)
+    X = np.repeat([0.4, 1.0], 60)[:, None] * np.tile(np.stack([np.cos(angle), np.sin(angle)], axis=1), (2, 1))
+    table = Table(X, ("x", "y"), labels=ring, label_name="ring", source="rings.csv")
+    model = gramian.KernelPCA(3, kernel="rbf", gamma=2.0).fit(table)
+    page = report_page(Fitted(model, table))
+    text = Read(page).text
+    assert "PC3 tells the groups of ring apart" in text
+    titles = [
+        text.count(f"PC{j} ({100 * model.explained_variance_ratio_[j - 1]:.1f} % of") for j in (1, 2, 3)
+    ]
+    assert titles[2] >= 1
+    assert titles[0] == titles[1] + 1  # PC3 and PC1, then PC1 and PC2
+    # Where a row of a table is a block, its cells say what they are.
+    assert re.search(r'<td class="n" data-of="T2">[\d.]+</td>', page)
+    assert '<td class="say" data-of="largest contributions">' in page

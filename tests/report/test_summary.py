@@ -159,7 +159,7 @@ def note_makers(folder):
     yield text("three.csv", "x,y\n1,2\n3,4\n5,7\n"), {"labels_from": listing}, "'a', was read as a label"
     holed = text("holed.csv", "who,x,y,z\na,1,2,3\nb,2,,1\nc,4,5,2\nd,NA,NA,NA\n")
     yield holed, {"missing": "mean"}, "4 missing values in 3 columns were filled with column means"
-    yield holed, {"missing": "mean"}, "1 row without any value was filled with means only: row 3 (d)"
+    yield holed, {"missing": "mean"}, "1 row without any value was filled with means only: row 3 (named 'd')"
     yield holed, {"missing": "drop-rows"}, "rows with missing values were dropped: 2 of 4"
     part = {"rows": "0:3", "missing": "drop-columns"}
     yield holed, part, "columns with missing values were dropped: 1 of 3"

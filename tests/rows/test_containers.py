@@ -204,7 +204,7 @@ def test_sparse_data_far_from_the_origin_with_empty_and_constant_columns(tmp_pat
     dense[8000, 11] = np.nan
     path = save_annotated(tmp_path / "y.h5ad", sparse.csr_matrix(dense))
     rows = as_rows(path, limit=12_000_000, check_finite=False)
-    with pytest.raises(DataError, match=r"NaN: row 8000 \(cell8000\), column 11 \('gene11'\)"):
+    with pytest.raises(DataError, match=r"NaN: row 8000 \(named 'cell8000'\), column 11 \('gene11'\)"):
         PCA(3).fit(rows)
 
 

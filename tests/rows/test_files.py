@@ -187,8 +187,8 @@ def test_truncated_files_are_refused(tmp_path, kind):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("csv", "is not text: it holds zero bytes. Save it as CSV"),
-        ("csv.gz", "is not text: it holds zero bytes"),
+        ("csv", "is neither text nor a file of another known kind: bytes of it are 0. Save the table as CSV"),
+        ("csv.gz", "is neither text nor"),
         ("npy", "of another kind .the magic string is not correct"),
         ("npz", "of another kind .File is not a zip file"),
         ("parquet", "or this is not a parquet file"),
@@ -217,7 +217,7 @@ def test_archives_of_the_other_kind_say_what_they_lack(tmp_path):
 
 def test_binary_content_named_csv_is_refused(tmp_path):
     (tmp_path / "x.csv").write_bytes(bytes(range(1, 256)) + b"\0")
-    with pytest.raises(FileError, match="is not text"):
+    with pytest.raises(FileError, match="is neither text"):
         read(tmp_path / "x.csv")
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"", mtime=0))
     with pytest.raises(FileError, match="0 bytes when unpacked"):

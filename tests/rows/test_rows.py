@@ -227,7 +227,7 @@ def test_the_first_bad_entry_is_named_unless_left_to_the_caller(rows_kind):
 def test_names_of_the_bad_entry_are_said():
     frame = pd.DataFrame(np.ones((4, 3)), columns=list("abc"), index=["first", "second", "third", "fourth"])
     frame.iloc[1, 2] = np.nan
-    with pytest.raises(DataError, match=r"NaN: row 1 \(second\), column 2 \('c'\)\. Use"):
+    with pytest.raises(DataError, match=r"NaN: row 1 \(named 'second'\), column 2 \('c'\)\. Use"):
         as_rows(frame)
 
 

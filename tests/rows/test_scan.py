@@ -58,9 +58,9 @@ def test_a_scan_is_frozen_and_reads_later(path):
 
 
 def test_nan_is_refused_with_the_row_of_the_file(path):
-    with pytest.raises(DataError, match=r"NaN: row 1 \(b\), column 1 \('y'\)"):
+    with pytest.raises(DataError, match=r"NaN: row 1 \(named 'b'\), column 1 \('y'\)"):
         scan(path, rows="1:3", label="kind").read()
-    with pytest.raises(DataError, match=r"NaN: row 1 \(b\), column 1 \('y'\)"):
+    with pytest.raises(DataError, match=r"NaN: row 1 \(named 'b'\), column 1 \('y'\)"):
         scan(path, rows="-3:", label="kind").read()
 
 
@@ -101,12 +101,12 @@ def test_names_with_commas_can_be_quoted(tmp_path):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"rows": "5"}, ParameterError, "rows='5' is not understood. Allowed are a slice"),
+        ({"rows": "5"}, ParameterError, "rows='5' is not understood. Write a range such as"),
         ({"rows": "0:4:0"}, ParameterError, "the step of rows=0 must be a whole number of at least 1"),
         ({"rows": slice(None, None, -1)}, ParameterError, "the step of rows=-1 must be"),
         ({"rows": 5}, InputTypeError, "rows is a int"),
         ({"columns": {"x": 1}}, ParameterError, "columns={'x': 1} holds no names"),
-        ({"columns": [1]}, ParameterError, r"columns=\[1\] holds no names. Give columns=\["),
+        ({"columns": [1]}, ParameterError, r"columns=\[1\] holds no names. Give some, such as columns="),
         ({"columns": []}, ParameterError, r"columns=\[\] holds no names"),
         ({"drop": "x,,y"}, ParameterError, r"drop=\['x', '', 'y'\] holds no names"),
         ({"drop": "x,x"}, ParameterError, "columns, drop, id, label and weights name 'x' more"),

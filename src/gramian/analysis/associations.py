@@ -246,7 +246,7 @@ class Description(InNotebook):
         if any(self.top):
             text.append(f"Columns with the largest {self.measure}s:")
         for name, columns in zip(self.components[:SHOWN], self.top, strict=False):
-            text.append(f"  {name}: " + ", ".join(f"{column} {value:+.3f}" for column, value in columns))
+            text.append(f"  {name}: " + ", ".join(f"{column} {value:+z.3f}" for column, value in columns))
         return "\n".join(text)
 
     __repr__ = __str__

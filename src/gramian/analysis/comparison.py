@@ -280,7 +280,7 @@ def _pca(model: Any) -> Any:
         name = type(model).__name__
         raise InputTypeError(
             f"compare takes two fitted PCAs, not a {name}. Components of kernel PCA lie in a feature space, "
-            "and those of a Whitener are rotated. Compare their certificate_.values instead."
+            "and those of a Whitener are rotated. Compare their eigenvalues instead."
         )
     return model
 

@@ -457,7 +457,7 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
     if len(theory["new"]) < count and measured is None:
         sentences.append(
             "SPE has no limit: the fit did not compute all discarded variances, and there are too few "
-            "held-out rows. Fit a Monitor to normal rows (--normal FILE in the shell)."
+            "held-out rows. Set the limits by normal rows."
         )
     chosen = decides["fit"] | decides["new"]
     limits = sorted(lines, key=lambda line: (BOTH.index(line[0]), line[1]))

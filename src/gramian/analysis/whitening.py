@@ -111,7 +111,7 @@ def check_regularization(value: Any) -> float | str | None:
         return None
     if isinstance(value, str):
         return check_choice("regularization", value, SHRINKAGE)
-    advice = "It is added to every variance; 'ledoit-wolf' and 'oas' estimate it, None adds nothing."
+    advice = "It is added to every variance. Give 'ledoit-wolf' or 'oas' to estimate it, or leave it out."
     return check_number("regularization", value, least=0.0, advice=advice) or None
 
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-from gramian.checks import check_integer
+from gramian.checks import check_integer, counted, shown_lines
 from gramian.cli.inputs import HERE, model_path, read_model, read_new_data
 from gramian.cli.options import Data, Device, Engine, JsonFlag, MemoryLimit, ModelFile, Reading, option, out
 from gramian.cli.outputs import TABLES, answer, check_pictures, picture_target, print_json, table_target
@@ -50,8 +50,11 @@ def transform(
     with progress("computing"):
         blocks = mapped(fitted, table, limit)
         write_pieces(target, (row_table(table, block, names, rows) for rows, block in blocks), n, kind)
+    facts = {"rows": n, "components": len(names), "files": [out], "notes": table.notes}
     if as_json:
-        print_json({"rows": n, "components": len(names), "files": [out], "notes": table.notes})
+        print_json(facts)
+    elif out != "-":
+        print(shown_lines(f"Written: {out}, {counted(n, 'row')} x {counted(len(names), 'component')}"))
 
 
 def reconstruct(
@@ -73,7 +76,7 @@ def reconstruct(
     fitted = read_model(model)
     if not fitted.model_kind.gives_scores:
         faces = "For a model of faces: gramian faces reconstruct."
-        back = "In Python its inverse_transform maps whitened rows back."
+        back = "Fit a PCA to the same columns: gramian fit."
         raise ParameterError(
             f"reconstruct needs a PCA, and this is a {type(fitted).__name__}. "
             f"{back if fitted.model_kind.whitens else faces}"
@@ -98,7 +101,7 @@ def reconstruct(
     text = (
         f"{len(errors.squares):,} rows rebuilt from {count} components.\n"
         f"Relative error |x - x~| / |x - mean|, by percentile of the rows: {_shown(percentiles, '.4f')}\n"
-        f"Mean square error |x - x~|^2: {errors.mean_square:.6g}"
+        f"Mean square error |x - x~|^2: {errors.mean_square:.6g}{place.written}"
     )
     answer(as_json, facts, text, sys.stderr)
 
@@ -148,7 +151,8 @@ def denoise(
         if spread is None
         else "Distance |phi(x) - P| in feature space, by percentile of the rows: " + _shown(spread, ".4g")
     )
-    text = f"{len(result):,} rows found from {fitted.n_components_} components, by {method}\n{distances}"
+    what = f"{len(result):,} rows found from {fitted.n_components_} components, by {method}"
+    text = f"{what}\n{distances}{place.written}"
     answer(as_json, facts, text, sys.stderr)
 
 
@@ -178,6 +182,11 @@ class _Place:
         if out == "-":
             raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
         picture_target(out, reconstruction.LIST, *inputs)
+
+    @property
+    def written(self) -> str:
+        """The last line of the text: where the rows are."""
+        return "" if self.out == "-" else f"\nWritten: {self.out}"
 
     def read(self, data: str, reading: Reading, limit: int | None = None, engine: Engine = HERE) -> Any:
         from gramian.report.pieces import completed

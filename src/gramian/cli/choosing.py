@@ -6,7 +6,7 @@ from typing import Any
 
 from gramian.cli.inputs import read_table
 from gramian.cli.models import read_counts
-from gramian.cli.options import Data, JsonFlag, Reading, Seed, as_arguments, option, spread
+from gramian.cli.options import Data, JsonFlag, Reading, Seed, as_arguments, option
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 from gramian.cli.selecting import estimator
@@ -20,7 +20,9 @@ class Judging:
     """How kernels are compared: the parameters of ``gramian.choose_kernel``."""
 
     criterion: str | None = option(
-        "NAME", "preimage or parallel; with labels also alignment or score. [preimage; score with labels]"
+        "NAME",
+        "preimage or parallel; with labels also alignment or score. [preimage; score with labels]",
+        choices=("preimage", "parallel", *READ_LABELS),
     )
     candidates: list[str] | None = option(
         "KERNEL",
@@ -45,7 +47,6 @@ class Judging:
     random_state: Seed = 0
 
 
-@spread
 def choose_kernel(data: Data, reading: Reading, judging: Judging, as_json: JsonFlag = False) -> None:
     """Choose a kernel and its width.
 

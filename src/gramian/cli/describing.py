@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from gramian.checks import check_integer
-from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data
+from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data, recalled
 from gramian.cli.options import Data, JsonFlag, MemoryLimit, ModelFile, Reading, option, typer_option
 from gramian.cli.outputs import answer, check_file, check_not_input
 from gramian.cli.progress import progress
@@ -51,11 +51,12 @@ def describe(
         check_file(out)
         metas = [] if meta is None else [meta]
         check_not_input(out, *reading.inputs(data), *metas, str(model_path(model)))
+    fitted = read_model(model)
+    data, reading = recalled(fitted, data, reading)
     if meta is None and not reading.labelled:
         raise ParameterError(
             "describe needs --meta FILE, or --label with columns of the data, such as sex,age."
         )
-    fitted = read_model(model)
     table = read_new_data(data, reading, fitted, memory_limit_bytes(memory_limit))
     table = table if meta is None else add_metadata(table, meta, reading.id)
     with progress("computing"):

@@ -6,9 +6,9 @@ import typer
 
 from gramian.cli.faces_gallery import enroll, forget, identify, list_people, verify
 from gramian.cli.faces_model import fit, reconstruct
-from gramian.cli.options import help_alone
+from gramian.cli.options import Application, help_alone
 
-faces = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+faces = Application()
 
 
 @faces.callback(invoke_without_command=True)

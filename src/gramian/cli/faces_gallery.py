@@ -150,7 +150,7 @@ def _enrolled_lines(facts: dict[str, Any], enrolled: Any) -> list[str]:
         known = f", {entry['known_already']} known already" if entry["known_already"] else ""
         lines.append(f"{person}  {entry['enrolled']} enrolled{known}")
     skipped = f", {len(facts['skipped'])} skipped" if facts["skipped"] else ""
-    return [*lines, "", f"{enrolled}{skipped}: {shown(facts['gallery'])}"]
+    return [*lines, "", f"{enrolled}{skipped}. Written: {shown(facts['gallery'])}"]
 
 
 def _recogniser(gallery: str, space: Any) -> Any:

@@ -5,13 +5,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from gramian.checks import check_choice
 from gramian.cli.annotating import Annotated, fit_annotated
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import estimator
 from gramian.cli.options import (
+    OUTPUT,
     Data,
     Engine,
     JsonFlag,
@@ -37,8 +38,12 @@ FORMATS = ("csv", "parquet")
 class Writing:
     """Options of a folder of results, and of checkpoints."""
 
-    loadings: str | None = option("KIND", "unit vectors, or correlation of columns with scores. [unit]")
-    format: str | None = option("KIND", "Tables as csv or parquet. [csv]")
+    panel: ClassVar[str] = OUTPUT
+
+    loadings: str | None = option(
+        "KIND", "unit vectors, or correlation of columns with scores. [unit]", choices=LOADINGS
+    )
+    format: str | None = option("KIND", "Tables as csv or parquet. [csv]", choices=FORMATS)
     checkpoint: str | None = option(
         "FOLDER",
         "Save progress here once a minute, on data in a file or for kernel PCA. After a crash the same "
@@ -137,14 +142,17 @@ def plan(
 ) -> None:
     """Show the solver that fit would use, and why.
 
-    Nothing is computed; data that fits into memory is read.
+    Nothing is computed. Of a large text the first 16 MB are read, and the number of rows is estimated.
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.report.facts import data_facts, plan_facts
 
     made = _estimator(model, reading)
     limit = memory_limit_bytes(model.memory_limit)
-    table = read_table(data, reading, limit=limit, engine=engine, imputes=model.kernel is None)
+    to_plan = model.kernel != "precomputed"  # whose rows and columns must be equally many
+    table = read_table(
+        data, reading, limit=limit, engine=engine, imputes=model.kernel is None, to_plan=to_plan
+    )
     chosen = made.plan(table)
     answer(as_json, {"data": data_facts(table), "plan": plan_facts(chosen)}, chosen)
 

@@ -1,19 +1,22 @@
 """Inputs of commands: data and models, with their notes on standard error."""
 
+import csv
 import math
 import os
+import shlex
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 from gramian.checks import amount
-from gramian.cli.options import Engine, Reading
+from gramian.cli.options import Engine, Reading, as_arguments
 from gramian.cli.progress import progress, say
-from gramian.errors import MemoryLimitError, ParameterError
-from gramian.reading import IMPUTED
+from gramian.errors import DataError, MemoryLimitError, MissingValuesError, ParameterError
+from gramian.reading import IMPUTED, Remembered
 
 HERE = Engine()
+ROLES = ("columns", "drop", "id", "label", "weights")  # options that name columns
 
 
 def read_table(
@@ -25,6 +28,7 @@ def read_table(
     in_place: bool = False,
     engine: Engine = HERE,
     imputes: bool = False,
+    to_plan: bool = False,
 ) -> Any:
     """Read the data that the options choose, and print the notes of the reader.
 
@@ -43,6 +47,8 @@ def read_table(
         Where to compute; for Dask the table stays in chunks and nothing is read.
     imputes : bool
         Whether missing values may be left in for a PCA.
+    to_plan : bool
+        Whether its size and its first rows suffice.
 
     Returns
     -------
@@ -56,7 +62,7 @@ def read_table(
         If all of it is needed, and memory is too small.
     """
     from gramian.arrays import memory_limit_bytes
-    from gramian.rows.scan import scan
+    from gramian.rows.scan import first_rows, scan
 
     if engine.engine is not None:
         from gramian.rows.chunks import in_chunks
@@ -69,6 +75,7 @@ def read_table(
     source: Any = sys.stdin.buffer if data == "-" else data
     with progress(f"reading {'standard input' if data == '-' else data}"):
         asked = scan(source, **asdict(reading))
+        asked = first_rows(asked) if to_plan else asked
         # A quarter of this may be read as a whole.
         working = 4 * memory_limit_bytes(None) if limit is None else limit
         if engine.engine is None:
@@ -93,7 +100,7 @@ def read_table(
 def read_new_data(
     data: str, reading: Reading, model: Any, limit: int | None = None, engine: Engine = HERE
 ) -> Any:
-    """Read data for a fitted model: its columns in its order, missing values as they were when it was fitted.
+    """Read data for a fitted model by the options of its fit, its columns in its order.
 
     Raises
     ------
@@ -102,12 +109,72 @@ def read_new_data(
     """
     from gramian.estimators.inputs import expected_columns
 
+    if engine.engine is None:
+        data, reading = recalled(model, data, reading)
     if reading.missing == "drop-columns":
         raise ParameterError(
             "--missing drop-columns would depend on the new data instead of the fitted one. "
             "Use --missing drop-rows, or fill the values first."
         )
-    return read_table(data, reading, expected_columns(model), limit=limit, engine=engine, imputes=True)
+    expected = expected_columns(model)
+    try:
+        return read_table(data, reading, expected, limit=limit, engine=engine, imputes=True)
+    except MissingValuesError as error:
+        raise DataError(
+            f"{error.there} The model needs all values of a row. Leave out rows without them with --missing "
+            "drop-rows, or fill the values first."
+        ) from error
+
+
+def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
+    """Return what is read, and the options, with those by which the data of the fit were read.
+
+    Options that are given win, and each column has one use. Columns that another file lacks are left out.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    data : str
+    reading : Reading
+        The options given.
+    """
+    from gramian.rows.names import base_name
+
+    fitted: dict[str, Any] = dict(getattr(model, "reading_", {}))
+    source, key = fitted.pop("source", ""), fitted.pop("key", None)
+    same = base_name(data) == source
+    if same and key is not None and "::" not in data:
+        data = f"{data}::{key}"
+    given = {one.name: value for one in fields(reading) if (value := getattr(reading, one.name))}
+    if "label" in given or "labels_from" in given:
+        fitted |= {"label": None, "labels_from": None}
+    if "columns" in given:
+        fitted["drop"] = None
+    if not same:  # where it depends on the rows or the place of one file
+        fitted |= {"labels_from": None, "size": None}
+        if getattr(model, "maps_holes", False):  # better than without these rows
+            fitted["missing"] = None
+        if fitted.get("transpose"):
+            fitted["label"] = None
+    used = {name for option in ROLES for name in _names(given.get(option))}
+    for option, value in fitted.items():
+        if option in ROLES and not (option == "label" and fitted.get("transpose")):
+            names = tuple(Remembered(name) for name in _names(value) if name not in used)
+            fitted[option] = names[0] if names and option in ("id", "weights") else names
+        elif option == "na_values":
+            fitted[option] = tuple(map(Remembered, value))
+    fitted = {option: value for option, value in fitted.items() if value and option not in given}
+    if fitted:
+        options = shlex.join(as_arguments(Reading(**fitted)))
+        say(f"gramian: read as {'' if same else f'{source} was '}for the fit: {options}")
+    return data, replace(reading, **fitted)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """Return the names in an option: of a list as the command line has it, or already apart."""
+    if isinstance(value, str) and not value.startswith("@"):
+        return tuple(name.strip() for name in next(csv.reader([value], skipinitialspace=True), []))
+    return tuple(value) if isinstance(value, tuple) else ()
 
 
 def add_metadata(table: Any, meta: Any, id: str | None) -> Any:

@@ -4,16 +4,27 @@ from typing import Annotated, Any
 
 import typer
 
-from gramian.checks import check_number
+from gramian.checks import check_number, six_digits
 from gramian.cli.inputs import read_table
-from gramian.cli.options import JsonFlag, Reading, Seed, argument, as_arguments, help_alone, option, spread
+from gramian.cli.options import (
+    Application,
+    JsonFlag,
+    Reading,
+    Seed,
+    argument,
+    as_arguments,
+    help_alone,
+    option,
+    spread,
+)
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
+from gramian.wording import worded
 
 TIME_LIMIT = 30.0  # seconds, as long as a server works for a visitor
 
-kernels = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+kernels = Application()
 
 
 @kernels.callback(invoke_without_command=True)
@@ -80,8 +91,15 @@ def kernels_audit(
         if data is not None:
             raise ParameterError("--time-limit applies only to the search without DATA. Leave it out.")
     given = as_arguments(reading)
-    if data is None and given:
-        raise ParameterError(f"{given[0]} applies only to DATA, and there is none. Name the DATA to test.")
+    if data is None:
+        if given:
+            raise ParameterError(
+                f"{given[0]} applies only to DATA, and there is none. Name the DATA to test."
+            )
+        if kernel == "precomputed":
+            raise ParameterError("precomputed needs DATA, a square Gram matrix. Name its file.")
+    if data is not None and features is not None:
+        raise ParameterError("--features applies only to the search without DATA. Leave it out.")
     audited: Any = kernel if kernel == "precomputed" else kernel_from_name(kernel)
     rows = None
     if data is not None:
@@ -95,4 +113,6 @@ def kernels_audit(
     options |= {"n_features": features, "random_state": seed, "time_limit": time_limit or TIME_LIMIT}
     with progress("auditing"):
         report = audit(audited, rows, **options)
-    answer(as_json, audit_facts(report), report)
+    # The digits of a witness are needed, those of a kernel are not.
+    head, gap, witness = str(report).partition("\n\n")
+    answer(as_json, audit_facts(report), worded(six_digits(head), "shell") + gap + witness)

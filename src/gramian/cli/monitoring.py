@@ -74,6 +74,7 @@ def monitor(
         facts = {"rows": len(result), "alarms": count, "alpha": made.limits_.alpha, "files": files}
         facts["limits"] = [vars(one) for one in made.limits_.limits]
         facts["worst"] = [{name: values[i] for name, values in result.finite.items()} for i in worst]
-        answer(as_json, facts | {"notes": [*table.notes, *made.limits_.sentences]}, result)
+        text = "\n".join([str(result), *(f"Written: {name}" for name in files)])
+        answer(as_json, facts | {"notes": [*table.notes, *made.limits_.sentences]}, text)
     if fail and count:
         raise typer.Exit(ALARMS)

@@ -2,28 +2,98 @@
 
 import csv
 import inspect
-from collections.abc import Callable, Iterator
+import io
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import wraps
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandFunctionType
 
 from gramian.checks import check_choice, check_seed
 from gramian.errors import ParameterError
-from gramian.reading import ReadingOptions
+from gramian.reading import MissingPolicy, ReadingOptions
 from gramian.solvers.names import solver_names
 
+# Groups of options in the help of a command, in this order.
+READING, METHOD, OTHER, OUTPUT, LIMITS = (
+    *("Reading the data", "The method", "Options", "Output", "Limits and hardware"),
+)
+PANELS = (READING, METHOD, OTHER, OUTPUT, LIMITS)
+PANEL_OF = dict.fromkeys(("out", "as_json", "verbose"), OUTPUT) | {"memory_limit": LIMITS}
+# An option with such a metavar takes a list; if it is repeated, the lists are joined.
+LIST = ",.."
 
-def typer_option(name: str, metavar: str, help: str) -> Any:
+
+class Command(TyperCommand):
+    """A command whose help lists its options in groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the groups of options."""
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                positional = parameter.param_type_name == "argument"
+                panel = getattr(parameter, "rich_help_panel", None) or OTHER
+                groups["Arguments" if positional else panel].append(record)
+        for name, records in groups.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+
+
+class Group(TyperGroup):
+    """A group of commands, in which a flag that is not given is False."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options."""
+        parameters = super().get_params(ctx)
+        for parameter in parameters:
+            # To convert None, typer would import Pydantic: a third of the time of a command's help.
+            if getattr(parameter, "is_flag", False) and parameter.default is None:
+                parameter.default = False
+        return parameters
+
+
+class Application(typer.Typer):
+    """A group of commands with ``-h`` and grouped options."""
+
+    def __init__(self, add_completion: bool = False) -> None:
+        super().__init__(
+            cls=Group,
+            rich_markup_mode=None,
+            add_completion=add_completion,
+            pretty_exceptions_enable=False,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+
+    def command(
+        self, name: str | None = None, **settings: Any
+    ) -> Callable[[CommandFunctionType], CommandFunctionType]:
+        """Add a command, as typer does."""
+        return super().command(name, **({"cls": Command} | settings))
+
+
+def typer_option(
+    name: str, metavar: str, help: str, panel: str | None = None, choices: Sequence[str] = ()
+) -> Any:
     """Declare an option with a value for an annotation; the help text names its default."""
-    return typer.Option(name, metavar=metavar, help=help, show_default=False)
+    return typer.Option(
+        name,
+        metavar=metavar,
+        help=help,
+        show_default=False,
+        rich_help_panel=panel,
+        autocompletion=_completion(choices),
+    )
 
 
 def out(metavar: str, help: str) -> Any:
     """Declare where results go, where the option is required."""
-    return typer.Option("--out", "-o", metavar=metavar, help=help, show_default=False)
+    return typer.Option("--out", "-o", metavar=metavar, help=help, show_default=False, rich_help_panel=OUTPUT)
 
 
 def argument(metavar: str, help: str) -> Any:
@@ -31,18 +101,31 @@ def argument(metavar: str, help: str) -> Any:
     return typer.Argument(metavar=metavar, help=help, show_default=False)
 
 
-def option(metavar: str, help: str, default: Any = None, *flags: str) -> Any:
+def option(metavar: str, help: str, default: Any = None, *flags: str, choices: Sequence[str] = ()) -> Any:
     """Declare an option with a value, spelled like the name of its parameter or field.
 
-    It stands in place of the default; :func:`spread` turns it into an option.
+    It stands in place of the default; :func:`spread` turns it into an option. A shell completes the choices;
+    without any it completes names of files.
     """
     declared = {"metavar": metavar, "help": help, "flags": flags, "show_default": False}
-    return field(default=default, metadata=declared)
+    return field(default=default, metadata=declared | {"autocompletion": _completion(choices)})
 
 
 def flag(help: str) -> Any:
     """Declare an option without a value, as :func:`option` does."""
     return field(default=False, metadata={"help": help, "flags": ()})
+
+
+def _completion(choices: Sequence[str]) -> Callable[[str], list[str]] | None:
+    """Return what completes the last of the names that stand between commas."""
+    if not choices:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in choices if name.startswith(last)]
+
+    return complete
 
 
 Data = Annotated[
@@ -57,7 +140,10 @@ ModelFile = Annotated[
     str,
     argument("MODEL", "A .gramian file, or a folder written by fit."),
 ]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Write the result as JSON to standard output.")]
+JsonFlag = Annotated[
+    bool,
+    typer.Option("--json", help="Write the result as JSON to standard output.", rich_help_panel=OUTPUT),
+]
 Seed = Annotated[
     int,
     typer.Option(
@@ -65,14 +151,20 @@ Seed = Annotated[
         metavar="NUMBER",
         help="Seed of the random numbers. [0]",
         show_default=False,
+        rich_help_panel=LIMITS,
         callback=lambda value: check_seed("--seed", value),
     ),
 ]
 Text = str | None
+TextList = list[str] | None
 Device = Annotated[
     Text,
     typer_option(
-        "--device", "NAME", "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host. [the host]"
+        "--device",
+        "NAME",
+        "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host. [the host]",
+        LIMITS,
+        ("cuda", "cpu"),
     ),
 ]
 MemoryLimit = Annotated[
@@ -81,6 +173,7 @@ MemoryLimit = Annotated[
         "--memory-limit",
         "BYTES",
         "Working memory, such as 4GB; larger tables are read in blocks. [80 % of the machine's]",
+        LIMITS,
     ),
 ]
 
@@ -89,6 +182,8 @@ MemoryLimit = Annotated[
 class Reading(ReadingOptions):
     """Options of reading: which part of the data, and how."""
 
+    panel: ClassVar[str] = READING
+
     @property
     def labelled(self) -> bool:
         """Whether the rows have labels."""
@@ -96,8 +191,8 @@ class Reading(ReadingOptions):
 
     def label_names(self) -> list[str]:
         """Return the names of the columns, or the row, of labels."""
-        if self.label is None:
-            return []
+        if self.label is None or isinstance(self.label, tuple):
+            return list(self.label or ())
         return [self.label] if self.transpose else [name.strip() for name in next(csv.reader([self.label]))]
 
     def refuse_several_labels(self) -> None:
@@ -130,6 +225,8 @@ def _solvers(estimator: str, approximate: bool = False) -> str:
 class Model:
     """Parameters of ``gramian.PCA``, or with a kernel of ``gramian.KernelPCA``."""
 
+    panel: ClassVar[str] = METHOD
+
     kernel: Text = option(
         "KERNEL",
         "Kernel PCA, by a name such as rbf or an expression such as 'rbf(sigma=2) + 0.5*linear'; "
@@ -147,6 +244,7 @@ class Model:
         "NUMBER",
         "Factor of rbf, poly, laplacian, sigmoid, chi2; scale: 1 / (columns * variance of all entries); "
         "median: by the median distance of rows. [1 / columns; 1 for chi2]",
+        choices=("scale", "median"),
     )
     degree: int | None = option("NUMBER", "Power of poly. [3]")
     coef0: float | None = option("NUMBER", "Constant of poly and sigmoid. [1]")
@@ -155,6 +253,7 @@ class Model:
         "HOW",
         "PCA: unit (variance 1), pareto (divides by the root of the standard deviation) "
         "or genotype (for allele counts). [as they are]",
+        choices=("unit", "pareto", "genotype"),
     )
     whiten: bool = flag("PCA: scores of variance 1.")
     ddof: int | None = option("NUMBER", "PCA: variances divide by rows - ddof. [1]")
@@ -162,9 +261,14 @@ class Model:
         "NAME",
         f"PCA: {_solvers('PCA')}; kernel PCA: {_solvers('KernelPCA')}. Approximate: {_solvers('PCA', True)} "
         f"for a PCA of many columns, {_solvers('KernelPCA', True)} for a kernel PCA of many rows. [auto]",
+        choices=tuple(dict.fromkeys((*solver_names("PCA"), *solver_names("KernelPCA")))),
     )
     landmarks: int | None = option("NUMBER", "Landmarks of nystroem, or number of random features. [1000]")
-    landmark_rule: Text = option("HOW", "Landmarks of nystroem: rpcholesky, uniform or kmeans. [rpcholesky]")
+    landmark_rule: Text = option(
+        "HOW",
+        "Landmarks of nystroem: rpcholesky, uniform or kmeans. [rpcholesky]",
+        choices=("rpcholesky", "uniform", "kmeans"),
+    )
     tol: float | None = option(
         "NUMBER", "Bound on residuals over the largest eigenvalue. [1e-6; 1e-5 in float32]"
     )
@@ -173,9 +277,13 @@ class Model:
         "BYTES", "Working memory, such as 4GB, without data and results. [80 % of the machine's]"
     )
     device: Device = None
-    repair: Text = option("HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [an error]")
+    repair: Text = option(
+        "HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [an error]", choices=("clip",)
+    )
     preimage: Text = option(
-        "HOW", "Kernel PCA, method of pre-images: fixed-point, gradient or ridge. [by the kernel]"
+        "HOW",
+        "Kernel PCA, method of pre-images: fixed-point, gradient or ridge. [by the kernel]",
+        choices=("fixed-point", "gradient", "ridge"),
     )
 
 
@@ -183,7 +291,11 @@ class Model:
 class Engine:
     """Where to compute: in this process, or with Dask."""
 
-    engine: Text = option("NAME", "dask: process a .zarr or .parquet in chunks, on threads of Dask.")
+    panel: ClassVar[str] = LIMITS
+
+    engine: Text = option(
+        "NAME", "dask: process a .zarr or .parquet in chunks, on threads of Dask.", choices=("dask",)
+    )
     scheduler: Text = option("ADDRESS", "Cluster of --engine dask: tcp://HOST:8786.")
 
     @contextmanager
@@ -209,7 +321,7 @@ class Engine:
 def spread(command: Callable[..., None]) -> Callable[..., None]:
     """Turn the fields of a command's record parameters into options.
 
-    The command is called with the records.
+    The command is called with the records, and with repeated lists as one.
     """
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
@@ -221,10 +333,13 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
             continue
         inner = get_type_hints(kind, include_extras=True)
         records[name] = (kind, [one.name for one in fields(kind)])
-        parameters += [_parameter(one.name, inner[one.name], one) for one in fields(kind)]
+        panel = getattr(kind, "panel", None)
+        parameters += [_parameter(one.name, inner[one.name], one, panel) for one in fields(kind)]
+    lists = [one.name for one in parameters if _is_list(one.annotation)]
 
     @wraps(command)
     def spread_command(**given: Any) -> None:
+        given |= {name: _joined(spelled(name), given[name]) for name in lists}
         made = {name: kind(**{f: given.pop(f) for f in names}) for name, (kind, names) in records.items()}
         with made["engine"].at_work() if "engine" in made else nullcontext():
             command(**given, **made)
@@ -235,18 +350,43 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     return spread_command
 
 
-def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+def _parameter(name: str, kind: Any, default: Any, panel: str | None = None) -> inspect.Parameter:
     """Return a parameter as typer reads it."""
     if isinstance(default, Field):
-        declared = dict(default.metadata)
+        declared: dict[str, Any] = dict(default.metadata)
         if "shell" in declared:  # declared for Python and HTTP too
             declared["help"] += f"{declared.pop('shell')}."
             kind = kind if kind is bool else Text
             declared = {"help": declared["help"]} if kind is bool else declared | {"show_default": False}
         flags = declared.pop("flags", ()) or (("--out", "-o") if name == "out" else (spelled(name),))
-        kind = Annotated[kind, typer.Option(*flags, **declared)] if declared else kind
+        if name == "missing":
+            declared["autocompletion"] = _completion(get_args(MissingPolicy))
+        if declared:
+            kind = TextList if declared.get("metavar", "").endswith(LIST) else kind
+            declared.setdefault("rich_help_panel", PANEL_OF.get(name, panel))
+            kind = Annotated[kind, typer.Option(*flags, **declared)]
         default = default.default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _is_list(kind: Any) -> bool:
+    """Say whether an option takes a list with commas."""
+    return any(str(getattr(one, "metavar", "")).endswith(LIST) for one in get_args(kind)[1:])
+
+
+def _joined(option: str, lists: list[str] | None) -> str | None:
+    """Return the lists of a repeated option as one.
+
+    Raises
+    ------
+    ParameterError
+        For a file of names together with more names.
+    """
+    if lists and len(lists) > 1 and (files := [text for text in lists if text.startswith("@")]):
+        raise ParameterError(
+            f"{option} {files[0]} names all columns. Add the others to that file, or leave it out."
+        )
+    return ",".join(lists) if lists else None
 
 
 def help_alone(context: typer.Context) -> None:
@@ -286,5 +426,16 @@ def as_arguments(*records: Any) -> list[str]:
         for one in fields(options):
             value = getattr(options, one.name)
             if value != one.default:
-                arguments += [spelled(one.name)] if value is True else [spelled(one.name), str(value)]
+                arguments += [spelled(one.name)] if value is True else [spelled(one.name), _as_text(value)]
     return arguments
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as the command line has it; names that contain a comma are quoted."""
+    if not isinstance(value, tuple):
+        return str(value)
+    if not all(isinstance(one, str) for one in value):
+        return "x".join(map(str, value))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(value)
+    return text.getvalue()

@@ -47,7 +47,8 @@ class _Line:
         """
         with self._lock:
             if unit == self._unit or (unit is not None and self._done == self._total):
-                if self.bar is not None and unit != self._unit:
+                # Another pass over the same begins anew.
+                if self.bar is not None and (unit != self._unit or done < self._done):
                     self.bar.reset(self.bar.task_ids[0])
                 self._unit, self._done, self._total = unit, done, total
                 self._unit_text, self._message = message, ""

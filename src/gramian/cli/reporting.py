@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.cli.describing import MetaFile
-from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data
+from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data, recalled
 from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, option
 from gramian.cli.outputs import answer, check_file, check_not_input
 from gramian.cli.progress import progress
@@ -57,6 +57,7 @@ def report(
         if fitted.model_kind.faces:
             raise ParameterError("The report of a faces model needs no DATA. Leave it out.")
         limit = memory_limit_bytes(getattr(fitted, "memory_limit", None))
+        data, reading = recalled(fitted, data, reading)
         table = completed(fitted, read_new_data(data, reading, fitted, limit=limit))
         table = table if meta is None else add_metadata(table, meta, reading.id)
     elif meta is not None:
@@ -76,7 +77,15 @@ def report(
 def read_arguments(data: str, reading: Reading) -> dict[str, Any]:
     """Return what :func:`gramian.scan` is given to read the same in Python."""
     given = {field.name: getattr(reading, field.name) for field in fields(reading)}
-    return {"path": data} | {name: value for name, value in given.items() if value not in (None, False)}
+    named = {name: _plain(value) for name, value in given.items() if value not in (None, False)}
+    return {"path": data} | named
+
+
+def _plain(value: Any) -> Any:
+    """Return names as text, several as a list."""
+    if not isinstance(value, tuple) or not all(isinstance(one, str) for one in value):
+        return str(value) if isinstance(value, str) else value
+    return [str(one) for one in value] if len(value) > 1 else str(value[0])
 
 
 def _as_fitted(reading: Reading, model: Any) -> Reading:

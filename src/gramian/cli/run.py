@@ -1,6 +1,7 @@
 """Runs a command: what goes wrong becomes one line and an exit code, never a traceback for a mistake."""
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -11,7 +12,7 @@ from typing import Any, TextIO
 
 import typer
 
-from gramian.checks import shown
+from gramian.checks import shown, six_digits
 from gramian.cli.progress import say
 from gramian.errors import (
     FULL,
@@ -27,6 +28,7 @@ from gramian.errors import (
     reason,
     shortened,
 )
+from gramian.wording import worded
 
 DONE, DATA_ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 # Base of everything that the parser says about arguments; typer has moved it from package to package.
@@ -78,7 +80,7 @@ def _invoke(command: Any, arguments: list[str], terminated: list[int]) -> int:
     except PARSER_ERROR as error:
         return _parser_error(error)
     except (ParameterError, InputTypeError) as error:
-        return _fail(str(error), USAGE)
+        return _fail(error.worded("shell"), USAGE)
     except GramianError as error:
         return _fail(error.worded("shell"), DATA_ERROR)
     except MemoryError as error:
@@ -126,7 +128,7 @@ def _unwound_by_sigterm() -> Iterator[list[int]]:
 def _fail(message: str, code: int) -> int:
     first, *drawn = message.split("\n")
     if not drawn or drawn[-1].strip() != "^":
-        say(f"gramian: {message}")
+        say(f"gramian: {_rounded(message)}")
         return code
     # An expression with a mark under the column where reading stopped.
     say(f"gramian: {first}")
@@ -145,7 +147,21 @@ def _refused(error: OSError, name: str) -> str:
 def _parser_error(error: Any) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "gramian"
-    return _fail(f"{error.format_message()} Try: {path} --help", USAGE)
+    message = error.format_message().rstrip(".")
+    end = "" if message.endswith("?") else "."
+    return _fail(f"{message}{end}{_hint(message)} Try: {path} --help", USAGE)
+
+
+def _hint(message: str) -> str:
+    """Return what is meant by an argument in Python's spelling, which the parser does not expect."""
+    extra = re.search(r"unexpected extra argument\S* \(([^()]*)\)$", message)
+    words = extra[1].split() if extra else []
+    words = [word.replace("scale=True", "scale='unit'") for word in words]  # as R's prcomp has it
+    options = [option for word in words if (option := worded(word, "shell")) != word]
+    if options:
+        return f" Did you mean {' '.join(options)}?"
+    alone = any(word.casefold() in ("true", "false", "yes", "no") for word in words)
+    return " An option such as --whiten has no value: leave it out." if alone else ""
 
 
 def _show_warning(
@@ -156,7 +172,15 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    say(f"gramian: warning: {message}")
+    text = worded(str(message), "shell")
+    if "does not have valid feature names" in text:  # of scikit-learn
+        text = "the data have no column names, so their columns are taken in the order of the fitted ones."
+    say(f"gramian: warning: {_rounded(text)}")
+
+
+def _rounded(text: str) -> str:
+    """Return a message with few digits in the parameters of kernels; names of files keep theirs."""
+    return re.sub(r"(?<=\w=)\d+\.\d{6,}", lambda match: six_digits(match[0]), text)
 
 
 # ---------------------------------------------------------- the standard streams

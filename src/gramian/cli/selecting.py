@@ -7,10 +7,11 @@ from typing import Any
 from gramian.checks import check_choice, shown_lines
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_share
-from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, flag, only_for, option, spread
+from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, flag, only_for, option
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
+from gramian.wording import worded
 
 FILTERS = ("mutual-information", "f", "chi2", "correlation")
 WRAPPERS = ("forward", "backward", "exhaustive")
@@ -29,20 +30,23 @@ class Selecting:
         "Filters mutual-information, f, chi2, correlation; wrappers forward, backward, exhaustive (all "
         "subsets of at most 15 columns). [mutual-information]",
         "mutual-information",
+        choices=FILTERS + WRAPPERS,
     )
     estimator: str | None = option(
         "NAME",
         "Estimator for validation: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
         "All but tree use standardised columns. [logistic or ridge, by the label]",
+        choices=tuple(dict.fromkeys(CLASSES + NUMBERS)),
     )
     features: str | None = option(
         "K",
         "A number such as 10, a share such as 0.1, for filters also cv or fdr, for wrappers best or "
         "one-se. [cv; best]",
+        choices=("cv", "fdr", "best", "one-se"),
     )
     alpha: float | None = option("RATE", "With --features fdr: false discovery rate. [0.05]")
     cv: int | None = option("FOLDS", "Number of cross-validation folds. [5]")
-    redundancy: str | None = option("HOW", "Filters: mrmr skips redundant columns.")
+    redundancy: str | None = option("HOW", "Filters: mrmr skips redundant columns.", choices=("mrmr",))
     floating: bool = flag("Wrappers: undo earlier steps where that improves the score.")
     patience: int | None = option("STEPS", "Wrappers: stop after this many steps without gain. [all]")
     nested: bool = flag("Wrappers: also run nested cross-validation of the whole selection.")
@@ -50,7 +54,6 @@ class Selecting:
     seed: Seed = 0
 
 
-@spread
 def select(
     data: Data,
     reading: Reading,
@@ -102,9 +105,7 @@ def select(
     if out is not None:
         _write(out, names if table.picture_shape else _known_as(table, model.support_))
     written = [] if out in (None, "-") else ["", f"Written: {out}, the names of the selected columns"]
-    # The option instead of the parameter.
-    result = str(model.summary()).replace("nested=True", "--nested")
-    text = "\n".join([result, *written])
+    text = "\n".join([worded(str(model.summary()), "shell"), *written])
     facts = _facts(table, selecting, model, names, out)
     answer(as_json, facts, text, sys.stderr if out == "-" else None)
 

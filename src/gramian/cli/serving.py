@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 
 from gramian.checks import check_integer
-from gramian.cli.options import flag, option, spread
+from gramian.cli.options import flag, option
 from gramian.errors import ParameterError
 
 
-@spread
 def serve(
     sources: Annotated[
         list[str] | None,

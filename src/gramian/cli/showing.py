@@ -57,5 +57,5 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"{facts['n_components']:,} components, rank {facts['rank']:,}."
     )
     names = f"Columns: {listed(facts['feature_names'])}" if facts["feature_names"] else None
-    lines = [_made(facts), kernel, facts["validity"], repair, fitted, names]
+    lines = [_made(facts), kernel, facts["validity"] and six_digits(facts["validity"]), repair, fitted, names]
     return [line for line in lines if line]

@@ -12,6 +12,7 @@ from gramian.cli.outputs import TABLES, answer, check_out, check_pictures, pictu
 from gramian.cli.progress import progress
 
 LIST = "whitening.csv"
+METHODS = ("pca", "zca", "zca-cor", "pca-cor", "cholesky")
 
 
 def whiten(
@@ -23,10 +24,10 @@ def whiten(
         "FILE.gramian: the model. [-]",
         "-",
     ),
-    method: str = option("NAME", "zca, zca-cor, pca, pca-cor or cholesky. [zca]", "zca"),
+    method: str = option("NAME", "zca, zca-cor, pca, pca-cor or cholesky. [zca]", "zca", choices=METHODS),
     components: str | None = option("K", "Directions to keep, or the explained variance ratio. [all]"),
     regularization: str | None = option(
-        "HOW", "A number added to eigenvalues, or ledoit-wolf or oas. [none]"
+        "HOW", "A number added to eigenvalues, or ledoit-wolf or oas. [none]", choices=("ledoit-wolf", "oas")
     ),
     ddof: int = option("NUMBER", "Variances divide by rows - ddof. [1]", 1),
     seed: Seed = 0,
@@ -39,7 +40,7 @@ def whiten(
     zca keeps each column as close to the original as possible, so that pictures still look like pictures.
     Those of pca are its scores, line by line from the upper left, which look like noise.
     """
-    from gramian.analysis.whitening import METHODS, SHRINKAGE
+    from gramian.analysis.whitening import SHRINKAGE
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.whitener import Whitener
     from gramian.report.pieces import mapped

@@ -8,7 +8,7 @@ from pathlib import Path
 
 USAGE = """usage: python -m gramian.compat SCRIPT [ARGUMENTS ...]
 
-Runs a Python script in which these names of scikit-learn are gramian's:
+Runs a Python script in which these names of scikit-learn are gramian's, and says so on standard error:
   sklearn.decomposition: PCA, IncrementalPCA, KernelPCA
   sklearn.kernel_approximation: Nystroem
   sklearn.feature_selection: SequentialFeatureSelector, mutual_info_classif, mutual_info_regression
@@ -36,7 +36,8 @@ def main() -> int:
     # scikit-learn takes longer to import than everything before.
     from gramian.compat.sklearn import put_in_place
 
-    put_in_place()
+    replaced = [f"{module}: {', '.join(names)}" for module, names in put_in_place().items()]
+    sys.stderr.write(f"gramian.compat: replaced {'; '.join(replaced)}\n")
     runpy.run_path(arguments[0], run_name="__main__")
     return 0
 

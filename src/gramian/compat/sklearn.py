@@ -472,8 +472,15 @@ PLACES = {
 }
 
 
-def put_in_place() -> None:
-    """Replace scikit-learn's names by gramian's, for everything that is imported from now on."""
+def put_in_place() -> dict[str, tuple[str, ...]]:
+    """Replace scikit-learn's names by gramian's, for everything that is imported from now on.
+
+    Returns
+    -------
+    dict of str to tuple of str
+        The names that were replaced, by module.
+    """
     for module, names in PLACES.items():
         for name in names:
             setattr(module, name, globals()[name])
+    return {module.__name__: tuple(names) for module, names in PLACES.items()}

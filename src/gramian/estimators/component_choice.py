@@ -69,7 +69,7 @@ def check_wanted(model: Any, rows: Rows) -> ComponentRequest:
         if asked is not None:
             raise ParameterError(
                 f"n_components={asked!r} and max_rmse={model.max_rmse!r} both set the number of "
-                "components. Set one of them, and leave the other at None."
+                "components. Leave out one of them."
             )
         check_rmse(model.max_rmse)
         target = Target(fraction=0.5, name=f"an error of at most {model.max_rmse:g}")
@@ -90,7 +90,7 @@ def check_rmse(max_rmse: Any) -> float:
     if not real or not 0 < float(max_rmse) < math.inf:
         raise ParameterError(
             f"max_rmse={max_rmse!r} must be a positive number: the root-mean-square error of one entry of "
-            "the reconstruction, in fitted units (those of the data if scale is None)."
+            "the reconstruction, in fitted units (those of the data if columns are not scaled)."
         )
     return float(max_rmse)
 
@@ -108,7 +108,7 @@ def refusal(rule: str, shape: tuple[int, int], *, center: bool, sparse: bool, eq
         why = "the rule is for variances, and without centring the mean is the first component"
         if rule == "parallel":
             why = "permuted columns keep their means, so the rule cannot tell the mean from noise"
-        return f"'{rule}' needs center=True: {why}. Use 'gavish-donoho', 'sign-flip' or 'cv'."
+        return f"the rule needs center=True: {why}. Use 'gavish-donoho', 'sign-flip' or 'cv'."
     if rule == "mle" and shape[0] <= shape[1]:
         return (
             f"Minka's evidence needs more rows than columns, but X has {shape[0]} rows x {shape[1]} columns. "

@@ -99,8 +99,9 @@ def _metadata_of(rows: Rows) -> Metadata:
     labels = {} if rows.table is None else labels_of(rows.table)
     if not labels:
         raise ParameterError(
-            "There is no metadata. Pass meta (--meta FILE), or read the data with labels "
-            '(gramian.scan(..., label="sex,age"), --label sex,age).'
+            'There is no metadata. Pass meta, or read the data with label="sex,age" of gramian.scan.',
+            shell="There is no metadata. Give --meta FILE, or --label with columns such as sex,age.",
+            page="There is no metadata. Choose columns of labels.",
         )
     return Metadata(labels)
 

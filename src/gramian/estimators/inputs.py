@@ -22,6 +22,7 @@ from gramian.operators.operator import digest
 from gramian.records import FloatArray, Target
 from gramian.rows import Rows
 from gramian.rows.expected import Expected
+from gramian.rows.names import base_name
 from gramian.store import Passes
 from gramian.version import __version__
 
@@ -64,8 +65,8 @@ def check_tol(tol: Any, dtype: np.dtype[Any]) -> float:
     if tol is None:
         return 1e-6 if dtype == np.float64 else 1e-5
     advice = (
-        "It bounds residuals relative to the largest eigenvalue. None means 1e-6 for float64 and 1e-5 for "
-        "float32."
+        "It bounds residuals relative to the largest eigenvalue. The default is 1e-6 for float64 and 1e-5 "
+        "for float32."
     )
     return check_share("tol", tol, advice)
 
@@ -109,7 +110,7 @@ def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray
     """Return the scaling rule, or the given divisors as float64."""
     if scale is None:
         return None
-    if isinstance(scale, str):
+    if isinstance(scale, str | bool):
         if scale == "genotype" and not center:
             raise ParameterError(
                 "scale='genotype' computes allele frequencies from column means, but center=False does not "
@@ -212,6 +213,9 @@ def remember_features(estimator: Any, X: Any, rows: Rows) -> None:
     estimator.column_means_ = None if rows.table is None else rows.table.means
     if rows.table is not None and rows.feature_names is not None:
         estimator.feature_names_in_ = np.array(rows.feature_names, dtype=object)
+    estimator.__dict__.pop("reading_", None)
+    if rows.table is not None and rows.table.reading:
+        estimator.reading_ = {"source": base_name(rows.table.source)} | dict(rows.table.reading)
     alleles = None if rows.table is None else rows.table.alleles
     estimator.__dict__.pop("counted_alleles_", None)
     if alleles:
@@ -264,7 +268,7 @@ def _check_picture_shape(estimator: Any, rows: Rows) -> None:
     size = f"{fitted[1]}x{fitted[0]}"
     # Arrays of pictures have no names and are not resized while reading.
     files = rows.table is not None and rows.table.row_names is not None
-    advice = f'while reading, with size="{size}" (--size {size})' if files else "first"
+    advice = f'while reading, with size="{size}"' if files else "first"
     raise DataError(
         f"The pictures are {given[1]}x{given[0]} (width x height), but the model was fitted on {size}. "
         f"Resize them {advice}."

@@ -71,6 +71,7 @@ from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.dask import is_dask
 from gramian.rows.kinds.device import sent_to
+from gramian.rows.scan import first_rows
 from gramian.rows.weights import weighted
 from gramian.store import Array, Optional
 
@@ -278,9 +279,11 @@ class KernelPCA(KernelParameters, Saved, ExportsToONNX, InNotebooks, KernelPCAAt
     def plan(self, X: Any, *, sample_weight: Any = None) -> Plan:
         """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting.
 
+        Of a large file of text only the first 16 MB are read, and the number of its rows is estimated.
+
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, Path or Scan of shape (n_samples, n_features)
             The data, as for :meth:`fit`.
         sample_weight : array-like of shape (n_samples,), optional
             As for :meth:`fit`.
@@ -290,7 +293,8 @@ class KernelPCA(KernelParameters, Saved, ExportsToONNX, InNotebooks, KernelPCAAt
         Plan
             Prints as a list of steps with predicted seconds and memory.
         """
-        return self._fit_of(X, sample_weight).plan
+        whole = sample_weight is not None or is_precomputed(self)
+        return self._fit_of(X if whole else first_rows(X), sample_weight).plan
 
     def fit(
         self,

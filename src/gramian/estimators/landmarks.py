@@ -121,8 +121,8 @@ class FeatureFit(KernelFit):
         if isinstance(asked.n_components, str):
             raise ParameterError(
                 f"n_components={asked.n_components!r} is a rule that fits all rows many times. With "
-                f"solver={solver!r} use a number or a fraction, or run the rule on a sample of the rows: "
-                "choose_components(model, sample)."
+                f"solver={solver!r} use a number or a fraction, or run the rule on a sample of the rows. "
+                "In Python: choose_components(model, sample)."
             )
         if solver == "random-features":
             return self._count_of_random(rows, kernel)

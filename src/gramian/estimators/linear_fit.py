@@ -291,9 +291,11 @@ class Stream:
                 )
             return None
         if asked.max_rmse is not None or not (count is None or isinstance(count, Integral)):
+            error = asked.max_rmse
+            given = f"n_components={count!r}" if error is None else f"max_rmse={error!r}"
             raise ParameterError(
                 "solver='frequent-directions' does not know the whole spectrum, which "
-                f"n_components={count!r} and max_rmse={asked.max_rmse!r} need. Set a number of "
+                f"a share of the variance or an error needs: {given} was given. Set a number of "
                 "components, such as n_components=10."
             )
         if asked.scale is not None or asked.feature_weight is not None:
@@ -312,7 +314,8 @@ class Stream:
         if size >= d:
             raise ParameterError(
                 f"A sketch of {size} rows is no smaller than the {d} x {d} covariance of "
-                f"{counted(d, 'column')}. Use solver='auto', which is exact, or a smaller sketch_size."
+                f"{counted(d, 'column')}. Use solver='auto', which is exact. In Python also a smaller "
+                "sketch_size."
             )
         return size
 
@@ -385,7 +388,7 @@ class Stream:
             why = f" for n_components={count}" if least > 2 else ""
             raise TooFewRowsError(
                 f"{name} {counted(seen.rows, 'row was', 'rows were')} read, but at least {least} are needed"
-                f"{why}. Call partial_fit with more rows."
+                f"{why}. In Python call partial_fit with more rows."
             )
         if not seen.effective > asked.ddof * (1 + 1e-9):
             raise TooFewRowsError(

@@ -204,7 +204,7 @@ def _number(asked: PCAParameters, method: str, rows: Rows) -> tuple[int | None, 
     if not asked.center:
         raise ParameterError(
             f"missing={method!r} estimates column means, but center=False does not subtract them. "
-            "Use center=True, or missing='mean'."
+            "Use center=True, or use missing='mean'."
         )
     if most < 1:
         raise DataError(

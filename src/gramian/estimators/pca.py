@@ -74,12 +74,12 @@ from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.device import sent_to
 from gramian.rows.rows import SeenRows
-from gramian.rows.scan import Scan
+from gramian.rows.scan import Scan, first_rows
 from gramian.rows.weights import weighted
 from gramian.solvers.product import both_matrices
 from gramian.store import Array, Nested, Optional
 
-CHECKPOINT_INSTEAD = "save the data with numpy.save and pass its pathlib.Path"
+CHECKPOINT_INSTEAD = "save the data as .npy and give that file"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 # Attributes of a stream that need no decomposition.
 AT_ONCE = DATA.keys() | {"_seen?", "_unequal?"}
@@ -230,6 +230,8 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         Mean square ``||x - x~||^2`` over the fitted rows, by their weights, in fitted (scaled) units.
     n_samples_, n_features_in_, feature_names_in_, picture_shape_
         Size and names of the fitted data.
+    reading_ : dict
+        For data of a file: ``source``, its name, and the options of :func:`gramian.scan` that new rows need.
     column_means_ : ndarray of shape (n_features,) or None
         Values that replace missing values of new files, if the data were a file read with
         ``missing="mean"``.
@@ -300,10 +302,11 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting.
 
         If ``n_components`` is a rule, its answer is not known yet, and the plan is for 10 components.
+        Of a large file of text only the first 16 MB are read, and the number of its rows is estimated.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or tuple of two int
+        X : array-like, Path or Scan of shape (n_samples, n_features), or tuple of two int
             The data, as for :meth:`fit`; or, without data, the shape ``(n_samples, n_features)`` of a float64
             array in memory.
         sample_weight : array-like of shape (n_samples,), optional
@@ -332,7 +335,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
                 self, SeenRows(dtype=np.dtype(np.float64), count=n, columns=d, kind=np.empty((0, d)))
             )
         else:
-            fit = self._planned(X, sample_weight)
+            fit = self._planned(X if sample_weight is not None else first_rows(X), sample_weight)
         costs = fit.problem.costs
         matrices = both_matrices(costs, fit.request.target)
         return replace(fit.plan, matrices=() if isinstance(fit, SketchFit) else tuple(matrices))

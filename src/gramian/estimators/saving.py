@@ -41,6 +41,7 @@ COLUMNS: dict[str, Any] = {
     "feature_names_in_?": Array("d", kinds="O"),
     "counted_alleles_?": Array("d", kinds="O"),
     "column_means_?": Optional(Array("d")),
+    "reading_?": dict,
 }
 DATA = COLUMNS | {"n_samples_": Sizes("n"), "picture_shape_?": tuple[int, int] | None}
 # What every estimator of k eigenpairs is made of.

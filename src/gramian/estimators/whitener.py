@@ -44,6 +44,7 @@ from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.dask import as_pictures
 from gramian.rows.kinds.device import sent_to
+from gramian.rows.scan import first_rows
 from gramian.rows.weights import weighted
 from gramian.store import Array, Optional
 
@@ -135,6 +136,8 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, WhitenerAttributes):
         As in :class:`PCA`, for the directions.
     n_samples_, n_features_in_, feature_names_in_, picture_shape_
         Size and names of the fitted data.
+    reading_ : dict
+        For data of a file: ``source``, its name, and the options of :func:`gramian.scan` that new rows need.
 
     References
     ----------
@@ -198,6 +201,7 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, WhitenerAttributes):
         Plan
             The plan of the PCA that it needs.
         """
+        X = X if sample_weight is not None else first_rows(X)
         rows = self._rows(X, sample_weight, minimum=2, check_finite=False)
         self._check(rows)
         return self._pca().plan(rows)

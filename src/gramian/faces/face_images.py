@@ -129,8 +129,8 @@ def as_pictures(faces: Any) -> Pictures:
     pictures = to_numpy(faces) if hasattr(faces, "shape") else np.asarray(faces)
     if pictures.ndim != 3:
         raise DataError(
-            f"Pictures of faces have three axes (n, height, width), not the shape {pictures.shape}. For one "
-            "picture use picture[None]."
+            f"Pictures of faces have three axes (n, height, width), not the shape {pictures.shape}. In "
+            "Python picture[None] makes one picture such an array."
         )
     if not pictures.size:
         raise DataError(

@@ -137,7 +137,7 @@ def _wanted_size(size: Any) -> Size | None:
     if wanted is not None and min(wanted) < SMALLEST:
         raise ParameterError(
             f"size={wanted[0]}x{wanted[1]} is below the minimum of {SMALLEST} pixels a side. Ask for more, "
-            'such as size="92x112" (--size 92x112).'
+            'such as size="92x112".'
         )
     return wanted
 
@@ -156,7 +156,7 @@ def _require_memory(count: int, size: Size, dtype: np.dtype[Any]) -> None:
         raise MemoryLimitError(
             f"{counted(count, 'picture')} of {size[0]}x{size[1]} pixels would take {amount(needed)}, but the "
             f"memory limit is {amount(limit)}. Resize them, for instance with "
-            'size="92x112" (--size 92x112).'
+            'size="92x112".'
         )
 
 
@@ -274,7 +274,7 @@ def _common_size(pictures: Sequence[PictureFile], forms: Sequence[PictureForm]) 
     raise DataError(
         f"pictures of {len(sizes)} different sizes (width x height): {', '.join(parts)}"
         f"{', ...' if len(sizes) > 3 else ''}. Leave some out, or resize all, for instance with "
-        f'size="{most}" (--size {most}); faces must stay aligned.'
+        f'size="{most}"; faces must stay aligned.'
     )
 
 

@@ -25,6 +25,7 @@ from gramian.kernels.arithmetic import is_number
 from gramian.kernels.callables import Callable
 from gramian.kernels.formulas import NAMED, RBF, Linear
 from gramian.kernels.points import FUNCTIONS, is_kernel, of_points
+from gramian.wording import unquoted
 
 FORMULAS: dict[str, type[Kernel]] = {cls.name: cls for cls in NAMED}
 ALIASES = {
@@ -147,7 +148,7 @@ class _Reader:
         if len(self.text) > LONGEST:
             raise ParameterError(f"{self.where} has {len(self.text)} characters, more than {LONGEST}.")
         if not self.text.isprintable():
-            raise ParameterError(f"{self.where}={self.text!r} must be one line of plain text.")
+            raise ParameterError(f"{self.given(self.text)} must be one line of plain text.")
         self.shift = len(self.text) - len(self.text.lstrip())
         try:
             with warnings.catch_warnings():
@@ -167,9 +168,14 @@ class _Reader:
     def fault(self, column: int, problem: str) -> ParameterError:
         start = max(0, column - SHOWN // 2) if len(self.text) > SHOWN else 0
         shown = self.text[start : start + SHOWN]
-        return ParameterError(
-            f"{self.where}={shown!r}, column {column + 1}: {problem}.\n  {shown}\n  {' ' * (column - start)}^"
-        )
+        said = f" {column + 1}: {problem}.\n  {shown}\n  {' ' * (column - start)}^"
+        # Parameters within an expression are written alike everywhere.
+        shell = unquoted(f"{shown if self.where == 'kernel' else self.given(shown)}, column{said}")
+        return ParameterError(f"{self.given(shown)}, column{said}", shell=shell, page=f"Column{said}")
+
+    def given(self, text: str) -> str:
+        """Say what was given, as its option or parameter is written."""
+        return f"{self.where} {text}" if self.where.startswith("-") else f"{self.where}={text!r}"
 
     def at(self, node: ast.expr) -> int:
         """The column of a node: counted in characters where the tree counts bytes."""

@@ -339,7 +339,7 @@ class Polynomial(Projective):
         check_number("degree", self.degree, above=0, advice="Give a whole number such as 3.")
         check_number("coef0", self.coef0)
         if self.gamma is not None and not is_scale(self.gamma):
-            check_number("gamma", self.gamma, above=0, advice=f"Or {SCALE_OR_NONE}")
+            check_number("gamma", self.gamma, above=0, advice=f"Or give {SCALE_OR_NONE}")
 
     @property
     def facts(self) -> Facts:
@@ -474,7 +474,7 @@ class Sigmoid(Projective):
     def check(self) -> None:
         check_number("coef0", self.coef0)
         if self.gamma is not None and not is_scale(self.gamma):
-            check_number("gamma", self.gamma, advice=f"Or {SCALE_OR_NONE}")
+            check_number("gamma", self.gamma, advice=f"Or give {SCALE_OR_NONE}")
 
     @property
     def facts(self) -> Facts:
@@ -909,7 +909,7 @@ class ChiSquared(Formula):
 
     def check(self) -> None:
         if not is_scale(self.gamma):
-            check_number("gamma", self.gamma, above=0, advice="Or 'scale' for 1 / (n_features * X.var()).")
+            check_number("gamma", self.gamma, above=0, advice="Or give 'scale'.")
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()

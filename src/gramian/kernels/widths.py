@@ -17,7 +17,7 @@ MEDIAN = "median"
 SCALE = "scale"
 MEDIAN_ROWS = 5000
 LOST = 1e-10  # of the squared norms, below which a squared distance of sparse rows is mostly rounding
-SCALE_OR_NONE = "'scale' for 1 / (n_features * X.var()), or None for 1 / n_features."
+SCALE_OR_NONE = "'scale', or leave it out for 1 over the number of columns."
 
 
 def median_distance(X: Any, metric: str = "euclidean") -> float:
@@ -121,7 +121,7 @@ def check_width(name: str, value: Any, optional: bool = False) -> None:
 def check_factor(gamma: Any) -> None:
     """Refuse what is neither a positive number nor "median" nor "scale" nor None."""
     if gamma is not None and not is_median(gamma) and not is_scale(gamma):
-        check_number("gamma", gamma, above=0, advice=f"Or 'median', {SCALE_OR_NONE}")
+        check_number("gamma", gamma, above=0, advice=f"Or give 'median' or {SCALE_OR_NONE}")
 
 
 def resolved_factor(gamma: Any, X: Any) -> float:

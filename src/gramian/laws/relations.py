@@ -247,7 +247,7 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
     if tol is not None:
         advice = (
             "It is the largest accepted residual, relative to the standard deviation of each column. "
-            f"None decides by the data and accepts at most {CAP:g}."
+            f"By default the data decide, and at most {CAP:g} is accepted."
         )
         tol = check_share("tol", tol, advice)
     count = count_monomials(d, degree)

@@ -119,7 +119,7 @@ class MatrixSource:
         n, m = K.shape
         if n != m:
             raise DataError(
-                f"kernel='precomputed' needs the square matrix of k(x_i, x_j) to fit; "
+                f"kernel='precomputed' needs the square matrix of kernel values between all rows to fit; "
                 f"got {n} rows x {m} columns. "
                 "Precomputed matrix must be a square matrix."
             )

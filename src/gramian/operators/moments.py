@@ -266,7 +266,7 @@ def require_counts(rows: Rows) -> None:
         return [(block.rows.start + i, j, float(values[i, j]))]
 
     for row, column, value in rows.reduce(first, lambda earlier, later: earlier or later):
-        named = f" ({rows.row_names[row]})" if rows.row_names else ""
+        named = f" (named {rows.row_names[row]!r})" if rows.row_names else ""
         named += f", column {column}" + (f" ({rows.feature_names[column]!r})" if rows.feature_names else "")
         raise DataError(
             f"scale='genotype' is for counts of an allele, 0, 1 or 2, and row {row}{named} holds {value:g}. "

@@ -16,6 +16,7 @@ from gramian.arrays import as_float64
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.tables import linear_columns
+from gramian.plots.labels import LETTER as LABEL_LETTER
 from gramian.plots.labels import LabelLayout
 from gramian.plots.names import axis_title, component_titles, fitted, place_of
 from gramian.plots.points import Cloud, draw
@@ -45,6 +46,7 @@ MOST_BARS, MOST_CELLS, MOST_ARROWS = 30, 60, 40
 FIRST = 3  # components drawn by default
 LONGEST, LETTER = 130, 5.7  # pixels of the name of a column, and of its letters
 PANEL = 90  # pixels of a panel of bars, at least
+REACH = 1.2, 1.6  # from the centre of a correlation circle to the edges, at least and at most
 FIT = 0.8  # share of the room to the edge for the longest arrow
 TIP = ["component:N", "column:N", "loading:Q"]
 
@@ -267,17 +269,21 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
     angle = np.linspace(0, 2 * np.pi, 121)
     corners = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     circle = outline(corners, color=LINE, strokeWidth=1)
-    domain, side = [-1.3, 1.3], width()
-    labels = LabelLayout(domain, domain, (side, side))
-    labels.block(corners)
+    names, side = feature_names_of(model), width()
+    # Wide enough for a label on the outer side of each arrow, where it can be of no other arrow.
+    shares = [max(0.1, 1 - 2 * (LABEL_LETTER * len(name) + 14) / side) for name in names]
+    needed = max(abs(x) / share for x, share in zip(result[:, 0], shares, strict=True))
+    reach = min(max(needed, REACH[0]), REACH[1])
+    across, up, height = [-reach, reach], [-REACH[0], REACH[0]], round(side * REACH[0] / reach)
+    labels = LabelLayout(across, up, (side, height))
     tooltips = (alt.Tooltip(field, type="quantitative", format=".3f") for field in (*fields, "squares"))
     tips = alt.Chart().mark_point(opacity=0)
     tips = tips.encode(
-        x=axis(alt.X, fields[0], titles[0], domain),
-        y=axis(alt.Y, fields[1], titles[1], domain),
+        x=axis(alt.X, fields[0], titles[0], across),
+        y=axis(alt.Y, fields[1], titles[1], up),
         tooltip=["column:N", *tooltips],
     )
-    marks, notes = Arrows(result, feature_names_of(model)).layers(labels)
+    marks, notes = Arrows(result, names).layers(labels)
     mean = float(np.mean(data["squares"]))
     head = headed(
         "Correlation circle",
@@ -285,7 +291,9 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
         "represented by these two components touch the circle.",
         *notes,
     )
-    return Layers(data=data, layer=[circle, *zero_lines(), *marks, tips], title=head, width=side, height=side)
+    return Layers(
+        data=data, layer=[circle, *zero_lines(), *marks, tips], title=head, width=side, height=height
+    )
 
 
 @dataclass(frozen=True, eq=False)

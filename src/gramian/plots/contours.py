@@ -139,7 +139,9 @@ def _points(points: FloatArray, group: Group | None, names: Sequence[str], edges
     channels: dict[str, Any] = {"fill": alt.value(GREY)}
     if group is not None:
         columns["group"] = group.values[rows].tolist()
-        channels = group.channels("fill")
+        # A legend would draw the fill as faint as the points, inside a line that they do not have.
+        look = alt.Legend(symbolOpacity=1, symbolStrokeWidth=0)
+        channels = {name: channel.legend(look) for name, channel in group.channels("fill").items()}
     x, y = axis(alt.X, "point_x", names[0], edges[0]), axis(alt.Y, "point_y", names[1], edges[1])
     dots = alt.Chart(table(columns)).mark_point(strokeWidth=0, size=14, opacity=0.6)
     return dots.encode(x=x, y=y, **channels)

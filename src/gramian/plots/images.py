@@ -123,7 +123,7 @@ def _shape(model: Any) -> tuple[int, int]:
 
 
 def grey_range(picture: npt.NDArray[Any]) -> tuple[float, float]:
-    """Return the values of black and white: 0 and 255 for grey values, else the extremes of the picture.
+    """Return the values of black and white: 0 and 255 for grey values of 8 bits, else its extremes.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def grey_range(picture: npt.NDArray[Any]) -> tuple[float, float]:
     ((0.0, 255.0), (-1.0, 0.5))
     """
     low, high = float(picture.min()), float(picture.max())
-    return (0.0, 255.0) if low >= 0 and 8 < high <= 255 else (low, high)
+    return (0.0, 255.0) if low >= 0 and 32 <= high <= 255 else (low, high)
 
 
 def strip(

@@ -20,7 +20,7 @@ from gramian.rows.table import Table
 MOST_SHAPES = 8  # that can be distinguished
 
 NOT_KNOWN = "not known"  # the group of rows without one
-WITHOUT = ("", "None", "nan", "NaN", "<NA>")  # texts of labels of such rows
+WITHOUT = ("", "None", "nan", "NaN", "<NA>", "NA")  # texts of labels of such rows; R writes NA
 
 
 def fitted(model: Any) -> Any:

@@ -108,7 +108,7 @@ def _can_be_monitored(model: Any) -> bool:
 
 # The most useful first: the page shows them in this order.
 FIGURES = (
-    Figure("scores", "Scores", "points", MAPS, data=True, options=(*POINTS, "linked")),
+    Figure("scores", "Scores", "points", MAPS, data=True, options=(*POINTS, "linked", "mapped")),
     Figure("contours", "Lines of equal score", "contours:compared", MAPS, "two columns", 0, True, ("color",)),
     Figure(
         "directions",
@@ -125,7 +125,7 @@ FIGURES = (
     Figure("loadings", "Loadings", "columns", ("PCA",), "tables"),
     Figure("eigenvalues", "Eigenvalues with error bounds", "spectra", DECOMPOSED),
     Figure("control-chart", "Control chart", "monitoring", (*MAPS, "Monitor"), data=True),
-    Figure("biplot", "Biplot", "columns", ("PCA",), "tables", 2, data=True, options=POINTS),
+    Figure("biplot", "Biplot", "columns", ("PCA",), "tables", 2, data=True, options=(*POINTS, "mapped")),
     Figure(
         "correlation-circle",
         "Correlation circle",

@@ -23,6 +23,7 @@ MOST_BARS = 40
 RULE_LINE, RULE_NAMES = 17, 30  # pixels of a rule, and of its name where it exceeds the margin
 MARKED = 95  # % of the variance, whose number of components is shown
 LOG = alt.Scale(type="log")
+STEPS = [digit * 10**power for power in range(8) for digit in (1, 2, 5)]  # between labels of components
 SHARES = [alt.Tooltip(name, type="quantitative", format=".2f") for name in ("share", "cumulative")]
 KINDS = ("deterministic", "probabilistic", "estimate")  # of bounds, the strongest first
 
@@ -235,7 +236,8 @@ def eigenvalues(model: Any) -> Any:
         f"The matrix is approximated by {certificate.approximation.by}." if certificate.approximation else "",
     )
     scale = alt.Scale(domain=[0.5, k + 0.5], nice=False)
-    labelled = list(range(1, k + 1, max(1, -(-k // 16))))
+    step = next(size for size in STEPS if k <= 16 * size)
+    labelled = list(range(step, k + 1, step))
     x = alt.X("component:Q", title=None, axis=alt.Axis(labels=False, values=labelled), scale=scale)
     below = x.title("component").axis(alt.Axis(values=labelled, format="d"))
     upper = _intervals(x, float(values[values > 0].min()) / 10, certificate.unit)

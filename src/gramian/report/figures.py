@@ -10,7 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from gramian import plots
+from gramian.analysis.associations import telling_pair
 from gramian.errors import GramianError, MissingExtraError, needs
 from gramian.plots.names import groupings
 from gramian.plots.registry import FIGURES
@@ -23,8 +26,15 @@ ROOM = 400  # pixels: text of a figure is readable on a phone and in a column of
 SHARED = re.compile(r'(\bid="|url\(#|href="#)')
 
 
-def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None, name: str = "scores") -> Any:
-    """Draw the scores of the first two components, coloured by label.
+def scores_chart(
+    model: Any,
+    table: Table,
+    scores: Any,
+    shown: list[int] | None,
+    name: str = "scores",
+    pair: tuple[int, int] | None = None,
+) -> Any:
+    """Draw the scores of two components, coloured by label.
 
     Parameters
     ----------
@@ -34,12 +44,23 @@ def scores_chart(model: Any, table: Table, scores: Any, shown: list[int] | None,
     shown : list of int or None
         The indices of these rows, None for all.
     name : {"scores", "biplot"}
+    pair : (int, int), optional
+        The components, counted from 1; by default :func:`shown_first` for scores.
     """
     if shown is not None:
         names = table.row_names
         names = None if names is None else tuple(names[row] for row in shown)
         table = replace(table, row_names=names, **table.labels_at(shown))
-    return getattr(plots, name)(model, table, mapped=scores, **groupings(table))
+    x, y = pair or (shown_first(table, scores)[0] if name == "scores" else (1, 2))
+    return getattr(plots, name)(model, table, mapped=scores, x=x, y=y, **groupings(table))
+
+
+def shown_first(table: Table, scores: Any) -> tuple[tuple[int, int], str]:
+    """Return the two components that show the groups of the labels apart, and why if not the first two."""
+    labels, values = table.labels, np.asarray(scores)
+    if labels is None or len(labels) != len(values) or values.shape[1] < 2:
+        return (1, 2), ""
+    return telling_pair(values, labels, table.label_name or "")
 
 
 def figures(*shown: str) -> str:

@@ -74,13 +74,17 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], kinds: str, captio
         f"<th{classes['n'] if kind == 'n' else ''}>{text(title)}</th>"
         for title, kind in zip(head, kinds, strict=True)
     )
+    stacks = "t" in kinds  # full width for text on a phone, where the cells of a row name their columns
+    names = [f' data-of="{escaped(title)}"' if stacks and title else "" for title in head]
     lines = (
-        "".join(f"<td{classes[k]}>{show[k](cell)}</td>" for cell, k in zip(row, kinds, strict=True))
+        "".join(
+            f"<td{classes[k]}{of}>{show[k](cell)}</td>" for cell, k, of in zip(row, kinds, names, strict=True)
+        )
         for row in rows
     )
     inside = "\n".join(f"<tr>{line}</tr>" for line in lines)
     said = f'<p class="soft">{text(caption)}</p>' if caption else ""
-    stacked = ' class="stack"' if "t" in kinds else ""  # full width for text on a phone
+    stacked = ' class="stack"' if stacks else ""
     body = f"<thead><tr>{titles}</tr></thead><tbody>\n{inside}\n</tbody>"
     return f'<div>{said}<div class="wide"><table{stacked}>{body}</table></div></div>'
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
-from functools import partial
+from functools import cached_property, partial
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -28,7 +28,7 @@ from gramian.estimators.describe import describe
 from gramian.estimators.tables import linear_rows
 from gramian.plots.names import component_titles
 from gramian.report.facts import component_rows, method_name, size_text, versions
-from gramian.report.figures import Figures, figures, scores_chart
+from gramian.report.figures import Figures, figures, scores_chart, shown_first
 from gramian.report.findings import findings
 from gramian.report.markup import code, escaped, folded, paragraphs, table, text
 from gramian.report.rules import rule_choices
@@ -40,6 +40,7 @@ from gramian.report.summary import (
     guaranteed_lines,
     headline,
     methods_lines,
+    of_what,
 )
 from gramian.report.survey import Survey, survey
 from gramian.report.tables import row_names
@@ -100,12 +101,7 @@ class _Page:
             self.survey = survey(self.model, self.table, limit, fitted.model)
         self.choices, self.left_out = rule_choices(self.model, self.table)
         what = "Eigenfaces" if self.faces else method_name(self.model)
-        of = (
-            f" of {os.path.basename(self.table.source) or self.table.source}"
-            if self.table is not None
-            else ""
-        )
-        self.title = f"{what}{of}"
+        self.title = what + of_what(self.given, self.table)
 
     def parts(self) -> dict[str, Any]:
         """Return the function of each section, which returns "" to leave it out."""
@@ -144,7 +140,7 @@ class _Page:
             warning += f'<p class="bad">{text(trap)}</p>'
         data, seen = self.table, self.survey
         given = (data.labels if seen.shown is None else None, data.label_name, seen.scores) if seen else ()
-        lead = " ".join(findings(model, *given))
+        lead = " ".join([*findings(model, *given), *filter(None, [self._telling[1]])])
         return (
             f'<h1>{text(self.title)}</h1>\n<p class="lead">{text(lead)}</p>\n{warning}'
             f'<p class="soft">{text(headline(model))}</p><ul class="tiles">{items}</ul>{notes}'
@@ -191,6 +187,9 @@ class _Page:
         if n != model.n_samples_:
             parts.append(f"<p>These are {n:,} rows. The model was fitted on {model.n_samples_:,}.</p>")
         drawn = [show("scores", lambda: scores_chart(model, data, seen.scores, seen.shown))]
+        if self._telling[0] != (1, 2):
+            usual = partial(scores_chart, model, data, seen.scores, seen.shown, pair=(1, 2))
+            drawn.append(show("scores", usual))
         if self._is_of_columns() and model.n_components_ > 1:
             draw = partial(scores_chart, model, data, seen.scores, seen.shown, "biplot")
             drawn.append(show("biplot", draw))
@@ -198,6 +197,12 @@ class _Page:
         if data.picture_shape is not None and data.in_memory:
             parts.append(figures(show("reconstructions", lambda: plots.reconstructions(model, data))))
         return "\n".join(parts)
+
+    @cached_property
+    def _telling(self) -> tuple[tuple[int, int], str]:
+        """Return the two components that show the groups apart, and why if they are not the first two."""
+        seen = self.survey
+        return shown_first(self.table, seen.scores) if seen and seen.shown is None else ((1, 2), "")
 
     def _is_of_columns(self) -> bool:
         """Return whether the model has loadings of several columns."""
@@ -270,7 +275,7 @@ class _Page:
             component_titles(model, count), as_float64(model.components_[:count]), strict=True
         ):
             top = np.argsort(-np.abs(direction), kind="stable")[:TOP].tolist()
-            rows = [(names[j], f"{direction[j]:+.3f}", *facts[j]) for j in top]
+            rows = [(names[j], f"{direction[j]:+z.3f}", *facts[j]) for j in top]
             tables.append(table(("column", "loading", *heads), rows, "rn" + "n" * len(heads), title))
         of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
         said = f"<p>For each component, the {of} with the largest loadings (entries of unit vectors):</p>"

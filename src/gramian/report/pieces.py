@@ -41,7 +41,7 @@ def completed(model: Any, table: Table) -> Table:
     places = np.flatnonzero(~whole)
     if len(places):
         names = [
-            f"row {place}" + (f" ({table.row_names[place]})" if table.row_names else "")
+            f"row {place}" + (f" (named {table.row_names[place]!r})" if table.row_names else "")
             for place in places[:NAMES_SHOWN]
         ]
         many = counted(len(places), "row with too few values was", "rows with too few values were")

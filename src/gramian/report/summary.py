@@ -22,6 +22,7 @@ from gramian.report.facts import (
     versions,
 )
 from gramian.report.tables import feature_names
+from gramian.rows.names import base_name
 from gramian.rows.table import Table
 
 ROWS_SHOWN = 10
@@ -106,6 +107,18 @@ class Fitted:
     loadings: str = "unit"
     format: str = "csv"
     reading: Mapping[str, Any] | None = None
+
+
+def of_what(model: Any, table: Table | None) -> str:
+    """Return the end of a title: what the model was fitted on, and what else it was applied to."""
+    fitted = getattr(model, "reading_", {}).get("source", "")
+    name = fitted if table is None else base_name(table.source)
+    same = table is None or (table.values.shape[0] == model.n_samples_ and fitted in ("", name))
+    of = f" of {fitted or name}" if fitted or (same and name) else ""
+    if same or table is None:
+        return of
+    rows = f"{counted(table.values.shape[0], 'row')} of " if fitted == name else ""
+    return f"{of}, applied to {rows}{name}"
 
 
 def headline(model: Any) -> str:

@@ -16,6 +16,7 @@ from gramian.report.pieces import pieces_of
 from gramian.rows.table import Table
 
 BLOCK_BYTES = 64 << 20
+MOST_SCORES = 8  # components of which all scores are kept, to compare groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,7 @@ class Survey:
     Attributes
     ----------
     scores : ndarray
-        The first two of all rows, or of those in ``shown``.
+        The first eight of all rows, or of those in ``shown``.
     shown : list of int or None
     statistics : RowStatistics or None
         T2 and SPE with limits, alarms and contributors; None for a model of rank 0.
@@ -61,7 +62,7 @@ def survey(model: Any, table: Table, limit: int, monitor: Any = None) -> Survey:
     for part, piece in pieces_of(table, limit):
         scores = np.asarray(model.transform(piece)).reshape(part.stop - part.start, -1)
         first, last = np.searchsorted(kept, [part.start, part.stop])
-        drawn.append(scores[kept[first:last] - part.start, :2])
+        drawn.append(scores[kept[first:last] - part.start, :MOST_SCORES])
         if n <= MOST_DRAWN:
             flat = piece.flat
             for rows in slices(flat.shape[0], max(1, BLOCK_BYTES // (8 * flat.shape[1]))):

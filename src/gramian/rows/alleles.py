@@ -120,7 +120,7 @@ def in_fitted_alleles(
             f"{table.source} and the fitted data count different alleles of {many}, and it is unclear how to "
             f"exchange them: {shown}. (A/T and C/G read the same on both strands.) Write both files with the "
             "same A1 and strand (plink --a1-allele, --flip), or leave such variants out with "
-            'unmatched="leave-out" (--unmatched leave-out).'
+            'unmatched="leave-out".'
         )
     if absent and not leave_out:
         return table  # whose columns are compared by name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.arrays import dense
+from gramian.checks import listed
 from gramian.errors import DataError, ParameterError
-from gramian.reading import IMPUTED, ReadingOptions
+from gramian.reading import IMPUTED, ReadingOptions, Remembered
 from gramian.rows.archives import damage
 from gramian.rows.expected import Expected
 from gramian.rows.files import Place, opened_source
@@ -20,6 +21,7 @@ from gramian.rows.kinds.sparse import rows_in_memory
 from gramian.rows.kinds.stored import StoredRows
 from gramian.rows.labels import LabelPlace, with_labels
 from gramian.rows.lazy.array import LazyArray, whole_within
+from gramian.rows.lazy.repeated import repeated
 from gramian.rows.lazy.spool import columns_taken, parts, rows_taken
 from gramian.rows.missing import handle_missing
 from gramian.rows.source import ArraySource, PictureSource, Source
@@ -33,9 +35,10 @@ from gramian.rows.table import (
     pick_rows,
     take_columns,
     transpose,
+    unique_names,
 )
 
-UNMATCHED = 'Count them as missing with unmatched="leave-out" (--unmatched leave-out).'
+UNMATCHED = 'Count them as missing with unmatched="leave-out".'
 
 
 def choose(
@@ -62,8 +65,9 @@ def choose(
     leave_out = reading.unmatched == "leave-out"
     if expected is not None:
         expected = replace(expected, leave_out=leave_out)
-    choice = choice_of(reading, expected)
     with opened_source(place, limit=limit) as (format, opened, source):
+        reading, notes = _where_it_applies(reading, source, format.marks)
+        choice = choice_of(reading, expected)
         if not format.marks:
             choice.refuse(["na_values"], source.source, "no text")
         if not isinstance(source, PictureSource):
@@ -71,7 +75,7 @@ def choose(
         genotypes = isinstance(source, ArraySource) and source.alleles is not None
         if reading.unmatched is not None and (expected is None or not genotypes):
             raise ParameterError(
-                f"unmatched={reading.unmatched!r} (--unmatched) applies to genotypes (.bed) that a fitted "
+                f"unmatched={reading.unmatched!r} applies to genotypes (.bed) that a fitted "
                 "model maps. Leave it out."
             )
         fills = isinstance(source, ArraySource) and source.fills_missing
@@ -81,6 +85,68 @@ def choose(
         read = not (table.sha256 or isinstance(table.values, LazyArray))
         if sha256 := opened.hash() if read else opened.sha256:
             table = replace(table, sha256=sha256, hashed="the bytes of the file")
+        options = {one.name: getattr(reading, one.name) for one in fields(ReadingOptions)}
+        table = replace(table, notes=(*table.notes, *notes), reading=options)
+    return _completed(table, reading, labels, expected, fills)
+
+
+def choose_first_rows(place: Place, reading: ReadingOptions, limit: int) -> Table | None:
+    """Return a table as large as that of :func:`choose`, made of the first rows again and again.
+
+    Nothing is written to the temporary folder. Labels and names of rows are left out.
+
+    Parameters
+    ----------
+    place : Location or binary file
+    reading : ReadingOptions
+        Checked.
+    limit : int
+        Bytes of working memory: a table larger than a quarter of it is a ``RepeatedRows``.
+
+    Returns
+    -------
+    Table or None
+        None for arrays and pictures, whose size is in their header: :func:`choose` leaves them there.
+    """
+    with opened_source(place, limit=limit) as (format, _, source):
+        if isinstance(source, ArraySource | PictureSource) or reading.unmatched is not None:
+            return None
+        choice = choice_of(replace(reading, rows=None), None)
+        if not format.marks:
+            choice.refuse(["na_values"], source.source, "no text")
+        choice.refuse(["size"], source.source, "a table")
+        source, _ = source.prepared(choice)
+        first, times, estimate = source.first_rows()
+        table = table_of(first, choice)
+        axis = 1 if reading.transpose else 0
+        before = len(table.values)
+        table = _completed(table, reading, None, None)
+    n_rows = round(before * times)
+    if estimate:  # four digits of it
+        n_rows = round(n_rows, 4 - len(str(n_rows)))
+        estimate = f"about {n_rows:,} rows: estimated from {estimate} of the file"
+    wanted = len(range(*(reading.rows or slice(None)).indices(n_rows)))
+    count = round(wanted * table.values.shape[axis] / before)
+    return replace(
+        table,
+        values=repeated(table.values, count, axis, whole_within(limit), table.source),
+        feature_names=table.feature_names if axis == 0 else None,
+        row_names=None,
+        labels=None,
+        metadata={},
+        weights=None if table.weights is None else np.resize(table.weights, count),
+        notes=(*table.notes, estimate) if estimate else table.notes,
+    )
+
+
+def _completed(
+    table: Table,
+    reading: ReadingOptions,
+    labels: LabelPlace | None,
+    expected: Expected | None,
+    fills: bool = False,
+) -> Table:
+    """Return a table transposed, with its labels, and with its missing values treated."""
     if reading.transpose:
         table = transpose(table)
     if labels is not None:
@@ -104,6 +170,40 @@ def choose(
         rows = replace(rows, table=table, feature_names=table.feature_names, row_names=table.row_names)
         rows.require_finite(holes=holes or table.missing in IMPUTED)
     return table if stored else replace(table, values=contiguous(table.values))
+
+
+def _where_it_applies(
+    reading: ReadingOptions, source: Source, marks: bool
+) -> tuple[ReadingOptions, tuple[str, ...]]:
+    """Return the options without remembered names that a source lacks, and notes on these."""
+    changed: dict[str, Any] = {}
+    notes: list[str] = []
+    for option in (*COLUMN_OPTIONS, "na_values"):
+        value = getattr(reading, option)
+        names = value if isinstance(value, tuple) else (value,)
+        remembered = [name for name in names if isinstance(name, Remembered)]
+        absent = _absent(remembered, source) if option != "na_values" else () if marks else remembered
+        if absent:
+            rest = tuple(name for name in names if name not in absent)
+            changed[option] = (rest[0] if len(rest) == 1 and option == "label" else rest) if rest else None
+            if option not in ("drop", "na_values"):
+                notes.append(f"{option}: no column {listed(absent)} here, as the fitted data had")
+    return (replace(reading, **changed) if changed else reading), tuple(notes)
+
+
+def _absent(names: Sequence[str], source: Source) -> Sequence[str]:
+    """Return the names of columns that a source is known to lack."""
+    if isinstance(source, PictureSource) or len(getattr(source, "shape", ())) == 3:
+        return names
+    if isinstance(source, ArraySource):
+        if source.set_aside is not None:
+            return ()
+        width = source.shape[1]
+        if source.columns is None:
+            return [name for name in names if not name.isdecimal() or int(name) >= width]
+        return [name for name in names if name not in source.columns]
+    known = None if source.names is None else unique_names(source.names)[0]
+    return [] if known is None else [name for name in names if name not in known]
 
 
 def choice_of(reading: ReadingOptions, expected: Expected | None) -> Choice:
@@ -219,7 +319,7 @@ def _roles(
     if (choice.id or choice.label_row) and source.row_names is not None and not elsewhere:
         raise ParameterError(f"{name} already names its rows. Leave out id and label.")
     if choice.label_row is not None:
-        why = f"rows of {name} have no names. Read labels from another file with labels_from (--labels-from)."
+        why = f"rows of {name} have no names. Read labels from another file with labels_from."
         if elsewhere:
             why = f"labels of {name} are columns of obs. Leave out transpose: its rows are samples already."
         raise ParameterError(f"label={choice.label_row!r} with transpose names a row, but {why}")

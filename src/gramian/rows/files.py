@@ -25,7 +25,7 @@ from gramian.rows.formats import (
     suffix_of,
 )
 from gramian.rows.formats.picture import picture_source
-from gramian.rows.names import is_zarr, parquet_files, readable
+from gramian.rows.names import R_DATA, R_SUFFIXES, is_zarr, parquet_files, readable
 from gramian.rows.opened import Opened, opened_file
 from gramian.rows.pictures import pictures_in_list
 from gramian.rows.source import Source
@@ -112,6 +112,8 @@ def format_of(path: Path) -> Format:
     if format is not None:
         return format
     suffix = suffix_of(path)
+    if suffix in R_SUFFIXES:
+        raise FileError(f"{readable(str(path))} {R_DATA}")
     kind = f"of the kind {readable(suffix)}" if suffix else "without a suffix"
     raise FileError(
         f"{readable(str(path))} is a file {kind}, which is not supported. Readable are {READABLE}."

@@ -20,8 +20,7 @@ from gramian.rows.table import Table
 
 _NO_MEANS = (
     'The model was fitted without missing="mean", so it has no means to fill with. Leave those rows out with '
-    'missing="drop-rows" (--missing drop-rows), fill the values first, or fit the model again with '
-    'missing="mean" (--missing mean).'
+    'missing="drop-rows", fill the values first, or fit the model again with missing="mean".'
 )
 
 
@@ -56,13 +55,12 @@ def handle_missing(
     """
     if policy in IMPUTED and expected is not None and not expected.holes:
         raise ParameterError(
-            f'missing="{policy}" (--missing {policy}) needs a PCA that was fitted with it. Leave it out, or '
-            'drop such rows with missing="drop-rows" (--missing drop-rows).'
+            f'missing="{policy}" needs a PCA that was fitted with it. Leave it out, or drop such rows with '
+            'missing="drop-rows".'
         )
     if policy == "mean" and expected is not None and expected.means is None:
         raise ParameterError(
-            'missing="mean" (--missing mean) would depend on the new data instead of the fitted one. '
-            + _NO_MEANS
+            f'missing="mean" would depend on the new data instead of the fitted one. {_NO_MEANS}'
         )
     if sparse.issparse(table.values) or hasattr(table.values, "indptr"):
         return _handle_sparse(table, policy, expected)
@@ -90,7 +88,7 @@ def _left_in(table: Table, holes: _Holes, policy: str) -> Table:
     """Leave missing values in for PCA, and leave out rows that have nothing else."""
     if isinstance(table.values, LazyArray):
         raise ParameterError(
-            f'missing="{policy}" (--missing {policy}) needs the table in memory, but {table.source} is too '
+            f'missing="{policy}" needs the table in memory, but {table.source} is too '
             'large. Use missing="mean", choose rows, or raise the memory limit.'
         )
     if holes.empty:
@@ -161,7 +159,7 @@ def _blocks(values: Any) -> Iterator[tuple[int, npt.NDArray[Any]]]:
 
 def _row(table: Table, row: int) -> str:
     text = f"row {row if table.row_numbers is None else table.row_numbers[row]}"
-    return text if table.row_names is None else f"{text} ({table.row_names[row]})"
+    return text if table.row_names is None else f"{text} (named {table.row_names[row]!r})"
 
 
 def _column(table: Table, column: int) -> str:
@@ -174,7 +172,7 @@ def _column_means(table: Table, holes: _Holes) -> npt.NDArray[np.float64]:
     if empty := np.flatnonzero(holes.by_column == n).tolist():
         raise DataError(
             f'missing="mean" needs a value in every column, but {_shown(table, empty, _column)} of '
-            f"{table.source} has none. Leave out empty columns (drop=[...], --drop NAME), or use "
+            f"{table.source} has none. Leave out empty columns with drop=[...], or use "
             'missing="drop-columns".'
         )
     sums = (np.nansum(flat, axis=0, dtype=np.float64) for _, flat in _blocks(table.values))
@@ -192,7 +190,7 @@ def _filled(table: Table, holes: _Holes, means: npt.NDArray[np.float64], what: s
     if len(means) != d:
         raise DataError(
             f"{table.source} has {counted(d, 'column')}, but the model was fitted on "
-            f"{len(means):,}. Choose them with columns=[...] (--columns)."
+            f"{len(means):,}. Choose them with columns=[...]."
         )
     values = table.values
     if isinstance(values, LazyArray):

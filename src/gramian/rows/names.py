@@ -1,11 +1,17 @@
 """Names of files: printing and sorting them, and recognising pictures and stores by name."""
 
+import os
 import re
 import unicodedata
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 METADATA = ("zarr.json", ".zarray", ".zgroup")  # of a Zarr store
+R_SUFFIXES, R_STARTS = (".rda", ".rdata", ".rds"), (b"RDX2\n", b"RDX3\n", b"X\n\0\0\0")
+R_DATA = (
+    "holds objects of R, which only R reads. Write the table from R: "
+    'write.csv(x, "x.csv", row.names = FALSE) or arrow::write_parquet(x, "x.parquet").'
+)
 PICTURE_SUFFIXES = (
     ".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp",
 )  # fmt: skip
@@ -54,3 +60,14 @@ def parquet_files(folder: Path) -> list[Path]:
         if all(path.suffix.lower() == ".parquet" for path in visible):
             return sorted(visible, key=lambda path: natural_key(path.name))
     return []
+
+
+def base_name(path: str) -> str:
+    """Return the name of a file or folder without its place, and without ``::KEY``.
+
+    Examples
+    --------
+    >>> base_name("data/flowers.npz::X")
+    'flowers.npz'
+    """
+    return os.path.basename(path.partition("::")[0].rstrip("/\\")) or path

@@ -468,7 +468,7 @@ def row_text(rows: Rows, row: int) -> str:
     """Return the number of a row and its name, for messages."""
     numbers = None if rows.table is None else rows.table.row_numbers
     number = row if numbers is None else numbers[row]
-    return f"row {number}{rows.part}" + (f" ({rows.row_names[row]})" if rows.row_names else "")
+    return f"row {number}{rows.part}" + (f" (named {rows.row_names[row]!r})" if rows.row_names else "")
 
 
 def _joined(earlier: Holes | None, later: Holes | None) -> Holes | None:

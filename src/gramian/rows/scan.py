@@ -4,7 +4,8 @@ import csv
 import os
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import IO, Any, get_args
 
@@ -12,7 +13,7 @@ from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import InputTypeError, ParameterError
 from gramian.reading import MissingPolicy, ReadingOptions
 from gramian.rows.archives import damage
-from gramian.rows.choose import choose, labels_asked
+from gramian.rows.choose import choose, choose_first_rows, labels_asked
 from gramian.rows.expected import Expected
 from gramian.rows.files import Location, format_of, locate
 from gramian.rows.labels import LabelPlace, locate_labels
@@ -168,10 +169,31 @@ class Scan(ReadingOptions):
 
     def _table(self, limit: int | None, expected: Expected | None) -> Table:
         table = choose(self._place, self, self._labels, limit, expected)
-        return replace(table, asked=_asked(self))
+        key = getattr(self._place, "key", None)
+        return replace(table, asked=_asked(table.reading, self._labels), reading=_lasting(table, key))
 
 
 scan = Scan
+
+
+@dataclass(frozen=True)
+class FirstRows(Scan):
+    """A scan that reads the first rows of text or of columns, and repeats them: enough for a plan."""
+
+    def _table(self, limit: int | None, expected: Expected | None) -> Table:
+        table = None
+        if limit is not None and expected is None and not isinstance(self._place, tuple):
+            table = choose_first_rows(self._place, self, limit)
+        return super()._table(limit, expected) if table is None else table
+
+
+def first_rows(X: Any) -> Any:
+    """Return a path or a scan as one that reads only the first rows; other data as they are."""
+    if isinstance(X, Path):
+        X = Scan(X)
+    if type(X) is not Scan or not X.repeatable:
+        return X
+    return FirstRows(**{one.name: getattr(X, one.name) for one in fields(X) if one.init})
 
 
 def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
@@ -193,14 +215,14 @@ def _check_rows(rows: Any) -> slice | None:
     """Make a slice of "start:stop:step"; what it selects is known only when reading."""
     if rows is None:
         return None
-    how = 'Allowed are a slice and text such as "0:100", "10:", ":50" or "0:100:2".'
+    how = 'Write a range such as "0:100", "10:", ":50" or "0:100:2".'
     if isinstance(rows, str):
         match = re.fullmatch(r"\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?", rows, re.ASCII)
         if match is None:
             raise ParameterError(f"rows={rows!r} is not understood. {how}")
         rows = slice(*(None if part is None else int(part) for part in match.groups()))
     if not isinstance(rows, slice):
-        raise InputTypeError(f"rows is a {type(rows).__name__}. {how}")
+        raise InputTypeError(f"rows is a {type(rows).__name__}. {how} A slice is allowed too.")
     if rows.step is not None:
         check_integer("the step of rows", rows.step, advice=how)
     return rows
@@ -213,7 +235,7 @@ def _check_names(option: str, names: Any) -> tuple[str, ...] | None:
         # A name that contains a comma can be quoted, as in the file itself.
         names = [name.strip() for name in next(csv.reader([names], skipinitialspace=True), [])]
     if not isinstance(names, list | tuple) or not names or not all(map(_is_name, names)):
-        raise ParameterError(f'{option}={names!r} holds no names. Give {option}=["a", "b"], or "a,b".')
+        raise ParameterError(f'{option}={names!r} holds no names. Give some, such as {option}="a,b".')
     return tuple(names)
 
 
@@ -266,7 +288,7 @@ def check_size(size: Any) -> tuple[int, int] | None:
     """
     if size is None:
         return None
-    how = 'Give width and height in pixels: size="92x112" or (92, 112).'
+    how = 'Give width and height in pixels: size="92x112".'
     if isinstance(size, str):
         match = re.fullmatch(r"\s*(\d{1,9})\s*[xX]\s*(\d{1,9})\s*", size, re.ASCII)
         if match is None:
@@ -279,8 +301,34 @@ def check_size(size: Any) -> tuple[int, int] | None:
         raise InputTypeError(f"size={size!r} is not two integers of at least 1. {how}") from error
 
 
-def _asked(scan: Scan) -> tuple[str, ...]:
+def _lasting(table: Table, key: str | None) -> dict[str, Any]:
+    """Return the options that new rows of the same kind of file need too, with the array or sheet.
+
+    Which rows were read is no such option. Columns are known by the names of the features, and what fills
+    missing values by the model, where there are such.
+    """
+    options = dict(table.reading) | {"key": key}
+    if table.feature_names is not None and not options["transpose"]:
+        options |= {"columns": None, "drop": None}
+    if options["missing"] != "drop-rows":
+        options["missing"] = None
+    if not isinstance(options["labels_from"], str):
+        options["labels_from"] = None
+    return {
+        name: _plain(value) for name, value in options.items() if value and name not in ("rows", "unmatched")
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return an option without what its names remember."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return str(value) if isinstance(value, str) else value
+
+
+def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[str, ...]:
     """Return the chosen options as clauses; notes describe what was done with missing values."""
+    scan = ReadingOptions(**options)
     size, labels = scan.size or (0, 0), labels_asked(scan.label)
     sentences = {
         "rows": f"rows {slice_text(scan.rows or slice(None))} were used, counted from 0",
@@ -289,7 +337,7 @@ def _asked(scan: Scan) -> tuple[str, ...]:
         "id": f"row names were taken from column {scan.id!r}",
         "label": f"{' and '.join(map(repr, labels))} {'were' if len(labels) > 1 else 'was'} used as labels",
         "weights": f"rows were weighted by column {scan.weights!r}",
-        "labels_from": f"labels were joined from {scan._labels}",
+        "labels_from": f"labels were joined from {labels_from}",
         "transpose": "rows and columns were swapped",
         "size": f"pictures were resized to {size[0]} x {size[1]} pixels (width x height)",
         "na_values": f"missing values were written as {listed(scan.na_values or ())}",
@@ -313,8 +361,7 @@ def _check_together(scan: Scan) -> None:
         )
     if scan.weights is not None and scan.transpose:
         raise ParameterError(
-            "weights names a column of the file, which is a row after transpose. Leave out one of them, or "
-            "pass sample_weight to fit."
+            "weights names a column of the file, which is a row after transpose. Leave out one of them."
         )
     if scan.label is not None and scan.labels_from is not None:
         raise ParameterError(

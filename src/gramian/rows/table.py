@@ -62,6 +62,8 @@ class Table:
         The method of PCA that missing values were left in for, or "mean" where that was asked for.
     missing_values : int
         Number of missing values that were filled while reading.
+    reading : mapping of str to object
+        The options of :func:`gramian.scan` that new rows need too, and ``key``, the array or sheet.
     missing_note : str
         What was done about missing values, which is among the notes too.
     """
@@ -86,6 +88,7 @@ class Table:
     metadata: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     missing: str = ""
     missing_values: int = 0
+    reading: Mapping[str, Any] = field(default_factory=dict)
     missing_note: str = ""
 
     @property

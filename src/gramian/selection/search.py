@@ -162,7 +162,7 @@ def search_of(
         return search(space, adding, floating, rule, None, enough)
     if patience is not None:
         raise ParameterError(
-            f"patience={patience!r} applies to 'best' and 'one-se' only, but {name}={wanted!r}. Leave out "
+            f"patience={patience!r} applies to best and one-se only, but {name}={wanted!r}. Leave out "
             "one of the two."
         )
     advice = f"Give 'best', 'one-se', a number of features from 1 to {d}, or a share between 0 and 1."

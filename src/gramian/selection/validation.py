@@ -56,8 +56,9 @@ def scorer_of(estimator: Any, scoring: Any) -> Scorer:
         scorer: Scorer = check_scoring(estimator, scoring=scoring)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"scoring={scoring!r} cannot be used: {error} Give the name of a scikit-learn score, such as "
-            "'accuracy' or 'r2', or a function scorer(estimator, X, y)."
+            f"scoring={scoring!r} cannot be used{'' if isinstance(scoring, str) else f': {error}'}. Give the "
+            "name of a scikit-learn score, such as 'accuracy' or 'r2'. In Python also a function "
+            "scorer(estimator, X, y)."
         ) from error
     return scorer
 
@@ -149,7 +150,9 @@ def draw_folds(
     """
     n, given = len(y), cv
     if cv is None or isinstance(cv, (Integral, bool)):
-        folds = check_integer("cv", 5 if cv is None else cv, 2, advice="Or give a splitter, or splits.")
+        folds = check_integer(
+            "cv", 5 if cv is None else cv, 2, advice="In Python also a splitter, or splits."
+        )
         seed = None if shuffle is None else int(shuffle.integers(2**31))
         kind = StratifiedKFold if classifier else KFold
         cv = kind(folds, shuffle=shuffle is not None, random_state=seed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import IO, Any
@@ -89,17 +88,6 @@ def check_depth(value: Any, most: int = DEEPEST) -> None:
             )
         for one in value.values() if isinstance(value, dict) else value:
             check_depth(one, most - 1)
-
-
-def without_shell(text: str) -> str:
-    """Return an error message without hints for the command line.
-
-    Examples
-    --------
-    >>> without_shell('Leave out with drop=["a"] (--drop a), or fill it (--missing on the command line).')
-    'Leave out with drop=["a"], or fill it.'
-    """
-    return re.sub(r' \(--(?:"[^"]*"|[^()"])*\)', "", text)
 
 
 # ------------------------------------------------------------------------ JSON

@@ -12,6 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gramian.checks import amount
 from gramian.errors import FULL
 from gramian.service.access import Access
 from gramian.service.cookies import DEFAULT_PORTS
@@ -22,6 +23,7 @@ from gramian.service.settings import Settings, is_loopback
 OPEN = ("/healthz", "/api/v1/login")  # paths without a token, besides those under STATIC
 STATIC = "/static/"
 REST_SECONDS = 1.0
+SMALLER = "Send a smaller file, or fewer rows or columns."
 SMALL = 1 << 20  # bytes of a request without data
 SENDS_DATA = tuple(f"/api/v1/{what}" for what in ("data", "models", "galleries", "faces"))
 HEADERS = {
@@ -160,9 +162,7 @@ class Guard:
         limit = self.settings.limits.upload_bytes if path.startswith(SENDS_DATA) else SMALL
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > limit:
-            raise Refusal(
-                413, f"The body has {int(length):,} bytes; the limit is {limit:,}.", "Send less data."
-            )
+            raise Refusal(413, f"This is {amount(int(length))}, and the limit is {amount(limit)}.", SMALLER)
         return limit
 
 
@@ -181,10 +181,10 @@ class _Body:
             async with asyncio.timeout(self._until - time.monotonic()):
                 message = await self._receive()
         except TimeoutError:
-            raise HTTPException(408, "The body took too long to arrive.") from None
+            raise HTTPException(408, "The data took too long to arrive. Try again, or send less.") from None
         self._taken += len(message.get("body", b""))
         if self._taken > self.limit:
-            raise HTTPException(413, f"The body exceeds the limit of {self.limit:,} bytes.")
+            raise HTTPException(413, f"This is more than the limit of {amount(self.limit)}. {SMALLER}")
         self.done = not message.get("more_body", False)
         return message
 

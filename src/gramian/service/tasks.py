@@ -43,7 +43,6 @@ from gramian.service.bodies import (
     Message,
     columns_of,
     read_table,
-    without_shell,
     write_rows,
 )
 from gramian.store import read_model
@@ -117,7 +116,7 @@ def describe_data(say: Say, data: Message, draft: bool = False) -> Message:
     except GramianError as error:
         if not draft or seen is None:
             raise
-        problem = without_shell(error.worded("page"))
+        problem = error.worded("page")
     facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
     proposed = [] if seen is None else [asdict(one) for one in proposals(seen)]
     return facts | {"preview": None if seen is None else seen.facts(), "proposals": proposed}
@@ -166,7 +165,8 @@ def _plan(made: Any, table: Any) -> Message:
 def fit(say: Say, fit: Message, data: Message, answer: Message) -> Message:
     """Fit and save a model; send the plan first, and then the progress."""
     made = _made(fit)
-    table = _training(made, data)
+    with report_to(_Messages(say)):
+        table = _training(made, data)
     say(_plan(made, table))
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as raised, report_to(_Messages(say)):

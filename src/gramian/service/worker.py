@@ -31,7 +31,7 @@ from gramian.errors import (
 )
 from gramian.rows.lazy.spool import spool_folder
 from gramian.rows.names import readable
-from gramian.service.bodies import check_depth, without_shell
+from gramian.service.bodies import check_depth
 
 Message = dict[str, Any]
 TEMPORARY = (spool_folder(), tempfile.gettempdir())
@@ -116,7 +116,7 @@ def answered(work: Callable[..., Message], order: Message, say: Callable[[Messag
             )
         log = "" if isinstance(error, GramianError) else traceback.format_exc()
         exhausted = status == 413 and not isinstance(error, MemoryLimitError)
-        message = places.hide(without_shell(text), TEMPORARY)
+        message = places.hide(text, TEMPORARY)
         field = field_of(error)
         return {"status": status, "error": message, "field": field, "log": log, "exhausted": exhausted}
 
@@ -143,10 +143,8 @@ def status_of(error: Exception) -> tuple[int, str]:
     if any(is_full(cause) for cause in causes):
         return 507, "The server's disk is full. Try again later."
     if any(isinstance(cause, MemoryError) or getattr(cause, "errno", 0) == EFBIG for cause in causes):
-        own = isinstance(error, MemoryLimitError)
-        return 413, str(
-            error
-        ) if own else "This request exceeds the memory limit. Use fewer rows, columns or components."
+        limit = "This request exceeds the memory limit. Use fewer rows, columns or components."
+        return 413, error.worded("page") if isinstance(error, MemoryLimitError) else limit
     if isinstance(error, GramianError):
         return next(status for kind, status in STATUSES if isinstance(error, kind)), error.worded("page")
     if isinstance(error, OSError):

@@ -258,8 +258,8 @@ def audit(
             rows = _rows(X, "X")
             if d not in (None, rows.shape[1]):
                 raise ParameterError(
-                    f"n_features={d} but X has {rows.shape[1]} columns. n_features is for the search without "
-                    "X: leave it out."
+                    f"n_features={d} but X has {rows.shape[1]} columns. It is for the search without rows: "
+                    "leave it out."
                 )
             return _audit_rows(examiner, rows, names or None)
         return _audit_by_search(examiner, d, rng)

@@ -16,6 +16,7 @@ from gramian.errors import DataError
 from gramian.rows.columns.numerals import like_number, marks, undecided_comma
 from gramian.rows.expected import Expected
 from gramian.rows.table import Choice
+from gramian.wording import worded
 
 
 @dataclass(frozen=True)
@@ -149,12 +150,14 @@ def refuse_text(columns: Columns, value_columns: Sequence[int], text: Sequence[i
     names = [columns.names[index] for index in text[:NAMES_SHOWN]]
     more = ", ..." if len(text) > NAMES_SHOWN else ""
     quoted = ", ".join(f'"{name}"' for name in names)
-    return DataError(
+    what = (
         f"{columns.source} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
         f"{_describe(columns, text)}. {_why_text(columns, text)}"
-        f"Leave out with drop=[{quoted}{more}] (--drop {_for_shell(names)}{more}), "
-        f'or take one out as labels with label="{names[0]}" (--label {_for_shell(names[:1])}) '
-        f'or as row names with id="{names[0]}" (--id {_for_shell(names[:1])}).'
+    )
+    return DataError(
+        f"{what}Leave out with drop=[{quoted}{more}], "
+        f'or take one out as labels with label="{names[0]}" or as row names with id="{names[0]}".',
+        page=worded(what, "page") + "Leave out such columns, or choose one as labels or as names of rows.",
     )
 
 
@@ -180,13 +183,8 @@ def _why_text(columns: Columns, text: Sequence[int]) -> str:
     python = ", ".join(f'"{mark}"' for mark in every)
     return advice + (
         f"{listed(nearly)} would be numbers without {counts}. If that stands for a missing value, read it as "
-        f'one with na_values=[{python}] (--na-values "{",".join(every)}"). '
+        f"one with na_values=[{python}]. "
     )
-
-
-def _for_shell(names: Sequence[str]) -> str:
-    text = ",".join(names)
-    return f'"{text}"' if any(character.isspace() for character in text) else text
 
 
 def _describe(columns: Columns, text: Sequence[int]) -> str:

@@ -97,6 +97,19 @@ class ColumnSource:
         """
         raise NotImplementedError
 
+    def first_rows(self) -> tuple[ColumnSource, float, str]:
+        """Return the first rows, a few MB of them, as columns in memory.
+
+        Returns
+        -------
+        source : ColumnSource
+        times : float
+            How many times as many rows there are in all.
+        estimate : str
+            From what ``times`` was estimated; "" if it is exact.
+        """
+        return self, 1.0, ""
+
 
 @dataclass(frozen=True)
 class ColumnsInMemory(ColumnSource):

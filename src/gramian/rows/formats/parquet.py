@@ -15,10 +15,10 @@ from pyarrow import ipc, parquet
 
 from gramian.checks import listed, slices
 from gramian.errors import DataError
-from gramian.progress import track
+from gramian.progress import report, track
 from gramian.rows.archives import damage
 from gramian.rows.columns.roles import first_free
-from gramian.rows.columns.source import Batch, ColumnSource, decoded
+from gramian.rows.columns.source import Batch, ColumnsInMemory, ColumnSource, decoded
 from gramian.rows.names import parquet_files
 from gramian.rows.opened import Opened
 from gramian.rows.table import Choice, pick_columns, unique_names
@@ -79,6 +79,23 @@ class ArrowSource(ColumnSource):
                 all_columns = [decoded(table[name]) if name in used else nothing for name in names]
                 yield Batch(all_columns, all_columns)
 
+    def first_rows(self) -> tuple[ColumnSource, float, str]:
+        """Return the first batch; the files know how many rows they have."""
+        names = self.names or ()
+        rows = max(_LEAST_ROWS, _MOST // (8 * len(names)))
+        tables = (table for file in self._files for table in self._tables(file, rows, list(names)))
+        first = next((table for table in tables if table.num_rows), None)
+        if first is None:
+            return self, 1.0, ""
+        columns = ColumnsInMemory([first[name] for name in names], names, self.source)
+        return columns, sum(map(self._rows_in, self._files)) / first.num_rows, ""
+
+    def _rows_in(self, file: Path | IO[bytes]) -> int:
+        with opened_columns(file, self._parquet, self.source) as opened:
+            if self._parquet:
+                return int(opened.metadata.num_rows)
+            return sum(batch.num_rows for batch in _record_batches(opened))
+
     def _names_in(self, file: Path | IO[bytes]) -> tuple[str, ...]:
         with opened_columns(file, self._parquet, self.source) as opened:
             schema = opened.schema_arrow if self._parquet else opened.schema
@@ -92,7 +109,10 @@ class ArrowSource(ColumnSource):
     def _tables(self, file: Path | IO[bytes], rows: int, names: list[str]) -> Iterator[Any]:
         with opened_columns(file, self._parquet, self.source) as opened:
             if self._parquet:
+                done, total = 0, opened.metadata.num_rows
                 for batch in opened.iter_batches(rows, columns=names, use_threads=False):
+                    done += batch.num_rows
+                    report(f"{done:,} of {total:,} rows", f"row of {self.source}", done, total)
                     yield pa.Table.from_batches([batch])
                 return
             few: list[Any] = []

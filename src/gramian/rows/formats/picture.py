@@ -149,6 +149,5 @@ def _different(first: str, one: PictureForm, second: str, other: PictureForm) ->
     size = f"{one.width}x{one.height}"
     return DataError(
         f"pictures of different sizes: {first} is {size}, {second} is {other.width}x{other.height} "
-        f'(width x height). Resize them while reading, for instance with size="{size}" '
-        f"(--size {size})."
+        f'(width x height). Resize them while reading, for instance with size="{size}".'
     )

@@ -20,11 +20,12 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from gramian.arrays import parallel_map
-from gramian.checks import counted, slices
+from gramian.checks import amount, counted, slices
 from gramian.errors import DataError, FileError
 from gramian.progress import track
 from gramian.rows.columns.numerals import is_missing, is_number, plain_numbers
 from gramian.rows.columns.source import Batch, ColumnSource
+from gramian.rows.names import R_DATA, R_STARTS
 from gramian.rows.opened import GZIP, Opened, expanded
 from gramian.rows.table import Choice
 
@@ -129,6 +130,7 @@ class TextFile:
         self.nbytes = file.seek(0, io.SEEK_END)
         file.seek(0)
         self._packed = file.read(2) == GZIP
+        self._passes = 0
 
     def pieces(self, size: int, whole: bool = False, silent: bool = False) -> Iterator[bytes]:
         """Yield the text from its beginning.
@@ -140,7 +142,7 @@ class TextFile:
         whole : bool
             Whether all of it will be in memory: then no more is unpacked than that may take.
         silent : bool
-            Whether no progress is logged.
+            Whether no progress is reported.
 
         Raises
         ------
@@ -167,8 +169,8 @@ class TextFile:
     def _raw(self, size: int, silent: bool) -> Iterator[bytes]:
         digest = hashlib.sha256()
         parts: Any = slices(self.nbytes, size)
-        if not silent and self.path is not None and len(parts) > 1:
-            parts = track(parts, f"part of {self.path.name}")
+        if not silent and len(parts) > 1:
+            parts = self._tracked(parts)
         self._file.seek(0)
         for part in parts:
             data = self._file.read(part.stop - part.start)
@@ -176,6 +178,22 @@ class TextFile:
                 digest.update(data)
             yield data
         self.sha256 = digest.hexdigest() if self.path else ""
+
+    @property
+    def share(self) -> float:
+        """How much of the file the last pass has read so far, from 0 to 1."""
+        return self._file.tell() / max(1, self.nbytes)
+
+    def _tracked(self, parts: list[slice]) -> Iterator[slice]:
+        """Yield parts of the file, and report how much of it is read in this pass."""
+        self._passes += 1
+        again = "" if self._passes == 1 else f"pass {self._passes}: "
+
+        def text(done: int) -> str:
+            start = parts[done].start
+            return f"{again}{amount(start)} of {amount(self.nbytes)} ({100 * start // self.nbytes} %)"
+
+        return track(parts, f"part of {self.source}", text=text)
 
     def head(self) -> bytes:
         """Return the first lines, from which the layout is detected.
@@ -191,7 +209,12 @@ class TextFile:
             if sample.count(b"\n") - sample.count(b"\n#") > _SAMPLE_LINES or len(sample) >= SAMPLE_BYTES:
                 break
         if b"\0" in sample:
-            raise FileError(f"{self.source} is not text: it holds zero bytes. Save it as CSV in UTF-8.")
+            if sample.startswith(R_STARTS):
+                raise FileError(f"{self.source} {R_DATA}")
+            raise FileError(
+                f"{self.source} is neither text nor a file of another known kind: bytes of it are 0. Save "
+                "the table as CSV, in UTF-8."
+            )
         # A letter of several bytes may have been cut.
         return sample if next(pieces, None) is None else sample[: sample.rfind(b"\n") + 1] or sample
 
@@ -244,6 +267,26 @@ class TextSource(ColumnSource):
         while group := list(itertools.islice(blocks, _TOGETHER)):
             yield from parallel_map(lambda block: self._parsed(*block, as_text), group)
         self.sha256 = self._file.sha256
+
+    def first_rows(self) -> tuple[ColumnSource, float, str]:
+        """Return the first 16 MB; the number of all rows follows from their bytes."""
+        read, blocks = 0, []
+
+        def counted_pieces() -> Iterator[bytes]:
+            nonlocal read
+            for piece in self._file.pieces(_SAMPLE_PIECE, silent=True):
+                read += len(piece)
+                yield piece
+
+        for block in whole_rows(counted_pieces(), self.source):
+            blocks.append(block)
+            if read >= SAMPLE_BYTES:
+                break
+        sample = b"".join(blocks)
+        header = len(_lines(sample, self._layout.skipped))
+        times = (read / self._file.share - header) / max(1, len(sample) - header)
+        first = TextSource(TextFile(io.BytesIO(sample), self.source), self.na_values, self._notes)
+        return first, times, f"the first {amount(len(sample))}" if times > 1 else ""
 
     def _rows(self, size: int, whole: bool) -> Iterator[bytes]:
         """Yield the text after its header, piece by piece."""

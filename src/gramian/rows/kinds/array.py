@@ -126,7 +126,12 @@ def check_by_sklearn(X: Any, estimator: str, minimum: int, accept_sparse: str | 
     except (ValueError, OverflowError) as error:
         advice = " Text is not data: drop or encode it first."
         text = "could not convert string" in str(error)
-        raise DataError(f"{error}.{advice}" if text else str(error)) from error
+        few = (
+            f"There are too few rows: {estimator} needs at least {minimum}."
+            if "minimum of" in str(error)
+            else None
+        )
+        raise DataError(f"{error}.{advice}" if text else str(error), shell=few, page=few) from error
 
 
 def _without_na(X: Any) -> npt.NDArray[Any]:

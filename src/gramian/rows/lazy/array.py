@@ -94,7 +94,7 @@ class LazyArray:
             For all but arrays in one piece.
         """
         raise MemoryLimitError(
-            f"transpose=True (--transpose) reads columns, but {self.source} is too large for memory and is "
+            f"transpose=True reads columns, but {self.source} is too large for memory and is "
             "stored by rows. Raise memory_limit, or save it as .npy, which is read by columns too."
         )
 

@@ -1,0 +1,159 @@
+"""Draws the figures of docs/pictures.md into docs/pictures: ``python docs/draw_pictures.py``.
+
+All data are drawn here or come with scikit-learn. Draw the figures again after a change of their looks.
+"""
+
+import io
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from sklearn.datasets import load_digits, load_wine, make_circles
+
+from gramian import (
+    PCA,
+    FeatureFilter,
+    KernelPCA,
+    Monitor,
+    Whitener,
+    choose_components,
+    describe,
+    plots,
+    relations,
+    stability,
+)
+from gramian.faces import FaceSpace
+from gramian.faces.drawing import drawn_faces, drawn_others
+from gramian.kernels import audit
+from gramian.rows.table import Table
+
+FOLDER = Path(__file__).with_name("pictures")
+# Digits of coordinates that no screen shows are a tenth of a file.
+COORDINATES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]+"')
+MOST = 200_000  # characters of an .svg
+LONG_NUMBER = re.compile(r"(\d\.\d{2})\d+")
+
+
+@cache
+def wine() -> tuple[Table, Any]:
+    """Return 178 wines with three cultivars, and their PCA."""
+    given = load_wine()
+    names = tuple(name.replace("od280/od315_of_diluted_wines", "od280/od315") for name in given.feature_names)
+    cultivars = given.target_names[given.target]
+    table = Table(given.data, names, labels=cultivars, label_name="cultivar", source="wine")
+    return table, PCA(5, scale="unit").fit(table)
+
+
+@cache
+def rings() -> tuple[Any, Any, list[Any]]:
+    """Return points of two rings, their names, and the models of both kinds."""
+    X, inner = make_circles(160, noise=0.05, factor=0.4, random_state=0)
+    models = [PCA(1).fit(X), KernelPCA(3, kernel="rbf", gamma=2.0).fit(X)]
+    return X, np.where(inner == 1, "inner", "outer"), models
+
+
+@cache
+def process() -> tuple[Monitor, Any]:
+    """Return a monitor of 120 normal rows, and 60 new rows of which the last ten drift."""
+    rng = np.random.default_rng(0)
+    mix = rng.standard_normal((2, 6))
+    X = rng.standard_normal((180, 2)) @ mix + 0.3 * rng.standard_normal((180, 6))
+    X[-10:, 3] += np.linspace(0.5, 4, 10)
+    names = tuple(f"sensor {j}" for j in range(1, 7))
+    return Monitor(PCA(2, scale="unit")).fit(Table(X[:120], names)), Table(X[120:], names)
+
+
+def plane() -> Any:
+    """Return two measurements of each wine with their principal direction."""
+    table, _ = wine()
+    two = Table(table.values[:59, 5:7], table.feature_names[5:7])
+    return plots.directions(PCA(2).fit(two), two)
+
+
+def circle() -> Any:
+    """Return points of a circle with the equation that they satisfy."""
+    angle = np.linspace(0, 6, 60)
+    points = Table(np.stack([3 + 1.5 * np.cos(angle), 2 + np.sin(angle)], axis=1), ("x", "y"))
+    return plots.relation(relations(points)[0], points)
+
+
+def errors() -> Any:
+    """Return relative errors of fitted and of new digits."""
+    images = load_digits().images
+    return plots.reconstruction_errors(
+        PCA(40).fit(images[:300]), {"fitted": images[:300], "new": images[300:]}
+    )
+
+
+def whitened() -> Any:
+    """Return two columns of the wines before and after whitening."""
+    table, _ = wine()
+    two = Table(table.values[:, 5:7], table.feature_names[5:7])
+    return plots.whitening(Whitener().fit(two), two)
+
+
+def face_distances() -> Any:
+    """Return distances of faces and of other pictures from the space of faces."""
+    space = FaceSpace(20).fit(drawn_faces(30, 5, size=(24, 28)))
+    others = space.face_score(drawn_others(60, size=(24, 28)))
+    groups = {"faces, each held out": space.face_scores_, "other pictures": others}
+    return plots.face_scores(groups, {"limit of a face": space.face_threshold_}, title="distance (relative)")
+
+
+# Names are those of the functions of gramian.plots, in the order of the page.
+PICTURES: dict[str, Callable[[], Any]] = {
+    "scores": lambda: plots.scores(wine()[1], wine()[0], color="cultivar"),
+    "directions": plane,
+    "biplot": lambda: plots.biplot(wine()[1], wine()[0], color="cultivar"),
+    "loadings": lambda: plots.loadings(wine()[1], ["PC1", "PC2"]),
+    "correlation_circle": lambda: plots.correlation_circle(wine()[1], wine()[0]),
+    "scree": lambda: plots.scree(wine()[1], choose_components(wine()[1], wine()[0], random_state=0)),
+    "eigenvalues": lambda: plots.eigenvalues(wine()[1]),
+    "stability": lambda: plots.stability(stability(wine()[1], wine()[0], n_boot=200, random_state=0)),
+    "metadata": lambda: plots.metadata(describe(wine()[1], wine()[0])),
+    "control_chart": lambda: plots.control_chart(*process()),
+    "contributions": lambda: plots.contributions(*process(), 59),
+    "components": lambda: plots.components(PCA(11).fit(load_digits().images)),
+    "reconstructions": lambda: plots.reconstructions(
+        PCA(30).fit(load_digits().images), load_digits().images[:3], [1, 5, 30]
+    ),
+    "reconstruction_errors": errors,
+    "kernel_contours": lambda: plots.kernel_contours(rings()[2], rings()[0], color=rings()[1]),
+    "counter_example": lambda: plots.counter_example(audit("cos(norm(x-y))", random_state=0)),
+    "whitening": whitened,
+    "selection": lambda: plots.selection(
+        FeatureFilter(k="cv", random_state=0).fit(wine()[0].values, wine()[0].labels)
+    ),
+    "relation": circle,
+    "face_scores": face_distances,
+}
+
+
+def draw(name: str, folder: Path = FOLDER) -> Path:
+    """Draw one figure as .svg, or as .png what consists of pixels or of very many lines."""
+    figure, content = PICTURES[name](), io.StringIO()
+    if isinstance(figure, plots.Picture):
+        path = folder / f"{name}.png"
+        path.write_bytes(figure.png())
+        return path
+    figure.save(content, format="svg")
+    if len(content.getvalue()) < MOST:
+        path = folder / f"{name}.svg"
+        short = COORDINATES.sub(lambda match: LONG_NUMBER.sub(r"\1", match[0]), content.getvalue())
+        path.write_text(short + "\n", encoding="utf-8")
+        return path
+    pixels = io.BytesIO()
+    figure.save(pixels, format="png", ppi=108)
+    path = folder / f"{name}.png"
+    Image.open(pixels).convert("RGB").quantize(128).save(path, optimize=True)
+    return path
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for each in PICTURES:
+        print(draw(each))

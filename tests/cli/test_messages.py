@@ -1,0 +1,176 @@
+"""What the shell says to a person is in the terms of the shell."""
+
+import gzip
+import re
+
+import numpy as np
+import pytest
+
+# Spellings of Python: constants, parameters, keywords with quoted values, code.
+PYTHON = re.compile(
+    r"\bNone\b|\bTrue\b|\bFalse\b|(?<![\w(])[a-z_]+=['\"\[(\d]|\b[a-z]+_[a-z_]+\b|\w\.\w+\(|pathlib|\bHTTP\b"
+    r"|Use '|Allowed: '|Did you mean '"
+)
+LINES = """
+fit a.csv --components abc
+fit a.csv --components 12
+fit a.csv --components 0
+fit a.csv --components mle --no-center
+fit a.csv --components cv --kernel rbf --solver nystroem
+fit a.csv --components 3 --max-rmse 0.1
+fit a.csv --max-rmse -1
+fit a.csv --scale genotype --no-center
+fit a.csv --kernel rbg
+fit a.csv --kernel rbf(
+fit a.csv --kernel poly(degree=-1)
+fit a.csv --kernel rbf --gamma -2
+fit a.csv --kernel poly --degree 0
+fit a.csv --kernel linear*rbf --preimage fixed-point
+fit a.csv --kernel sigmoid
+fit a.csv --kernel precomputed
+fit a.csv --kernel rbf --solver nystroem --landmarks 100
+fit a.csv --kernel rbf --solver nystroem --landmarks 2 --components 3
+fit a.csv --kernel poly --solver random-features
+fit a.csv --solver dense
+fit a.csv --solver frequent-directions
+fit a.csv --solver frequent-directions --components 0.9
+fit a.csv --solver frequent-directions --components 2 --scale unit
+fit a.csv --ddof 20
+fit a.csv --tol 2
+fit a.csv --seed -1
+fit a.csv --memory-limit abc
+fit a.csv --device abc
+fit a.csv --checkpoint keep
+fit a.csv --missing median
+fit a.csv --rows abc
+fit a.csv --rows 50:60
+fit a.csv --size 3x
+fit a.csv --size 3x3
+fit a.csv --id nope
+fit a.csv --transpose --label zz
+fit a.csv --transpose --weights x
+fit hole.csv
+fit hole.csv --missing em --components 9
+fit hole.csv --missing em --components 1 --no-center
+fit empty.csv --missing mean
+fit empty.csv --missing drop-rows
+fit text.csv
+fit text.csv --drop name --label kind --labels-from b.npz::y
+fit text.csv --drop name,kind --label kind
+fit text.csv --drop ,
+fit one.npy
+fit b.npz::Z
+fit b.npz::X --columns 7
+fit zero.csv
+transform m.gramian wide.csv -o s.csv
+transform m.gramian hole.csv --missing mean -o s.csv
+transform k.gramian hole.csv -o s.csv
+transform k.gramian hole.csv --missing em -o s.csv
+reconstruct m.gramian a.csv -o r.csv --components 9
+denoise m.gramian a.csv -o r.csv
+whiten a.csv --method cholesky --components 2 -o w.csv
+whiten a.csv --method cholesky --rows 0:2 -o w.csv
+whiten a.csv --components 99 -o w.csv
+whiten a.csv --regularization -1 -o w.csv
+plot m.gramian a.csv --x PC9
+plot m.gramian a.csv --color nope
+stability m.gramian a.csv --n-boot 1
+compare m.gramian k.gramian
+compare m.gramian m.gramian --tolerance -1
+relations a.csv --tol -1
+select text.csv --drop name --label kind --method chi2
+select text.csv --drop name --label kind --features fdr --redundancy mrmr
+select text.csv --drop name --label kind --features 99
+select text.csv --drop name --label kind --cv 1
+select text.csv --drop name --label kind --method forward --scoring abc
+select text.csv --drop name --label kind --method forward --features 2 --patience 3
+choose-kernel a.csv --components 99
+choose-kernel a.csv --candidate rbg
+choose-kernel text.csv --drop name --label kind --criterion alignment --components 1,2
+kernels audit rbg
+kernels audit precomputed
+kernels audit rbf a.csv --features 2
+kernels audit rbf --value-tol 1
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch, gramian):
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).normal(size=(12, 3)).round(3)
+    rows = [",".join(map(str, row)) for row in X.tolist()]
+    texts = {
+        "a.csv": ["x,y,z", *rows],
+        "wide.csv": ["x,y", *(row.rpartition(",")[0] for row in rows)],
+        "hole.csv": ["x,y,z", "1,,3", "4,4,", *rows],
+        "empty.csv": ["x,y,z", "1,,3", "2,,1", "4,,2"],
+        "text.csv": ["name,kind,x,y,z", *(f"n{i % 3},k{i % 2},{row}" for i, row in enumerate(rows))],
+    }
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    (tmp_path / "zero.csv").write_bytes(b"a,b\n1,2\n\0\0")
+    np.save("one.npy", X[:1])
+    np.savez("b.npz", X=X, y=np.arange(12) % 2)
+    for line in ("m.gramian", "k.gramian --kernel rbf"):
+        assert gramian("fit", "a.csv", "-o", *line.split()).code == 0
+    return tmp_path
+
+
+@pytest.mark.usefixtures("place")
+def test_wrong_commands_are_answered_without_python(gramian):
+    said = {}
+    for line in LINES.strip().splitlines():
+        ran = gramian(*line.split())
+        assert ran.code in (1, 2), line
+        said[line] = ran.err
+    # What the reader typed is repeated, and kernels have parameters in every language.
+    spoken = {line: re.sub(r"\b[a-z]+\([a-z]+=[^()]*\)", "", text) for line, text in said.items()}
+    wrong = {line: match[0] for line, text in spoken.items() if (match := PYTHON.search(text))}
+    assert not wrong, "\n".join(said[line] for line in wrong)
+
+
+@pytest.mark.usefixtures("place")
+def test_what_is_meant(gramian):
+    meant = {
+        "--scale standard": "Did you mean unit, which divides each column by its standard deviation?",
+        "--scale True": "Did you mean unit, which",
+        "--missing median": "Did you mean mean, which fills with the mean of the column?",
+        "--missing na.omit": "Did you mean drop-rows, which leaves out rows with missing values?",
+        "scale=True": "Did you mean --scale unit?",
+        "n_components=2 whiten=True": "Did you mean --components 2 --whiten?",
+        "--whiten True": "An option such as --whiten has no value: leave it out.",
+    }
+    for options, hint in meant.items():
+        ran = gramian("fit", "a.csv", *options.split())
+        assert ran.code == 2
+        assert hint in ran.err
+
+
+def test_data_of_r(place, gramian):
+    xdr = b"RDX3\nX\n\0\0\0\3\0\4"
+    (place / "x.rda").write_bytes(gzip.compress(xdr))
+    (place / "x.csv").write_bytes(xdr)
+    for name in ("x.rda", "x.csv"):
+        ran = gramian("fit", name)
+        assert ran.code == 1
+        assert "holds objects of R" in ran.err
+        assert "write.csv(x" in ran.err
+
+
+def test_a_missing_value_of_a_named_row(place, gramian):
+    (place / "named.csv").write_text("rownames,a,b\n1,1,2\n2,,1\n3,4,5\n")
+    assert "row 1 (named '2'), column 0 ('a')" in gramian("fit", "named.csv").err
+
+
+@pytest.mark.usefixtures("place")
+def test_parameters_of_kernels_have_few_digits(gramian):
+    texts = [
+        gramian("fit", "a.csv", "--kernel", "rbf").out,
+        gramian("fit", "a.csv", "--kernel", "poly", "--solver", "random-features").err,
+        gramian("info", "k.gramian").out,
+        gramian("kernels", "audit", "rbf", "a.csv").out,
+    ]
+    assert all("gamma=0.333333)" in text and "0.3333333" not in text for text in texts)
+    assert gramian("kernels", "audit", "rbf", "a.csv", "--json").json["kernel"] == f"rbf(gamma={1 / 3})"
+    said = gramian("kernels", "audit", "tanh(dot(x,y))").out
+    assert "Raise --value-tol for a function" in said

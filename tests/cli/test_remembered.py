@@ -1,0 +1,155 @@
+"""A model remembers how its data were read: the same file needs no options again."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from gramian import PCA, load, scan
+from gramian.cli import main
+from gramian.report.summary import of_what
+from gramian.rows.table import Table
+
+TEXT = """rownames,kind,site,a,b,c,year
+1,u,n,1.0,2.0,-,2007
+2,v,n,3.0,.,1.5,2007
+3,u,s,5.0,1.0,2.5,2008
+4,v,s,2.0,4.5,0.5,2008
+5,u,n,4.0,3.0,4.5,2009
+6,v,s,6.0,0.5,3.5,2009
+"""
+OPTIONS = ("--drop", "year", "--label", "kind,site", "--na-values", "-,.", "--missing", "drop-rows")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    (folder / "marks.csv").write_text(TEXT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["fit", "marks.csv", *OPTIONS, "--components", "2", "-o", "all"]) == 0
+    shutil.copy(folder / "all" / "model.gramian", folder / "m.gramian")
+    return folder
+
+
+@pytest.fixture
+def fitted(results, tmp_path, monkeypatch):
+    shutil.copytree(results, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_file_of_the_fit_needs_no_options_again(fitted, gramian):
+    """Each command answers as with the options of the fit."""
+    commands = (
+        (["transform"], []),
+        (["monitor"], []),
+        (["describe"], []),
+        (["stability"], ["--n-boot", 20]),
+        (["reconstruct"], ["-o", "-"]),
+    )
+    for command, more in commands:
+        short = gramian(*command, "m.gramian", "marks.csv", *more)
+        long = gramian(*command, "m.gramian", "marks.csv", *OPTIONS, *more)
+        assert (short.code, short.out) == (0, long.out), short.err
+        said = "read as for the fit: --label kind,site --missing drop-rows --na-values -,."
+        assert said in short.err
+        assert "read as" not in long.err
+    assert gramian("plot", "all", "marks.csv", "--what", "scree").code == 0
+
+
+@pytest.mark.usefixtures("fitted")
+def test_options_given_win(gramian):
+    ran = gramian("transform", "all", "marks.csv", "--label", "site", "--rows", ":4", "--na-values", "-,.,?")
+    assert ran.out.splitlines()[0] == "name,site,PC1,PC2"
+    assert "read as for the fit: --missing drop-rows\n" in ran.err
+    # A column has one use.
+    ran = gramian("transform", "all", "marks.csv", "--id", "kind")
+    assert ran.out.splitlines()[0] == "name,site,PC1,PC2"
+    assert "read as for the fit: --label site --missing" in ran.err
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_another_file_is_read_as_far_as_its_columns_allow(fitted, gramian):
+    (fitted / "new.csv").write_text("a,b,c,site\n1.0,2.0,.,n\n3,4,5,s\n")
+    ran = gramian("transform", "m.gramian", "new.csv")
+    assert ran.code == 0
+    assert ran.out.splitlines()[0] == "row,site,PC1,PC2"
+    assert len(ran.out.splitlines()) == 3  # a PCA maps rows with missing values
+    assert "read as marks.csv was for the fit: --label kind,site" in ran.err
+    assert "label: no column 'kind' here, as the fitted data had" in ran.err
+    np.save("new.npy", np.arange(6.0).reshape(2, 3))
+    ran = gramian("transform", "m.gramian", "new.npy")
+    assert ran.code == 0, ran.err
+    assert len(ran.out.splitlines()) == 3
+
+
+def test_an_array_of_several_columns_by_position_and_a_file_of_labels(tmp_path, monkeypatch, gramian):
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).normal(size=(9, 4))
+    np.savez("data.npz", X=X, other=X[:3], y=np.arange(9) % 2)
+    line = ("data.npz::X", "--columns", "3,1", "--labels-from", "data.npz::y")
+    assert gramian("fit", *line, "--components", 1, "-o", "m.gramian").code == 0
+    ran = gramian("transform", "m.gramian", "data.npz")
+    assert ran.out == gramian("transform", "m.gramian", *line).out
+    np.testing.assert_allclose(load("m.gramian").mean_, X[:, [3, 1]].mean(axis=0))
+    # Labels of one file are not those of another.
+    np.save("new.npy", X)
+    assert gramian("transform", "m.gramian", "new.npy").out.splitlines()[0] == "row,PC1"
+
+
+def test_transposed_tables(tmp_path, monkeypatch, gramian):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "genes.csv").write_text("gene,s1,s2,s3,s4\ng1,1,2,3,9\ng2,3,1,2,5\ntype,0,1,0,1\n")
+    line = ("--transpose", "--label", "type", "--drop", "s2")
+    assert gramian("fit", "genes.csv", *line, "-o", "m.gramian").code == 0
+    ran = gramian("transform", "m.gramian", "genes.csv")
+    assert ran.code == 0, ran.err
+    assert ran.out == gramian("transform", "m.gramian", "genes.csv", *line).out
+    (tmp_path / "more.csv").write_text("gene,t1,t2\ng1,1,2\ng2,3,1\n")
+    ran = gramian("transform", "m.gramian", "more.csv")
+    assert [line.split(",")[0] for line in ran.out.splitlines()] == ["name", '"t1"', '"t2"'], ran.err
+
+
+@pytest.mark.usefixtures("fitted")
+def test_python_remembers_too():
+    table = scan("marks.csv", drop="year", label="kind,site", na_values="-,.", missing="drop-rows").read()
+    model = PCA(2).fit(table)
+    assert model.reading_ == load("m.gramian").reading_
+    assert model.reading_ == {
+        "source": "marks.csv",
+        "label": ("kind", "site"),
+        "missing": "drop-rows",
+        "na_values": ("-", "."),
+    }
+    assert not hasattr(model.fit(np.eye(5)), "reading_")
+
+
+def test_a_report_is_titled_by_the_model(fitted, gramian):
+    (fitted / "new.csv").write_text("a,b,c\n1,2,3\n3,4,5\n")
+    assert gramian("report", "m.gramian", "new.csv").code == 0
+    assert "<h1>PCA of marks.csv, applied to new.csv</h1>" in (fitted / "report.html").read_text()
+    model, rows = load("m.gramian"), np.eye(4, 3)
+    assert of_what(model, None) == of_what(model, Table(rows, source="a/marks.csv")) == " of marks.csv"
+    fewer = Table(rows[:2], source="marks.csv")
+    assert of_what(model, fewer) == " of marks.csv, applied to 2 rows of marks.csv"
+    nameless = PCA(2).fit(rows)
+    assert of_what(nameless, None) == ""
+    assert of_what(nameless, Table(rows, source="marks.csv")) == " of marks.csv"
+    assert of_what(nameless, fewer) == ", applied to marks.csv"
+
+
+@pytest.mark.usefixtures("drawn")
+def test_figures_of_a_folder_use_its_scores(fitted, gramian):
+    (fitted / "marks.csv").unlink()
+    ran = gramian("plot", "all", "--what", "biplot,scores", "--format", "html", "--color", "site")
+    assert ran.code == 0, ran.err
+    drawn = (fitted / "figures" / "biplot.html").read_text()
+    scores = [line.split(",")[3] for line in (fitted / "all" / "scores.csv").read_text().splitlines()[1:]]
+    assert len(scores) == 4
+    assert all(score[:8] in drawn for score in scores)
+    assert {"scores", "biplot"} <= {path.stem for path in (fitted / "figures").iterdir()}
+    ran = gramian("plot", "all", "--color", "a")
+    assert "--color a is not stored with the scores, which have kind, site." in ran.err
+    ran = gramian("plot", "m.gramian", "--color", "site")
+    assert "--color is about the rows of DATA" in ran.err
