@@ -42,8 +42,8 @@ def stage() -> None:
                 text = pages.with_decisions(text)
             text, pictures = figures.added(page, text, SOURCE / "figures")
             written |= {write(staged, text), *pictures}
-    for picture in (ROOT / "docs" / "images").glob("*"):
-        copy = SOURCE / "images" / picture.name
+    for picture in (path for path in (ROOT / "docs").glob("*/*") if path.suffix in {".png", ".svg"}):
+        copy = SOURCE / picture.relative_to(ROOT / "docs")
         copy.parent.mkdir(parents=True, exist_ok=True)
         written.add(Path(shutil.copy2(picture, copy)))
     for scripts, built in pages.GALLERIES.items():
