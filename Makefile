@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server compat lint bench bench-gpu docs clean
+.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server compat lint bench bench-quick bench-gpu docs site release-check clean
 FITS = 10000
 
 help:
@@ -20,9 +20,12 @@ help:
 	@echo "make attack-server  attack a server and the commands; uses Chromium, nginx and openssl if installed"
 	@echo "make compat         run scikit-learn's own tests on gramian.compat.sklearn"
 	@echo "make lint           check style, types, the import layers and docstrings"
-	@echo "make bench          compare speed and accuracy with other libraries"
+	@echo "make bench          compare speed and accuracy with other libraries, all suites"
+	@echo "make bench-quick    compare some ratios with the last full run on this machine, in minutes"
 	@echo "make bench-gpu      run the benchmarks on a CUDA GPU, if there is one"
 	@echo "make docs           run the code in the docstrings, the README and docs/"
+	@echo "make site           build the documentation with pictures and a gallery; writes build/site/html"
+	@echo "make release-check  build, install into empty environments of every Python here, and test; see .ci/release"
 	@echo "make clean          remove .venv and everything generated"
 
 demo: .venv/installed-core
@@ -77,8 +80,12 @@ lint: .venv/installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/docstrings/check.py
 
+# The site shows the results: make site afterwards.
 bench: .venv/installed-dev
-	$(BIN)/python benchmarks
+	$(BIN)/python benchmarks all
+
+bench-quick: .venv/installed-dev
+	$(BIN)/python benchmarks/guard.py
 
 # This file does not install PyTorch: choose the build for your driver.
 bench-gpu: .venv/installed-dev
@@ -86,6 +93,15 @@ bench-gpu: .venv/installed-dev
 
 docs: .venv/installed-dev
 	$(BIN)/python -m pytest -m "walk or not walk" src tests/test_documentation.py
+
+# Warnings are errors, every example runs, links are checked, and nothing is loaded from a network.
+site: .venv/installed-site
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/site/build.py
+	@echo "Open build/site/html/index.html in a browser."
+
+# CHECK=--quick runs a selection of the tests, CHECK='--python 3.12' one Python.
+release-check: .venv/installed-release
+	$(BIN)/python .ci/release/check.py $(CHECK)
 
 clean:
 	rm -rf .venv .venv-anndata build dist src/*.egg-info gramian-demo .coverage .hypothesis .ci/browser/screenshots
@@ -109,4 +125,12 @@ clean:
 
 .venv/installed-dev: pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet -e ".[dev]"
+	@touch .venv/installed-core $@
+
+.venv/installed-release: pyproject.toml | .venv/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet -e ".[release]"
+	@touch $@
+
+.venv/installed-site: pyproject.toml | .venv/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet -e ".[site]"
 	@touch .venv/installed-core $@

@@ -39,6 +39,11 @@ SUITES: dict[str, Callable[[bool], list[Row]]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the rows asked for, print them, and write them down."""
     asked = _parser().parse_args(arguments)
+    if asked.suite == "all":
+        rest = [
+            argument for argument in (sys.argv[1:] if arguments is None else arguments) if argument != "all"
+        ]
+        return max([main([suite, *rest]) for suite in SUITES])
     make = SUITES[asked.suite]
     rehearsals = {row.name: row for row in make(True)}
     rows = list(rehearsals.values()) if asked.quick else make(False)
@@ -82,7 +87,7 @@ def _wanted(name: str, patterns: Sequence[str]) -> bool:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python benchmarks", description=__doc__)
-    parser.add_argument("suite", nargs="?", default="exact", choices=sorted(SUITES))
+    parser.add_argument("suite", nargs="?", default="exact", choices=[*sorted(SUITES), "all"])
     parser.add_argument(
         "--only",
         action="append",

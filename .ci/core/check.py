@@ -30,6 +30,7 @@ LEFT_OUT = (
     "test_documentation.py",
     "test_face_classifier.py",
     "test_faces_evaluation.py",
+    "test_site.py",
     "test_typing.py",
 )
 DESELECTED = (

@@ -95,6 +95,7 @@ def test_a_shell_completes_commands_options_and_choices(line, expected, gramian,
     assert gramian().out.split() == expected
 
 
-def test_the_completion_of_a_shell_falls_back_to_files(gramian):
-    ran = gramian("--show-completion", "bash")
-    assert "complete -o default -F" in ran.out
+def test_the_completion_of_a_shell_falls_back_to_files(gramian, monkeypatch):
+    assert "--install-completion" in gramian("--help").out
+    monkeypatch.setenv("_GRAMIAN_COMPLETE", "source_bash")
+    assert "complete -o default -F" in gramian().out

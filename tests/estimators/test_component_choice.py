@@ -252,7 +252,7 @@ def test_other_errors_are_refused(value, message):
 
 def test_a_number_and_an_error_are_one_too_many():
     for asked in (3, 0.9, "mle"):
-        message = f"n_components={asked!r} and max_rmse=1.0 both set the number of components. Set one"
+        message = f"n_components={asked!r} and max_rmse=1.0 both set the number of components. Leave out one"
         with pytest.raises(ParameterError, match=re.escape(message)):
             PCA(asked, max_rmse=1.0).fit(planted())
 

@@ -107,7 +107,7 @@ def test_rows_that_determine_nothing_are_named_and_never_at_the_origin():
     frame.iloc[2] = [1.0, *[np.nan] * (D - 1)]
     for method, undetermined in (("error", [1]), ("projection", [1, 2])):
         pca = PCA(K, missing=method).fit(WHOLE)
-        names = ", ".join(f"row {i} ({'abcd'[i]})" for i in undetermined)
+        names = ", ".join(f"row {i} (named {'abcd'[i]!r})" for i in undetermined)
         for call in (pca.transform, pca.impute):
             with pytest.warns(MissingValuesWarning, match=re.escape(names)):
                 result = call(frame)

@@ -522,7 +522,7 @@ def test_the_common_size():
         return _common_size(pictures, [PictureForm(h, w, np.dtype(np.uint8)) for w, h in sizes])
 
     assert common((9, 8), (9, 8)) == (9, 8)
-    with pytest.raises(DataError, match=r"2 are 9x8 \(a\), 1 is 8x9 \(b\)\..*--size 9x8"):
+    with pytest.raises(DataError, match=r'2 are 9x8 \(a\), 1 is 8x9 \(b\)\..*size="9x8"'):
         common((9, 8), (8, 9), (9, 8))
     with pytest.raises(DataError, match=r"4 different sizes .* \(c\), \.\.\.\. Leave some out"):
         common((9, 8), (8, 9), (9, 9), (8, 8))

@@ -383,7 +383,7 @@ def test_patience():
         with pytest.raises(ParameterError, match=f"patience={bad!r} must be a whole number of at least 1"):
             search(patience=bad)
     with pytest.raises(
-        ParameterError, match="patience=2 applies to 'best' and 'one-se' only, but n_features_to_select=3"
+        ParameterError, match="patience=2 applies to best and one-se only, but n_features_to_select=3"
     ):
         search(3, patience=2)
 

@@ -449,7 +449,7 @@ def test_parameters_refused():
         (
             {"n_features_to_select": 2, "patience": 1},
             ParameterError,
-            "patience=1 applies to 'best' and 'one-se'",
+            "patience=1 applies to best and one-se",
         ),
         ({"patience": 0}, ParameterError, "patience=0 must be a whole number"),
         (

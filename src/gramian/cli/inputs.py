@@ -138,6 +138,7 @@ def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
     reading : Reading
         The options given.
     """
+    from gramian.estimators.inputs import expected_columns
     from gramian.rows.names import base_name
 
     fitted: dict[str, Any] = dict(getattr(model, "reading_", {}))
@@ -152,7 +153,7 @@ def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
         fitted["drop"] = None
     if not same:  # where it depends on the rows or the place of one file
         fitted |= {"labels_from": None, "size": None}
-        if getattr(model, "maps_holes", False):  # better than without these rows
+        if expected_columns(model).holes:  # mapped from what is there, better than without these rows
             fitted["missing"] = None
         if fitted.get("transpose"):
             fitted["label"] = None

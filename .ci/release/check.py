@@ -1,0 +1,226 @@
+"""Checks a release: builds it, installs it into empty environments, and runs the tests of the sdist there.
+
+python .ci/release/check.py [--python 3.12] [--quick] [-- PYTEST ARGUMENTS]
+
+1. Build sdist and wheel; twine and check-wheel-contents look at them; the sdist holds what its tests need.
+2. Each Python of the classifiers that is on this machine: an empty environment gets the wheel alone. It
+   fits, saves and loads, and the command names its extra.
+3. The same Python with the newest versions of all extras, and the lowest Python also with the lowest
+   versions that pyproject.toml allows: the tests of the sdist run against the installed wheel.
+
+A table at the end has every step, with the reason for each that was skipped. The exit code is 1 if one
+failed. All tests take about five minutes for each environment; --quick runs a selection.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LINTERS = ("ruff", "mypy", "import-linter", "pytest-cov", "numpydoc")
+# Where --quick looks: reading, solving, fitting, saving, and the shell.
+QUICK = (
+    "tests/estimators/test_pca.py",
+    "tests/solvers",
+    "tests/store",
+    "tests/test_version.py",
+    "tests/cli/test_run.py",
+)
+NEEDED = ("tests/conftest.py", "tests/helpers.py", "docs/cli.md", "pyproject.toml", "CHANGELOG.md", "LICENSE")
+CORE = """
+import pathlib, numpy, gramian
+X = numpy.random.default_rng(0).standard_normal((40, 5))
+for model in gramian.PCA(2).fit(X), gramian.KernelPCA(2).fit(X), gramian.Whitener().fit(X):
+    model.save("model.gramian")
+    assert numpy.allclose(gramian.load("model.gramian").transform(X), model.transform(X))
+print(gramian.__version__, pathlib.Path(gramian.__file__).parent)
+"""
+
+
+class Table:
+    """The outcome of every step."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str, str]] = []
+
+    def run(self, step: str, *command: str | Path, **options) -> bool:
+        """Run a command as a step, show its output if it fails, and return whether it succeeded."""
+        print(f"{step} ...", flush=True)
+        started = time.monotonic()
+        done = subprocess.run(
+            [str(part) for part in command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            **options,
+        )
+        if done.returncode:
+            print(done.stdout, flush=True)
+        last = (done.stdout.strip().splitlines() or [""])[-1].strip("= ")
+        self.add(step, "failed" if done.returncode else "ok", f"{time.monotonic() - started:.0f} s; {last}")
+        return done.returncode == 0
+
+    def add(self, step: str, outcome: str, detail: str = "") -> None:
+        """Add a row."""
+        self.rows.append((step, outcome, detail))
+
+    def __str__(self) -> str:
+        width = max(len(step) for step, _, _ in self.rows)
+        return "\n".join(f"{step:{width}}  {outcome:7}  {detail}" for step, outcome, detail in self.rows)
+
+
+def versions() -> list[str]:
+    """Return the versions of Python in the classifiers, such as 3.11."""
+    found = (
+        re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line) for line in PROJECT["classifiers"]
+    )
+    return [match[1] for match in found if match]
+
+
+def interpreters(version: str) -> Iterator[tuple[str, Path]]:
+    """Yield every build of a version on this machine: Debian's, pyenv's, and the one on PATH."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    places = {
+        "of Debian": [Path(f"/usr/bin/python{version}")],
+        "of pyenv": sorted((root / "versions").glob(f"{version}.*/bin/python")),
+        "on PATH": [Path(path)] if (path := shutil.which(f"python{version}")) else [],
+    }
+    seen = set()
+    for name, paths in places.items():
+        for path in paths:
+            code = "import os, sys; print(os.path.realpath(sys.executable), '%d.%d' % sys.version_info[:2])"
+            answer = (
+                subprocess.run([path, "-c", code], capture_output=True, text=True) if path.is_file() else None
+            )
+            real, _, number = answer.stdout.strip().rpartition(" ") if answer else ("", "", "")
+            if number == version and real not in seen:
+                seen.add(real)
+                yield name, path
+
+
+def requirements(extras: tuple[str, ...]) -> list[str]:
+    """Return what the package and its extras require, without the package itself: all of them are direct."""
+    lines = list(PROJECT["dependencies"])
+    for extra in extras:
+        for line in PROJECT["optional-dependencies"][extra]:
+            own = re.fullmatch(r"gramian\[(.+)\]", line)
+            lines += requirements(tuple(own[1].split(","))) if own else [line]
+    return sorted({line for line in lines if not re.match(rf"({'|'.join(LINTERS)})\b", line)})
+
+
+def build(table: Table, folder: Path) -> tuple[Path, Path] | None:
+    """Build and look at both files; return the wheel and the unpacked sdist."""
+    if not table.run("build", sys.executable, "-m", "build", "--outdir", folder / "dist", ROOT):
+        return None
+    wheel, sdist = next((folder / "dist").glob("*.whl")), next((folder / "dist").glob("*.tar.gz"))
+    table.run("twine check", sys.executable, "-m", "twine", "check", "--strict", wheel, sdist)
+    table.run("check-wheel-contents", sys.executable, "-m", "check_wheel_contents", wheel)
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    source = folder / sdist.name.removesuffix(".tar.gz")
+    missing = [name for name in NEEDED if not (source / name).is_file()]
+    table.add(
+        "sdist", "failed" if missing else "ok", f"lacks {', '.join(missing)}" if missing else "complete"
+    )
+    return wheel, source
+
+
+def environment(
+    table: Table, step: str, folder: Path, python: Path, wheel: Path, *options: str | Path
+) -> Path | None:
+    """Make an empty environment with the wheel and what ``options`` name; return its Python."""
+    uv = [sys.executable, "-m", "uv", "--quiet"]
+    made = table.run(f"{step}: environment", *uv, "venv", "--clear", "--python", python, folder)
+    inner = folder / "bin" / "python"
+    install = [*uv, "pip", "install", "--python", inner]
+    if options:
+        made = made and table.run(f"{step}: requirements", *install, *options)
+        made = made and table.run(f"{step}: wheel", *install, "--no-deps", wheel)
+    else:
+        made = made and table.run(f"{step}: wheel", *install, wheel)
+    return inner if made else None
+
+
+def check_core(table: Table, step: str, folder: Path, python: Path, wheel: Path) -> None:
+    """Check the wheel without extras."""
+    inner = environment(table, step, folder / "core", python, wheel)
+    if inner is None:
+        return
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    table.run(f"{step}: fit, save, load", inner, "-c", CORE, cwd=folder, env=clean)
+    shell = subprocess.run(
+        [inner.parent / "gramian", "--help"], capture_output=True, text=True, cwd=folder, env=clean
+    )
+    said = shell.stderr.strip().replace("\n", " ")
+    named = shell.returncode != 0 and "gramian[cli]" in said and "Traceback" not in said
+    table.add(f"{step}: the command names its extra", "ok" if named else "failed", said[:100])
+
+
+def check_tests(
+    table: Table,
+    step: str,
+    folder: Path,
+    python: Path,
+    built: tuple[Path, Path],
+    resolution: str,
+    tests: list[str],
+) -> None:
+    """Run the tests of the sdist against the wheel with all extras."""
+    wheel, source = built
+    listed = folder / "requirements.txt"
+    listed.write_text("\n".join(requirements(("all", "dev"))), encoding="utf-8")
+    inner = environment(
+        table, step, folder / resolution, python, wheel, "--resolution", resolution, "-r", listed
+    )
+    if inner is None:
+        return
+    # The src of the sdist is not on the path of imports: the tests import the wheel.
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    clean |= {"OPENBLAS_NUM_THREADS": "1"}
+    command = [inner, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", *tests]
+    table.run(f"{step}: tests of the sdist", *command, cwd=source, env=clean)
+
+
+def main() -> int:
+    """Check; print the table and return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--python", action="append", metavar="3.X", help="only this version; may be repeated")
+    parser.add_argument("--quick", action="store_true", help="run a selection of the tests")
+    parser.add_argument("tests", nargs="*", help="tests and options of pytest [tests]")
+    asked = parser.parse_args()
+    tests = asked.tests or list(QUICK if asked.quick else ("tests",))
+    table = Table()
+    with tempfile.TemporaryDirectory(prefix="gramian-release-") as work:
+        built = build(table, Path(work))
+        for version in versions() if built else ():
+            if asked.python and version not in asked.python:
+                table.add(version, "skipped", "not asked for")
+                continue
+            builds = list(interpreters(version))
+            if not builds:
+                table.add(version, "skipped", f"no Python {version} of Debian, of pyenv, or on PATH")
+            for name, python in builds:
+                step, folder = f"{version} {name}", Path(work) / f"{version}-{name.rpartition(' ')[2]}"
+                folder.mkdir()
+                check_core(table, step, folder, python, built[0])
+                lowest = version == versions()[0] and name == builds[0][0]
+                for resolution in ["lowest-direct", "highest"] if lowest else ["highest"]:
+                    check_tests(table, f"{step}, {resolution}", folder, python, built, resolution, tests)
+    print(f"\n{table}")
+    return int(any(outcome == "failed" for _, outcome, _ in table.rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

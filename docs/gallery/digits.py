@@ -1,0 +1,31 @@
+"""
+Digits: components as pictures
+==============================
+
+PCA of 1,797 handwritten digits of 8 x 8 pixels. A stack of pictures is accepted as it is, so
+components and reconstructions are pictures too.
+"""
+
+from sklearn.datasets import load_digits
+
+from gramian import PCA, plots
+
+digits = load_digits()
+pca = PCA(40).fit(digits.images)
+print(pca.components_.shape)
+
+# %%
+# The mean and the first eleven components: light pixels raise the score, dark ones lower it.
+
+plots.components(pca, 11)
+
+# %%
+# Four digits, rebuilt from more and more components. The last column is the original.
+
+plots.reconstructions(pca, digits.images[:4], [1, 2, 5, 10, 20, 40])
+
+# %%
+# Two components place similar digits near each other. The ellipses of many digits overlap: two
+# components are too few to tell all ten apart.
+
+plots.scores(pca, digits.images, color=digits.target.astype(str))

@@ -1,0 +1,35 @@
+"""
+Two rings: what PCA misses and kernel PCA shows
+===============================================
+
+One ring lies inside another. No line separates them, but a threshold on the third component of
+kernel PCA does.
+"""
+
+from sklearn.datasets import make_circles
+from sklearn.linear_model import LogisticRegression
+
+from gramian import PCA, KernelPCA, choose_kernel, plots
+
+X, ring = make_circles(400, noise=0.05, factor=0.4, random_state=0)
+train, test = slice(0, 200), slice(200, 400)
+
+# %%
+# Fit both on half of the points, and classify the other half by a plane on the components.
+
+models = [PCA(2).fit(X[train]), KernelPCA(3, kernel="rbf", gamma=2.0).fit(X[train])]
+for model in models:
+    plane = LogisticRegression().fit(model.transform(X[train]), ring[train])
+    accuracy = plane.score(model.transform(X[test]), ring[test])
+    print(f"{type(model).__name__}: {accuracy:.0%} of new points classified correctly")
+
+# %%
+# Lines of equal score: straight for PCA, circles for a component of kernel PCA, which represents
+# the radius.
+
+plots.kernel_contours(models, X, color=ring)
+
+# %%
+# How wide should the kernel be? ``choose_kernel`` compares kernels on held-out points.
+
+plots.selection(choose_kernel(X, ring, random_state=0))

@@ -1,0 +1,96 @@
+"""The page of measured results: every row of benchmarks/results, from its latest run."""
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+MOST_NAMES = 60  # characters of a contender's name
+
+
+def page(folder: Path) -> str:
+    """Return the page, from the files that ``python benchmarks`` writes."""
+    suites: dict[str, dict[str, Any]] = {}
+    machines: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.glob("*-*.json")):  # SUITE-DATE.json, so that later dates replace earlier ones
+        run = json.loads(path.read_text(encoding="utf-8"))
+        for name, row in run["rows"].items():
+            machine = row.get("machine", run["machine"])
+            suites.setdefault(run["suite"], {})[name] = row
+            machines[name] = machine
+    lines = [
+        "# Measured results",
+        "",
+        "Every row from its latest run; [Benchmarks](benchmarks.md) explains the rows and how they are "
+        "measured. The spread is that from the fastest to the slowest run. Growth is the peak of memory in "
+        "addition to the data. The ratio is the median over neighbouring runs, relative to the fastest peer "
+        "that reaches the accuracy of the row; above 1, the peer is faster.",
+        "",
+        *machine_lines(machines),
+    ]
+    for suite, rows in sorted(suites.items()):
+        lines += [f"## {suite}", ""]
+        lines += [
+            *chart(rows),
+            "| row | contender | median s | spread s | runs | growth MB | error | ratio |",
+        ]
+        lines += ["|---|---|---|---|---|---|---|---|"]
+        for name, row in rows.items():
+            lines += row_lines(name, row)
+        lines.append("")
+    return "\n".join(lines)
+
+
+def machine_lines(machines: dict[str, dict[str, Any]]) -> list[str]:
+    """Return the machines and versions, each with the rows that ran on it."""
+    groups: dict[str, list[str]] = {}
+    for name, machine in machines.items():
+        versions = ", ".join(f"{package} {version}" for package, version in machine["packages"].items())
+        memory = f"{machine['memory_bytes'] / 2**30:.0f} GiB" if machine["memory_bytes"] else "unknown memory"
+        text = f"{machine['cpu']}, {machine['cores']} cores, {memory}, Python {machine['python']}, {versions}"
+        groups.setdefault(text, []).append(name)
+    return [*(f"- {text}: {len(names)} rows" for text, names in groups.items()), ""]
+
+
+def row_lines(name: str, row: dict[str, Any]) -> list[str]:
+    """Return a line for gramian and for each peer of a row."""
+    lines = []
+    for contender in row["contenders"]:
+        seconds = contender["seconds"]
+        if not seconds:
+            continue
+        error = next(iter(contender["errors"].items()), None)
+        ratio = f"**{row['ratio']:.2f}**" if contender["name"] == row["best_peer"] and row["ratio"] else ""
+        accurate = "" if contender["accurate"] else " (too large)"
+        cells = (
+            f"`{name}`" if contender["ours"] else "",
+            contender["name"][:MOST_NAMES],
+            f"{statistics.median(seconds):.3g}",
+            f"{min(seconds):.3g} to {max(seconds):.3g}" if len(seconds) > 1 else "",
+            str(len(seconds)),
+            f"{contender['peak_growth'] / 1e6:.0f}" if contender["peak_growth"] is not None else "",
+            f"{error[0]} {error[1]:.1e}{accurate}" if error else "",
+            ratio,
+        )
+        lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
+    return lines
+
+
+def chart(rows: dict[str, Any]) -> list[str]:
+    """Return a list of the ratios of a suite, the smallest first, as bars of text that need no picture."""
+    ratios = {name: row["ratio"] for name, row in rows.items() if row["ratio"]}
+    if not ratios:
+        return []
+    width = max(map(len, ratios))
+    bars = [
+        f"{name:{width}}  {ratio:6.2f}  {'█' * max(1, round(10 * min(ratio, 4.0)))}"
+        + (" slower" if ratio > 1 else "")
+        for name, ratio in sorted(ratios.items(), key=lambda item: item[1])
+    ]
+    return [
+        "```text",
+        f"{'row':{width}}   ratio  (10 blocks: the fastest peer)",
+        *bars,
+        "```",
+        "",
+    ]
