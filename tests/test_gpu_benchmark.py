@@ -16,6 +16,7 @@ def printed(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=True, env=one).stdout
 
 
+@pytest.mark.walk
 def test_every_row_runs_small_on_the_host():
     pytest.importorskip("torch", reason="PyTorch is not installed")
     said = printed("--device", "cpu", "--quick")

@@ -96,6 +96,17 @@ def public() -> Iterator[str]:
                 waiting += results(member)
 
 
+def constructed_by_base(name: str) -> bool:
+    """Return whether a public class of that name leaves its constructor to a class of this package."""
+    module, _, kind = name.rpartition(".")
+    one = getattr(sys.modules.get(module), kind, None)
+    return (
+        inspect.isclass(one)
+        and "__init__" not in vars(one)
+        and one.__init__.__module__.startswith("gramian.")
+    )
+
+
 def main() -> None:
     """Print the errors, and fail if there are any."""
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]
@@ -111,6 +122,7 @@ def main() -> None:
         result = validate(name)
         for code, message in result["errors"]:
             allowed = any(pattern.search(result["docstring"]) for pattern in overrides.get(code, ()))
+            allowed = allowed or (code == "PR01" and constructed_by_base(name))
             if code in checks and not allowed:
                 failed += 1
                 print(f"{result['file']}:{result['file_line']}: {name}: {code} {message}")

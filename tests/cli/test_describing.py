@@ -49,6 +49,7 @@ def test_columns_of_the_data_are_described(flower_model, gramian):
     assert ran.out.splitlines()[1].startswith('"f0","setosa","old",')
 
 
+@pytest.mark.walk
 def test_figures_and_report_show_several_groupings(samples, gramian):
     pytest.importorskip("vl_convert")
     text = Path("flowers.csv").read_text().splitlines()

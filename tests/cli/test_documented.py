@@ -80,7 +80,7 @@ def example_files(tmp_path_factory):
     return folder
 
 
-LONG = ("docs/cli.md", "docs/first_hour.md", "docs/quickstart.md")  # seconds: make walk
+LONG = ("README.md", "docs/cli.md", "docs/first_hour.md", "docs/quickstart.md")  # seconds: make walk
 
 
 def as_case(page):

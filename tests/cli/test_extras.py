@@ -76,6 +76,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.walk
 def test_estimators_need_no_package_of_the_shell(folder):
     fit = "import gramian, pathlib; gramian.PCA(2).fit(pathlib.Path('a.npy')).save('m.gramian')"
     load = "gramian.load('m.gramian').summary(); gramian.KernelPCA(2).fit([[1, 2], [3, 4], [5, 5]])"
@@ -87,6 +88,7 @@ def test_estimators_need_no_package_of_the_shell(folder):
     assert "Traceback" not in results[3][1]
 
 
+@pytest.mark.walk
 def test_commands_without_extras_work_or_name_the_extra(folder):
     works = [
         ["fit", "a.csv", "--components", "2", "-o", "table"],

@@ -139,6 +139,7 @@ def test_a_report_is_titled_by_the_model(fitted, gramian):
     assert of_what(nameless, fewer) == ", applied to marks.csv"
 
 
+@pytest.mark.walk
 @pytest.mark.usefixtures("drawn")
 def test_figures_of_a_folder_use_its_scores(fitted, gramian):
     (fitted / "marks.csv").unlink()

@@ -155,6 +155,7 @@ def test_long_tables_end():
     assert f"and {1000 - gramian.notebook.MOST_ROWS} more" in page
 
 
+@pytest.mark.walk
 def test_figures_need_no_network():
     chart = gramian.plots.scree(gramian.PCA(2).fit(X))
     bundle = chart._repr_mimebundle_()

@@ -21,6 +21,7 @@ from gramian.rows.table import Table
 STARTS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>", "json": b"{"}
 
 
+@pytest.mark.walk
 def test_a_figure_is_written_as_what_its_name_says(pca, X, tmp_path):
     chart = plots.scores(pca, X)
     for kind, start in STARTS.items():
