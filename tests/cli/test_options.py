@@ -64,7 +64,7 @@ def test_a_repeated_list_adds_and_commas_separate(gramian, folder):
 
 
 def test_short_help_with_options_in_groups(gramian):
-    for command in ([], ["fit"], ["kernels"], ["kernels", "audit"], ["faces", "fit"]):
+    for command in ([], ["fit"], ["kernels"], ["kernels", "audit"]):
         assert gramian(*command, "-h").out == gramian(*command, "--help").out != ""
     groups = ("Arguments:", "Reading the data:", "The method:", "Output:", "Limits and hardware:")
     lines = gramian("fit", "-h").out.splitlines()
