@@ -198,6 +198,7 @@ def test_orl(data_dir):
     assert result.at[0].equal_error <= 0.03
 
 
+@pytest.mark.walk
 def test_yale(data_dir):
     pixels = np.load(data_dir / "faces" / "extended_yale_b_cropped_u8.npz")
     # A quarter of the size, so that it takes a moment.

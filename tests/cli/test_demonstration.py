@@ -11,6 +11,7 @@ from gramian.errors import DataError, GramianError
 
 
 @pytest.mark.usefixtures("few_digits")
+@pytest.mark.walk
 def test_the_demo_writes_what_it_promises(tmp_path, gramian, monkeypatch):
     pytest.importorskip("PIL")
     faces, out = [], tmp_path / "demo"

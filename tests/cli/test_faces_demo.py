@@ -24,6 +24,7 @@ def small(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.walk
 def test_the_demonstration_answers_each_question_rightly(small, capsys):
     show_faces(STEP, Path("out"))
     out = capsys.readouterr().out

@@ -45,6 +45,7 @@ def test_transform_gives_what_it_gives_of_a_small_one(kind, model, gramian):
         assert np.array_equal(*same)
 
 
+@pytest.mark.walk
 def test_fit_writes_the_same_folder(large, gramian):
     assert gramian("fit", "x.npy", "--components", "3", "-o", "small").code == 0
     ran = gramian("fit", "x.npy", "--components", "3", "-o", "large", "--checkpoint", "c", *LIMIT)

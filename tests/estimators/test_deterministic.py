@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from gramian import PCA, KernelPCA, Whitener
 from gramian.arrays import as_float64
@@ -52,6 +53,7 @@ def digests():
         yield f"{' '.join(repr(model).split())} {hashed.hexdigest()}"
 
 
+@pytest.mark.walk
 def test_bits_do_not_depend_on_threads():
     printed = []
     for threads in ("1", "2"):

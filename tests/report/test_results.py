@@ -43,6 +43,7 @@ def test_a_stopped_second_fit_leaves_the_results_of_the_first(tmp_path, monkeypa
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.walk
 def test_a_second_fit_replaces_what_is_its_own(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     write_results(tmp_path, fitted(RNG.normal(size=(9, 3, 2))))

@@ -255,6 +255,7 @@ def test_usarrests(data_dir):
     assert table.row_names[:2] == ("Alabama", "Alaska")
 
 
+@pytest.mark.walk
 def test_nci60_with_labels(data_dir):
     table = scan(existing(data_dir, "tables", "ISLR_NCI60.csv"), label="labs").read()
     assert table.values.shape == (64, 6830)

@@ -206,7 +206,9 @@ def test_what_is_taken_along_works(visitor, models, ids, beside, tmp_path):
     with zipfile.ZipFile(io.BytesIO(got.content)) as archive:
         archive.extractall(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} >= {"model.gramian", "summary.md", "scores.csv"}
-    assert "<title>PCA of standard input, applied to rows.csv</title>" in (tmp_path / "report.html").read_text()
+    assert (
+        "<title>PCA of standard input, applied to rows.csv</title>" in (tmp_path / "report.html").read_text()
+    )
     again = gramian.load(tmp_path / "model.gramian")
     np.testing.assert_array_equal(again.transform(table), model.transform(table))
     summary = (tmp_path / "summary.md").read_text()
