@@ -181,7 +181,7 @@ def impute_em(
     np.float64(4.0)
     """
     observed = ~np.isnan(X)
-    own = np.ones(len(X)) if weights is None else weights
+    own = _row_weights(X, weights)
     patterns, entries = Patterns.of(observed), float(own @ observed.sum(axis=1))
     centre = _means(X, observed, own)
     C = np.where(observed, X - centre, 0.0)
@@ -199,6 +199,10 @@ def impute_em(
         model = _maximised(C, own, patterns, expected, entries)
     model = LowRank(model.mean + centre, model.weights, model.noise)
     return _imputed(X, patterns, model, trace, converged)
+
+
+def _row_weights(X: FloatArray, weights: FloatArray | None) -> FloatArray:
+    return np.ones(len(X)) if weights is None else weights
 
 
 def _means(X: FloatArray, observed: npt.NDArray[np.bool_], own: FloatArray) -> FloatArray:
@@ -373,7 +377,7 @@ def impute_iterative(
     """
     observed = ~np.isnan(X)
     holes = ~observed
-    own = np.ones(len(X)) if weights is None else weights
+    own = _row_weights(X, weights)
     total, d, of_hole = float(own.sum()), X.shape[1], own[np.nonzero(holes)[0]]
     # Integer weights count rows; weights that are shares of 1 do not say how many rows there are.
     degrees = max(1.0, min(max(total, float(np.count_nonzero(own))) - 1, d) - k)
@@ -442,7 +446,7 @@ class HeldOut:
 
     @property
     def _own(self) -> FloatArray:
-        return np.ones(len(self.X)) if self.weights is None else self.weights
+        return _row_weights(self.X, self.weights)
 
     def error(self, impute: Callable[[FloatArray], Imputation]) -> float:
         """Return the root-mean-square error of held-out entries that ``impute`` fills."""

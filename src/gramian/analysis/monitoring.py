@@ -468,13 +468,13 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
 def _spe_lines(level: float, known: Known) -> list[tuple[str, str, str, float]]:
     """Return the limits of SPE by theory; moments of rows that the fit has seen are for such rows only."""
     lines = []
-    for rows, seen in (("fit", known.own), ("new", known.held_out)):
+    for rows, statistics in (("fit", known.own), ("new", known.held_out)):
         if known.discarded is not None:
             lines.append(("SPE", rows, "Jackson-Mudholkar", spe_limit(level, known.discarded)))
-        if seen is not None and len(seen) > 1:
-            weights = known.weights if rows == "new" else np.ones(len(seen))
-            mean = float(np.average(seen[:, 1], weights=weights))
-            variance = float(np.average((seen[:, 1] - mean) ** 2, weights=weights))
+        if statistics is not None and len(statistics) > 1:
+            weights = known.weights if rows == "new" else np.ones(len(statistics))
+            mean = float(np.average(statistics[:, 1], weights=weights))
+            variance = float(np.average((statistics[:, 1] - mean) ** 2, weights=weights))
             lines.append(("SPE", rows, "Box", box_limit(level, mean, variance)))
     return lines
 

@@ -60,11 +60,11 @@ def dominant_columns(variances: npt.ArrayLike) -> IntArray:
 
 def column_variances(model: Any) -> FloatArray | None:
     """Return variances of the columns as a fitted PCA has scaled them; None where a model has none."""
-    seen, kept = getattr(model, "_seen", None), getattr(model, "_remainder", None)
-    if seen is not None:
-        norms = np.sqrt(seen.column_squares) * 2.0**seen.exponent
-    elif kept is not None:
-        norms = kept.norms
+    moments, remainder = getattr(model, "_seen", None), getattr(model, "_remainder", None)
+    if moments is not None:
+        norms = np.sqrt(moments.column_squares) * 2.0**moments.exponent
+    elif remainder is not None:
+        norms = remainder.norms
     else:
         return None
     divisor = getattr(model, "_divisor", None)

@@ -697,15 +697,15 @@ def _known(model: Any) -> dict[str, Any]:
     rest = 1.0 if ratios is None else 1 - float(ratios.sum())
     if not without and rest <= max(NOTHING, model.spectrum_.rank_tolerance):
         without = "No component was discarded, so there is no SPE."
-    discarded, seen = None, vars(model).get("_seen")
+    discarded, moments = None, vars(model).get("_seen")
     # A stream that goes on from fit, or a sketch, knows only a bound on what was discarded.
-    if ratios is not None and not without and (seen is None or seen.loss is None):
+    if ratios is not None and not without and (moments is None or moments.loss is None):
         every = known_variances(model)
         left = rest / float(ratios.sum()) * float(every[: ratios.size].sum())
         if abs(left - float(every[ratios.size :].sum())) <= COMPLETE * left:
             discarded = every[r:]
     return {
-        "n": float(model.n_samples_ if seen is None else seen.effective),
+        "n": float(model.n_samples_ if moments is None else moments.effective),
         "k": r,
         "centered": bool(model.center if linear else parameter_at_fit(model, "center")),
         "ddof": float(model.ddof) if linear else 1.0,
