@@ -81,10 +81,10 @@ lint: .venv/installed-dev
 	$(BIN)/python .ci/docstrings/check.py
 
 # The site shows the results: make site afterwards.
-bench: .venv/installed-dev
+bench: .venv/installed-bench
 	$(BIN)/python benchmarks all
 
-bench-quick: .venv/installed-dev
+bench-quick: .venv/installed-bench
 	$(BIN)/python benchmarks/guard.py
 
 # This file does not install PyTorch: choose the build for your driver.
@@ -125,6 +125,10 @@ clean:
 
 .venv/installed-dev: pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet -e ".[dev]"
+	@touch .venv/installed-core $@
+
+.venv/installed-bench: pyproject.toml | .venv/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet -e ".[bench]"
 	@touch .venv/installed-core $@
 
 .venv/installed-release: pyproject.toml | .venv/pyvenv.cfg

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 
@@ -23,16 +24,16 @@ import kernels
 import selection
 
 SUITES: dict[str, Callable[[bool], list[Row]]] = {
-    "cluster": cluster.rows,
     "exact": exact.rows,
     "kernels": kernels.rows,
+    "scale": scale.rows,
     "growth": growth.rows,
+    "selection": selection.rows,
     "meaning": meaning.rows,
     "monitoring": monitoring.rows,
     "plans": plans.rows,
-    "scale": scale.rows,
-    "selection": selection.rows,
     "service": serving.rows,
+    "cluster": cluster.rows,
 }
 
 
@@ -43,7 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rest = [
             argument for argument in (sys.argv[1:] if arguments is None else arguments) if argument != "all"
         ]
-        return max([main([suite, *rest]) for suite in SUITES])
+        began = time.monotonic()
+        code = max([main([suite, *rest]) for suite in SUITES])
+        print(f"\n{(time.monotonic() - began) / 60:.0f} minutes")
+        return code
     make = SUITES[asked.suite]
     rehearsals = {row.name: row for row in make(True)}
     rows = list(rehearsals.values()) if asked.quick else make(False)

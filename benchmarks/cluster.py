@@ -1,10 +1,4 @@
-"""Suite ``cluster``: a table in Zarr chunks, by Dask's threads and by workers, beside dask_ml and batches.
-
-dask_ml is taken from the folder ``peers`` beside the data, where it is there::
-
-    pip install --target /var/tmp/gramian-bench/peers --no-deps dask-ml dask-glm multipledispatch sparse \
-        numba llvmlite
-"""
+"""Suite ``cluster``: a table in Zarr chunks, by Dask's threads and by workers, beside dask_ml and batches."""
 
 from __future__ import annotations
 
@@ -110,23 +104,16 @@ def _ours(peaks: list[int]) -> Contender:
 
 
 def _peers() -> tuple[Contender, ...]:
-    folder = files.folder() / "peers"
-    if not folder.is_dir():
-        return (_batches(),)
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
-    return (*map(_dask_ml, ("randomized", "full")), _batches())
+    return _dask_ml("randomized"), replace(_dask_ml("full"), slow=True), _batches()
 
 
 def _dask_ml(solver: str) -> Contender:
     def run(work: Work) -> Any:
         from dask_ml.decomposition import PCA
 
-        if work.workers:
-            work.client.run(sys.path.append, str(files.folder() / "peers"))
         return work.fit(PCA(COMPONENTS, svd_solver=solver, random_state=0))
 
-    return Contender(f"dask_ml PCA {solver}", run, _outcome)
+    return Contender(f"dask_ml PCA {solver}", run, _outcome, requires="dask_ml")
 
 
 def _batches() -> Contender:

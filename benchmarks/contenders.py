@@ -1,4 +1,4 @@
-"""Ours and scikit-learn's estimators as contenders, each under the settings in its name."""
+"""Ours and the peers' estimators as contenders, each under the settings in its name."""
 
 from __future__ import annotations
 
@@ -55,6 +55,47 @@ def standardized_peer_pca(name: str, **settings: Any) -> Contender:
         return replace(result, values=result.values * (len(X) - 1) / len(X))
 
     return Contender(f"StandardScaler + PCA {name}", run, outcome)
+
+
+def intel_pca(name: str, **settings: Any) -> Contender:
+    """Intel's Extension for scikit-learn, without patching scikit-learn."""
+
+    def run(X: Any) -> Any:
+        from sklearnex.decomposition import PCA
+
+        return PCA(random_state=0, **settings).fit(X)
+
+    return Contender(f"Intel PCA {name}", run, _pca_outcome, requires="sklearnex")
+
+
+def fbpca_pca(k: int) -> Contender:
+    """Randomized PCA of fbpca with its defaults: two iterations, two more columns."""
+
+    def run(X: Any) -> Any:
+        import fbpca
+
+        np.random.seed(0)  # which fbpca draws from
+        return fbpca.pca(X, k, raw=False)[1:]
+
+    return Contender("fbpca", run, _singular_outcome, requires="fbpca")
+
+
+def torch_pca(k: int, niter: int) -> Contender:
+    """PyTorch's randomized PCA with ten more columns; converting to and from NumPy copies nothing."""
+
+    def run(X: Any) -> Any:
+        import torch
+
+        torch.manual_seed(0)
+        _, s, V = torch.pca_lowrank(torch.from_numpy(X), q=k + 10, niter=niter)
+        return s[:k].numpy(), V[:, :k].T.numpy()
+
+    return Contender(f"torch.pca_lowrank niter={niter}", run, _singular_outcome, requires="torch")
+
+
+def _singular_outcome(X: Any, result: Any) -> Outcome:
+    s, vectors = result
+    return Outcome(values=np.asarray(s, dtype=np.float64) ** 2 / (len(X) - 1), vectors=vectors)
 
 
 def in_batches(name: str, *, n_components: int, batch: int) -> Contender:

@@ -12,11 +12,14 @@ import generators
 import references
 from contenders import (
     NewRows,
+    fbpca_pca,
+    intel_pca,
     our_kernel_pca,
     our_pca,
     peer_kernel_pca,
     peer_pca,
     standardized_peer_pca,
+    torch_pca,
     transforming,
 )
 from harness.processes import Command, ProcessRow
@@ -155,7 +158,7 @@ def _yale(name: str, k: int, quick: bool) -> TimedRow:
     return TimedRow(
         name,
         f"fit, {_faces_about(quick)}, {k} components; peers: PCA arpack with tol 0 (its default), "
-        "default (auto: randomized), randomized with 20 power iterations",
+        "default (auto: randomized), randomized with 20 power iterations, fbpca, torch.pca_lowrank",
         data=lambda: _pictures(quick),
         contenders=(
             our_pca(n_components=k),
@@ -167,6 +170,8 @@ def _yale(name: str, k: int, quick: bool) -> TimedRow:
                 svd_solver="randomized",
                 iterated_power=20,
             ),
+            fbpca_pca(k),
+            torch_pca(k, niter=4),
         ),
         reference=references.pca_reference,
         errors=references.pca_errors,
@@ -294,8 +299,12 @@ def _tall(n: int) -> TimedRow:
     row = _decaying(
         "tall-1m",
         _Shape(n, 100, seed=2),
-        "PCA covariance_eigh (the default at this shape)",
+        "PCA covariance_eigh (the default at this shape) of scikit-learn and of Intel's extension, fbpca, "
+        "torch.pca_lowrank",
         peer_pca("covariance_eigh", n_components=50, svd_solver="covariance_eigh"),
+        intel_pca("covariance_eigh", n_components=50, svd_solver="covariance_eigh"),
+        fbpca_pca(50),
+        torch_pca(50, niter=4),
     )
     return replace(row, ratio=0.8, repeats=9)
 
@@ -314,9 +323,13 @@ def _wide(n: int, d: int) -> TimedRow:
     row = _decaying(
         "wide-100k",
         _Shape(n, d, seed=3),
-        "PCA default (auto: covariance_eigh), randomized with its defaults",
+        "PCA default (auto: covariance_eigh), randomized with its defaults, Intel's covariance_eigh, fbpca, "
+        "torch.pca_lowrank",
         peer_pca("default (covariance_eigh)", n_components=50),
         peer_pca("randomized", n_components=50, svd_solver="randomized"),
+        intel_pca("covariance_eigh", n_components=50, svd_solver="covariance_eigh"),
+        fbpca_pca(50),
+        torch_pca(50, niter=4),
     )
     return replace(row, ratio=0.95)
 
@@ -325,9 +338,13 @@ def _square(n: int) -> TimedRow:
     row = _decaying(
         "square-5k",
         _Shape(n, n, seed=4),
-        "PCA arpack with tol 0 (its default), default (auto: randomized)",
+        "PCA arpack with tol 0 (its default), default (auto: randomized), fbpca, torch.pca_lowrank with "
+        "4 and 6 rounds",
         peer_pca("arpack tol=0", n_components=50, svd_solver="arpack"),
         peer_pca("default (randomized)", n_components=50),
+        fbpca_pca(50),
+        torch_pca(50, niter=4),
+        torch_pca(50, niter=6),
     )
     return replace(row, ratio=0.4)
 

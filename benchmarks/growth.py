@@ -1,80 +1,106 @@
-"""``python benchmarks/growth.py``: seconds and memory over the number of rows, with fitted exponents.
-
-Every size runs in a process of its own; memory is the growth of its resident size, read from outside.
-"""
+"""Suite ``growth``: the same work at growing sizes; the site draws seconds and memory over the size."""
 
 from __future__ import annotations
 
-import argparse
-import sys
-from dataclasses import replace
+from typing import Any
 
 import generators
-import numpy as np
-from contenders import our_kernel_pca, our_pca
-from harness.memory import peak_growth
-from harness.rows import Contender, Options
+import landmarks
+import references
+from contenders import intel_pca, our_kernel_pca, our_pca, peer_kernel_pca, peer_pca
+from harness.rows import Outcome
 from harness.timing import TimedRow
 
 COLUMNS = 50
 GAMMA = 1 / COLUMNS
-SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
-LARGEST_EXACT = 30_000
-
-
-def contenders() -> dict[str, Contender]:
-    """What is measured, by name."""
-    exact = our_kernel_pca("KernelPCA exact", n_components=10, gamma=GAMMA)
-    landmarks = our_kernel_pca(
-        "KernelPCA 1000 landmarks", n_components=10, gamma=GAMMA, solver="nystroem", n_landmarks=1000
-    )
-    return {one.name: one for one in (our_pca("PCA", n_components=10), exact, landmarks)}
-
-
-def row(contender: Contender, n: int) -> TimedRow:
-    """A row of one size, for a process of its own."""
-    return TimedRow(
-        f"growth {contender.name} {n}",
-        "",
-        data=lambda: generators.normal(n, COLUMNS, 0, "float32"),
-        contenders=(contender,),
-        reference=lambda X: None,
-        errors=lambda reference, outcome: {},
-    )
+COMPONENTS = 10
+FEW = 100  # rows of the wide tables
+LANDMARKS = 1000
+# Sizes by family, which is the first part of the rows' names.
+SIZES = {
+    "rows": (1000, 10_000, 100_000, 1_000_000),
+    "columns": (1000, 10_000, 100_000, 300_000),
+    "kernel": (1000, 3000, 10_000),
+    "landmarks": (10_000, 100_000, 500_000),
+}
 
 
 def rows(quick: bool) -> list[TimedRow]:
-    """Return a row for every size; the quick ones are the smallest size under every name."""
-    results = [row(one, n) for one in contenders().values() for n in SIZES]
-    small = {one.name: row(one, 1000) for one in contenders().values()}
-    return [replace(small[r.contenders[0].name], name=r.name) for r in results] if quick else results
+    """Return a row for every family and size; quick ones all have the smallest size."""
+    make = {"rows": _tall, "columns": _wide, "kernel": _kernel, "landmarks": _landmarks}
+    return [
+        make[family](f"growth-{family}-{size}", sizes[0] if quick else size)
+        for family, sizes in SIZES.items()
+        for size in sizes
+    ]
 
 
-def exponent(sizes: list[int], result: list[float]) -> float:
-    """Slope of the logarithm of what was found over that of the size, by least squares."""
-    return float(np.polyfit(np.log(sizes), np.log(np.maximum(result, 1e-9)), 1)[0])
+def _tall(name: str, n: int) -> TimedRow:
+    return _pca(name, n, COLUMNS, "covariance_eigh")
 
 
-def main() -> int:
-    """Print a line for every size, and the exponents."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--most", type=int, default=SIZES[-1], help="largest number of rows")
-    most = parser.parse_args().most
-    for name in contenders():
-        sizes, seconds, growth = [], [], []
-        for n in (n for n in SIZES if n <= most and ("exact" not in name or n <= LARGEST_EXACT)):
-            seen = peak_growth(Options("growth"), f"growth {name} {n}", name)
-            if seen.failure or seen.seconds is None or seen.growth is None:
-                print(f"{name:28} n={n:>9,}  {seen.failure or 'no memory figures here'}")
-                continue
-            sizes, seconds, growth = [*sizes, n], [*seconds, seen.seconds], [*growth, float(seen.growth)]
-            print(f"{name:28} n={n:>9,}  {seen.seconds:8.2f} s  {seen.growth / 1e6:8.0f} MB", flush=True)
-        if len(sizes) > 1:
-            print(
-                f"{name:28} time ~ n^{exponent(sizes, seconds):.2f}, memory ~ n^{exponent(sizes, growth):.2f}"
-            )
-    return 0
+def _wide(name: str, d: int) -> TimedRow:
+    return _pca(name, FEW, d, "full")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _pca(name: str, n: int, d: int, solver: Any) -> TimedRow:
+    settings = {"n_components": COMPONENTS, "svd_solver": solver}
+    return TimedRow(
+        name,
+        f"PCA, {COMPONENTS} components, {n:,} x {d:,} float32 standard normal, seed 0; peers: {solver} of "
+        "scikit-learn and of Intel's extension",
+        data=lambda: generators.normal(n, d, 0, "float32"),
+        contenders=(
+            our_pca(n_components=COMPONENTS),
+            peer_pca(solver, **settings),
+            intel_pca(solver, **settings),
+        ),
+        reference=references.pca_reference,
+        errors=references.pca_errors,
+        tolerances={"eigenvalue": 1e-4},
+        repeats=3,
+        patience=10.0,
+    )
+
+
+def _kernel(name: str, n: int) -> TimedRow:
+    settings: dict[str, Any] = {"n_components": COMPONENTS, "gamma": GAMMA}
+    return TimedRow(
+        name,
+        f"kernel PCA, RBF gamma=1/50, {COMPONENTS} components, {n:,} x {COLUMNS} float64 standard normal, "
+        "seed 0; peers: KernelPCA arpack and dense, whose accuracy the row kernel-pca-10k measures",
+        data=lambda: generators.normal(n, COLUMNS, 0),
+        contenders=(
+            our_kernel_pca(**settings),
+            peer_kernel_pca("arpack", eigen_solver="arpack", **settings),
+            # Cubic: a minute at 10,000 rows.
+            *([peer_kernel_pca("dense", eigen_solver="dense", **settings)] if n < 10_000 else []),
+        ),
+        reference=_none,
+        errors=_no_errors,
+        repeats=3,
+        patience=10.0,
+    )
+
+
+def _landmarks(name: str, n: int) -> TimedRow:
+    return TimedRow(
+        name,
+        f"kernel PCA with {LANDMARKS} uniform landmarks, RBF gamma=1/50, {COMPONENTS} components, {n:,} x "
+        f"{COLUMNS} float32 standard normal, seed 0; peer: Nystroem and PCA; the row nystroem-200k-uniform "
+        "measures accuracy",
+        data=lambda: generators.normal(n, COLUMNS, 0, "float32"),
+        contenders=(landmarks.ours("uniform", LANDMARKS), landmarks.peer(LANDMARKS)),
+        reference=_none,
+        errors=_no_errors,
+        repeats=3,
+        patience=10.0,
+    )
+
+
+def _none(X: Any) -> None:
+    return None
+
+
+def _no_errors(reference: None, outcome: Outcome) -> dict[str, float]:
+    return {}

@@ -41,7 +41,7 @@ def clusters(n: int, seed: int) -> npt.NDArray[np.float32]:
     return (centres[labels] + SPREAD * rng.standard_normal((n, COLUMNS))).astype(np.float32)
 
 
-def _ours(rule: str, m: int, name: str = "gramian.KernelPCA") -> Contender:
+def ours(rule: str, m: int, name: str = "gramian.KernelPCA") -> Contender:
     def run(X: Any) -> Any:
         settings: dict[str, Any] = {"kernel": "rbf", "gamma": GAMMA, "solver": "nystroem", "random_state": 0}
         return gramian.KernelPCA(COMPONENTS, n_landmarks=m, landmarks=rule, **settings).fit(X)
@@ -56,7 +56,7 @@ def _ours(rule: str, m: int, name: str = "gramian.KernelPCA") -> Contender:
     return Contender(name, run, outcome, ours=True)
 
 
-def _peer(m: int) -> Contender:
+def peer(m: int) -> Contender:
     def run(X: Any) -> Any:
         features = Nystroem(gamma=GAMMA, n_components=m, random_state=0)
         return features, PCA(COMPONENTS, random_state=0).fit(features.fit_transform(X))
@@ -75,7 +75,7 @@ def _normal(name: str, rule: str, n: int, m: int, ratio: float) -> TimedRow:
     def reference(X: Any) -> Any:
         # From below, as all projections: of more landmarks.
         return (
-            _ours("uniform", min((3 if len(X) <= 200_000 else 2) * m, len(X)))
+            ours("uniform", min((3 if len(X) <= 200_000 else 2) * m, len(X)))
             .run(X.astype(np.float64))
             .eigenvalues_
         )
@@ -89,7 +89,7 @@ def _normal(name: str, rule: str, n: int, m: int, ratio: float) -> TimedRow:
         f"fit, {m} landmarks ({rule}), RBF gamma=1/50 on {n:,} x 50 float32 standard normal, seed 0, 10 "
         "components; errors are against three times as many landmarks in float64",
         data=lambda: generators.normal(n, COLUMNS, 0, "float32"),
-        contenders=(_ours(rule, m), _peer(m)),
+        contenders=(ours(rule, m), peer(m)),
         reference=reference,
         errors=errors,
         ratio=ratio,
@@ -123,7 +123,7 @@ def _table(name: str, m: int, quick: bool) -> TimedRow:
 
 def _clusters(name: str, n: int, m: int) -> TimedRow:
     def uniform(X: Any) -> Any:
-        results = [_ours("uniform", m).outcome(X, _ours("uniform", m).run(X)).values]
+        results = [ours("uniform", m).outcome(X, ours("uniform", m).run(X)).values]
         return results[0][-1]
 
     def errors(reference: Any, outcome: Outcome) -> dict[str, float]:
@@ -135,7 +135,7 @@ def _clusters(name: str, n: int, m: int) -> TimedRow:
         f"fit, {m} landmarks (rpcholesky), RBF gamma=1/50 on {n:,} x 50 float32 in five clusters with shares "
         f"{', '.join(map(str, SHARES))}, seed 1, 10 components",
         data=lambda: clusters(n, 1),
-        contenders=(_ours("rpcholesky", m), _peer(m)),
+        contenders=(ours("rpcholesky", m), peer(m)),
         reference=uniform,
         errors=errors,
         tolerances={"unexplained / uniform's": 0.2},

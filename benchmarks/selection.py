@@ -141,9 +141,9 @@ def _forward_ridge(quick: bool) -> TimedRow:
     return TimedRow(
         "forward-ridge",
         f"forward selection of {kept} of {d} features of {n:,} rows, equicorrelated normal, seed 0; Ridge(), "
-        "cv=5, R^2; peers: sklearn.feature_selection.SequentialFeatureSelector",
+        "cv=5, R^2; peers: SequentialFeatureSelector of scikit-learn, and of mlxtend with --slow",
         data=data,
-        contenders=_selectors(Ridge(), kept),
+        contenders=_selectors(Ridge(), kept, slow_jobs=True),
         reference=lambda data: _ridge_by_definition(data, kept),
         errors=_different,
         tolerances={"features": 0.0},
@@ -163,7 +163,8 @@ def _forward(quick: bool, name: str, estimator: Any) -> TimedRow:
     return TimedRow(
         name,
         f"forward selection of {kept} of 30 standardised features of scikit-learn's breast cancer data, 569 "
-        f"rows; {type(estimator).__name__}, cv=5, accuracy; peers: SequentialFeatureSelector of scikit-learn",
+        f"rows; {type(estimator).__name__}, cv=5, accuracy; peers: SequentialFeatureSelector of scikit-learn "
+        "and of mlxtend",
         data=data,
         contenders=_selectors(estimator, kept),
         reference=lambda data: _greedy(data, estimator, kept),
@@ -175,7 +176,7 @@ def _forward(quick: bool, name: str, estimator: Any) -> TimedRow:
     )
 
 
-def _selectors(estimator: Any, kept: int) -> tuple[Contender, ...]:
+def _selectors(estimator: Any, kept: int, *, slow_jobs: bool = False) -> tuple[Contender, ...]:
     def ours(data: Labelled, jobs: int | None) -> Any:
         chosen = gramian.SequentialFeatureSelector(
             clone(estimator), n_features_to_select=kept, cv=FOLDS, n_jobs=jobs
@@ -186,12 +187,22 @@ def _selectors(estimator: Any, kept: int) -> tuple[Contender, ...]:
         chosen = PeerSelector(clone(estimator), n_features_to_select=kept, cv=FOLDS, n_jobs=jobs)
         return chosen.fit(data.X, data.y)
 
+    def mlxtend(data: Labelled) -> Any:
+        from mlxtend.feature_selection import SequentialFeatureSelector
+
+        chosen = SequentialFeatureSelector(clone(estimator), k_features=kept, cv=FOLDS)
+        return chosen.fit(data.X, data.y)
+
+    def chosen(data: Labelled, selector: Any) -> Outcome:
+        return Outcome(values=np.isin(np.arange(data.X.shape[1]), selector.k_feature_idx_).astype(np.float64))
+
     return (
         Contender(
             "gramian.SequentialFeatureSelector n_jobs=2", lambda data: ours(data, 2), _support, ours=True
         ),
         Contender("SequentialFeatureSelector", lambda data: peer(data, None), _support),
-        Contender("SequentialFeatureSelector n_jobs=2", lambda data: peer(data, 2), _support),
+        Contender("SequentialFeatureSelector n_jobs=2", lambda data: peer(data, 2), _support, slow=slow_jobs),
+        Contender("mlxtend", mlxtend, chosen, slow=slow_jobs, requires="mlxtend"),
     )
 
 

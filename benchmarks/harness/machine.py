@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_info
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("numpy", "scipy", "scikit-learn", "threadpoolctl")
+PEERS = ("scikit-learn-intelex", "fbpca", "torch", "dask-ml", "mlxtend")
 
 
 def machine() -> dict[str, Any]:
@@ -24,6 +25,7 @@ def machine() -> dict[str, Any]:
         "load_average": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
         "python": platform.python_version(),
         "packages": {name: metadata.version(name) for name in PACKAGES},
+        "peers": {name: version for name in PEERS if (version := _version(name))},
         "libraries": _libraries(),
         "thread_variables": {k: v for k, v in os.environ.items() if k.endswith("_NUM_THREADS")},
     }
@@ -52,6 +54,13 @@ def _resolve(folder: Path, name: str) -> str:
         return loose.read_text(encoding="utf-8").strip()
     packed = (folder / "packed-refs").read_text(encoding="utf-8").splitlines()
     return next((line.split()[0] for line in packed if line.endswith(f" {name}")), "")
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _cores() -> int:

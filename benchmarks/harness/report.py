@@ -64,6 +64,8 @@ def detail(report: Report) -> str:
         return "\n".join([*lines, f"  skipped: {report.skipped}", ""])
     cells = [CONTENDER_HEADINGS, *(_contender(report, s) for s in report.standings)]
     lines += ["  " + line for line in _aligned(cells)]
+    if report.absent:
+        lines.append(f"  not installed: {', '.join(report.absent)}; make bench installs all but PyTorch")
     for check in report.checks:
         sign = "holds" if check.holds else "DOES NOT HOLD"
         lines.append(f"  {check.text}: {_number(check.value)} <= {_number(check.bound)} {sign}")

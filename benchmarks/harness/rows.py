@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,6 +56,8 @@ class Contender:
         Run once, and only with ``--slow``.
     allowance : int or None
         Bytes of address space beyond the data; where set, it runs in a process of its own only.
+    requires : str
+        Module without which the contender is left out.
     """
 
     name: str
@@ -64,6 +67,11 @@ class Contender:
     ours: bool = False
     slow: bool = False
     allowance: int | None = None
+    requires: str = ""
+
+    @property
+    def installed(self) -> bool:
+        return not self.requires or find_spec(self.requires) is not None
 
 
 @dataclass
@@ -112,6 +120,7 @@ class Report:
     standings: list[Standing] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     skipped: str = ""
+    absent: list[str] = field(default_factory=list)
 
     @property
     def ours(self) -> Standing | None:

@@ -14,6 +14,7 @@ from typing import Any
 from harness.memory import peak_growth
 from harness.rows import Check, Contender, Options, Outcome, Report, Standing, pair_ratio
 
+REST = 0.2  # seconds in which threads that wait actively after the last contender's work fall asleep
 PREDICTED = 3.0  # factor by which the seconds of a plan may be off
 
 
@@ -47,6 +48,8 @@ class TimedRow:
         Whether every contender runs once at full size before the clock counts.
     only_once : bool
         Whether one run is all the row can afford, whatever the command line asks for.
+    patience : float
+        Seconds after which a contender runs no more; a peer of a longer run is not run again for its memory.
     slow : bool
         Whether the row takes minutes and runs with ``--slow`` only.
     requires : callable
@@ -66,6 +69,7 @@ class TimedRow:
     repeats: int = 5
     warm: bool = True
     only_once: bool = False
+    patience: float = 40.0
     slow: bool = False
     requires: Callable[[], str] = no_reason
 
@@ -77,11 +81,15 @@ class TimedRow:
         )
         if report.skipped:
             return report
-        taking_part = [c for c in self.contenders if options.slow or not c.slow]
+        chosen = [c for c in self.contenders if options.slow or not c.slow]
+        taking_part = [c for c in chosen if c.installed]
+        report.absent = [c.name for c in chosen if not c.installed]
         report.standings = [Standing(c.name, c.ours) for c in taking_part]
         timed = [(c, s) for c, s in zip(taking_part, report.standings, strict=True) if c.allowance is None]
         self._time_and_judge(timed, options, rehearsal)
         for contender, standing in zip(taking_part, report.standings, strict=True):
+            if not contender.ours and standing.seconds and standing.median > self.patience / 2:
+                continue
             say(f"  memory of {contender.name}")
             result = peak_growth(options, self.name, contender.name)
             standing.peak_growth = result.growth
@@ -108,7 +116,8 @@ class TimedRow:
         for turn in range(repeats):
             # There and back again, so that nobody always runs after the same neighbour.
             for contender, standing in timed if turn % 2 == 0 else timed[::-1]:
-                if (contender.slow and turn > 0) or standing.failure:
+                impatient = (contender.slow and turn > 0) or sum(standing.seconds) > self.patience
+                if impatient or standing.failure:
                     continue
                 state = states[contender.name]
                 outcomes[contender.name] = time_once(contender, standing, state) or Outcome()
@@ -190,6 +199,7 @@ def described(error: Exception) -> str:
 def time_once(contender: Contender, standing: Standing, state: Any) -> Outcome | None:
     """Time one run, and keep its outcome, its warnings or its failure."""
     gc.collect()
+    time.sleep(REST)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
