@@ -18,6 +18,7 @@ __all__ = [
     "FileError",
     "GramianError",
     "IndefiniteKernelError",
+    "IndefiniteKernelWarning",
     "InputTypeError",
     "MemoryLimitError",
     "MissingExtraError",
@@ -169,6 +170,10 @@ class CertificateWarning(UserWarning):
 
 class CostWarning(UserWarning):
     """The exact route is predicted to take more than ten minutes."""
+
+
+class IndefiniteKernelWarning(UserWarning):
+    """The kernel matrix has a negative eigenvalue outside the requested components."""
 
 
 class MissingValuesWarning(UserWarning):

@@ -28,6 +28,7 @@ from gramian.errors import (
     CertificateWarning,
     DataError,
     IndefiniteKernelError,
+    IndefiniteKernelWarning,
     InputTypeError,
     MemoryLimitError,
     ParameterError,
@@ -598,7 +599,9 @@ def test_negative_eigenvalues_outside_of_what_is_asked_for_are_allowed():
     for solver in ["dense", "krylov"]:
         values = np.concatenate([[9.0, 7.0, 6.0], 0.1 * np.linspace(-1, 1, 56)])
         K = indefinite(values)
-        model = KernelPCA(3, kernel="precomputed", solver=solver, random_state=0).fit(K)
+        with pytest.warns(IndefiniteKernelWarning, match=r"eigenvalue -0\.1, so .* repair='clip'") as caught:
+            model = KernelPCA(3, kernel="precomputed", solver=solver, random_state=0).fit(K)
+        assert [warning.filename for warning in caught] == [__file__]
         np.testing.assert_allclose(model.eigenvalues_, [9.0, 7.0, 6.0], rtol=1e-9)
         assert model.explained_variance_ratio_ is None
         assert model.certificate_.ok
@@ -609,7 +612,8 @@ def test_negative_eigenvalues_larger_in_size_than_those_asked_for():
     for solver in ["dense", "krylov"]:
         values = np.concatenate([[4.0, 2.0], [-9.0, -8.0, -7.0], 0.1 * np.ones(50)])
         model = KernelPCA(2, kernel="precomputed", solver=solver, random_state=0)
-        model.fit(indefinite(values))
+        with pytest.warns(IndefiniteKernelWarning, match="eigenvalue -9, so"):
+            model.fit(indefinite(values))
         np.testing.assert_allclose(model.eigenvalues_, [4.0, 2.0], rtol=1e-8)
         assert model.explained_variance_ratio_ is None
 
@@ -653,11 +657,13 @@ def test_sigmoid_is_audited():
     options = {"kernel": "sigmoid", "gamma": 0.5, "coef0": -1.0}
     with pytest.raises(IndefiniteKernelError, match=rf"eigenvalue {eigenvalues[-1]:.6g}"):
         KernelPCA(**options).fit(X)
-    model = KernelPCA(2, **options).fit(X)
+    with pytest.warns(IndefiniteKernelWarning):
+        model = KernelPCA(2, **options).fit(X)
     np.testing.assert_allclose(model.eigenvalues_, eigenvalues[:2], rtol=1e-9)
     assert model.explained_variance_ratio_ is None
     positive = int((eigenvalues > 1e-9).sum())
-    model = KernelPCA(positive, kernel=Sigmoid(gamma=0.5, coef0=-1.0)).fit(X)
+    with pytest.warns(IndefiniteKernelWarning):
+        model = KernelPCA(positive, kernel=Sigmoid(gamma=0.5, coef0=-1.0)).fit(X)
     np.testing.assert_allclose(model.eigenvalues_, eigenvalues[:positive], atol=1e-9)
     with pytest.raises(IndefiniteKernelError, match=f"{positive} eigenvalues are positive"):
         KernelPCA(positive + 1, **options).fit(X)
@@ -672,7 +678,8 @@ def test_a_random_symmetric_matrix_gives_its_eigenvalues_or_an_error(n, k, seed)
     eigenvalues = np.linalg.eigvalsh(centred(K))[::-1]
     model = KernelPCA(k, kernel="precomputed")
     if eigenvalues[k - 1] > 1e-9:
-        model.fit(K)
+        with nullcontext() if eigenvalues[-1] > -1e-9 else pytest.warns(IndefiniteKernelWarning):
+            model.fit(K)
         np.testing.assert_allclose(model.eigenvalues_, eigenvalues[:k], rtol=1e-8)
         assert np.isfinite(model.transform(K)).all()
     elif eigenvalues[-1] < -1e-9:

@@ -19,6 +19,7 @@ from gramian.errors import (
     CertificateWarning,
     CostWarning,
     GramianError,
+    IndefiniteKernelWarning,
     InputTypeError,
     MissingValuesWarning,
     ParameterError,
@@ -31,6 +32,14 @@ from gramian.errors import (
 from gramian.wording import worded
 
 DONE, DATA_ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+WARNINGS = (
+    RankWarning,
+    CertificateWarning,
+    CostWarning,
+    IndefiniteKernelWarning,
+    MissingValuesWarning,
+    PreimageWarning,
+)
 # Base of everything that the parser says about arguments; typer has moved it from package to package.
 PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
 
@@ -47,7 +56,7 @@ def run(command: Any, arguments: Sequence[str] | None = None) -> int:
     """
     prepare_streams()
     with warnings.catch_warnings():
-        for category in (RankWarning, CertificateWarning, CostWarning, MissingValuesWarning, PreimageWarning):
+        for category in WARNINGS:
             warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:

@@ -39,7 +39,7 @@ from sklearn.utils.validation import _num_features, check_is_fitted, validate_da
 import gramian
 from gramian.analysis.projection import LinearProjection
 from gramian.arrays import as_float64, from_numpy, moved, numpy_dtype, to_dtype
-from gramian.errors import GramianError, ParameterError, RankWarning
+from gramian.errors import GramianError, IndefiniteKernelWarning, ParameterError, RankWarning
 from gramian.estimators.deferred import defer
 from gramian.estimators.onnx_graph import ExportsToONNX, Graph, kernel_scores, linear_scores
 
@@ -445,8 +445,10 @@ def _linear_scores(model: Any, graph: Graph, rows: str) -> str:
 
 
 def _quietly(work: Any, X: Any) -> Any:
-    # scikit-learn says nothing of components without variance.
-    with warnings.catch_warnings(action="ignore", category=RankWarning):
+    # scikit-learn says nothing of components without variance and of negative eigenvalues not requested.
+    with warnings.catch_warnings():
+        for category in (RankWarning, IndefiniteKernelWarning):
+            warnings.simplefilter("ignore", category)
         return work(X)
 
 

@@ -48,6 +48,8 @@ class Coefficients:
         The mean in feature space as a combination of nodes; None where it is that of all rows, unweighted.
     repair : Repair or None
         The change by clipping, if it was requested.
+    negative : float
+        A negative eigenvalue outside the requested ones, beyond rounding; 0 if none is known.
     """
 
     components: Components
@@ -57,6 +59,7 @@ class Coefficients:
     vectors: Any = None
     weights: FloatArray | None = None
     repair: Repair | None = None
+    negative: float = 0.0
 
 
 @dataclass(eq=False)
@@ -233,6 +236,7 @@ class KernelProblem(Problem):
             vectors=moved(vectors, rows.home),
             weights=weights,
             repair=self._clipped(spectrum, operator) if self.clip else None,
+            negative=self._negative(spectrum, operator) * factor,
         )
 
     def _total(self, spectrum: Spectrum, operator: Operator) -> float | None:
@@ -261,10 +265,17 @@ class KernelProblem(Problem):
             change=float(np.linalg.norm(negative) / (np.linalg.norm(every) or 1.0)),
         )
 
+    def _negative(self, spectrum: Spectrum, operator: Operator) -> float:
+        """Return the smallest eigenvalue found if it is negative beyond rounding and not clipped, else 0."""
+        smallest = spectrum.smallest
+        if self.psd or self.clip or smallest is None or smallest >= -_noise(spectrum, operator):
+            return 0.0
+        return smallest
+
     def _require_definite(self, spectrum: Spectrum, operator: Operator, request: SolveRequest) -> None:
         """Raise an error for a negative eigenvalue beyond rounding, unless it is outside the request."""
-        smallest, bound = spectrum.smallest, _noise(spectrum, operator)
-        if self.psd or self.clip or smallest is None or smallest >= -bound:
+        smallest, bound = self._negative(spectrum, operator), _noise(spectrum, operator)
+        if smallest == 0:
             return
         if request.target.count is not None:
             wanted = spectrum.values[: request.target.count]

@@ -16,7 +16,13 @@ from gramian.arrays import memory_limit_bytes
 from gramian.checks import amount, check_choice, duration
 from gramian.engine import Schedule, Solution, run, warn_of_cost
 from gramian.engine.kernel import KernelProblem
-from gramian.errors import CertificateWarning, GramianError, MemoryLimitError, ParameterError
+from gramian.errors import (
+    CertificateWarning,
+    GramianError,
+    IndefiniteKernelWarning,
+    MemoryLimitError,
+    ParameterError,
+)
 from gramian.estimators.fitted import warn_of_none, with_orthonormality
 from gramian.estimators.inputs import check_target, check_tol, checkpointed, generators, streams
 from gramian.estimators.kernel_fit import KernelFit, KernelModel, precision_of
@@ -69,6 +75,15 @@ class ExactFit(KernelFit):
         if evaluator is not None:
             self._warn_of_products(evaluator, solution, X)
         result = problem.coefficients(solution, target.count)
+        if result.negative:
+            warnings.warn(
+                f"The Gram matrix has the eigenvalue {result.negative:.6g}, so this is not a valid kernel on this "
+                "data. The components belong to positive eigenvalues, but distances and shares of variance in "
+                "feature space have no meaning. Set negative eigenvalues to 0 (repair='clip'), or use a kernel "
+                "that is positive semi-definite, such as rbf or poly.",
+                IndefiniteKernelWarning,
+                stacklevel=3,
+            )
         certificate = solution.certificate
         if rows.weights is None:
             certificate = with_orthonormality(certificate, result.vectors)

@@ -17,7 +17,7 @@ from gramian.analysis.component_rules.resampling import REPEATS, parallel_analys
 from gramian.analysis.component_rules.rules import ComponentChoice, numbered
 from gramian.arrays import as_float64
 from gramian.checks import evenly
-from gramian.errors import CertificateWarning, PreimageWarning, RankWarning
+from gramian.errors import CertificateWarning, IndefiniteKernelWarning, PreimageWarning, RankWarning
 from gramian.estimators.component_choice import UNEQUAL, refusal
 from gramian.kernels import Kernel, Linear
 from gramian.records import FloatArray, Plan, Step
@@ -113,6 +113,7 @@ def _parallel(model: Any, rows: Rows, rng: np.random.Generator) -> ComponentChoi
     values = as_float64(rows.in_memory())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)
+        warnings.simplefilter("ignore", IndefiniteKernelWarning)
         kernel = clone(model).set_params(n_components=1).fit(values).kernel_
         if kernel is None:
             said = "The rule permutes columns of the data, and a precomputed kernel has none."
@@ -215,7 +216,7 @@ def _errors(
     spread = np.where(spread > 0, spread, 1.0)
     errors = np.zeros(len(tried) + 1)
     with warnings.catch_warnings():
-        for category in (RankWarning, CertificateWarning, PreimageWarning):
+        for category in (RankWarning, CertificateWarning, IndefiniteKernelWarning, PreimageWarning):
             warnings.simplefilter("ignore", category)
         trained = clone(model).set_params(n_components=int(tried[-1])).fit(fitted)
         for hidden in (group == g for g in range(int(group.max()) + 1)):

@@ -22,6 +22,7 @@ from gramian.errors import (
     CertificateWarning,
     DataError,
     IndefiniteKernelError,
+    IndefiniteKernelWarning,
     ParameterError,
     PreimageWarning,
     RankWarning,
@@ -293,7 +294,7 @@ def preimage_error(model: KernelPCA, noisy: NoisyRows, counts: Sequence[int]) ->
         return lambda k: noisy.products(place, first_components(fitted, k).inverse_transform(scores[:, :k]))
 
     with warnings.catch_warnings():
-        for category in (RankWarning, CertificateWarning, PreimageWarning):
+        for category in (RankWarning, CertificateWarning, IndefiniteKernelWarning, PreimageWarning):
             warnings.simplefilter("ignore", category)
         values, rank = _measured(model, X, noisy.folds, counts, measure)
     if not np.isfinite(values).all():
