@@ -5,11 +5,18 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+import growth
+
 MOST_NAMES = 60  # characters of a contender's name
+GROWTH = (
+    "Medians of the suite `growth`, with logarithmic axes: a straight line of slope p is growth with the "
+    "p-th power of the size. The exponents are those between the two largest sizes. Memory below 1 MB counts "
+    "as 1 MB."
+)
 
 
-def page(folder: Path) -> str:
-    """Return the page, from the files that ``python benchmarks`` writes."""
+def pages(folder: Path) -> dict[str, str]:
+    """Return the page and its charts by their names, from the files that ``python benchmarks`` writes."""
     suites: dict[str, dict[str, Any]] = {}
     machines: dict[str, dict[str, Any]] = {}
     for path in sorted(folder.glob("*-*.json")):  # SUITE-DATE.json, so that later dates replace earlier ones
@@ -28,6 +35,11 @@ def page(folder: Path) -> str:
         "",
         *machine_lines(machines),
     ]
+    families = growth.points(suites.get("growth", {}))
+    if families:
+        lines += ["## How time and memory grow", "", GROWTH, ""]
+        for family, values in families.items():
+            lines += growth.section(family, values)
     for suite, rows in sorted(suites.items()):
         lines += [f"## {suite}", ""]
         lines += [
@@ -38,14 +50,16 @@ def page(folder: Path) -> str:
         for name, row in rows.items():
             lines += row_lines(name, row)
         lines.append("")
-    return "\n".join(lines)
+    charts = {f"growth-{family}.svg": growth.svg(family, values) for family, values in families.items()}
+    return {"measured.md": "\n".join(lines), **charts}
 
 
 def machine_lines(machines: dict[str, dict[str, Any]]) -> list[str]:
     """Return the machines and versions, each with the rows that ran on it."""
     groups: dict[str, list[str]] = {}
     for name, machine in machines.items():
-        versions = ", ".join(f"{package} {version}" for package, version in machine["packages"].items())
+        packages = machine["packages"] | machine.get("peers", {})
+        versions = ", ".join(f"{package} {version}" for package, version in packages.items())
         memory = f"{machine['memory_bytes'] / 2**30:.0f} GiB" if machine["memory_bytes"] else "unknown memory"
         text = f"{machine['cpu']}, {machine['cores']} cores, {memory}, Python {machine['python']}, {versions}"
         groups.setdefault(text, []).append(name)

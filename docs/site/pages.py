@@ -95,7 +95,7 @@ def generated(root: Path) -> dict[str, str]:
         **command_pages((docs / "cli.md").read_text(encoding="utf-8")),
         "formats.md": formats(),
         "http.md": http(),
-        "measured.md": measured.page(root / "benchmarks" / "results"),
+        **measured.pages(root / "benchmarks" / "results"),
         "reference/api.rst": reference(),
     }
 

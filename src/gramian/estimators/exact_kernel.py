@@ -36,6 +36,13 @@ from gramian.solvers.names import solver_names
 
 SOLVERS = ("auto", *solver_names("KernelPCA"))
 RULES = ("parallel", "cv")
+# An iteration knows the smallest eigenvalue from above only.
+NEGATIVE = (
+    "The Gram matrix has an eigenvalue of {:.4g} or below, so this is not a valid kernel on this data. The "
+    "components belong to positive eigenvalues, but distances and shares of variance in feature space have "
+    "no meaning. Set negative eigenvalues to 0 (repair='clip'), or use a kernel that is positive semi-definite, "
+    "such as rbf or poly."
+)
 
 
 @dataclass(eq=False)
@@ -76,14 +83,7 @@ class ExactFit(KernelFit):
             self._warn_of_products(evaluator, solution, X)
         result = problem.coefficients(solution, target.count)
         if result.negative:
-            warnings.warn(
-                f"The Gram matrix has the eigenvalue {result.negative:.6g}, so this is not a valid kernel on this "
-                "data. The components belong to positive eigenvalues, but distances and shares of variance in "
-                "feature space have no meaning. Set negative eigenvalues to 0 (repair='clip'), or use a kernel "
-                "that is positive semi-definite, such as rbf or poly.",
-                IndefiniteKernelWarning,
-                stacklevel=3,
-            )
+            warnings.warn(NEGATIVE.format(result.negative), IndefiniteKernelWarning, stacklevel=3)
         certificate = solution.certificate
         if rows.weights is None:
             certificate = with_orthonormality(certificate, result.vectors)
