@@ -40,8 +40,8 @@ RULES = ("parallel", "cv")
 NEGATIVE = (
     "The Gram matrix has an eigenvalue of {:.4g} or below, so this is not a valid kernel on this data. The "
     "components belong to positive eigenvalues, but distances and shares of variance in feature space have "
-    "no meaning. Set negative eigenvalues to 0 (repair='clip'), or use a kernel that is positive semi-definite, "
-    "such as rbf or poly."
+    "no meaning. Set negative eigenvalues to 0 (repair='clip'), or use a kernel that is positive "
+    "semi-definite, such as rbf or poly."
 )
 
 
