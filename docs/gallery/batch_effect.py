@@ -30,8 +30,8 @@ plots.metadata(describe(pca, measured, meta))
 plots.scores(pca, measured, color=meta["batch"], shape=meta["cultivar"])
 
 # %%
-# Subtract the means of each batch: PC1 and PC2 then show the cultivar only. Do so only if the batches
-# have the same mixture of cultivars, or you subtract a part of their difference too.
+# Subtract the means of each batch: it then explains nothing of any component. Do so only if the
+# batches have the same mixture of cultivars, or you subtract a part of their difference too.
 
 corrected = measured - measured.groupby(batch).transform("mean")
 plots.metadata(describe(PCA(5, scale="unit").fit(corrected), corrected, meta))
