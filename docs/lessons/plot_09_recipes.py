@@ -134,9 +134,9 @@ assert np.allclose(other, own * np.sqrt(len(wine) / (len(wine) - 1)))
 # Exercises
 # ---------
 #
-# 1. Distances determine a map up to what?
+# 1. Distances determine a map up to what? Check one example.
 
-turned = positions @ np.linalg.qr(np.random.default_rng(0).standard_normal((2, 2)))[0]  # rotation or reflection
+turned = positions @ np.linalg.qr(np.random.default_rng(0).standard_normal((2, 2)))[0]
 assert np.allclose(((turned[:, None] - turned[None]) ** 2).sum(axis=2), D**2)
 
 # %%
