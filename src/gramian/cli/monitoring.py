@@ -56,8 +56,8 @@ def monitor(
         raise ParameterError(f"monitor needs a PCA or a kernel PCA, and this is a {type(fitted).__name__}.")
     limit = memory_limit_bytes(fitted.memory_limit)
     table = read_new_data(data, reading, fitted, limit=limit)
+    rows = None if normal is None else read_new_data(normal, reading, fitted, limit=limit)
     with progress("computing"):
-        rows = None if normal is None else read_new_data(normal, reading, fitted, limit=limit)
         made = monitor_of(given, table, alpha=alpha, normal=rows)
         result = made.statistics(table, rows="auto")
     if save is not None:
