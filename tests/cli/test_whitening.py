@@ -126,7 +126,7 @@ def test_pictures_come_as_png(folder, gramian):
 
 def test_refusals_come_before_anything_is_written(folder):
     for given, error, message in [
-        ({"method": "zac"}, ParameterError, "--method zac is not known. Allowed: 'pca', 'zca'"),
+        ({"method": "zac"}, ParameterError, "method='zac' is not known. Allowed: 'pca', 'zca'"),
         (
             {"regularization": "lw"},
             ParameterError,

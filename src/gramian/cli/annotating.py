@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gramian.cli.options import Model, Reading, as_arguments, only_for, option
-from gramian.cli.outputs import answer, check_file, check_not_input, model_lines
+from gramian.cli.outputs import answer, check_out, model_lines
 from gramian.cli.progress import progress
 from gramian.errors import FileError, ParameterError, needs
 
@@ -51,8 +51,7 @@ def fit_annotated(
         raise ParameterError(
             f"{unused[0]} does not apply to -o {out}, which has all rows and columns of {data}."
         )
-    check_not_input(out, data)
-    check_file(out)
+    check_out(out, data)
     with needs("anndata", "anndata", f"Writing {out}"):
         import anndata
     from gramian.anndata import pca

@@ -1,14 +1,10 @@
 """The command ``stability``."""
 
-from pathlib import Path
-
-from gramian.checks import check_choice
-from gramian.cli.inputs import read_model, read_new_data
+from gramian.cli.inputs import model_path, read_model, read_new_data
 from gramian.cli.options import Data, JsonFlag, ModelFile, Reading, Seed, option
-from gramian.cli.outputs import answer, check_place
+from gramian.cli.outputs import FIGURES, answer, check_out
 from gramian.cli.progress import progress
 
-FORMATS = ("svg", "png", "pdf", "html")
 COLUMNS = (
     *("component", "variance", "variance_low", "variance_high"),
     *("ratio", "ratio_low", "ratio_high", "agreement"),
@@ -32,18 +28,17 @@ def stability(
     """
     from gramian.estimators.stability import stability
 
-    place = None if out is None else Path(out)
-    if place is not None:
-        check_choice("-o", place.suffix[1:], FORMATS)
-        check_place(place)
+    if out is not None:
+        inputs = (*reading.inputs(data), str(model_path(model)))
+        check_out(out, *inputs, ends=FIGURES, writes="stability draws a figure")
     fitted = read_model(model)
     table = read_new_data(data, reading, fitted)
     with progress("computing"):
         result = stability(fitted, table, n_boot=n_boot, level=level, random_state=random_state)
-    if place is not None:
+    if out is not None:
         from gramian.plots.registry import function_of
 
-        function_of("spectra", "stability")(result).save(place)
+        function_of("spectra", "stability")(result).save(out)
     facts = {
         "level": result.level,
         "n_boot": result.n_boot,

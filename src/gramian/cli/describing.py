@@ -5,7 +5,7 @@ from typing import Annotated
 from gramian.checks import check_integer
 from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data, recalled
 from gramian.cli.options import Data, JsonFlag, MemoryLimit, ModelFile, Reading, option, typer_option
-from gramian.cli.outputs import answer, check_file, check_not_input
+from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
@@ -44,13 +44,9 @@ def describe(
 
     check_integer("--top", top, 0)
     if out is not None:
-        if not out.lower().endswith(FORMATS):
-            raise ParameterError(
-                f"-o {out}: describe writes a table. Name a file that ends in .csv or .parquet."
-            )
-        check_file(out)
         metas = [] if meta is None else [meta]
-        check_not_input(out, *reading.inputs(data), *metas, str(model_path(model)))
+        inputs = (*reading.inputs(data), *metas, str(model_path(model)))
+        check_out(out, *inputs, ends=FORMATS, writes="describe writes a table")
     fitted = read_model(model)
     data, reading = recalled(fitted, data, reading)
     if meta is None and not reading.labelled:

@@ -23,7 +23,7 @@ from gramian.cli.faces_options import (
     read_pictures,
 )
 from gramian.cli.options import JsonFlag, argument, flag, option, spread, typer_option
-from gramian.cli.outputs import answer, check_file
+from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress, say
 from gramian.errors import DataError, FileError, ParameterError
 
@@ -54,7 +54,7 @@ def enroll(
     if os.path.lexists(gallery):
         Gallery.open(gallery, space).close()
     else:
-        check_file(gallery)
+        check_out(gallery)
     for picture in pictures:
         if not (os.path.exists(picture) or _is_picture(picture)):
             locate(picture)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.checks import counted, shown
@@ -17,7 +16,7 @@ from gramian.cli.faces_options import (
 )
 from gramian.cli.models import read_components, read_counts
 from gramian.cli.options import JsonFlag, Seed, argument, option, out, spread
-from gramian.cli.outputs import answer, check_file, check_not_input
+from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
@@ -46,10 +45,8 @@ def fit(
     """
     from gramian.faces.space import FaceSpace
 
-    _check_suffix(out, ".gramian", "the model")
     wanted: Any = read_components(components)
-    check_file(out)
-    check_not_input(out, data)
+    check_out(out, data, ends=[".gramian"], writes="faces fit writes a model")
     faces = read_pictures(data, **asdict(reading))
     model = FaceSpace(wanted, kernel=kernel, light=light, shift=shift, random_state=seed)
     with progress("computing"):
@@ -77,9 +74,7 @@ def reconstruct(
     from gramian.plots.images import strip
 
     wanted = None if counts is None else read_counts("-r", counts)
-    _check_suffix(out, ".png", "the strip")
-    check_file(out)
-    check_not_input(out, picture)
+    check_out(out, picture, ends=[".png"], writes="the strip is a picture")
     space = open_model(model)
     wanted = wanted or _default_counts(space.n_components_)
     height, width = space.picture_shape_
@@ -145,11 +140,6 @@ def _rebuilt_facts(result: Any, counts: list[int], faces: Any, out: str, space: 
         ],
         "out": out,
     }
-
-
-def _check_suffix(out: str, suffix: str, what: str) -> None:
-    if Path(out).suffix.lower() != suffix:
-        raise ParameterError(f"-o {shown(out)}: {what} is written to a {suffix} file.")
 
 
 def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:

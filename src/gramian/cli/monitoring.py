@@ -5,7 +5,7 @@ import typer
 from gramian.checks import check_share
 from gramian.cli.inputs import model_path, read_model, read_new_data
 from gramian.cli.options import Data, JsonFlag, ModelFile, Reading, flag, option
-from gramian.cli.outputs import answer, check_file, check_not_input, table_target
+from gramian.cli.outputs import answer, check_out, table_target
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
 
@@ -48,8 +48,7 @@ def monitor(
     if save is not None:
         if not save.endswith(".gramian"):
             raise ParameterError(f"--save {save}: name a file that ends in .gramian.")
-        check_file(save)
-        check_not_input(save, *inputs)
+        check_out(save, *inputs)
     given = read_model(model, whole=True)
     fitted = mapping_of(given)
     if not fitted.model_kind.gives_scores:

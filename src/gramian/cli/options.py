@@ -101,14 +101,22 @@ def argument(metavar: str, help: str) -> Any:
     return typer.Argument(metavar=metavar, help=help, show_default=False)
 
 
-def option(metavar: str, help: str, default: Any = None, *flags: str, choices: Sequence[str] = ()) -> Any:
+def option(
+    metavar: str,
+    help: str,
+    default: Any = None,
+    *flags: str,
+    choices: Sequence[str] = (),
+    suggestions: Sequence[str] = (),
+) -> Any:
     """Declare an option with a value, spelled like the name of its parameter or field.
 
-    It stands in place of the default; :func:`spread` turns it into an option. A shell completes the choices;
-    without any it completes names of files.
+    It stands in place of the default; :func:`spread` turns it into an option. Other values than the choices
+    are errors. A shell completes choices and suggestions; without any it completes names of files.
     """
     declared = {"metavar": metavar, "help": help, "flags": flags, "show_default": False}
-    return field(default=default, metadata=declared | {"autocompletion": _completion(choices)})
+    declared |= {"choices": choices, "autocompletion": _completion((*choices, *suggestions))}
+    return field(default=default, metadata=declared)
 
 
 def flag(help: str) -> Any:
@@ -244,7 +252,7 @@ class Model:
         "NUMBER",
         "Factor of rbf, poly, laplacian, sigmoid, chi2; scale: 1 / (columns * variance of all entries); "
         "median: by the median distance of rows. [1 / columns; 1 for chi2]",
-        choices=("scale", "median"),
+        suggestions=("scale", "median"),
     )
     degree: int | None = option("NUMBER", "Power of poly. [3]")
     coef0: float | None = option("NUMBER", "Constant of poly and sigmoid. [1]")
@@ -261,7 +269,7 @@ class Model:
         "NAME",
         f"PCA: {_solvers('PCA')}; kernel PCA: {_solvers('KernelPCA')}. Approximate: {_solvers('PCA', True)} "
         f"for a PCA of many columns, {_solvers('KernelPCA', True)} for a kernel PCA of many rows. [auto]",
-        choices=tuple(dict.fromkeys((*solver_names("PCA"), *solver_names("KernelPCA")))),
+        suggestions=tuple(dict.fromkeys((*solver_names("PCA"), *solver_names("KernelPCA")))),
     )
     landmarks: int | None = option("NUMBER", "Landmarks of nystroem, or number of random features. [1000]")
     landmark_rule: Text = option(
@@ -283,7 +291,7 @@ class Model:
     preimage: Text = option(
         "HOW",
         "Kernel PCA, method of pre-images: fixed-point, gradient or ridge. [by the kernel]",
-        choices=("fixed-point", "gradient", "ridge"),
+        choices=("auto", "fixed-point", "gradient", "ridge"),
     )
 
 
@@ -311,7 +319,6 @@ class Engine:
             only_for("--engine dask", self, "scheduler")
             yield
             return
-        check_choice("--engine", self.engine, ("dask",))
         from gramian.rows.chunks import cluster
 
         with cluster(self.scheduler):
@@ -361,12 +368,18 @@ def _parameter(name: str, kind: Any, default: Any, panel: str | None = None) -> 
         flags = declared.pop("flags", ()) or (("--out", "-o") if name == "out" else (spelled(name),))
         if name == "missing":
             declared["autocompletion"] = _completion(get_args(MissingPolicy))
+        if choices := declared.pop("choices", ()):
+            declared["callback"] = lambda value: _checked(flags[0], value, choices)
         if declared:
             kind = TextList if declared.get("metavar", "").endswith(LIST) else kind
             declared.setdefault("rich_help_panel", PANEL_OF.get(name, panel))
             kind = Annotated[kind, typer.Option(*flags, **declared)]
         default = default.default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _checked(option: str, value: str | None, choices: Sequence[str]) -> str | None:
+    return None if value is None else check_choice(option, value, choices)
 
 
 def _is_list(kind: Any) -> bool:
@@ -409,8 +422,13 @@ def only_for(what: str, options: Any, *names: str) -> None:
     ParameterError
     """
     for name in names:
-        if getattr(options, name) is not None and getattr(options, name) is not False:
+        if name in given_options(options):
             raise ParameterError(f"{spelled(name)} applies only to {what}. Leave it out.")
+
+
+def given_options(options: Any) -> dict[str, Any]:
+    """Return the options of a record that are neither None nor False."""
+    return {name: value for name, value in vars(options).items() if value is not None and value is not False}
 
 
 def as_arguments(*records: Any) -> list[str]:

@@ -14,6 +14,7 @@ from gramian.checks import is_hidden, shown_lines
 from gramian.errors import FileError, ParameterError
 
 TABLES = (".csv", ".parquet", ".npy", ".zarr")
+FIGURES = (".svg", ".png", ".pdf", ".html")
 LISTED = 10
 
 # Names that ask for a file, which a results folder is not.
@@ -40,19 +41,6 @@ def is_model_file(out: str) -> bool:
             f"For a folder of that name write {out}/."
         )
     return False
-
-
-def check_file(out: str) -> None:
-    """Refuse a file that cannot be written.
-
-    Raises
-    ------
-    FileError
-        If it is a folder, or its folder is not there or protected.
-    """
-    from gramian.store import check_writable
-
-    check_writable(out)
 
 
 def check_place(folder: Path) -> None:
@@ -82,6 +70,37 @@ def check_place(folder: Path) -> None:
         raise FileError(f"{folder} cannot be written: {existing} is write-protected. Choose another place.")
 
 
+def check_out(
+    out: str, *inputs: str, as_json: bool = False, ends: Sequence[str] = (), writes: str = ""
+) -> None:
+    """Refuse a file that cannot be written or is an input, and standard output where JSON goes there.
+
+    Parameters
+    ----------
+    out : str
+    *inputs : str
+        As of :func:`check_not_input`.
+    as_json : bool
+    ends : sequence of str
+        What the name may end in; anything if empty.
+    writes : str
+        What is written there, such as "report writes a page".
+
+    Raises
+    ------
+    FileError, ParameterError
+    """
+    from gramian.store import check_writable
+
+    if ends and Path(out).suffix.lower() not in ends:
+        raise ParameterError(f"-o {out}: {writes}. Name a file that ends in {' or '.join(ends)}.")
+    if out != "-":
+        check_writable(out)
+        check_not_input(out, *inputs)
+    elif as_json:
+        raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
+
+
 def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
     """Return where a table is written, and its format.
 
@@ -94,7 +113,7 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
     from gramian.rows.formats.zarr import require_zarr
 
     kind = "csv" if out == "-" else format_of(out)
-    check_out(out, as_json, *inputs)
+    check_out(out, *inputs, as_json=as_json)
     if kind == "zarr":
         require_zarr(f"writing {out}")
     if out != "-":
@@ -138,20 +157,6 @@ class _Terminal:
 
     def write(self, content: bytes) -> None:
         sys.stdout.write(shown_lines(content.decode("utf-8", "surrogateescape")))
-
-
-def check_out(out: str, as_json: bool, *inputs: str) -> None:
-    """Refuse a file that cannot be written, and standard output where JSON goes there.
-
-    Raises
-    ------
-    FileError, ParameterError
-    """
-    if out != "-":
-        check_file(out)
-        check_not_input(out, *inputs)
-    elif as_json:
-        raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
 
 
 def check_not_input(out: str, *inputs: str, replaced: Sequence[Path] = ()) -> None:

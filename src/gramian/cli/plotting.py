@@ -25,7 +25,7 @@ def plot(
         argument("DATA", "Rows to draw, read as by transform. [those of a folder of results]"),
     ] = None,
     what: str | None = option(
-        "A,B,..", f"Figures: {', '.join(BY_NAME)}. [all possible]", choices=tuple(BY_NAME)
+        "A,B,..", f"Figures: {', '.join(BY_NAME)}. [all possible]", suggestions=tuple(BY_NAME)
     ),
     color: str | None = option(
         "COLUMN", "Column that sets the colour of points; may hold text. [the first of --label or --meta]"
@@ -49,7 +49,6 @@ def plot(
     from gramian.analysis.components import mapping_of
     from gramian.plots.names import groupings
 
-    check_choice("--format", kind, FORMATS)
     names = [] if what is None else [check_choice("--what", name, tuple(BY_NAME)) for name in what.split(",")]
     folder = Path(out)
     if folder.suffix[1:] in FORMATS:

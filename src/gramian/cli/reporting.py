@@ -1,13 +1,12 @@
 """The command that explains a saved model on one page: ``report``."""
 
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.cli.describing import MetaFile
 from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data, recalled
 from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, option
-from gramian.cli.outputs import answer, check_file, check_not_input
+from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 from gramian.reading import IMPUTED
@@ -40,11 +39,9 @@ def report(
     from gramian.report.summary import Fitted
     from gramian.store import read_model as stored_model
 
-    if Path(out).suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"-o {out}: report writes a page. Name a file that ends in .html.")
-    check_file(out)
     metas = () if meta is None else (meta,)
-    check_not_input(out, model, *metas, *(reading.inputs(data) if data is not None else ()))
+    inputs = (model, *metas, *(reading.inputs(data) if data is not None else ()))
+    check_out(out, *inputs, ends=(".html", ".htm"), writes="report writes a page")
     given = read_model(model, whole=True)
     fitted = mapping_of(given)
     if not fitted.model_kind.has_components:

@@ -36,13 +36,13 @@ class Selecting:
         "NAME",
         "Estimator for validation: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
         "All but tree use standardised columns. [logistic or ridge, by the label]",
-        choices=tuple(dict.fromkeys(CLASSES + NUMBERS)),
+        suggestions=tuple(dict.fromkeys(CLASSES + NUMBERS)),
     )
     features: str | None = option(
         "K",
         "A number such as 10, a share such as 0.1, for filters also cv or fdr, for wrappers best or "
         "one-se. [cv; best]",
-        choices=("cv", "fdr", "best", "one-se"),
+        suggestions=("cv", "fdr", "best", "one-se"),
     )
     alpha: float | None = option("RATE", "With --features fdr: false discovery rate. [0.05]")
     cv: int | None = option("FOLDS", "Number of cross-validation folds. [5]")
@@ -72,11 +72,10 @@ def select(
     columns one by one, or tries all subsets, by the cross-validated score of an estimator. Text, and whole
     numbers with few distinct values, are classes; other labels are numbers.
     """
-    check_choice("--method", selecting.method, FILTERS + WRAPPERS)
     wanted = read_features(selecting.features, selecting.method)
     _check_applicable(selecting, wanted)
     if out is not None:
-        check_out(out, as_json, *reading.inputs(data))
+        check_out(out, *reading.inputs(data), as_json=as_json)
     reading.refuse_several_labels()
     if not reading.labelled:
         raise ParameterError(

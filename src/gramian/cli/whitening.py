@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gramian.checks import check_choice
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_name, read_components
 from gramian.cli.options import Data, Device, Engine, JsonFlag, Reading, Seed, option
@@ -27,7 +26,7 @@ def whiten(
     method: str = option("NAME", "zca, zca-cor, pca, pca-cor or cholesky. [zca]", "zca", choices=METHODS),
     components: str | None = option("K", "Directions to keep, or the explained variance ratio. [all]"),
     regularization: str | None = option(
-        "HOW", "A number added to eigenvalues, or ledoit-wolf or oas. [none]", choices=("ledoit-wolf", "oas")
+        "HOW", "A number added to eigenvalues, or ledoit-wolf or oas. [none]", suggestions=("ledoit-wolf", "oas")
     ),
     ddof: int = option("NUMBER", "Variances divide by rows - ddof. [1]", 1),
     seed: Seed = 0,
@@ -46,7 +45,7 @@ def whiten(
     from gramian.report.pieces import mapped
 
     model = Whitener(
-        check_choice("--method", method, METHODS),
+        method,
         n_components=read_components(components),
         regularization=number_or_name("--regularization", regularization, SHRINKAGE),
         ddof=ddof,
@@ -79,7 +78,7 @@ def _target(out: str, method: str, as_json: bool, *inputs: str) -> tuple[str, An
         target, kind = table_target(out, as_json, *inputs)
         return kind, target
     if suffix == ".gramian" and not folder:
-        check_out(out, as_json, *inputs)
+        check_out(out, *inputs)
         return "model", out
     return "pictures", picture_target(out, LIST, *inputs)
 
