@@ -3,13 +3,14 @@
 from typing import Annotated
 
 from gramian.checks import check_integer
-from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data, recalled
+from gramian.cli.inputs import model_path, read_model, read_new_data, recalled
 from gramian.cli.options import Data, JsonFlag, MemoryLimit, ModelFile, Reading, option, typer_option
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
 FORMATS = (".csv", ".parquet")
+STATISTICS = ("rows", "levels", "weighted_r2", "r2", "p", "p_adjusted")  # of a variable
 MetaFile = Annotated[
     str | None,
     typer_option(
@@ -40,6 +41,7 @@ def describe(
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.describe import describe as described
+    from gramian.report.facts import payload
     from gramian.report.tables import format_of, write_table
 
     check_integer("--top", top, 0)
@@ -53,28 +55,15 @@ def describe(
         raise ParameterError(
             "describe needs --meta FILE, or --label with columns of the data, such as sex,age."
         )
-    table = read_new_data(data, reading, fitted, memory_limit_bytes(memory_limit))
-    table = table if meta is None else add_metadata(table, meta, reading.id)
+    table = read_new_data(data, reading, fitted, memory_limit_bytes(memory_limit), meta=meta)
     with progress("computing"):
         description = described(fitted, table, top=top)
     if out is not None:
         write_table(out, description.columns(), format_of(out))
+    columns = {"name": description.variables, "kind": description.kinds}
+    columns |= payload(description, *STATISTICS)
     facts = {
-        "variables": [
-            {"name": name, "kind": kind, "rows": int(rows), "levels": int(levels), "weighted_r2": weighted}
-            | {"r2": r2, "p": p, "p_adjusted": adjusted}
-            for name, kind, rows, levels, weighted, r2, p, adjusted in zip(
-                description.variables,
-                description.kinds,
-                description.rows,
-                description.levels,
-                description.weighted_r2,
-                description.r2,
-                description.p,
-                description.p_adjusted,
-                strict=True,
-            )
-        ],
+        "variables": [dict(zip(columns, one, strict=True)) for one in zip(*columns.values(), strict=True)],
         "components": [
             {"name": name, description.measure: dict(columns)}
             for name, columns in zip(description.components, description.top, strict=True)

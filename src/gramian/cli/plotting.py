@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from gramian.checks import check_choice
 from gramian.cli.describing import MetaFile
-from gramian.cli.inputs import add_metadata, read_model, read_new_data, recalled
+from gramian.cli.inputs import read_model, read_new_data, recalled
 from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, option
 from gramian.cli.outputs import answer, check_place
 from gramian.cli.progress import progress
@@ -122,13 +122,12 @@ def _read(
         )
     reading = replace(reading, label=(*labels, *new) or None)
     try:
-        table = completed(fitted, read_new_data(data, reading, fitted))
+        table = completed(fitted, read_new_data(data, reading, fitted, meta=metadata))
     except ParameterError as error:  # colour and shape are read as labels
         channel = next((channel for channel, name in given.items() if f"label={name!r}" in str(error)), None)
         if channel is None or new == [] or channel in labels:
             raise
         raise ParameterError(str(error).replace("label=", f"{channel}=")) from error
-    table = table if metadata is None else add_metadata(table, metadata, reading.id)
     return table, given or groupings(table)
 
 

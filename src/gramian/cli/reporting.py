@@ -1,11 +1,11 @@
 """The command that explains a saved model on one page: ``report``."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 from gramian.cli.describing import MetaFile
-from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data, recalled
-from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, option
+from gramian.cli.inputs import model_path, read_model, read_new_data, recalled
+from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, given_options, option
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -55,8 +55,7 @@ def report(
             raise ParameterError("The report of a faces model needs no DATA. Leave it out.")
         limit = memory_limit_bytes(getattr(fitted, "memory_limit", None))
         data, reading = recalled(fitted, data, reading)
-        table = completed(fitted, read_new_data(data, reading, fitted, limit=limit))
-        table = table if meta is None else add_metadata(table, meta, reading.id)
+        table = completed(fitted, read_new_data(data, reading, fitted, limit, meta=meta))
     elif meta is not None:
         raise ParameterError("--meta is about the rows of DATA, but there is no DATA. Add its file.")
     same = table is not None and table.values.shape[0] == fitted.n_samples_
@@ -73,9 +72,7 @@ def report(
 
 def read_arguments(data: str, reading: Reading) -> dict[str, Any]:
     """Return what :func:`gramian.scan` is given to read the same in Python."""
-    given = {field.name: getattr(reading, field.name) for field in fields(reading)}
-    named = {name: _plain(value) for name, value in given.items() if value not in (None, False)}
-    return {"path": data} | named
+    return {"path": data} | {name: _plain(value) for name, value in given_options(reading).items()}
 
 
 def _plain(value: Any) -> Any:
