@@ -18,7 +18,7 @@ READ = Reading(label="species")
 
 
 def run(data="flowers.csv", out="z.csv", reading=READ, method="zca", **given):
-    options = {"components": None, "regularization": None, "ddof": 1, "seed": 0, "as_json": False} | given
+    options = {"components": None, "regularization": None, "ddof": 1, "seed": 0, "device": None} | given
     whiten(data, reading, out, method, **options)
 
 

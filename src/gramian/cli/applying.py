@@ -6,7 +6,17 @@ from typing import Annotated, Any
 
 from gramian.checks import check_integer, counted, shown_lines
 from gramian.cli.inputs import HERE, model_path, read_model, read_new_data
-from gramian.cli.options import Data, Device, Engine, JsonFlag, MemoryLimit, ModelFile, Reading, option, out
+from gramian.cli.options import (
+    DEVICE,
+    MEMORY_LIMIT,
+    Data,
+    Engine,
+    JsonFlag,
+    ModelFile,
+    Reading,
+    option,
+    out,
+)
 from gramian.cli.outputs import TABLES, answer, check_pictures, picture_target, print_json, table_target
 from gramian.cli.progress import progress
 from gramian.errors import IndefiniteKernelError, ParameterError
@@ -23,9 +33,9 @@ def transform(
     out: str = option(
         "FILE", "A .csv, .parquet, .npy or .zarr file, or - for CSV to standard output. [-]", "-"
     ),
-    memory_limit: MemoryLimit = None,
+    memory_limit: str | None = MEMORY_LIMIT,
     engine: Engine = HERE,
-    device: Device = None,
+    device: str | None = DEVICE,
     as_json: JsonFlag = False,
 ) -> None:
     """Write the scores of new rows.
@@ -63,7 +73,7 @@ def reconstruct(
     out: Annotated[str, out("PATH", PICTURES_OR_TABLE)],
     reading: Reading,
     components: int | None = option("K", "Use the first K components only. [all]"),
-    memory_limit: MemoryLimit = None,
+    memory_limit: str | None = MEMORY_LIMIT,
     engine: Engine = HERE,
     as_json: JsonFlag = False,
 ) -> None:

@@ -1,36 +1,26 @@
 """The command that says what components have to do with columns and metadata: ``describe``."""
 
-from typing import Annotated
-
 from gramian.checks import check_integer
 from gramian.cli.inputs import model_path, read_model, read_new_data, recalled
-from gramian.cli.options import Data, JsonFlag, MemoryLimit, ModelFile, Reading, option, typer_option
+from gramian.cli.options import MEMORY_LIMIT, META, Data, JsonFlag, ModelFile, Reading, option
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
 FORMATS = (".csv", ".parquet")
 STATISTICS = ("rows", "levels", "weighted_r2", "r2", "p", "p_adjusted")  # of a variable
-MetaFile = Annotated[
-    str | None,
-    typer_option(
-        "--meta",
-        "FILE",
-        "A table of metadata, such as batch, sex and age, joined by row names or order. [none]",
-    ),
-]
 
 
 def describe(
     model: ModelFile,
     data: Data,
     reading: Reading,
-    meta: MetaFile = None,
+    meta: str | None = META,
     top: int = option("NUMBER", "Columns to list for each component. [5]", 5),
     out: str | None = option(
         "FILE", "Also write a .csv or .parquet table, a line for each variable and component."
     ),
-    memory_limit: MemoryLimit = None,
+    memory_limit: str | None = MEMORY_LIMIT,
     as_json: JsonFlag = False,
 ) -> None:
     """Say what columns and metadata have to do with each component.

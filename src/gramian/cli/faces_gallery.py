@@ -14,15 +14,15 @@ import typer
 
 from gramian.checks import counted, shown
 from gramian.cli.faces_options import (
+    FAR,
+    STRICT,
     FacesModel,
-    Far,
     GalleryFile,
     Pictures,
-    Strict,
     open_model,
     read_pictures,
 )
-from gramian.cli.options import JsonFlag, argument, flag, option, spread, typer_option
+from gramian.cli.options import JsonFlag, argument, flag, option, required, spread
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress, say
 from gramian.errors import DataError, FileError, ParameterError
@@ -38,7 +38,7 @@ def enroll(
     pictures: Pictures,
     person: str | None = option("NAME", "The person on the pictures. [the names of folders in a folder]"),
     keep_pictures: bool = flag("Store the picture files too, not only their vectors and hashes."),
-    strict: Strict = False,
+    strict: bool = STRICT,
     as_json: JsonFlag = False,
 ) -> None:
     """Add people to a gallery.
@@ -265,7 +265,7 @@ def _skipped_facts(skipped: list[Skipped]) -> list[dict[str, str]]:
 @spread
 def forget(
     gallery: GalleryFile,
-    person: Annotated[str, typer_option("--person", "NAME", "The person to remove.")],
+    person: Annotated[str, required("NAME", "The person to remove.", "--person")],
 ) -> None:
     """Remove all data of a person from a gallery."""
     from gramian.faces.gallery import Gallery
@@ -317,7 +317,11 @@ def _shown_time(text: str) -> str:
 
 @spread
 def identify(
-    model: FacesModel, gallery: GalleryFile, pictures: Pictures, far: Far = None, as_json: JsonFlag = False
+    model: FacesModel,
+    gallery: GalleryFile,
+    pictures: Pictures,
+    far: float | None = FAR,
+    as_json: JsonFlag = False,
 ) -> None:
     """Identify the person on each picture.
 
@@ -333,8 +337,8 @@ def verify(
     model: FacesModel,
     gallery: GalleryFile,
     pictures: Pictures,
-    person: Annotated[str, typer_option("--person", "NAME", "The claimed person.")],
-    far: Far = None,
+    person: Annotated[str, required("NAME", "The claimed person.", "--person")],
+    far: float | None = FAR,
     as_json: JsonFlag = False,
 ) -> None:
     """Verify that pictures show a given person.

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from gramian.checks import counted, shown
-from gramian.cli.faces_options import (
-    FacesData,
-    FacesModel,
-    FacesReading,
-    Shift,
-    open_model,
-    read_pictures,
-)
+from gramian.cli.faces_options import STRICT, FacesData, FacesModel, open_model, read_pictures
 from gramian.cli.models import read_components, read_counts
 from gramian.cli.options import JsonFlag, Seed, argument, option, out, spread
 from gramian.cli.outputs import answer, check_out
@@ -27,13 +19,18 @@ COUNTS = (25, 50, 100, 200, 400, 800, 1600)
 def fit(
     data: FacesData,
     out: Annotated[str, out("FILE", "The model, FILE.gramian.")],
-    reading: FacesReading,
+    size: str | None = option("WxH", "Resize pictures to this size."),
+    strict: bool = STRICT,
     components: str = option(
         "K", "Number of components such as 300, or explained variance ratio. [0.95]", "0.95"
     ),
     kernel: str | None = option("KERNEL", "Kernel for kernel PCA, such as rbf. [PCA]"),
     light: str = option("HOW", "Illumination correction: none, log, equalise or dog. [none]", "none"),
-    shift: Shift = 0.0,
+    shift: float = option(
+        "SHARE",
+        "Also fit on copies shifted by this share of the width, against bad alignment; try 0.04. [0]",
+        0.0,
+    ),
     seed: Seed = 0,
     as_json: JsonFlag = False,
 ) -> None:
@@ -47,7 +44,7 @@ def fit(
 
     wanted: Any = read_components(components)
     check_out(out, data, ends=[".gramian"], writes="faces fit writes a model")
-    faces = read_pictures(data, **asdict(reading))
+    faces = read_pictures(data, size=size, strict=strict)
     model = FaceSpace(wanted, kernel=kernel, light=light, shift=shift, random_state=seed)
     with progress("computing"):
         model.fit(faces)

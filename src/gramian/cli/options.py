@@ -23,7 +23,8 @@ READING, METHOD, OTHER, OUTPUT, LIMITS = (
     *("Reading the data", "The method", "Options", "Output", "Limits and hardware"),
 )
 PANELS = (READING, METHOD, OTHER, OUTPUT, LIMITS)
-PANEL_OF = dict.fromkeys(("out", "as_json", "verbose"), OUTPUT) | {"memory_limit": LIMITS}
+PANEL_OF = dict.fromkeys(("out", "as_json", "verbose"), OUTPUT)
+PANEL_OF |= dict.fromkeys(("device", "memory_limit"), LIMITS)
 # An option with such a metavar takes a list; if it is repeated, the lists are joined.
 LIST = ",.."
 
@@ -77,23 +78,14 @@ class Application(typer.Typer):
         return super().command(name, **({"cls": Command} | settings))
 
 
-def typer_option(
-    name: str, metavar: str, help: str, panel: str | None = None, choices: Sequence[str] = ()
-) -> Any:
-    """Declare an option with a value for an annotation; the help text names its default."""
-    return typer.Option(
-        name,
-        metavar=metavar,
-        help=help,
-        show_default=False,
-        rich_help_panel=panel,
-        autocompletion=_completion(choices),
-    )
+def required(metavar: str, help: str, *flags: str, panel: str | None = None) -> Any:
+    """Declare an option that must be given, for an annotation."""
+    return typer.Option(*flags, metavar=metavar, help=help, show_default=False, rich_help_panel=panel)
 
 
 def out(metavar: str, help: str) -> Any:
     """Declare where results go, where the option is required."""
-    return typer.Option("--out", "-o", metavar=metavar, help=help, show_default=False, rich_help_panel=OUTPUT)
+    return required(metavar, help, "--out", "-o", panel=OUTPUT)
 
 
 def argument(metavar: str, help: str) -> Any:
@@ -165,25 +157,17 @@ Seed = Annotated[
 ]
 Text = str | None
 TextList = list[str] | None
-Device = Annotated[
-    Text,
-    typer_option(
-        "--device",
-        "NAME",
-        "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host. [the host]",
-        LIMITS,
-        ("cuda", "cpu"),
-    ),
-]
-MemoryLimit = Annotated[
-    Text,
-    typer_option(
-        "--memory-limit",
-        "BYTES",
-        "Working memory, such as 4GB; larger tables are read in blocks. [80 % of the machine's]",
-        LIMITS,
-    ),
-]
+DEVICE = option(
+    "NAME",
+    "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host. [the host]",
+    suggestions=("cuda", "cpu"),
+)
+MEMORY_LIMIT = option(
+    "BYTES", "Working memory, such as 4GB; larger tables are read in blocks. [80 % of the machine's]"
+)
+META = option(
+    "FILE", "A table of metadata, such as batch, sex and age, joined by row names or order. [none]"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,7 +268,7 @@ class Model:
     memory_limit: Text = option(
         "BYTES", "Working memory, such as 4GB, without data and results. [80 % of the machine's]"
     )
-    device: Device = None
+    device: Text = DEVICE
     repair: Text = option(
         "HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [an error]", choices=("clip",)
     )

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.checks import check_choice
-from gramian.cli.describing import MetaFile
 from gramian.cli.inputs import read_model, read_new_data, recalled
-from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, option
+from gramian.cli.options import META, JsonFlag, ModelFile, Reading, argument, option
 from gramian.cli.outputs import answer, check_place
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -33,7 +32,7 @@ def plot(
     shape: str | None = option(
         "COLUMN", "Column that sets the shape of points. [the second of --label or --meta]"
     ),
-    meta: MetaFile = None,
+    meta: str | None = META,
     x: str = option("PC1", "Component on the X axis, such as PC3; for whitening a column number. [1]", "1"),
     y: str = option("PC2", "Component on the Y axis; for whitening a column number. [2]", "2"),
     kind: str = option("KIND", "svg, png, pdf or html. [svg]", "svg", "--format", choices=FORMATS),

@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Annotated, Any
 
-from gramian.cli.describing import MetaFile
 from gramian.cli.inputs import model_path, read_model, read_new_data, recalled
-from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, given_options, option
+from gramian.cli.options import META, JsonFlag, ModelFile, Reading, argument, given_options, option
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -21,7 +20,7 @@ def report(
         str | None,
         argument("DATA", "Fitted or new rows, read as by transform."),
     ] = None,
-    meta: MetaFile = None,
+    meta: str | None = META,
     out: str = option("FILE", "A .html file. [report.html]", "report.html"),
     as_json: JsonFlag = False,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_name, read_components
-from gramian.cli.options import Data, Device, Engine, JsonFlag, Reading, Seed, option
+from gramian.cli.options import DEVICE, Data, Engine, JsonFlag, Reading, Seed, option
 from gramian.cli.outputs import TABLES, answer, check_out, check_pictures, picture_target, table_target
 from gramian.cli.progress import progress
 
@@ -31,7 +31,7 @@ def whiten(
     ddof: int = option("NUMBER", "Variances divide by rows - ddof. [1]", 1),
     seed: Seed = 0,
     engine: Engine = HERE,
-    device: Device = None,
+    device: str | None = DEVICE,
     as_json: JsonFlag = False,
 ) -> None:
     """Make columns uncorrelated, with variance 1.
