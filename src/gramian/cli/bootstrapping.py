@@ -27,6 +27,7 @@ def stability(
     the total, and how well each component agrees with those of the samples.
     """
     from gramian.estimators.stability import stability
+    from gramian.report.facts import payload
 
     if out is not None:
         inputs = (*reading.inputs(data), str(model_path(model)))
@@ -39,13 +40,9 @@ def stability(
         from gramian.plots.registry import function_of
 
         function_of("spectra", "stability")(result).save(out)
-    facts = {
-        "level": result.level,
-        "n_boot": result.n_boot,
+    facts = payload(result, "level", "n_boot", "feature_names", "loading_intervals") | {
         "rows": result.n_samples,
         "components": [dict(zip(COLUMNS, row, strict=True)) for row in result.rows()],
-        "feature_names": result.feature_names,
-        "loading_intervals": result.loading_intervals,
         "sentences": result.sentences(),
         "files": [] if out is None else [out],
     }

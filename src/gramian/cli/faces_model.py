@@ -140,7 +140,7 @@ def _rebuilt_facts(result: Any, counts: list[int], faces: Any, out: str, space: 
 
 
 def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:
-    from gramian.report.facts import certificate_facts, plan_facts
+    from gramian.report.facts import certificate_facts, payload, plan_facts, skipped_facts
 
     height, width = model.picture_shape_
     shares = model.explained_variance_ratio_
@@ -148,12 +148,10 @@ def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:
         "source": faces.source,
         "pictures": len(faces),
         "people": model.n_people_ or None,
-        "skipped": [{"picture": name, "why": why} for name, why in faces.skipped],
+        "skipped": skipped_facts(faces.skipped),
         "notes": [*faces.notes, *model.notes_],
         "size": {"width": width, "height": height},
-        "light": model.light,
-        "shift": model.shift,
-        "kernel": model.kernel,
+        **payload(model, "light", "shift", "kernel"),
         "components": model.n_components_,
         "explained_variance_ratio": None if shares is None else float(shares.sum()),
         "eigenvalues": model.eigenvalues_,

@@ -33,7 +33,16 @@ from gramian.loading import load
 from gramian.plots.images import center_of
 from gramian.progress import report_to
 from gramian.reading import IMPUTED
-from gramian.report.facts import calibration_facts, data_facts, info_facts, plain, plan_facts, used_text
+from gramian.report.facts import (
+    calibration_facts,
+    data_facts,
+    gallery_facts,
+    info_facts,
+    plain,
+    plan_facts,
+    skipped_facts,
+    used_text,
+)
 from gramian.report.pieces import completed
 from gramian.report.reconstruction import Errors, rebuilt
 from gramian.report.tables import feature_names
@@ -94,12 +103,7 @@ def describe_model(say: Say, model: Message) -> Message:
 def describe_gallery(say: Say, gallery: Message) -> Message:
     """Return the facts of a gallery; other files raise an error."""
     with Gallery.open(gallery["path"], read_only=True) as opened:
-        return {
-            "model": opened.fingerprint,
-            "components": opened.n_components,
-            "settings": plain(opened.settings),
-            "people": [asdict(person) for person in opened.people()],
-        }
+        return gallery_facts(opened)
 
 
 def describe_data(say: Say, data: Message, draft: bool = False) -> Message:
@@ -318,9 +322,11 @@ def recognise(
     else:
         answers = recognition.verify(space, recogniser, faces, person)
     listed = faces.names or [str(place) for place in range(len(answers))]
-    skipped = [{"picture": name, "why": why} for name, why in faces.skipped]
-    payload = [{"picture": name, **asdict(one)} for name, one in zip(listed, answers, strict=True)]
-    facts = {"answers": payload, "skipped": skipped, "calibration": calibration_facts(recogniser, person)}
+    facts = {
+        "answers": [{"picture": name, **asdict(one)} for name, one in zip(listed, answers, strict=True)],
+        "skipped": skipped_facts(faces.skipped),
+        "calibration": calibration_facts(recogniser, person),
+    }
     return dict(plain(facts))
 
 
