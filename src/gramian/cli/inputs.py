@@ -184,6 +184,20 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(value) if isinstance(value, tuple) else ()
 
 
+def only_with_data(**options: str | None) -> None:
+    """Raise an error for options that say something about rows where there are none.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for name, value in options.items():
+        if value is not None:
+            raise ParameterError(
+                f"--{name} is about the rows of DATA, but there is no DATA. Add its file after the model."
+            )
+
+
 def add_metadata(table: Any, meta: Any, id: str | None) -> Any:
     """Return a table with the metadata of a file, and print how they were joined.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.checks import check_choice
-from gramian.cli.inputs import read_model, read_new_data, recalled
+from gramian.cli.inputs import only_with_data, read_model, read_new_data, recalled
 from gramian.cli.options import META, JsonFlag, ModelFile, Reading, argument, option
 from gramian.cli.outputs import answer, check_place
 from gramian.cli.progress import progress
@@ -56,21 +56,21 @@ def plot(
         )
     check_place(folder)
     fitted = read_model(model, whole=True)
-    table = None
+    table: Any = None
     if data is not None and fitted.model_kind.faces:
         raise ParameterError("Figures of a face model take no DATA. Leave it out.")
     wanted: dict[str, Any] = {"color": color, "shape": shape}
     look: dict[str, Any] = {}
-    figures = {figure.name: figure for figure in available(fitted, None)}
     if data is not None:
         table, look = _read(data, reading, mapping_of(fitted), wanted, meta)
-        figures = {figure.name: figure for figure in available(fitted, table)}
-    elif meta is None and (stored := _stored_scores(model, mapping_of(fitted))) is not None:
-        table, look = stored, {"mapped": stored.values} | (_given(wanted) or groupings(stored))
-        figures |= {one.name: one for one in available(fitted, table) if "mapped" in one.options}
-        _check_labels(stored, wanted)
+    elif meta is None and (table := _stored_scores(model, mapping_of(fitted))) is not None:
+        _check_labels(table, wanted)
+        look = {"mapped": table.values} | (_given(wanted) or groupings(table))
     else:
         only_with_data(color=color, shape=shape, meta=meta)
+    figures = {figure.name: figure for figure in available(fitted, table)}
+    if "mapped" in look:  # the stored rows have scores only
+        figures = {name: one for name, one in figures.items() if not one.data or "mapped" in one.options}
     for name in names:
         if name not in figures:
             raise ParameterError(
@@ -84,20 +84,6 @@ def plot(
             drawn.save(folder / f"{name}.{kind}")
             files.append(str(folder / f"{name}.{kind}"))
     answer(as_json, {"files": files}, "\n".join(f"Written: {file}" for file in files))
-
-
-def only_with_data(**options: str | None) -> None:
-    """Raise an error for options that say something about rows where there are none.
-
-    Raises
-    ------
-    ParameterError
-    """
-    for name, value in options.items():
-        if value is not None:
-            raise ParameterError(
-                f"--{name} is about the rows of DATA, but there is no DATA. Add its file after the model."
-            )
 
 
 def _read(

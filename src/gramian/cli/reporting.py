@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated, Any
 
-from gramian.cli.inputs import model_path, read_model, read_new_data, recalled
+from gramian.cli.inputs import model_path, only_with_data, read_model, read_new_data, recalled
 from gramian.cli.options import META, JsonFlag, ModelFile, Reading, argument, given_options, option
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
@@ -55,8 +55,8 @@ def report(
         limit = memory_limit_bytes(getattr(fitted, "memory_limit", None))
         data, reading = recalled(fitted, data, reading)
         table = completed(fitted, read_new_data(data, reading, fitted, limit, meta=meta))
-    elif meta is not None:
-        raise ParameterError("--meta is about the rows of DATA, but there is no DATA. Add its file.")
+    else:
+        only_with_data(meta=meta)
     same = table is not None and table.values.shape[0] == fitted.n_samples_
     if (method := getattr(fitted, "missing", None)) in IMPUTED:
         reading = replace(reading, missing=method)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -19,7 +18,7 @@ from gramian.plots.names import component_titles
 from gramian.report.facts import audit_facts, plain
 from gramian.report.mathml import mathml, matrix, number
 from gramian.service.bodies import Message
-from gramian.service.tasks import Say
+from gramian.service.tasks import Say, by_name
 
 NARROW = 340  # pixels of a figure that fits a phone
 MOST_POINTS = 5  # of a counterexample whose matrix is written out
@@ -111,8 +110,4 @@ def _in_plane(points: str) -> tuple[Any, Any]:
     return 0.8 * X / np.abs(X).max(), classes
 
 
-VIEWS: dict[str, Callable[..., Message]] = {
-    "kernel": kernel,
-    "kernel table": kernel_table,
-    "contours": contours,
-}
+VIEWS = by_name(kernel, kernel_table, contours)

@@ -165,5 +165,5 @@ def model(
 @people.get("/kernels")
 async def kernels(state: AppState) -> Response:
     """Return the page of kernels."""
-    table = await state.quick.ask({"do": "kernel table"})
+    table = await state.quick.ask({"do": "kernel_table"})
     return page("kernels.html", examples=EXAMPLES, sliders=SLIDERS, kernels=table["kernels"])

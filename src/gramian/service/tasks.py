@@ -61,6 +61,7 @@ MOST_CACHED = 8  # cached models, galleries and tables
 TOLD = 100  # names of columns and labels in the facts of a table
 SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
 Say = Callable[[Message], None]
+Task = Callable[..., Message]
 _cache: dict[tuple[Any, ...], Any] = {}
 
 
@@ -343,18 +344,17 @@ def enroll(say: Say, model: Message, data: Message, answer: Message) -> Message:
     return describe_gallery(say, answer)
 
 
-TASKS: dict[str, Callable[..., Message]] = {
-    "nothing": lambda say: {},
-    "describe model": describe_model,
-    "describe gallery": describe_gallery,
-    "describe data": describe_data,
-    "plan": plan,
-    "fit": fit,
-    "transform": transform,
-    "reconstruct": reconstruct,
-    "denoise": denoise,
-    "monitor": monitor,
-    "components": components,
-    "recognise": recognise,
-    "enroll": enroll,
-}
+def nothing(say: Say) -> Message:
+    """Return nothing: the worker has started."""
+    return {}
+
+
+def by_name(*tasks: Task) -> dict[str, Task]:
+    """Return tasks by their names, as orders have them."""
+    return {task.__name__: task for task in tasks}
+
+
+TASKS = by_name(
+    *(nothing, describe_model, describe_gallery, describe_data, plan, fit),
+    *(transform, reconstruct, denoise, monitor, components, recognise, enroll),
+)

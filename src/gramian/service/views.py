@@ -6,7 +6,6 @@ import base64
 import json
 import shutil
 import zipfile
-from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.associations import telling_pair
 from gramian.analysis.components import decomposition_of, mapping_of
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
@@ -26,6 +24,7 @@ from gramian.plots.names import groupings
 from gramian.plots.pixels import Picture, contact_sheet, enlarged, grey
 from gramian.plots.registry import available
 from gramian.report.facts import plain
+from gramian.report.figures import shown_first
 from gramian.report.findings import findings
 from gramian.report.page import python_calls, report_page
 from gramian.report.results import write_results
@@ -34,7 +33,7 @@ from gramian.report.tables import write_table
 from gramian.rows.metadata import labels_of
 from gramian.rows.table import Table
 from gramian.service.bodies import Message, read_table
-from gramian.service.tasks import Say, applied, cached
+from gramian.service.tasks import Say, applied, by_name, cached
 
 SHOWN = 24  # pictures of data
 MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one that sets the shape
@@ -190,9 +189,10 @@ def _shown_first(fitted: Any, table: Table | None) -> tuple[tuple[int, int], lis
     if table is None or not fitted.model_kind.gives_scores:
         return (1, 2), findings(decomposition_of(fitted))
     scores = np.asarray(fitted.transform(table)).reshape(len(table.values), -1)
-    labels, name = folders_of(table), table.label_name or ""
-    pair, why = ((1, 2), "") if labels is None else telling_pair(scores, labels, name)
-    return pair, [*findings(fitted, labels, name, scores), *([why] if why else [])]
+    table = replace(table, labels=folders_of(table))
+    pair, why = shown_first(table, scores)
+    said = findings(fitted, table.labels, table.label_name or "", scores)
+    return pair, [*said, why] if why else said
 
 
 # ------------------------------------------------------------------- downloads
@@ -254,15 +254,4 @@ def program(say: Say, answer: Message) -> Message:
     return {}
 
 
-VIEWS: dict[str, Callable[..., Message]] = {
-    "example": example,
-    "example visitor": example_visitor,
-    "width": width,
-    "figure": figure,
-    "figures": figures,
-    "report": report,
-    "results": results,
-    "code": code,
-    "sheet": sheet,
-    "program": program,
-}
+VIEWS = by_name(example, example_visitor, width, figure, figures, report, results, code, sheet, program)
