@@ -22,7 +22,7 @@ from gramian.cli.faces_options import (
     open_model,
     read_pictures,
 )
-from gramian.cli.options import JsonFlag, argument, flag, option, required, spread
+from gramian.cli.options import JsonFlag, argument, flag, option, required
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress, say
 from gramian.errors import DataError, FileError, ParameterError
@@ -31,7 +31,6 @@ SHOWN = 3
 Skipped = tuple[str, str]
 
 
-@spread
 def enroll(
     model: FacesModel,
     gallery: Annotated[str, argument("GALLERY", "The file of people; created if it does not exist.")],
@@ -244,7 +243,6 @@ def _read(source: str | list[str], space: Any, strict: bool, keep_files: bool) -
 # ------------------------------------------------------------------ forget, list
 
 
-@spread
 def forget(
     gallery: GalleryFile,
     person: Annotated[str, required("NAME", "The person to remove.", "--person")],
@@ -258,7 +256,6 @@ def forget(
     print(f"{counted(removed, 'picture')} of {name} removed from {shown(gallery)}.")
 
 
-@spread
 def list_people(gallery: GalleryFile, as_json: JsonFlag = False) -> None:
     """List the people in a gallery."""
     from gramian.faces.gallery import Gallery
@@ -290,7 +287,6 @@ def _shown_time(text: str) -> str:
 # ------------------------------------------------------------------ identify, verify
 
 
-@spread
 def identify(
     model: FacesModel,
     gallery: GalleryFile,
@@ -307,7 +303,6 @@ def identify(
     _answer(model, gallery, pictures, None, far, as_json)
 
 
-@spread
 def verify(
     model: FacesModel,
     gallery: GalleryFile,

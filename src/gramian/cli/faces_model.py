@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from gramian.checks import counted, shown
 from gramian.cli.faces_options import STRICT, FacesData, FacesModel, open_model, read_pictures
 from gramian.cli.models import read_components, read_counts
-from gramian.cli.options import JsonFlag, Seed, argument, option, out, spread
+from gramian.cli.options import JsonFlag, Seed, argument, option, out
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -15,7 +15,6 @@ from gramian.errors import ParameterError
 COUNTS = (25, 50, 100, 200, 400, 800, 1600)
 
 
-@spread
 def fit(
     data: FacesData,
     out: Annotated[str, out("FILE", "The model, FILE.gramian.")],
@@ -53,7 +52,6 @@ def fit(
     answer(as_json, _fit_facts(model, faces, out), "\n".join(_fit_lines(model, faces, out)))
 
 
-@spread
 def reconstruct(
     model: FacesModel,
     picture: Annotated[str, argument("PICTURE", "A picture file.")],

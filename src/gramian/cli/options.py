@@ -11,7 +11,6 @@ from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.models import CommandFunctionType
 
 from gramian.checks import check_choice, check_seed
 from gramian.errors import ParameterError
@@ -71,11 +70,10 @@ class Application(typer.Typer):
             context_settings={"help_option_names": ["-h", "--help"]},
         )
 
-    def command(
-        self, name: str | None = None, **settings: Any
-    ) -> Callable[[CommandFunctionType], CommandFunctionType]:
-        """Add a command, as typer does."""
-        return super().command(name, **({"cls": Command} | settings))
+    def command(self, name: str | None = None, **settings: Any) -> Callable[..., Any]:
+        """Add a command as typer does, with the fields of its records as options."""
+        add = super().command(name, cls=Command, **settings)
+        return lambda function: add(spread(function))
 
 
 def required(metavar: str, help: str, *flags: str, panel: str | None = None) -> Any:
