@@ -17,7 +17,7 @@ from gramian.cli.options import (
     option,
     out,
 )
-from gramian.cli.outputs import TABLES, answer, check_pictures, picture_target, print_json, table_target
+from gramian.cli.outputs import TABLES, answer, check_pictures, print_json, rows_target, table_target
 from gramian.cli.progress import progress
 from gramian.errors import IndefiniteKernelError, ParameterError
 
@@ -185,13 +185,8 @@ class _Place:
 
         self.fitted, self.out = fitted, out
         shape = getattr(fitted, "picture_shape_", None)
-        self.pictures = shape is not None and Path(out).suffix.lower() not in TABLES
-        if not self.pictures:
-            self.target, self.kind = table_target(out, as_json, *inputs)
-            return
-        if out == "-":
-            raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
-        picture_target(out, reconstruction.LIST, *inputs)
+        pictures = shape is not None and Path(out).suffix.lower() not in TABLES
+        self.target, self.kind = rows_target(out, reconstruction.LIST, as_json, *inputs, pictures=pictures)
 
     @property
     def written(self) -> str:
@@ -202,13 +197,13 @@ class _Place:
         from gramian.report.pieces import completed
 
         table = completed(self.fitted, read_new_data(data, reading, self.fitted, limit, engine))
-        if self.pictures:
+        if self.kind == "pictures":
             check_pictures(table, self.out)
         return table
 
     def write(self, table: Any, count: int, result: Any = None, limit: int = 0) -> Any:
         from gramian.report import reconstruction
 
-        if self.pictures:
-            return reconstruction.write_pictures(Path(self.out), self.fitted, table, count, result)
+        if self.kind == "pictures":
+            return reconstruction.write_pictures(self.target, self.fitted, table, count, result)
         return reconstruction.write_rows(self.target, self.kind, self.fitted, table, count, result, limit)

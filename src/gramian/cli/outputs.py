@@ -121,8 +121,19 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
     return (_Terminal() if sys.stdout.isatty() else sys.stdout.buffer), kind
 
 
-def picture_target(out: str, listing: str, *inputs: str) -> Path:
-    """Return the folder for a PNG file of each row, and refuse one that holds other files or an input.
+def rows_target(
+    out: str, listing: str, as_json: bool, *inputs: str, pictures: bool
+) -> tuple[Any, str]:
+    """Return where rows are written, and "pictures" for a folder of PNG files or the format of a table.
+
+    Parameters
+    ----------
+    out : str
+    listing : str
+        The table in a folder of pictures; other folders are refused.
+    as_json : bool
+    *inputs : str
+    pictures : bool
 
     Raises
     ------
@@ -130,11 +141,15 @@ def picture_target(out: str, listing: str, *inputs: str) -> Path:
     """
     from gramian.report.picture_folder import check_picture_folder
 
+    if not pictures:
+        return table_target(out, as_json, *inputs)
+    if out == "-":
+        raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
     folder = Path(out)
     check_place(folder)
     check_not_input(out, *inputs, replaced=list(folder.rglob("*")))
     check_picture_folder(folder, listing)
-    return folder
+    return folder, "pictures"
 
 
 def check_pictures(table: Any, out: str) -> None:

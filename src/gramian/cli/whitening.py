@@ -7,7 +7,7 @@ from typing import Any
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_name, read_components
 from gramian.cli.options import DEVICE, Data, Engine, JsonFlag, Reading, Seed, option
-from gramian.cli.outputs import TABLES, answer, check_out, check_pictures, picture_target, table_target
+from gramian.cli.outputs import TABLES, answer, check_out, check_pictures, rows_target
 from gramian.cli.progress import progress
 
 LIST = "whitening.csv"
@@ -52,7 +52,7 @@ def whiten(
         random_state=seed,
         device=device,
     )
-    kind, target = _target(out, method, as_json, *reading.inputs(data))
+    target, kind = _target(out, as_json, *reading.inputs(data))
     limit = memory_limit_bytes(None)
     table = read_table(data, reading, limit=limit, engine=engine)
     if kind == "pictures":
@@ -70,17 +70,15 @@ def whiten(
     _report(model, out, files, as_json)
 
 
-def _target(out: str, method: str, as_json: bool, *inputs: str) -> tuple[str, Any]:
-    """Say what is written, "model", a kind of table, or "pictures", and where to; refuse what cannot be."""
+def _target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
+    """Return where to write, and what: "model", a kind of table, or "pictures"; refuse what cannot be."""
     suffix = Path(out).suffix.lower()
     folder = out.endswith("/") or (Path(out).is_dir() and suffix != ".zarr")
-    if out == "-" or (suffix in TABLES and not folder):
-        target, kind = table_target(out, as_json, *inputs)
-        return kind, target
     if suffix == ".gramian" and not folder:
         check_out(out, *inputs)
-        return "model", out
-    return "pictures", picture_target(out, LIST, *inputs)
+        return out, "model"
+    pictures = out != "-" and (folder or suffix not in TABLES)
+    return rows_target(out, LIST, as_json, *inputs, pictures=pictures)
 
 
 def _write_table(target: Any, kind: str, model: Any, table: Any, blocks: Any) -> None:
