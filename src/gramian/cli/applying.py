@@ -44,7 +44,7 @@ def transform(
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.report.pieces import mapped
-    from gramian.report.tables import row_table, write_pieces
+    from gramian.report.tables import write_blocks
 
     target, kind = table_target(out, as_json, *reading.inputs(data), str(model_path(model)))
     fitted = read_model(model)
@@ -58,8 +58,7 @@ def transform(
     table = read_new_data(data, reading, fitted, limit, engine)
     names, n = fitted.get_feature_names_out(), table.values.shape[0]
     with progress("computing"):
-        blocks = mapped(fitted, table, limit)
-        write_pieces(target, (row_table(table, block, names, rows) for rows, block in blocks), n, kind)
+        write_blocks(target, table, mapped(fitted, table, limit), kind, names)
     facts = {"rows": n, "components": len(names), "files": [out], "notes": table.notes}
     if as_json:
         print_json(facts)

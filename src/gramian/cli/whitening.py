@@ -43,6 +43,7 @@ def whiten(
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.whitener import Whitener
     from gramian.report.pieces import mapped
+    from gramian.report.tables import feature_names, write_blocks
 
     model = Whitener(
         method,
@@ -66,7 +67,8 @@ def whiten(
         elif kind == "pictures":
             files = _write_pictures(target, table, fitted.transform(table))
         else:
-            _write_table(target, kind, model, table, mapped(fitted, table, limit))
+            names = None if method.startswith("pca") else feature_names(table)
+            write_blocks(target, table, mapped(fitted, table, limit), kind, names)
     _report(model, out, files, as_json)
 
 
@@ -79,14 +81,6 @@ def _target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
         return out, "model"
     pictures = out != "-" and (folder or suffix not in TABLES)
     return rows_target(out, LIST, as_json, *inputs, pictures=pictures)
-
-
-def _write_table(target: Any, kind: str, model: Any, table: Any, blocks: Any) -> None:
-    from gramian.report.tables import feature_names, row_table, write_pieces
-
-    names = None if model.method.startswith("pca") else feature_names(table)
-    pieces = (row_table(table, whitened, names, rows) for rows, whitened in blocks)
-    write_pieces(target, pieces, table.values.shape[0], kind)
 
 
 def _write_pictures(folder: Path, table: Any, whitened: Any) -> int:

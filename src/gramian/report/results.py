@@ -28,7 +28,7 @@ from gramian.report.page import write_report
 from gramian.report.picture_folder import grey_limits
 from gramian.report.pieces import mapped
 from gramian.report.summary import Fitted, summary_page
-from gramian.report.tables import Columns, feature_names, row_names, row_table, write_pieces, write_table
+from gramian.report.tables import Columns, feature_names, row_names, row_table, write_blocks, write_table
 from gramian.rows.table import Table
 from gramian.store import atomic_folder, atomic_write, finish_folder, place_inside
 
@@ -133,13 +133,13 @@ def _write_scores(written: Written, fitted: Fitted) -> tuple[npt.NDArray[Any], l
     n = table.values.shape[0]
     shown, drawn = np.array(evenly(n, MOST_DRAWN)), []
 
-    def pieces() -> Iterator[dict[str, Any]]:
+    def blocks() -> Iterator[tuple[slice, npt.NDArray[Any]]]:
         for rows, scores in mapped(fitted.model, table, memory_limit_bytes(fitted.model.memory_limit)):
             first, last = np.searchsorted(shown, [rows.start, rows.stop])
             drawn.append(scores[shown[first:last] - rows.start, :2])
-            yield row_table(table, scores, rows=rows)
+            yield rows, scores
 
-    written.add(f"scores.{suffix}", lambda path: write_pieces(path, pieces(), n, suffix))
+    written.add(f"scores.{suffix}", lambda path: write_blocks(path, table, blocks(), suffix))
     if len(shown) < n:
         written.notes.append(f"scores.svg shows {len(shown):,} of {n:,} rows, evenly spaced.")
     return np.concatenate(drawn), shown.tolist() if len(shown) < n else None

@@ -114,6 +114,18 @@ def write_pieces(
             _WRITERS[kind](file, pieces, rows)
 
 
+def write_blocks(
+    target: str | os.PathLike[str] | IO[bytes],
+    table: Table,
+    blocks: Iterable[tuple[slice, npt.NDArray[Any]]],
+    kind: str,
+    names: Iterable[str] | None = None,
+) -> None:
+    """Write numbers for the rows of a table, block by block, with names and labels of the rows."""
+    pieces = (row_table(table, values, names, rows) for rows, values in blocks)
+    write_pieces(target, pieces, table.values.shape[0], kind)
+
+
 def _write_npy(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
     for place, columns in enumerate(pieces):
         array = _numbers(columns)
