@@ -7,6 +7,7 @@ import re
 import stat
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -53,19 +54,13 @@ def check_place(folder: Path) -> None:
     """
     from gramian.store.atomic import as_file_error
 
-    existing = folder
-    with as_file_error(folder):
-        while not os.path.isdir(existing):
-            if existing.is_symlink() and not existing.exists():
-                raise FileError(
-                    f"{existing} is a link to what is not there. Remove it, or choose another name."
-                )
-            try:
-                os.stat(existing)
-            except (FileNotFoundError, NotADirectoryError):
-                existing = existing.parent
-            else:
-                raise FileError(f"{existing} is a file, so there is no folder {folder}. Choose another name.")
+    existing = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
+    if existing.is_symlink() and not existing.exists():
+        raise FileError(f"{existing} is a link to what is not there. Remove it, or choose another name.")
+    with as_file_error(folder), suppress(FileNotFoundError, NotADirectoryError):
+        os.stat(folder)
+    if not existing.is_dir():
+        raise FileError(f"{existing} is a file, so there is no folder {folder}. Choose another name.")
     if not os.access(existing, os.W_OK):
         raise FileError(f"{folder} cannot be written: {existing} is write-protected. Choose another place.")
 
