@@ -95,19 +95,19 @@ def bytes_of(values: Any) -> int:
 # --------------------------------------------------------------- items
 
 
-def describe_model(say: Say, model: Message) -> Message:
+def describe_model(model: Message) -> Message:
     """Return the facts of a model file; others raise an error."""
     stored = read_model(model["path"])
     return {**info_facts(load(model["path"]), stored.kind), "versions": stored.versions}
 
 
-def describe_gallery(say: Say, gallery: Message) -> Message:
+def describe_gallery(gallery: Message) -> Message:
     """Return the facts of a gallery; other files raise an error."""
     with Gallery.open(gallery["path"], read_only=True) as opened:
         return gallery_facts(opened)
 
 
-def describe_data(say: Say, data: Message, draft: bool = False) -> Message:
+def describe_data(data: Message, draft: bool = False) -> Message:
     """Return the facts of a table or pictures. Unless it is a draft, unusable data raise an error."""
     seen, problem = columns_of(data), None
     facts: Message = {"rows": seen.rows, "columns": seen.width} if seen else {}
@@ -155,7 +155,7 @@ def _training(made: Any, data: Message) -> Any:
     return read_faces(data["path"], size=data["reading"].get("size"))
 
 
-def plan(say: Say, fit: Message, data: Message) -> Message:
+def plan(fit: Message, data: Message) -> Message:
     """Return the plan of a fit."""
     made = _made(fit)
     return _plan(made, _training(made, data))
@@ -167,7 +167,7 @@ def _plan(made: Any, table: Any) -> Message:
     return {"plan": plain(plan_facts(chosen)), "text": str(chosen), "used": used}
 
 
-def fit(say: Say, fit: Message, data: Message, answer: Message) -> Message:
+def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     """Fit and save a model; send the plan first, and then the progress."""
     made = _made(fit)
     with report_to(_Messages(say)):
@@ -219,7 +219,7 @@ def applied(model: Message, data: Message, *, whole: bool = True) -> tuple[Any, 
     return fitted, completed(fitted, table) if whole else table
 
 
-def transform(say: Say, model: Message, data: Message, answer: Message) -> Message:
+def transform(model: Message, data: Message, answer: Message) -> Message:
     """Write the scores of rows."""
     fitted, table = applied(model, data, whole=False)
     with warnings.catch_warnings(record=True) as raised:
@@ -229,7 +229,7 @@ def transform(say: Say, model: Message, data: Message, answer: Message) -> Messa
     return write_rows(answer, table, fitted.get_feature_names_out(), scores.reshape(len(scores), -1))
 
 
-def reconstruct(say: Say, model: Message, data: Message, answer: Message, components: int | None) -> Message:
+def reconstruct(model: Message, data: Message, answer: Message, components: int | None) -> Message:
     """Write reconstructions of rows from some components, with relative errors."""
     fitted, table = applied(model, data)
     if not fitted.model_kind.has_components:
@@ -247,7 +247,7 @@ def reconstruct(say: Say, model: Message, data: Message, answer: Message, compon
 
 
 def monitor(
-    say: Say, model: Message, data: Message, answer: Message, alpha: float | None, normal: Message | None
+    model: Message, data: Message, answer: Message, alpha: float | None, normal: Message | None
 ) -> Message:
     """Write T2 and SPE of each row with limits, alarms and the columns that contribute most."""
     given = cached(model, load)
@@ -265,7 +265,7 @@ def monitor(
     return write_rows(answer, noted, tuple(numbers), np.stack(list(numbers.values()), axis=1), **texts)
 
 
-def denoise(say: Say, model: Message, data: Message, answer: Message) -> Message:
+def denoise(model: Message, data: Message, answer: Message) -> Message:
     """Write rows denoised by kernel PCA, with distances from their projections in feature space."""
     fitted, table = applied(model, data)
     if not fitted.model_kind.kernel:
@@ -275,7 +275,7 @@ def denoise(say: Say, model: Message, data: Message, answer: Message) -> Message
     return write_rows(answer, table, feature_names(table), values.reshape(len(values), -1), error=residuals)
 
 
-def components(say: Say, model: Message, answer: Message, count: int) -> Message:
+def components(model: Message, answer: Message, count: int) -> Message:
     """Write the mean and the first components as rows or pictures."""
     fitted = mapping_of(cached(model, load))
     if isinstance(fitted, FaceSpace):
@@ -305,7 +305,7 @@ def _space(model: Message) -> FaceSpace:
 
 
 def recognise(
-    say: Say, model: Message, gallery: Message, data: Message, person: str | None, far: float | None
+    model: Message, gallery: Message, data: Message, person: str | None, far: float | None
 ) -> Message:
     """Identify people in pictures, or verify one person."""
     space = _space(model)
@@ -331,7 +331,7 @@ def recognise(
     return dict(plain(facts))
 
 
-def enroll(say: Say, model: Message, data: Message, answer: Message) -> Message:
+def enroll(model: Message, data: Message, answer: Message) -> Message:
     """Create a gallery of people from pictures with a folder for each person."""
     space = _space(model)
     height, width = space.picture_shape_
@@ -341,10 +341,10 @@ def enroll(say: Say, model: Message, data: Message, answer: Message) -> Message:
     enroll_into(
         answer["path"], space, faces.people, space.transform(faces), faces.hashes, sources=faces.names
     )
-    return describe_gallery(say, answer)
+    return describe_gallery(answer)
 
 
-def nothing(say: Say) -> Message:
+def nothing() -> Message:
     """Return nothing: the worker has started."""
     return {}
 
