@@ -32,7 +32,7 @@ def estimator(options: Model) -> Any:
     from gramian.solvers.names import solver_names
 
     pca = options.kernel is None
-    kind = PCA if pca else KernelPCA
+    kind: type[Any] = PCA if pca else KernelPCA
     names = {one.name: PARAMETERS.get(one.name, one.name) for one in fields(options)}
     takes = inspect.signature(kind).parameters
     what = "a kernel, which --kernel names" if pca else "PCA, without --kernel"
