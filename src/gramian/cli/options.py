@@ -3,8 +3,8 @@
 import csv
 import inspect
 import io
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import wraps
 from typing import Annotated, Any, ClassVar, get_args, get_type_hints
@@ -288,9 +288,8 @@ class Engine:
     )
     scheduler: Text = option("ADDRESS", "Cluster of --engine dask: tcp://HOST:8786.")
 
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Compute there what runs inside.
+    def at_work(self) -> AbstractContextManager[Any]:
+        """Return a context in which is computed there.
 
         Raises
         ------
@@ -299,12 +298,10 @@ class Engine:
         """
         if self.engine is None:
             only_for("--engine dask", self, "scheduler")
-            yield
-            return
+            return nullcontext()
         from gramian.rows.chunks import cluster
 
-        with cluster(self.scheduler):
-            yield
+        return cluster(self.scheduler)
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
