@@ -19,6 +19,7 @@ from gramian.cli.options import (
     Reading,
     as_arguments,
     flag,
+    given_options,
     only_for,
     option,
     spelled,
@@ -165,10 +166,8 @@ def _estimator(options: Model, reading: Reading) -> Any:
 
 
 def _check_writing(options: Model, writing: Writing, to_folder: bool) -> None:
-    if writing.report and not to_folder:
-        raise ParameterError("--report needs a folder of results. Name one with -o, or see gramian report.")
-    for name in ("loadings", "format"):
-        if getattr(writing, name) is not None and not to_folder:
+    for name in ("report", "loadings", "format"):
+        if name in given_options(writing) and not to_folder:
             raise ParameterError(f"{spelled(name)} needs a folder of results. Name one with -o.")
     if writing.loadings is not None and options.kernel is not None:
         raise ParameterError(
