@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from gramian.checks import check_choice
-from gramian.cli.options import Model, only_for
+from gramian.cli.options import Model, given_options, only_for
 from gramian.errors import ParameterError
 
 # Options that are parameters of a kernel whose name stands alone.
