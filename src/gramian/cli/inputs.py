@@ -105,7 +105,7 @@ def read_new_data(
     engine: Engine = HERE,
     meta: Any = None,
 ) -> Any:
-    """Read data for a fitted model by the options of its fit, its columns in its order, perhaps with metadata.
+    """Read data for a fitted model by the options of its fit, its columns in its order; join metadata.
 
     Raises
     ------

@@ -116,9 +116,7 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
     return (_Terminal() if sys.stdout.isatty() else sys.stdout.buffer), kind
 
 
-def rows_target(
-    out: str, listing: str, as_json: bool, *inputs: str, pictures: bool
-) -> tuple[Any, str]:
+def rows_target(out: str, listing: str, as_json: bool, *inputs: str, pictures: bool) -> tuple[Any, str]:
     """Return where rows are written, and "pictures" for a folder of PNG files or the format of a table.
 
     Parameters

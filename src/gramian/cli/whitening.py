@@ -26,7 +26,9 @@ def whiten(
     method: str = option("NAME", "zca, zca-cor, pca, pca-cor or cholesky. [zca]", "zca", choices=METHODS),
     components: str | None = option("K", "Directions to keep, or the explained variance ratio. [all]"),
     regularization: str | None = option(
-        "HOW", "A number added to eigenvalues, or ledoit-wolf or oas. [none]", suggestions=("ledoit-wolf", "oas")
+        "HOW",
+        "A number added to eigenvalues, or ledoit-wolf or oas. [none]",
+        suggestions=("ledoit-wolf", "oas"),
     ),
     ddof: int = option("NUMBER", "Variances divide by rows - ddof. [1]", 1),
     seed: Seed = 0,

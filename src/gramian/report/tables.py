@@ -93,7 +93,8 @@ def write_table(target: str | os.PathLike[str] | IO[bytes], columns: Columns, ki
     columns : mapping of str to array
         In order. Missing numbers are None or NaN, and empty in a CSV file.
     kind : {"csv", "parquet", "npy", "zarr"}
-        A stream takes CSV only. ``"npy"`` and ``"zarr"`` contain only the floating-point columns, without names.
+        A stream takes CSV only. ``"npy"`` and ``"zarr"`` contain only the floating-point columns, without
+        names.
     """
     write_pieces(target, [columns], len(next(iter(columns.values()), ())), kind)
 
