@@ -188,7 +188,8 @@ def _read_arguments(
     """Read pictures in a model's size, and say what was skipped, resized and stretched.
 
     The Faces of each argument, or of several picture files in a row, have names by which pictures can be
-    found from where the command was called. An argument of which nothing can be used is skipped, as a picture is, unless it is strict.
+    found from where the command was called. An argument of which nothing can be used is skipped, as a
+    picture is, unless it is strict.
     """
     sources = _sources(pictures)
     given: list[Any] = []
