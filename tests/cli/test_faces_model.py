@@ -109,7 +109,11 @@ def test_what_was_decided_is_said(work, gramian):
     ("arguments", "code", "message"),
     [
         (("gone", "-o", "m.gramian"), 1, "gone: there is no such file or folder"),
-        (("faces", "-o", "m.png"), 2, "-o m.png: faces fit writes a model. Name a file that ends in .gramian"),
+        (
+            ("faces", "-o", "m.png"),
+            2,
+            "-o m.png: faces fit writes a model. Name a file that ends in .gramian",
+        ),
         (("faces", "-o", "no/m.gramian"), 1, "there is no folder no"),
         (("faces", "-o", "m.gramian", "--components", "0"), 2, "--components 0 is out of range"),
         (("faces", "-o", "m.gramian", "--components", "99"), 2, "at most 32 components"),

@@ -163,9 +163,7 @@ DEVICE = option(
 MEMORY_LIMIT = option(
     "BYTES", "Working memory, such as 4GB; larger tables are read in blocks. [80 % of the machine's]"
 )
-META = option(
-    "FILE", "A table of metadata, such as batch, sex and age, joined by row names or order. [none]"
-)
+META = option("FILE", "A table of metadata, such as batch, sex and age, joined by row names or order. [none]")
 
 
 @dataclass(frozen=True, kw_only=True)
