@@ -108,11 +108,11 @@ def write_pieces(
     """
     if kind == "zarr":
         write_zarr(Path(target), map(_numbers, pieces), rows)  # type: ignore[arg-type]
-    elif hasattr(target, "write"):
-        _WRITERS[kind](target, pieces, rows)
-    else:
+    elif isinstance(target, str | os.PathLike):
         with atomic_write(target) as file:
             _WRITERS[kind](file, pieces, rows)
+    else:
+        _WRITERS[kind](target, pieces, rows)
 
 
 def write_blocks(
