@@ -126,7 +126,7 @@ class ProgressLine:
     def __init__(self, title: str, screen: Terminal | _Notebook, delay: float) -> None:
         self._title, self._screen, self._delay = title, screen, delay
         self._counted, self._message, self._unit, self._done, self._total = "", "", "", 0, 0
-        self._counted_from = time.monotonic()
+        self._counted_from = self._counted_at = time.monotonic()
         self._drawn = False
         self._lock, self._stopped = threading.Lock(), threading.Event()
         self._thread = threading.Thread(target=self._keep_drawing, daemon=True)
@@ -138,8 +138,9 @@ class ProgressLine:
             if unit != self._unit and (unit is None or self._done < self._total):
                 self._message = message
                 return
+            self._counted_at = time.monotonic()
             if unit != self._unit or done < self._done:  # another pass over the same begins anew
-                self._counted_from = time.monotonic()
+                self._counted_from = self._counted_at
             self._counted, self._message = message, ""
             self._unit, self._done, self._total = unit, done, total
 
@@ -170,8 +171,9 @@ class ProgressLine:
         self._drawn = True
         share = min(self._done / self._total, 1.0) if self._total else None
         left = ""
-        if share:
-            left = f", about {duration((time.monotonic() - self._counted_from) * (1 - share) / share)} left"
+        if share and share < 1.0:
+            took, since = self._counted_at - self._counted_from, time.monotonic() - self._counted_at
+            left = f", about {duration(max(took * (1 - share) / share - since, 0.0))} left"
         said = ", ".join(filter(None, (self._counted, self._message)))
         text = f"{self._title}: {said}{left}" if said else f"{self._title} ..."
         self._screen.draw(shown(text), share)
