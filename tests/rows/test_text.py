@@ -1,7 +1,6 @@
 """Delimited text: separators, headers, encodings, and text that no table can be made of."""
 
 import gzip
-import io
 
 import numpy as np
 import pytest

@@ -29,9 +29,7 @@ class Recoded(Derived):
         Columns that become 2 - x.
     """
 
-    def __init__(
-        self, base: LazyArray, places: npt.NDArray[np.intp], swapped: npt.NDArray[np.bool_]
-    ) -> None:
+    def __init__(self, base: LazyArray, places: npt.NDArray[np.intp], swapped: npt.NDArray[np.bool_]) -> None:
         super().__init__(base, (len(base), len(places)))
         self.places, self.swapped, self.finite = places, swapped, None
 
@@ -118,7 +116,9 @@ def in_fitted_alleles(
         many = counted(len(swapped), "variant counts", "variants count")
         notes.append(f"{many} the other allele and became 2 - x: {listed(swapped)}")
     if unclear:
-        notes.append(f"{counted(len(unclear), 'variant')} of unclear allele count as missing: {listed(unclear)}")
+        notes.append(
+            f"{counted(len(unclear), 'variant')} of unclear allele count as missing: {listed(unclear)}"
+        )
     if absent:
         notes.append(f"{counted(len(absent), 'absent variant')} count as missing: {listed(absent)}")
     return replace(

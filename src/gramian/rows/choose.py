@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
@@ -35,7 +35,6 @@ from gramian.rows.table import (
     pick_rows,
     take_columns,
     transpose,
-    unique_names,
 )
 
 UNMATCHED = 'Count them as missing with unmatched="leave-out".'
@@ -297,7 +296,8 @@ def _value_columns(source: ArraySource, choice: Choice) -> tuple[list[int] | Non
         return None, ()
     columns = columns or tuple(map(str, range(source.shape[1])))
     inside = replace(choice, id=None, label=None, weights=None) if elsewhere else choice
-    places, notes = pick_columns(columns, inside, name).values, ()
+    notes: tuple[str, ...] = ()
+    places = pick_columns(columns, inside, name).values
     if source.by_columns and choice.needed is not None:
         available = [columns[place] for place in places]
         there = set(available) if choice.leave_out else set(choice.needed)

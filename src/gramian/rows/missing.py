@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -145,8 +145,9 @@ def _column_means(table: Table, holes: Holes | None) -> npt.NDArray[np.float64]:
     n, d = len(table.values), int(np.prod(table.values.shape[1:]))
     missing = np.zeros(d, dtype=np.int64) if holes is None else holes.by_column
     if empty := np.flatnonzero(missing == n).tolist():
+        shown = first_few(empty, partial(_column, table))
         raise DataError(
-            f'missing="mean" needs a value in every column, but {first_few(empty, partial(_column, table))} of '
+            f'missing="mean" needs a value in every column, but {shown} of '
             f"{table.source} has none. Leave out empty columns with drop=[...], or use "
             'missing="drop-columns".'
         )
@@ -176,7 +177,7 @@ def _filled(table: Table, holes: Holes, means: npt.NDArray[np.float64], what: st
     notes = [f"{counted(holes.missing, 'missing value')} in {columns} {were} filled with {what}"]
     if holes.empty:
         rows = counted(len(holes.empty), "row without any value was", "rows without any value were")
-        notes.append(f"{rows} filled with means only: {first_few(holes.empty, partial(row_text, rows_of_table(table)))}")
+        notes.append(f"{rows} filled with means only: {_empty_rows(table, holes)}")
     every = (*table.notes, *notes)
     return replace(
         table, values=filled, notes=every, missing_note="; ".join(notes), missing_values=holes.missing
@@ -196,9 +197,13 @@ def _drop_rows(table: Table, holes: Holes) -> Table:
     return with_rows(table, keep, f"rows with missing values were dropped: {n - len(keep)} of {n}")
 
 
+def _empty_rows(table: Table, holes: Holes) -> str:
+    return first_few(holes.empty, partial(row_text, rows_of_table(table)))
+
+
 def _without_any(table: Table, holes: Holes) -> str:
     what = counted(len(holes.empty), "row without any value was", "rows without any value were")
-    return f"{what} left out: {first_few(holes.empty, partial(row_text, rows_of_table(table)))}"
+    return f"{what} left out: {_empty_rows(table, holes)}"
 
 
 def with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:

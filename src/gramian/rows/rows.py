@@ -447,7 +447,9 @@ class Holes:
     first_infinite: tuple[int, int] = (0, 0)
 
     @classmethod
-    def of_counts(cls, of_rows: npt.NDArray[np.intp], by_column: npt.NDArray[np.intp], start: int = 0) -> Holes:
+    def of_counts(
+        cls, of_rows: npt.NDArray[np.intp], by_column: npt.NDArray[np.intp], start: int = 0
+    ) -> Holes:
         """Return the holes of rows from one on, by the number of NaN in each row and column."""
         places = np.flatnonzero(of_rows)
         return cls(dict(zip((start + places).tolist(), of_rows[places].tolist(), strict=True)), by_column)

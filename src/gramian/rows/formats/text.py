@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from gramian.arrays import parallel_map
-from gramian.checks import amount, counted, slices
+from gramian.checks import amount, counted
 from gramian.errors import DataError, FileError
 from gramian.progress import report
 from gramian.rows.columns.numerals import is_missing, is_number, plain_numbers

@@ -163,7 +163,8 @@ class Picked(Derived):
     @property
     def T(self) -> LazyArray:
         """The same numbers with rows and columns swapped; raises as that of the array itself."""
-        return super().T if self.columns is not None else self.base.T.picked(columns=self.rows)
+        rows: Any = self.rows
+        return super().T if self.columns is not None else self.base.T.picked(columns=rows)
 
     @property
     def indptr(self) -> npt.NDArray[np.int64]:
