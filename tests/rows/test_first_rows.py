@@ -69,7 +69,7 @@ def test_the_size_is_estimated_and_said(numbers, tmp_path, monkeypatch):
 
     uneven = as_csv(numbers ** (1 + numbers % 5), tmp_path / "uneven.csv")
     assert abs(len(first_rows(scan(uneven)).open(LIMIT).values) - 4000) < 100
-    # Of so little packed text, gzip reads a tenth ahead.
+    # Of so little packed text, zlib reads ahead.
     monkeypatch.setattr(text, "SAMPLE_BYTES", 1 << 18)
     packed = as_csv(np.tile(numbers, (10, 1)), tmp_path / "x.csv.gz", packed=True)
     assert abs(len(first_rows(scan(packed)).open(LIMIT).values) - 40_000) < 6000
