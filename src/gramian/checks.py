@@ -10,12 +10,13 @@ import math
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 from gramian.errors import ParameterError
 
+T = TypeVar("T")
 NAMES_SHOWN = 8
 # Drawn as nothing although they count as letters, marks or symbols, by which one name could pass for another.
 BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc")
@@ -151,10 +152,20 @@ def listed(names: Iterable[object]) -> str:
     >>> listed(["a", "b"])
     "'a', 'b'"
     """
-    quoted = [repr(name) for name in names]
-    hidden = len(quoted) - NAMES_SHOWN
-    text = ", ".join(quoted[:NAMES_SHOWN])
-    return f"{text} and {hidden:,} more" if hidden > 0 else text
+    return first_few(list(names), repr)
+
+
+def first_few(items: Sequence[T], text: Callable[[T], str] = str, most: int = NAMES_SHOWN) -> str:
+    """Join the texts of the first few items, and say how many more there are.
+
+    Examples
+    --------
+    >>> first_few(["a", "b"]), first_few(range(10))
+    ('a, b', '0, 1, 2, 3, 4, 5, 6, 7 and 2 more')
+    """
+    first = ", ".join(map(text, items[:most]))
+    hidden = len(items) - most
+    return f"{first} and {hidden:,} more" if hidden > 0 else first
 
 
 def shown(text: Any) -> str:

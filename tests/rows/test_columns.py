@@ -9,7 +9,8 @@ import pytest
 from pyarrow import parquet
 
 from gramian.errors import DataError, FileError
-from gramian.rows.columns import ColumnsInMemory, table_of_columns
+from gramian.rows.columns.reading import table_of_columns
+from gramian.rows.columns.source import ColumnsInMemory
 from gramian.rows.formats.parquet import ArrowSource
 from gramian.rows.table import Choice
 

@@ -94,8 +94,10 @@ def test_every_chunk_is_unpacked_once_in_a_pass(tmp_path, monkeypatch):
     X = table()
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("X", data=X, **LAYOUTS["tiles"])
-    read, made = [], StoredDataset._made
-    monkeypatch.setattr(StoredDataset, "_made", lambda self, *batch: read.append(batch) or made(self, *batch))
+    read, made = [], StoredDataset.read_rows
+    monkeypatch.setattr(
+        StoredDataset, "read_rows", lambda self, *batch: read.append(batch) or made(self, *batch)
+    )
     rows = as_rows(scan(tmp_path / "x.h5"), limit=LIMIT)
     read.clear()
     center_rows(rows, center=True, scale=None, ddof=1)

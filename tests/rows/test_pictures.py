@@ -252,7 +252,7 @@ def test_folder_without_pictures(tmp_path):
         pictures_in_folder(tmp_path)
     for index in range(5):
         (tmp_path / f"{index}.csv").write_text("1")
-    with pytest.raises(DataError, match=r"5 other files \(0.csv, 1.csv, 2.csv, \.\.\.\)"):
+    with pytest.raises(DataError, match=r"5 other files \(0.csv, 1.csv, 2.csv and 2 more\)"):
         pictures_in_folder(tmp_path)
 
 

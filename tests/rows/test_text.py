@@ -1,20 +1,20 @@
 """Delimited text: separators, headers, encodings, and text that no table can be made of."""
 
 import gzip
-import io
 
 import numpy as np
 import pytest
 
 from gramian.errors import DataError, FileError
-from gramian.rows.columns import table_of_columns
-from gramian.rows.formats.text import detect_layout, text_source
+from gramian.rows.columns.reading import table_of_columns
+from gramian.rows.formats.text import TextSource, detect_layout
+from gramian.rows.opened import Opened
 from gramian.rows.table import Choice
 
 
 def read(text, **choice):
     data = text.encode() if isinstance(text, str) else text
-    return table_of_columns(text_source(io.BytesIO(data), "x.csv"), Choice(**choice))
+    return table_of_columns(TextSource(Opened("x.csv", data=data)), Choice(**choice))
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", " ", "|"])

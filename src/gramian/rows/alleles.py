@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import NAMES_SHOWN, counted, listed
+from gramian.checks import counted, first_few, listed
 from gramian.errors import DataError
-from gramian.rows.lazy.array import LazyArray
+from gramian.rows.lazy.array import Derived, LazyArray
 from gramian.rows.table import Table
 
 # An A on one strand is a T on the other, so that a swapped pair may also be one that was read from there.
 AMBIGUOUS = ({"A", "T"}, {"C", "G"})
 
 
-class Recoded(LazyArray):
+class Recoded(Derived):
     """Genotypes in a file, some of whose columns count the other allele or have no values.
 
     Attributes
@@ -27,36 +27,23 @@ class Recoded(LazyArray):
         Column of the base, negative where there are no values.
     swapped : ndarray of bool, shape (d,)
         Columns that become 2 - x.
-    fill : ndarray of shape (d,) or None
-        What missing values are filled with; None leaves NaN.
     """
 
-    def __init__(
-        self,
-        base: LazyArray,
-        places: npt.NDArray[np.intp],
-        swapped: npt.NDArray[np.bool_],
-        fill: npt.NDArray[Any] | None,
-    ) -> None:
-        self.base, self.places, self.swapped = base, places, swapped
-        self.fill = None if fill is None else fill.astype(base.dtype)
-        self.shape, self.dtype, self.source = (len(base), len(places)), base.dtype, base.source
-        self.finite = True if fill is not None else None
+    def __init__(self, base: LazyArray, places: npt.NDArray[np.intp], swapped: npt.NDArray[np.bool_]) -> None:
+        super().__init__(base, (len(base), len(places)))
+        self.places, self.swapped, self.finite = places, swapped, None
 
-    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
-        """Return a new array of rows, or of (rows, columns), of slices with a step of 1."""
-        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        fill = None if self.fill is None else self.fill[columns]
-        return recoded(self.base[rows], self.places[columns], self.swapped[columns], fill)
+    def cut(self, rows: slice, columns: slice) -> npt.NDArray[Any]:
+        """Return a new array of rows and columns."""
+        return recoded(self.base[rows], self.places[columns], self.swapped[columns])
 
 
 def recoded(
     values: npt.NDArray[Any],
     places: npt.NDArray[np.intp],
     swapped: npt.NDArray[np.bool_],
-    fill: npt.NDArray[Any] | None = None,
 ) -> npt.NDArray[Any]:
-    """Return columns at places, 2 - x where swapped, NaN or its fill where missing.
+    """Return columns at places, 2 - x where swapped, NaN where missing.
 
     Examples
     --------
@@ -67,7 +54,7 @@ def recoded(
     there = places >= 0
     result[:, there] = values[:, places[there]]
     result[:, swapped] = 2 - result[:, swapped]
-    return result if fill is None else np.where(np.isnan(result), fill, result)
+    return result
 
 
 def in_fitted_alleles(
@@ -76,7 +63,6 @@ def in_fitted_alleles(
     alleles: Mapping[str, str],
     *,
     leave_out: bool,
-    fill: npt.NDArray[Any] | None,
 ) -> Table:
     """Return genotypes with the columns of a model, each counting the allele that the model counts.
 
@@ -90,8 +76,6 @@ def in_fitted_alleles(
         The allele that each of them counts, where that is known.
     leave_out : bool
         Whether columns become missing values if they are absent or nobody can tell what they count.
-    fill : ndarray or None
-        What missing values of a table in a file are filled with.
 
     Raises
     ------
@@ -112,9 +96,7 @@ def in_fitted_alleles(
         else:
             unclear[name] = f"{name!r} ({one or '0'}/{other or '0'}, fitted {fitted})"
     if unclear and not leave_out:
-        shown = ", ".join(list(unclear.values())[:NAMES_SHOWN]) + (
-            ", ..." if len(unclear) > NAMES_SHOWN else ""
-        )
+        shown = first_few(list(unclear.values()))
         many = counted(len(unclear), "variant")
         raise DataError(
             f"{table.source} and the fitted data count different alleles of {many}, and it is unclear how to "
@@ -128,24 +110,20 @@ def in_fitted_alleles(
         return table
     places = np.array([-1 if name in unclear else where.get(name, -1) for name in names], dtype=np.intp)
     flips = np.isin(np.array(names, dtype=object), swapped)
-    values = table.values
-    if isinstance(values, LazyArray):
-        whole: Any = values
-        values = Recoded(whole.unfilled() if hasattr(whole, "unfilled") else whole, places, flips, fill)
-    else:
-        values = recoded(values, places, flips)
+    recode: Any = Recoded if isinstance(table.values, LazyArray) else recoded
     notes = []
     if swapped:
         many = counted(len(swapped), "variant counts", "variants count")
         notes.append(f"{many} the other allele and became 2 - x: {listed(swapped)}")
-    gone = "as missing, and scores follow from the others" if fill is None else "as the fitted means"
     if unclear:
-        notes.append(f"{counted(len(unclear), 'variant')} of unclear allele count {gone}: {listed(unclear)}")
+        notes.append(
+            f"{counted(len(unclear), 'variant')} of unclear allele count as missing: {listed(unclear)}"
+        )
     if absent:
-        notes.append(f"{counted(len(absent), 'absent variant')} count {gone}: {listed(absent)}")
+        notes.append(f"{counted(len(absent), 'absent variant')} count as missing: {listed(absent)}")
     return replace(
         table,
-        values=values,
+        values=recode(table.values, places, flips),
         feature_names=tuple(names),
         alleles=dict(alleles),
         other_alleles=None,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import memory_limit_bytes
-from gramian.checks import amount
+from gramian.checks import amount, first_few
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, reason
 
 Use = Literal["table", "labels"]
@@ -173,9 +173,7 @@ def _only(names: Sequence[str], look: Callable[[str], Header], source: str, use:
 
 
 def _described(names: Sequence[str], look: Callable[[str], Header]) -> str:
-    text = ", ".join(f"{name} ({look(name)})" for name in names[:_KEYS_SHOWN])
-    hidden = len(names) - _KEYS_SHOWN
-    return f"{text} and {hidden} more" if hidden > 0 else text
+    return first_few(names, lambda name: f"{name} ({look(name)})", _KEYS_SHOWN)
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 from gramian.arrays import fix_threads, memory_limit_bytes, to_numpy
 from gramian.checks import listed
 from gramian.errors import DataError, GramianError, InputTypeError, ParameterError
-from gramian.rows.choose import table_of
 from gramian.rows.expected import Expected
 from gramian.rows.kinds.array import ArrayRows
 from gramian.rows.kinds.dask import DaskRows, DaskTable, is_dask
@@ -20,12 +19,11 @@ from gramian.rows.kinds.sparse import StoredSparseRows, rows_in_memory
 from gramian.rows.kinds.stored import StoredRows, require_rows
 from gramian.rows.labelled import labelled_table
 from gramian.rows.lazy.array import LazyArray, whole_within
-from gramian.rows.lazy.spool import Spool
+from gramian.rows.lazy.spool import GrowingTable
 from gramian.rows.lazy.stored import stored_map
 from gramian.rows.rows import Rows
 from gramian.rows.scan import Scan
-from gramian.rows.source import ArraySource
-from gramian.rows.table import Choice, Table
+from gramian.rows.table import Table
 from gramian.rows.weights import weighted
 
 
@@ -82,13 +80,23 @@ def as_rows(
         raise InputTypeError(
             f"X is the text {X[:60]!r}. To read a file, write gramian.scan({X[:60]!r}) or use pathlib.Path."
         )
-    request = _Request(estimator, minimum, expected, limit, in_place)
+    working = memory_limit_bytes(None) if limit is None else limit
     was_read = isinstance(X, Path | Scan | Iterator)
-    table = _table(X, request)
+    if isinstance(X, Path | Scan):
+        scan = Scan(X) if isinstance(X, Path) else X
+        table: Table | None = scan.open(working, expected, in_place=in_place)
+    else:
+        if isinstance(X, Iterator):
+            X = table_of_blocks(X, estimator, working)
+        table = X if isinstance(X, Table) else labelled_table(X)
+        table = expected.ordered(table) if table is not None and expected is not None else table
     values = _of_sparse_columns(X) if table is None else table.values
     if isinstance(values, np.memmap) and limit is not None:
         values = stored_map(values, whole_within(limit))
-    rows = next(make(values, request) for accepts, make in _KINDS if accepts(values))
+    rows = _rows_where_they_are(values, estimator, minimum, working)
+    # Rows that will only be mapped stay in the chunks of Dask.
+    if limit is None and isinstance(rows, StoredRows) and (rows.in_one_place or expected is None):
+        rows = rows_in_memory(rows.whole(working), estimator, minimum)
     rows = replace(
         rows,
         feature_names=table.feature_names if table else column_names(X),
@@ -107,56 +115,14 @@ def as_rows(
     return rows
 
 
-@dataclass(frozen=True)
-class _Request:
-    """The parameters of :func:`as_rows`."""
-
-    estimator: str
-    minimum: int
-    expected: Expected | None
-    limit: int | None
-    in_place: bool
-
-    @property
-    def working(self) -> int:
-        return memory_limit_bytes(None) if self.limit is None else self.limit
-
-
-def _table(X: Any, request: _Request) -> Table | None:
-    """Return the table of a file, scan, generator or labelled array; None for other data."""
-    if isinstance(X, Path | Scan):
-        scan = X if isinstance(X, Scan) else Scan(X)
-        return scan.open(request.working, request.expected, in_place=request.in_place)
-    if isinstance(X, Iterator):
-        X = table_of_blocks(X, request.estimator, request.working)
-    table = X if isinstance(X, Table) else labelled_table(X)
-    return table if table is None or request.expected is None else request.expected.ordered(table)
-
-
-def _in_memory(values: Any, request: _Request) -> Rows:
-    return rows_in_memory(values, request.estimator, request.minimum)
-
-
-def _of_stored(values: LazyArray, request: _Request) -> Rows:
-    require_rows(len(values), values.source, request.minimum, request.estimator)
-    rows = (StoredSparseRows if hasattr(values, "indptr") else StoredRows).of(values, request.working)
-    return rows if request.limit is not None else _in_memory(rows.whole(request.working), request)
-
-
-def _of_dask(values: Any, request: _Request) -> Rows:
-    lazy = values.lazy if isinstance(values, DaskTable) else values
-    rows = DaskRows.checked(lazy, request.estimator, request.minimum, request.working)
-    if request.limit is not None or request.expected is not None:
-        return rows
-    return _in_memory(rows.whole(request.working), request)
-
-
-# What numbers become which rows, the first that takes them.
-_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Request], Rows]], ...] = (
-    (lambda values: isinstance(values, DaskTable) or is_dask(values), _of_dask),
-    (lambda values: isinstance(values, LazyArray), _of_stored),
-    (lambda values: True, _in_memory),
-)
+def _rows_where_they_are(values: Any, estimator: str, minimum: int, working: int) -> Rows:
+    if isinstance(values, DaskTable) or is_dask(values):
+        lazy = values.lazy if isinstance(values, DaskTable) else values
+        return DaskRows.checked(lazy, estimator, minimum, working)
+    if isinstance(values, LazyArray):
+        require_rows(len(values), values.source, minimum, estimator)
+        return (StoredSparseRows if hasattr(values, "indptr") else StoredRows).of(values, working)
+    return rows_in_memory(values, estimator, minimum)
 
 
 def _of_sparse_columns(X: Any) -> Any:
@@ -199,7 +165,7 @@ def table_of_blocks(blocks: Iterator[Any], estimator: str, limit: int) -> Table:
     FileError
         If the disk is full.
     """
-    spool, names, first = Spool(_SOURCE), None, None
+    numbers, names, first = GrowingTable(_SOURCE, whole_within(limit)), None, None
     for number, block in enumerate(blocks):
         try:
             rows = ArrayRows.checked(block, estimator, 1)
@@ -215,24 +181,15 @@ def table_of_blocks(blocks: Iterator[Any], estimator: str, limit: int) -> Table:
                 f"{_size(first, names)}. Every block needs the same columns, in the same order."
             )
         values = to_numpy(rows.in_memory())
-        spool.append(values if rows.picture_shape is None else values.reshape(-1, *rows.picture_shape))
+        numbers.append(values if rows.picture_shape is None else values.reshape(-1, *rows.picture_shape))
     if first is None:
         raise DataError(
             "The generator yields no blocks: it is empty, or was already consumed, since a generator can be "
             "read only once. Create a new one, or pass a file or an array."
         )
-    stored = spool.stored()
-    shape = (stored.shape[0], *first.picture_shape) if first.picture_shape else stored.shape
-    source = ArraySource(
-        _SOURCE,
-        shape,
-        stored.dtype,
-        lambda rows: stored[:].reshape(shape),
-        lazy=lambda limit: stored,
-        columns=names,
-        notes_on_disk=(spool.note,),
-    )
-    return table_of(source, Choice(), limit)
+    values = numbers.rows()
+    notes = (values.note,) if isinstance(values, LazyArray) else ()
+    return Table(values, names, picture_shape=first.picture_shape, source=_SOURCE, notes=notes)
 
 
 def column_names(block: Any) -> tuple[str, ...] | None:

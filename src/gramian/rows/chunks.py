@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gramian.errors import FileError, ParameterError, needs
 from gramian.rows.choose import choice_of, table_of
-from gramian.rows.columns import as_labels
+from gramian.rows.columns.roles import as_labels
 from gramian.rows.expected import Expected
 from gramian.rows.files import Location, format_of
 from gramian.rows.formats.parquet import opened_columns, require_same
@@ -46,7 +46,7 @@ class _Direct:
 
     def __getitem__(self, key: tuple[slice, slice]) -> npt.NDArray[Any]:
         # Dask may have put a step of its own into the slice of a chunk.
-        return self.stored.rows(key[0].start, key[0].stop)[:: key[0].step, key[1]]
+        return self.stored.read_rows(key[0].start, key[0].stop)[:: key[0].step, key[1]]
 
 
 class _Groups:
@@ -146,10 +146,7 @@ def _parquet_source(path: Path, choice: Choice, name: str) -> ArraySource:
     with opened_columns(paths[0]) as file:
         every = list(file.schema_arrow.names)
     aside = replace(choice, id=None, columns=None, drop=None)
-    pick_columns(every, aside, name)
-    columns = [
-        column for column in every if column not in (choice.label, choice.weights, *choice.further_labels)
-    ]
+    columns = [every[place] for place in pick_columns(every, aside, name).values]
     n = _Groups(paths, every, [], name).shape[0]
 
     def read(rows: range, places: Sequence[int]) -> Any:
@@ -166,7 +163,7 @@ def _parquet_source(path: Path, choice: Choice, name: str) -> ArraySource:
         read,
         columns=tuple(columns),
         by_columns=True,
-        set_aside=label if choice.label is not None or choice.weights is not None else None,
+        set_aside=label if len(columns) < len(every) else None,
     )
 
 

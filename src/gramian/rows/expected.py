@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gramian.checks import counted, listed
+from gramian.checks import counted, first_few, listed
 from gramian.errors import DataError
 from gramian.rows.alleles import in_fitted_alleles
 from gramian.rows.lazy.spool import columns_taken
@@ -52,10 +52,9 @@ class Expected:
         where = {name: place for place, name in enumerate(available)}
         missing = [name for name in names if name not in where]
         if missing:
-            shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
             raise DataError(
                 f"The columns of {source} lack {listed(missing)}, which the model was fitted on. "
-                f"Expected: {shown}. {advice}"
+                f"Expected: {first_few(names)}. {advice}"
             )
         results = [where[name] for name in names]
         notes: list[str] = []
@@ -89,11 +88,10 @@ class Expected:
         ([[3.0, 2.0]], "1 column that the model was not fitted on was left out: 'z'")
         """
         if self.names is not None and (table.alleles is not None or table.other_alleles is not None):
-            fill = None if self.holes else self.means
-            table = in_fitted_alleles(table, self.names, self.alleles, leave_out=self.leave_out, fill=fill)
+            table = in_fitted_alleles(table, self.names, self.alleles, leave_out=self.leave_out)
         names = table.feature_names
         if self.names is None or names is None or names == self.names:
             return table
         places, notes = self.places(names, table.source)
-        values, more = columns_taken(table.values, places)
-        return replace(table, values=values, feature_names=self.names, notes=(*table.notes, *notes, *more))
+        values = columns_taken(table.values, places)
+        return replace(table, values=values, feature_names=self.names, notes=(*table.notes, *notes))

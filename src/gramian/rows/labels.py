@@ -1,18 +1,19 @@
 """Labels from another file than the data, joined to its rows by their names or by their order."""
 
 import os
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import counted, listed
 from gramian.errors import DataError, FileError, InputTypeError
 from gramian.rows.files import Location, format_of, locate, opened_source
+from gramian.rows.metadata import places_of_names
 from gramian.rows.names import readable
 from gramian.rows.source import ArraySource, PictureSource
-from gramian.rows.table import Choice, Table, pick_rows
+from gramian.rows.table import Table, pick_rows
 
 
 @dataclass(frozen=True)
@@ -85,23 +86,19 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
         if table.row_names is not None:
             notes = (*notes, f"{place} has no unique row names, so labels were matched by order")
         return replace(table, labels=values[list(wanted)], label_name=name, notes=notes)
-    twice = [name for name, count in Counter(row_names).items() if count > 1]
-    if twice:
-        raise DataError(f"{place} names {listed(twice)} more than once. Give each row one label.")
-    where = {name: index for index, name in enumerate(row_names)}
-    missing = [name for name in table.row_names if name not in where]
-    if missing:
+    places = places_of_names(row_names, table.row_names, str(place), "label")
+    if missing := [table.row_names[row] for row in np.flatnonzero(places < 0)]:
         raise DataError(
             f"{place} has no label for {listed(missing)} of {table.source}. Its rows are named "
             f"{listed(row_names)}. Add the missing labels, or remove the row names to match labels by "
             "order."
         )
-    extra = len(where.keys() - set(table.row_names))
+    extra = len(set(row_names) - set(table.row_names))
     left_out = counted(extra, "label was", "labels were")
     note = f"{left_out} left out because no row has that name, in {place}"
     return replace(
         table,
-        labels=values[[where[name] for name in table.row_names]],
+        labels=values[places],
         label_name=name,
         notes=(*table.notes, note) if extra else table.notes,
     )
@@ -120,6 +117,6 @@ def _read(place: LabelPlace, id: str | None, expected: int | None) -> Labels:
                 f"{source.source} cannot be read as labels. Give a table of labels, or FILE:COLUMN."
             )
         # Arrow takes longer to import than everything else here.
-        from gramian.rows.columns import labels_of_columns
+        from gramian.rows.columns.whole import labels_of_columns
 
-        return labels_of_columns(source, Choice(label=column, id=id), expected)
+        return labels_of_columns(source, column, id, expected)

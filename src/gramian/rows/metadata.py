@@ -16,7 +16,7 @@ from gramian.checks import counted, listed
 from gramian.errors import DataError, FileError, InputTypeError
 from gramian.rows.files import locate, opened_source
 from gramian.rows.source import ArraySource, PictureSource
-from gramian.rows.table import Choice, Table
+from gramian.rows.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +57,7 @@ class Metadata:
                     "in both they are joined by order: give one entry for each row, or name the rows."
                 )
             return dict(self.columns), f"{self.source} was joined by order"
-        twice = [name for name, count in Counter(self.row_names).items() if count > 1]
-        if twice:
-            raise DataError(f"{self.source} names {listed(twice)} more than once. Give each row one entry.")
-        where = {name: place for place, name in enumerate(self.row_names)}
-        places = np.array([where.get(str(name), -1) for name in row_names])
+        places = places_of_names(self.row_names, list(map(str, row_names)), self.source, "entry")
         there = places >= 0
         if not there.any():
             raise DataError(
@@ -72,6 +68,22 @@ class Metadata:
         for values in result.values():
             values[~there] = np.nan if values.dtype.kind == "f" else ""
         return result, f"{self.source} was joined by row names: {int(there.sum())} of {n} rows have an entry"
+
+
+def places_of_names(
+    names: Sequence[str], wanted: Sequence[str], source: str, each: str
+) -> npt.NDArray[np.intp]:
+    """Return where the wanted names are among those of a source, -1 where they are not.
+
+    Raises
+    ------
+    DataError
+        If the source has a name twice.
+    """
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise DataError(f"{source} names {listed(twice)} more than once. Give each row one {each}.")
+    where = {name: place for place, name in enumerate(names)}
+    return np.array([where.get(name, -1) for name in wanted], dtype=np.intp)
 
 
 def as_metadata(given: Any, id: str | None = None) -> Metadata:
@@ -170,9 +182,9 @@ def _of_file(text: str, id: str | None) -> Metadata:
                 f"{source.source} has no named columns for metadata. Give a table, such as a .csv file."
             )
         # Arrow takes longer to import than everything else here.
-        from gramian.rows.columns import metadata_of_columns
+        from gramian.rows.columns.whole import metadata_of_columns
 
-        columns, row_names = metadata_of_columns(source, Choice(id=id))
+        columns, row_names = metadata_of_columns(source, id)
     if not columns:
         raise DataError(f"{source.source} has names of rows but no other column. Add columns of metadata.")
     return Metadata(

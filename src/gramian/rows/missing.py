@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import NAMES_SHOWN, counted
+from gramian.checks import counted, first_few
 from gramian.errors import DataError, ParameterError
 from gramian.reading import IMPUTED, MissingPolicy
 from gramian.rows.expected import Expected
+from gramian.rows.kinds.sparse import rows_in_memory
+from gramian.rows.kinds.stored import StoredRows
 from gramian.rows.lazy.array import LazyArray
 from gramian.rows.lazy.spool import columns_taken, parts, rows_taken
+from gramian.rows.rows import Holes, Rows, row_text
 from gramian.rows.table import Table
 
 _NO_MEANS = (
@@ -64,34 +68,34 @@ def handle_missing(
         )
     if sparse.issparse(table.values) or hasattr(table.values, "indptr"):
         return _handle_sparse(table, policy, expected)
-    holes = _survey(table.values)
-    if policy == "mean" and expected is None and table.means is None:
+    holes = _holes(table)
+    if policy == "mean" and expected is None:
         table = replace(table, means=_column_means(table, holes))
     if policy in IMPUTED:
         table = _left_in(table, holes, str(policy))
-    if not holes.rows or policy in (*IMPUTED, "error"):
+    if holes is None or policy in (*IMPUTED, "error"):
         return table
     if policy == "drop-rows":
         return _drop_rows(table, holes)
     if policy == "drop-columns":
         return _drop_columns(table, holes)
     if expected is not None and expected.holes and policy is None:
-        many = f"{counted(holes.n_missing, 'missing value')} in {counted(len(holes.rows), 'row')}"
+        many = f"{counted(holes.missing, 'missing value')} in {counted(len(holes.by_row), 'row')}"
         note = f"{many}: scores of such rows follow from their observed entries"
         return replace(table, notes=(*table.notes, note))
-    if policy != "error" and expected is not None and expected.means is not None:
+    if expected is not None and expected.means is not None:
         return _filled(table, holes, expected.means, "the means of the fitted data")
     return table if table.means is None else _filled(table, holes, table.means, "column means")
 
 
-def _left_in(table: Table, holes: _Holes, policy: str) -> Table:
+def _left_in(table: Table, holes: Holes | None, policy: str) -> Table:
     """Leave missing values in for PCA, and leave out rows that have nothing else."""
     if isinstance(table.values, LazyArray):
         raise ParameterError(
             f'missing="{policy}" needs the table in memory, but {table.source} is too '
             'large. Use missing="mean", choose rows, or raise the memory limit.'
         )
-    if holes.empty:
+    if holes is not None and holes.empty:
         keep = np.delete(np.arange(len(table.values)), holes.empty)
         table = with_rows(table, keep, _without_any(table, holes))
     return replace(table, missing=policy)
@@ -111,81 +115,50 @@ def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expecte
     return replace(table, means=np.asarray(values.mean(axis=0, dtype=np.float64)).ravel())
 
 
-@dataclass
-class _Holes:
-    """Positions of a table's NaN, collected block by block.
-
-    Attributes
-    ----------
-    by_column : ndarray of shape (d,)
-        Number of NaN.
-    rows, empty : list of int
-        Rows with a NaN, and with nothing else.
-    """
-
-    by_column: npt.NDArray[np.int64]
-    rows: list[int] = field(default_factory=list)
-    empty: list[int] = field(default_factory=list)
-
-    @property
-    def n_missing(self) -> int:
-        return int(self.by_column.sum())
-
-    def add(self, start: int, flat: npt.NDArray[Any]) -> None:
-        missing = np.isnan(flat)
-        self.by_column += missing.sum(axis=0)
-        self.rows += (start + np.flatnonzero(missing.any(axis=1))).tolist()
-        self.empty += (start + np.flatnonzero(missing.all(axis=1))).tolist()
+def rows_of_table(table: Table) -> Rows:
+    """Return the numbers of a table as rows with its names, not searched for NaN."""
+    stored = isinstance(table.values, LazyArray)
+    rows = StoredRows.of(table.values) if stored else rows_in_memory(table.flat)
+    return replace(rows, table=table, feature_names=table.feature_names, row_names=table.row_names)
 
 
-def _survey(values: Any) -> _Holes:
-    holes = _Holes(np.zeros(int(np.prod(values.shape[1:])), dtype=np.int64))
-    known = values.dtype.kind != "f" or getattr(values, "finite", None)
-    for start, flat in () if known else _blocks(values):
-        # One sum decides for nearly all data.
-        with np.errstate(over="ignore", invalid="ignore"):
-            whole = bool(np.isfinite(flat.sum(dtype=np.float64)))
-        if not whole:
-            holes.add(start, flat)
-    return holes
+def _holes(table: Table) -> Holes | None:
+    """Return where NaN is; None where there is none."""
+    if table.values.dtype.kind != "f" or getattr(table.values, "finite", None):
+        return None
+    holes: Holes | None = getattr(table.values, "holes", None) or rows_of_table(table).holes()
+    return holes if holes is not None and holes.by_row else None
 
 
-def _blocks(values: Any) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+def _blocks(values: Any) -> Iterator[npt.NDArray[Any]]:
     """Yield blocks that depend on the shape alone, so that sums of a file are those of its array."""
-    for part in parts(values):
-        block = values[part]
-        yield part.start, np.ascontiguousarray(block.reshape(len(block), -1))
-
-
-def _row(table: Table, row: int) -> str:
-    text = f"row {row if table.row_numbers is None else table.row_numbers[row]}"
-    return text if table.row_names is None else f"{text} (named {table.row_names[row]!r})"
+    for block in (values[part] for part in parts(values)):
+        yield np.ascontiguousarray(block.reshape(len(block), -1))
 
 
 def _column(table: Table, column: int) -> str:
     return f"column {column if table.feature_names is None else repr(table.feature_names[column])}"
 
 
-def _column_means(table: Table, holes: _Holes) -> npt.NDArray[np.float64]:
+def _column_means(table: Table, holes: Holes | None) -> npt.NDArray[np.float64]:
     """Return the mean of the values that every column has; an empty column raises a DataError."""
-    n, d = len(table.values), len(holes.by_column)
-    if empty := np.flatnonzero(holes.by_column == n).tolist():
+    n, d = len(table.values), int(np.prod(table.values.shape[1:]))
+    missing = np.zeros(d, dtype=np.int64) if holes is None else holes.by_column
+    if empty := np.flatnonzero(missing == n).tolist():
+        shown = first_few(empty, partial(_column, table))
         raise DataError(
-            f'missing="mean" needs a value in every column, but {_shown(table, empty, _column)} of '
+            f'missing="mean" needs a value in every column, but {shown} of '
             f"{table.source} has none. Leave out empty columns with drop=[...], or use "
             'missing="drop-columns".'
         )
-    sums = (np.nansum(flat, axis=0, dtype=np.float64) for _, flat in _blocks(table.values))
+    if hasattr(table.values, "means"):
+        return np.asarray(table.values.means)
+    sums = (np.nansum(flat, axis=0, dtype=np.float64) for flat in _blocks(table.values))
     with np.errstate(over="ignore", invalid="ignore"):
-        return sum(sums, np.zeros(d)) / (n - holes.by_column)
+        return sum(sums, np.zeros(d)) / (n - missing)
 
 
-def _shown(table: Table, places: list[int], name: Callable[[Table, int], str]) -> str:
-    shown = ", ".join(name(table, place) for place in places[:NAMES_SHOWN])
-    return shown + (f" and {len(places) - NAMES_SHOWN} more" if len(places) > NAMES_SHOWN else "")
-
-
-def _filled(table: Table, holes: _Holes, means: npt.NDArray[np.float64], what: str) -> Table:
+def _filled(table: Table, holes: Holes, means: npt.NDArray[np.float64], what: str) -> Table:
     d = len(holes.by_column)
     if len(means) != d:
         raise DataError(
@@ -200,51 +173,54 @@ def _filled(table: Table, holes: _Holes, means: npt.NDArray[np.float64], what: s
         np.copyto(filled, means, where=np.isnan(filled), casting="same_kind")
         filled = filled.reshape(values.shape)
     columns = counted(int((holes.by_column > 0).sum()), "column")
-    were = "was" if holes.n_missing == 1 else "were"
-    notes = [f"{counted(holes.n_missing, 'missing value')} in {columns} {were} filled with {what}"]
+    were = "was" if holes.missing == 1 else "were"
+    notes = [f"{counted(holes.missing, 'missing value')} in {columns} {were} filled with {what}"]
     if holes.empty:
         rows = counted(len(holes.empty), "row without any value was", "rows without any value were")
-        notes.append(f"{rows} filled with means only: {_shown(table, holes.empty, _row)}")
+        notes.append(f"{rows} filled with means only: {_empty_rows(table, holes)}")
     every = (*table.notes, *notes)
     return replace(
-        table, values=filled, notes=every, missing_note="; ".join(notes), missing_values=holes.n_missing
+        table, values=filled, notes=every, missing_note="; ".join(notes), missing_values=holes.missing
     )
 
 
-def _drop_rows(table: Table, holes: _Holes) -> Table:
+def _drop_rows(table: Table, holes: Holes) -> Table:
     n = len(table.values)
-    keep = np.delete(np.arange(n), holes.rows)
+    keep = np.delete(np.arange(n), list(holes.by_row))
     if len(keep) == 0:
         raise DataError(
             f'missing="drop-rows" leaves none of the {n} rows of {table.source}: every row '
             'has a missing value. Use missing="mean" or "drop-columns", or fill it first.'
         )
-    if holes.empty == holes.rows:
+    if len(holes.empty) == len(holes.by_row):
         return with_rows(table, keep, _without_any(table, holes))
     return with_rows(table, keep, f"rows with missing values were dropped: {n - len(keep)} of {n}")
 
 
-def _without_any(table: Table, holes: _Holes) -> str:
+def _empty_rows(table: Table, holes: Holes) -> str:
+    return first_few(holes.empty, partial(row_text, rows_of_table(table)))
+
+
+def _without_any(table: Table, holes: Holes) -> str:
     what = counted(len(holes.empty), "row without any value was", "rows without any value were")
-    return f"{what} left out: {_shown(table, holes.empty, _row)}"
+    return f"{what} left out: {_empty_rows(table, holes)}"
 
 
 def with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
     """Return some rows of a table, with a note."""
     names = table.row_names
-    values, notes = rows_taken(table.values, keep)
     return replace(
         table,
-        values=values,
+        values=rows_taken(table.values, keep),
         row_names=None if names is None else tuple(names[row] for row in keep),
         **table.labels_at(keep),
         row_numbers=None,
-        notes=(*table.notes, *notes, note),
+        notes=(*table.notes, note),
         missing_note=note,
     )
 
 
-def _drop_columns(table: Table, holes: _Holes) -> Table:
+def _drop_columns(table: Table, holes: Holes) -> Table:
     if table.picture_shape is not None:
         raise ParameterError(
             'missing="drop-columns" would drop pixels and with them the shape of the pictures. '
@@ -258,13 +234,12 @@ def _drop_columns(table: Table, holes: _Holes) -> Table:
             'every column has a missing value. Use missing="mean" or "drop-rows", or fill it first.'
         )
     names, numbers = table.feature_names, table.column_numbers or range(n_columns)
-    values, notes = columns_taken(table.values, keep.tolist())
     note = f"columns with missing values were dropped: {n_columns - len(keep)} of {n_columns}"
     return replace(
         table,
-        values=values,
+        values=columns_taken(table.values, keep.tolist()),
         feature_names=None if names is None else tuple(names[column] for column in keep),
         column_numbers=tuple(numbers[column] for column in keep) if names is None else None,
-        notes=(*table.notes, *notes, note),
+        notes=(*table.notes, note),
         missing_note=note,
     )

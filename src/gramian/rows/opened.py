@@ -9,15 +9,14 @@ import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any
 
-from gramian.errors import FileError, reason
+from gramian.errors import FileError
 from gramian.rows.archives import Use, damage, require_memory
 from gramian.rows.pictures import SAVE_FIRST, open_picture
 
-T = TypeVar("T")
 GZIP, PIECE = b"\x1f\x8b", 1 << 20
 _WBITS = 31  # makes zlib expect gzip
 HASHED = 64 << 20  # bytes up to which every kind of file is hashed
@@ -63,7 +62,7 @@ class Opened(ExitStack):
         """Return all of it, without the gzip around it."""
         if self._data is not None or self.path is None:
             return self._data or b""
-        with opened_file(self.path, self.name) as file:
+        with opened_file(self.path, self.name) as file, damage(self.name):
             data = file.read()
         self.sha256 = hashlib.sha256(data).hexdigest()
         return unpacked(data, self.name)
@@ -87,27 +86,24 @@ def opened_file(path: Path, source: str, regular: bool = False) -> Iterator[io.B
     FileError
         If it is empty, missing, not readable, or a pipe where a regular file is needed.
     """
-    try:
-        with open_picture(path, source, SAVE_FIRST) if regular else path.open("rb") as file:
-            state = os.fstat(file.fileno())
-            if stat.S_ISREG(state.st_mode) and state.st_size == 0:
-                raise FileError(f"{source} is empty (0 bytes). Make or copy it again.")
-            yield file
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
+    with damage(source):
+        file = open_picture(path, source, SAVE_FIRST) if regular else path.open("rb")
+    with file:
+        state = os.fstat(file.fileno())
+        if stat.S_ISREG(state.st_mode) and state.st_size == 0:
+            raise FileError(f"{source} is empty (0 bytes). Make or copy it again.")
+        yield file
 
 
 def unpacked(data: bytes, source: str) -> bytes:
     """Return bytes without the gzip around them; raises as :func:`expanded`."""
     if not data.startswith(GZIP):
         return data
-    return b"".join(expanded(iter([data]), PIECE, source, whole=True))
+    return b"".join(expanded(io.BytesIO(data), PIECE, source, whole=True))
 
 
-def expanded(pieces: Iterator[bytes], size: int, source: str, whole: bool = False) -> Iterator[bytes]:
-    """Yield gzip's content in pieces of at most so many bytes.
+def expanded(file: Any, size: int, source: str, whole: bool = False) -> Iterator[bytes]:
+    """Yield the content of a gzip file in pieces of at most so many bytes.
 
     Raises
     ------
@@ -116,9 +112,10 @@ def expanded(pieces: Iterator[bytes], size: int, source: str, whole: bool = Fals
     MemoryLimitError
         If all of it is needed, and exceeds the memory limit.
     """
+    # Python's gzip module takes a fifth longer.
     expand, begun, length = zlib.decompressobj(_WBITS), False, 0
     with damage(f"{source} (gzip)"):
-        for data in pieces:
+        for data in iter(partial(file.read, size), b""):
             while data:
                 piece = expand.decompress(data, size)
                 length += len(piece)

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import counted
+from gramian.checks import counted, first_few
 from gramian.errors import DataError, FileError, GramianError, needs
 from gramian.rows.archives import damage
 from gramian.rows.names import PICTURE_SUFFIXES, is_hidden, is_picture, natural_key, readable
@@ -350,7 +350,7 @@ def _only_pictures(names: list[str], source: str) -> tuple[list[str], tuple[str,
     picture_names = sorted(filter(is_picture, visible), key=natural_key)
     other = sorted(name for name in visible if not is_picture(name))
     if not picture_names:
-        files = f"but {counted(len(other), 'other file')} ({_shown(other)})"
+        files = f"but {counted(len(other), 'other file')} ({first_few(other, readable, _SKIPPED_SHOWN)})"
         raise DataError(
             f"{source} holds no pictures {files if other else 'and no other files'}. Pictures are "
             f"{' '.join(PICTURE_SUFFIXES)}. To read a table, give the path of its file."
@@ -358,12 +358,7 @@ def _only_pictures(names: list[str], source: str) -> tuple[list[str], tuple[str,
     if not other:
         return picture_names, ()
     skipped = counted(len(other), "other file was", "other files were")
-    return picture_names, (f"{skipped} skipped in {source}: {_shown(other)}",)
-
-
-def _shown(names: Sequence[str]) -> str:
-    shown = ", ".join(readable(name) for name in names[:_SKIPPED_SHOWN])
-    return shown + (", ..." if len(names) > _SKIPPED_SHOWN else "")
+    return picture_names, (f"{skipped} skipped in {source}: {first_few(other, readable, _SKIPPED_SHOWN)}",)
 
 
 def frames_note(count: int) -> str:

@@ -119,7 +119,8 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
             return None
         if isinstance(opened, ArraySource):
             return None if len(opened.shape) > 2 else _of_array(opened)
-        from gramian.rows.columns import find_row_names, is_number, whole_columns
+        from gramian.rows.columns.roles import find_row_names, is_number
+        from gramian.rows.columns.whole import whole_columns
 
         columns, named = whole_columns(opened), opened.names is not None
     count = len(columns.arrays[0]) if columns.arrays else 0

@@ -442,14 +442,27 @@ class Holes:
 
     by_row: dict[int, int]
     by_column: npt.NDArray[np.intp]
-    first: tuple[tuple[int, int], ...]
-    infinite: int
-    first_infinite: tuple[int, int]
+    first: tuple[tuple[int, int], ...] = ()
+    infinite: int = 0
+    first_infinite: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def of_counts(
+        cls, of_rows: npt.NDArray[np.intp], by_column: npt.NDArray[np.intp], start: int = 0
+    ) -> Holes:
+        """Return the holes of rows from one on, by the number of NaN in each row and column."""
+        places = np.flatnonzero(of_rows)
+        return cls(dict(zip((start + places).tolist(), of_rows[places].tolist(), strict=True)), by_column)
 
     @property
     def missing(self) -> int:
         """Number of NaN."""
         return int(self.by_column.sum())
+
+    @property
+    def empty(self) -> list[int]:
+        """Rows that hold nothing but NaN."""
+        return [row for row, count in self.by_row.items() if count == len(self.by_column)]
 
     def extent(self, place: Callable[[tuple[int, int]], str]) -> str:
         """Say how many entries are missing and where the first ones are."""
@@ -458,7 +471,7 @@ class Holes:
             return place(self.first[0])
         shown = "; ".join(map(place, self.first))
         more = " and more" if self.missing > len(self.first) else ""
-        empty = sum(count == len(self.by_column) for count in self.by_row.values())
+        empty = len(self.empty)
         without = f" ({empty:,} without any value)" if empty and len(self.by_column) > 1 else ""
         return (
             f"{self.missing:,} values are missing in {counted(len(self.by_row), 'row')}{without} and "
@@ -476,13 +489,13 @@ def row_text(rows: Rows, row: int) -> str:
 def _joined(earlier: Holes | None, later: Holes | None) -> Holes | None:
     if earlier is None or later is None:
         return earlier or later
-    first_infinite = earlier.first_infinite if earlier.infinite else later.first_infinite
-    return Holes(
-        earlier.by_row | later.by_row,
-        earlier.by_column + later.by_column,
-        (earlier.first + later.first)[:PLACES_SHOWN],
-        earlier.infinite + later.infinite,
-        first_infinite,
+    earlier.by_row.update(later.by_row)  # a copy for every block would take long
+    return replace(
+        earlier,
+        by_column=earlier.by_column + later.by_column,
+        first=(earlier.first + later.first)[:PLACES_SHOWN],
+        infinite=earlier.infinite + later.infinite,
+        first_infinite=earlier.first_infinite if earlier.infinite else later.first_infinite,
     )
 
 
@@ -498,14 +511,12 @@ def _not_finite(block: Block) -> Holes | None:
     missing, infinite = np.isnan(values), np.argwhere(np.isinf(values))
     if not len(infinite) and not missing.any():
         return None
-    of_row = missing.sum(axis=1)
     first = [(start + int(i), int(j)) for i, j in np.argwhere(missing)[:PLACES_SHOWN]]
-    return Holes(
-        {start + int(i): int(of_row[i]) for i in np.flatnonzero(of_row)},
-        missing.sum(axis=0),
-        tuple(first),
-        len(infinite),
-        (start + int(infinite[0, 0]), int(infinite[0, 1])) if len(infinite) else (0, 0),
+    return replace(
+        Holes.of_counts(missing.sum(axis=1), missing.sum(axis=0), start),
+        first=tuple(first),
+        infinite=len(infinite),
+        first_infinite=(start + int(infinite[0, 0]), int(infinite[0, 1])) if len(infinite) else (0, 0),
     )
 
 

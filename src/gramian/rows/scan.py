@@ -13,12 +13,12 @@ from gramian.checks import check_choice, check_integer, listed
 from gramian.errors import InputTypeError, ParameterError
 from gramian.reading import MissingPolicy, ReadingOptions
 from gramian.rows.archives import damage
-from gramian.rows.choose import choose, choose_first_rows, labels_asked
+from gramian.rows.choose import choose, choose_first_rows
 from gramian.rows.expected import Expected
 from gramian.rows.files import Location, format_of, locate
 from gramian.rows.labels import LabelPlace, locate_labels
 from gramian.rows.names import readable
-from gramian.rows.table import Table, slice_text
+from gramian.rows.table import Table, label_names, slice_text
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ def _plain(value: Any) -> Any:
 def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[str, ...]:
     """Return the chosen options as clauses; notes describe what was done with missing values."""
     scan = ReadingOptions(**options)
-    size, labels = scan.size or (0, 0), labels_asked(scan.label)
+    size, labels = scan.size or (0, 0), label_names(scan.label)
     sentences = {
         "rows": f"rows {slice_text(scan.rows or slice(None))} were used, counted from 0",
         "columns": f"the columns {listed(scan.columns or ())} were used",
@@ -350,7 +350,7 @@ def _check_together(scan: Scan) -> None:
         check_choice("missing", scan.missing, get_args(MissingPolicy))
     if scan.unmatched is not None:
         check_choice("unmatched", scan.unmatched, ("error", "leave-out"))
-    label_columns = () if scan.transpose else labels_asked(scan.label)
+    label_columns = () if scan.transpose else label_names(scan.label)
     named = (scan.id, *label_columns, scan.weights)
     used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, named)]
     twice = [name for name, count in Counter(used).items() if count > 1]

@@ -15,7 +15,7 @@ from gramian.rows.lazy.array import LazyArray, bytes_of_rows
 
 if TYPE_CHECKING:
     # Arrow takes longer to import than everything else here.
-    from gramian.rows.columns import ColumnSource
+    from gramian.rows.columns.source import ColumnSource
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +34,7 @@ class ArraySource:
         also some columns, a list.
     lazy : callable or None
         Returns the array as it is left on disk, under a limit of memory; None if it can only be read whole.
-    copy : callable or None
-        Returns the part that a choice with its rows and columns wants, copied to where rows are at hand,
-        notes, and the column means that fill it: for a file that is not kept by rows.
+        With ``by_columns`` also some rows and columns of it.
     bytes_read : callable or None
         Bytes that reading some rows takes in memory; by default those of the whole array.
     columns, row_names : tuple of str or None
@@ -45,12 +43,8 @@ class ArraySource:
     notes : tuple of str
     notes_in_memory : tuple of str
         Notes that apply only if the numbers are read into memory.
-    notes_on_disk : tuple of str
-        Notes that apply only if they stay on disk.
     by_columns : bool
         Whether some columns are read without the others.
-    fills_missing : bool
-        Whether missing values become column means by default.
     alleles, other_alleles : dict of str to str or None
         Of genotypes: the allele that a column counts, and the other one, by its name.
     sha256 : callable or None
@@ -61,17 +55,14 @@ class ArraySource:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     read: Callable[..., Any]
-    lazy: Callable[[int], LazyArray] | None = None
-    copy: Callable[..., tuple[LazyArray, tuple[str, ...], npt.NDArray[Any] | None]] | None = None
+    lazy: Callable[..., LazyArray] | None = None
     bytes_read: Callable[[range], int] | None = None
     columns: tuple[str, ...] | None = None
     row_names: tuple[str, ...] | None = None
     set_aside: Callable[[str, str], npt.NDArray[Any]] | None = None
     notes: tuple[str, ...] = ()
     notes_in_memory: tuple[str, ...] = ()
-    notes_on_disk: tuple[str, ...] = ()
     by_columns: bool = False
-    fills_missing: bool = False
     alleles: Mapping[str, str] | None = None
     other_alleles: Mapping[str, str] | None = None
     sha256: Callable[[], str] | None = None
@@ -82,12 +73,17 @@ class ArraySource:
         """Return the source of an array that is read as a whole."""
         return cls(name, header.shape, header.dtype, partial(rows_of, header.read), notes=notes, **more)
 
-    def stays(self, rows: range, most: int) -> bool:
-        """Say whether some rows stay on disk where at most so many bytes of memory may be taken."""
-        if self.lazy is None and self.copy is None:
-            return False
-        need = bytes_of_rows(self.shape, self.dtype) if self.bytes_read is None else self.bytes_read(rows)
-        return need > most
+    @property
+    def column_names(self) -> tuple[str, ...] | None:
+        """All names that a choice may use for columns, none of pictures; None where others are aside."""
+        if self.set_aside is not None:
+            return None
+        positions = range(self.shape[1]) if len(self.shape) == 2 else ()
+        return self.columns or tuple(map(str, positions))
+
+    def memory_of(self, rows: range) -> int:
+        """Return the bytes that reading some rows takes in memory."""
+        return bytes_of_rows(self.shape, self.dtype) if self.bytes_read is None else self.bytes_read(rows)
 
 
 def rows_of(read: Callable[[], Any], rows: range | None = None) -> Any:
@@ -109,6 +105,7 @@ class PictureSource:
 
     source: str
     array: Callable[[slice | None, tuple[int, int] | None], ArraySource]
+    column_names: tuple[str, ...] = ()
 
 
 Source: TypeAlias = "ArraySource | PictureSource | ColumnSource"

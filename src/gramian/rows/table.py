@@ -1,9 +1,9 @@
 """A table of numbers in memory with its names, and the operations that a reader applies to it."""
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -129,24 +129,25 @@ class Table:
 class Choice:
     """Which part of a file to read, and how to interpret it, in the terms of the file.
 
-    A fitted model needs some columns and ignores the others; its means, if it has any, replace missing
-    values, unless it maps rows with holes. With ``leave_out`` some of its columns may be absent.
+    A fitted model needs some columns and ignores the others. With ``leave_out`` some of them may be absent.
     """
 
     rows: slice | None = None
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] | None = None
     id: str | None = None
-    label: str | None = None
+    label: str | tuple[str, ...] | None = None
+    weights: str | None = None
     size: tuple[int, int] | None = None
     na_values: tuple[str, ...] | None = None
     label_row: str | None = None
     needed: tuple[str, ...] | None = None
-    means: npt.NDArray[Any] | None = None
-    weights: str | None = None
-    further_labels: tuple[str, ...] = ()
-    holes: bool = False
     leave_out: bool = False
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the columns of labels."""
+        return label_names(self.label)
 
     def names_columns(self) -> bool:
         """Say whether any column is asked for by name."""
@@ -159,6 +160,21 @@ class Choice:
                 raise ParameterError(
                     f"{option} does not apply to {source}, which holds {content}. Leave it out."
                 )
+
+
+def label_names(label: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the names that the option ``label`` holds."""
+    return label if isinstance(label, tuple) else () if label is None else (label,)
+
+
+def label_fields(labels: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
+    """Return columns of labels as fields of a Table: the first sets the labels, the others are metadata."""
+    first = next(iter(labels), None)
+    return {
+        "labels": None if first is None else labels[first],
+        "label_name": first,
+        "metadata": {name: values for name, values in labels.items() if name != first},
+    }
 
 
 def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -233,10 +249,23 @@ def slice_text(rows: slice) -> str:
     return ":".join("" if part is None else str(part) for part in parts)
 
 
-def pick_columns(
-    names: Sequence[str], choice: Choice, source: str
-) -> tuple[list[int], int | None, int | None, int | None]:
-    """Return the positions of the columns that a choice keeps, of its id, of its label and of its weights.
+class Roles(NamedTuple):
+    """The positions of columns by their use; ``values`` are those of numbers, in the order that is wanted."""
+
+    values: list[int]
+    id: int | None
+    weights: int | None
+    labels: dict[str, int]
+
+    @property
+    def aside(self) -> list[int]:
+        """The columns that are not numbers."""
+        places = (self.id, self.weights, *self.labels.values())
+        return [place for place in places if place is not None]
+
+
+def pick_columns(names: Sequence[str], choice: Choice, source: str) -> Roles:
+    """Return the positions of the columns that a choice names.
 
     Raises
     ------
@@ -246,24 +275,22 @@ def pick_columns(
     Examples
     --------
     >>> pick_columns(["name", "x", "y"], Choice(drop=("y",), id="name"), "memory")
-    ([1], 0, None, None)
+    Roles(values=[1], id=0, weights=None, labels={})
     """
     position = {name: index for index, name in enumerate(names)}
 
-    def find(option: str, wanted: Iterable[str]) -> list[int]:
-        wanted = list(wanted)
+    def find(option: str, wanted: Sequence[str]) -> list[int]:
         unknown = [name for name in wanted if name not in position]
         if unknown:
             raise _unknown_columns(option, unknown, names, source)
         return [position[name] for name in wanted]
 
     id_column = find("id", [choice.id])[0] if choice.id is not None else None
-    label_column = find("label", [choice.label])[0] if choice.label is not None else None
+    labels = dict(zip(choice.labels, find("label", choice.labels), strict=True))
     weights = find("weights", [choice.weights])[0] if choice.weights is not None else None
     places = list(range(len(names))) if choice.columns is None else find("columns", choice.columns)
-    further = find("label", choice.further_labels)
-    out = {*find("drop", choice.drop or ()), *further, id_column, label_column, weights}
-    return [index for index in places if index not in out], id_column, label_column, weights
+    out = {*find("drop", choice.drop or ()), *labels.values(), id_column, weights}
+    return Roles([index for index in places if index not in out], id_column, weights, labels)
 
 
 def _unknown_columns(

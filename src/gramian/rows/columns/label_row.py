@@ -30,7 +30,7 @@ def without_label_row(source: ColumnSource, choice: Choice) -> tuple[ColumnSourc
     if not fields:
         raise DataError(f"{source.source} has no rows. Add at least one row of numbers.")
     id_name = names[0] if choice.id is None else choice.id
-    place = pick_columns(names, Choice(id=id_name), source.source)[1] or 0
+    place = pick_columns(names, Choice(id=id_name), source.source).id or 0
     entries = as_names(fields[place])
     if source.names is not None and names[place] == row:
         labels: list[Any] = list(names)
@@ -49,7 +49,7 @@ def without_label_row(source: ColumnSource, choice: Choice) -> tuple[ColumnSourc
         raise DataError(f"{source.source} has no rows other than {row!r}. Add at least one row of numbers.")
     others = others[np.array(pick_rows(len(others), choice.rows, source.source))]
     arrays = [column.take(pa.array(others)) for column in fields]
-    about = source.source, source.notes, source.separator, source.na_values, source.sha256
+    about = source.source, source.notes, source.separator, source.na_values
     rest = ColumnsInMemory(arrays, source.names, *about)
     return rest, labels, replace(choice, id=id_name, rows=None)
 

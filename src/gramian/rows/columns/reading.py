@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,8 +28,16 @@ from gramian.rows.columns.roles import (
 from gramian.rows.columns.source import Batch, ColumnSource, joined, whole_fields
 from gramian.rows.columns.whole import as_columns
 from gramian.rows.lazy.array import whole_within
-from gramian.rows.lazy.spool import Spool, rows_taken
-from gramian.rows.table import LOGICAL, Choice, Table, pick_columns, pick_rows, repeated_note
+from gramian.rows.lazy.spool import GrowingTable, rows_taken
+from gramian.rows.table import (
+    LOGICAL,
+    Choice,
+    Table,
+    label_fields,
+    pick_columns,
+    pick_rows,
+    repeated_note,
+)
 
 EMPTY_LAST = "an empty last column without a name was left out"
 
@@ -57,7 +66,7 @@ def table_of_columns(source: ColumnSource, choice: Choice, limit: int | None = N
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from gramian.rows.columns import ColumnsInMemory
+    >>> from gramian.rows.columns.source import ColumnsInMemory
     >>> table_of_columns(ColumnsInMemory([pa.array([1, 2])], ("x",)), Choice()).values.tolist()
     [[1.0], [2.0]]
     """
@@ -78,7 +87,8 @@ def table_of_columns(source: ColumnSource, choice: Choice, limit: int | None = N
     table = reading.table()
     if row_labels is None:
         return table
-    return replace(table, labels=labels_of_row(row_labels, decided.value_columns))
+    labels = labels_of_row(row_labels, decided.value_columns)
+    return replace(table, labels=labels, label_name=choice.label_row)
 
 
 # ---------------------------------------------------- one pass over all batches
@@ -124,7 +134,7 @@ class _Reading:
         self._kinds: dict[str, set[int]] = {"null": set(), "logical": set(), "number": set(), "text": set()}
         self._aside: dict[int, list[Any]] = {}
         self._typed: dict[int, tuple[int, Any]] = {}
-        self._numbers: _Numbers | None = _Numbers(source, self._within)
+        self._numbers: GrowingTable | None = GrowingTable(source.source, self._within, source.path)
         self._names: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()
 
@@ -176,7 +186,7 @@ class _Reading:
             return
         if rows and self._numbers is not None:
             matrix = _matrix(list(columns.values()))
-            self._numbers.add(matrix[rows.start : rows.stop : rows.step])
+            self._numbers.append(matrix[rows.start : rows.stop : rows.step])
 
     @property
     def _small(self) -> bool:
@@ -212,12 +222,13 @@ class _Reading:
         empty_last = source.last_may_be_empty and last not in text | numeric
         names, _ = source.unique_names(last + 1 - empty_last)
         id_column: int | None
-        value_columns, given, label, weights = pick_columns(names, choice, source.source)
+        notes: tuple[str, ...]
+        roles = pick_columns(names, choice, source.source)
+        value_columns, given = roles.values, roles.id
         comma = None if self._commas is None else self._commas.meaning
         stay = text if self._commas is None else text.difference(np.flatnonzero(self._commas.numbers(comma)))
         free = first_free(names, choice) if len(names) > 1 else None
-        aside = {place for place in (given, label, weights) if place is not None}
-        aside |= {names.index(name) for name in choice.further_labels}
+        aside = set(roles.aside)
         if free is not None and free != given and (free in stay or (free == 0 and source.first_is_index)):
             aside.add(free)
         if self.plan is None:
@@ -229,11 +240,8 @@ class _Reading:
         candidate = self._candidate()
         if self.plan is not None and free == candidate and free in aside - self.plan.aside:
             # Numbers at first, text in a later batch: the next pass decides by all of it.
-            id_column, value_columns = (
-                (free if given is None else given),
-                [place for place in value_columns if place != free],
-            )
-            notes: tuple[str, ...] = ()
+            id_column, notes = (free if given is None else given), ()
+            value_columns = [place for place in value_columns if place != free]
         else:
             id_column, value_columns, notes = find_row_names(
                 names,
@@ -243,15 +251,15 @@ class _Reading:
                 value_columns,
                 lambda place: self._whole(place) if place in aside else pa.nulls(0),
             )
-        more: tuple[str, ...] = ()
         if source.names is not None:
             value_columns, more = in_order(names, choice, value_columns, source.source)
+            notes = (*notes, *more)
         wrong = [place for place in value_columns if place in stay]
         if self.plan is not None and as_text == self.plan.text and (wrong or not value_columns):
             raise self._refused(value_columns, wrong, first, 0)
         if self.plan is not None and text.isdisjoint(value_columns):
             comma = self.plan.comma
-        self._notes = (*notes, *more)
+        self._notes = notes
         return _Plan(as_text, frozenset(aside), comma, id_column, tuple(value_columns), empty_last)
 
     def _whole(self, place: int) -> Any:
@@ -287,17 +295,24 @@ class _Reading:
         assert plan is not None
         assert self._numbers is not None
         rows = pick_rows(self._n_rows, choice.rows, source.source)
-        values, place_notes = self._numbers.taken(rows if _from_the_end(choice.rows) else None)
-        label, weights = pick_columns(self._names, choice, source.source)[2:]
+        values = self._numbers.rows()
+        if _from_the_end(choice.rows):
+            values = rows_taken(values, rows)
+            few = self._within is not None and values.nbytes <= self._within
+            values = values[:] if few else values
+        roles = pick_columns(self._names, choice, source.source)
+
+        def aside(place: int) -> Any:
+            return self._whole(place).take(pa.array(np.array(rows)))
+
         _, repeated = source.unique_names(len(self._names))
         logical = self._kinds["logical"] - self._kinds["number"] - self._kinds["text"]
         named = [self._names[place] for place in plan.value_columns if place in logical]
         return Table(
             values,
             feature_names=None if source.names is None else tuple(self._names[p] for p in plan.value_columns),
-            row_names=None if plan.id_column is None else as_names(_cut(self._whole(plan.id_column), rows)),
-            labels=None if label is None else as_labels(_cut(self._whole(label), rows)),
-            label_name=choice.label or choice.label_row,
+            row_names=None if plan.id_column is None else as_names(aside(plan.id_column)),
+            **label_fields({name: as_labels(aside(place)) for name, place in roles.labels.items()}),
             source=source.source,
             notes=(
                 *source.notes,
@@ -306,55 +321,11 @@ class _Reading:
                 *repeated_note(repeated),
                 *self._notes,
                 *((f"{LOGICAL} in {listed(named)}",) if named else ()),
-                *place_notes,
             ),
-            sha256=source.sha256,
-            hashed="the bytes of the file" if source.sha256 else "",
             row_numbers=None if choice.rows is None else rows,
             column_numbers=plan.value_columns if source.names is None else None,
-            weights=None if weights is None else as_labels(_cut(self._whole(weights), rows)),
-            metadata={
-                name: as_labels(_cut(self._whole(self._names.index(name)), rows))
-                for name in choice.further_labels
-            },
+            weights=None if roles.weights is None else as_labels(aside(roles.weights)),
         )
-
-
-class _Numbers:
-    """Rows of numbers: in memory while they are few, else in a spool.
-
-    Parameters
-    ----------
-    source : ColumnSource
-    within : int or None
-        Bytes up to which they are few; None if all are.
-    """
-
-    def __init__(self, source: ColumnSource, within: int | None) -> None:
-        self._source, self._within = source, within
-        self._blocks: list[npt.NDArray[Any]] = []
-        self._nbytes = 0
-        self._spool: Spool | None = None
-
-    def add(self, values: npt.NDArray[Any]) -> None:
-        """Append rows."""
-        self._blocks.append(values)
-        self._nbytes += values.nbytes
-        if self._within is not None and self._nbytes > self._within:
-            self._spool = self._spool or Spool(self._source.source, path=self._source.path)
-            for block in self._blocks:
-                self._spool.append(block)
-            self._blocks.clear()
-
-    def taken(self, rows: range | None) -> tuple[Any, tuple[str, ...]]:
-        """Return the rows, or some of them, in memory or on disk, and notes on where they are."""
-        if self._spool is None:
-            values = np.concatenate(self._blocks)
-            return values if rows is None else values[rows.start : rows.stop : rows.step], ()
-        stored, notes = (self._spool.stored(), ()) if rows is None else rows_taken(self._spool.stored(), rows)
-        if self._within is not None and stored.nbytes <= self._within:
-            return stored[:], ()
-        return stored, (self._spool.note, *notes)
 
 
 def _matrix(columns: Sequence[Any]) -> npt.NDArray[Any]:
@@ -381,20 +352,12 @@ def _kind(column: Any, from_text: bool) -> str:
     return "number" if is_number(column) else "text"
 
 
-def _cut(column: Any, rows: range) -> Any:
-    return column.take(pa.array(np.arange(rows.start, rows.stop, rows.step)))
-
-
 def _from_the_end(rows: slice | None) -> bool:
     return rows is not None and min(rows.start or 0, rows.stop or 0) < 0
 
 
 def _share(rows: slice | None, start: int, count: int) -> range:
     """Return which rows of a batch are wanted; all, where they are counted from the end of the file."""
-    if rows is None or _from_the_end(rows):
-        return range(count)
-    step = rows.step or 1
-    first = rows.start or 0
-    first += max(0, -(-(start - first) // step)) * step
-    stop = count if rows.stop is None else min(count, rows.stop - start)
-    return range(first - start, max(stop, first - start), step)
+    wanted = range(start + count)[slice(None) if rows is None or _from_the_end(rows) else rows]
+    here = wanted[bisect_left(wanted, start) :]
+    return range(here.start - start, here.stop - start, here.step)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.checks import NAMES_SHOWN, counted, listed
+from gramian.checks import NAMES_SHOWN, counted, first_few, listed
 from gramian.errors import DataError
 from gramian.rows.columns.numerals import like_number, marks, undecided_comma
 from gramian.rows.expected import Expected
@@ -56,9 +56,8 @@ def is_text(column: Any) -> bool:
 def first_free(names: Sequence[str], choice: Choice) -> int | None:
     """Return the first column without another use, which may name rows."""
     taken = {
-        choice.label,
         choice.weights,
-        *choice.further_labels,
+        *choice.labels,
         *(choice.drop or ()),
         *(choice.columns or ()),
         *(choice.needed or ()),
@@ -188,9 +187,7 @@ def _why_text(columns: Columns, text: Sequence[int]) -> str:
 
 
 def _describe(columns: Columns, text: Sequence[int]) -> str:
-    parts = [f"{columns.names[index]!r} ({_sample_value(columns, index)})" for index in text[:NAMES_SHOWN]]
-    hidden = len(text) - NAMES_SHOWN
-    return ", ".join(parts) + (f" and {hidden} more" if hidden > 0 else "")
+    return first_few(text, lambda index: f"{columns.names[index]!r} ({_sample_value(columns, index)})")
 
 
 def _sample_value(columns: Columns, index: int) -> str:

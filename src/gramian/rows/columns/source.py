@@ -51,8 +51,6 @@ class ColumnSource:
         Texts that stand for a missing value, in addition to the usual ones.
     notes : tuple of str
         What was decided about the file; complete after a pass over it.
-    sha256 : str
-        Hash of the file, known after a pass over it; "" if it has none.
     """
 
     source: str
@@ -61,7 +59,6 @@ class ColumnSource:
     separator: str | None = None
     na_values: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    sha256: str = ""
 
     @property
     def first_is_index(self) -> bool:
@@ -72,6 +69,11 @@ class ColumnSource:
     def last_may_be_empty(self) -> bool:
         """Whether the last column has no name: it is left out if it holds nothing."""
         return self.names is not None and len(self.names) > 1 and self.names[-1] == ""
+
+    @property
+    def column_names(self) -> tuple[str, ...] | None:
+        """All names that a choice may use for columns; None where they have none."""
+        return None if self.names is None else unique_names(self.names)[0]
 
     def unique_names(self, width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the names of the first columns, or their positions, and names that occur more than once."""
@@ -121,7 +123,6 @@ class ColumnsInMemory(ColumnSource):
     notes: tuple[str, ...] = ()
     separator: str | None = None
     na_values: tuple[str, ...] = ()
-    sha256: str = ""
 
     def batches(
         self, limit: int | None = None, as_text: AbstractSet[int] | None = frozenset()

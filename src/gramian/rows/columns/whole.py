@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,16 +23,17 @@ def whole_columns(source: ColumnSource) -> Columns:
 
 
 def labels_of_columns(
-    source: ColumnSource, choice: Choice, expected: int | None = None
+    source: ColumnSource, column: str | None = None, id: str | None = None, expected: int | None = None
 ) -> tuple[npt.NDArray[Any], tuple[str, ...] | None, str, tuple[str, ...]]:
     """Take labels out of columns.
 
     Parameters
     ----------
     source : ColumnSource
-    choice : Choice
-        Its label is the column, None if there is only one apart from the names; its id, if there is such a
-        column, names the rows; by default row names are chosen as in a table.
+    column : str, optional
+        Their name; None if there is only one apart from the names of rows.
+    id : str, optional
+        The column that names rows, if it is there; by default row names are chosen as in a table.
     expected : int, optional
         Number of rows that need a label: one column of text may have a label in its first line.
 
@@ -56,42 +56,43 @@ def labels_of_columns(
         if len(entries) + 1 == expected:
             note = f"the first line of {source.source}, {header!r}, was read as a label"
             return np.array([header, *entries]), None, "label", (note,)
-    if choice.id is not None and (choice.id not in columns.names or choice.id == choice.label):
-        choice = replace(choice, id=None)
-    value_columns, id_column, label, _ = pick_columns(columns.names, choice, columns.source)
-    id_column, value_columns, _ = find_row_names(
-        columns.names, source.first_is_index, choice, id_column, value_columns, columns.arrays.__getitem__
-    )
-    if label is None and len(value_columns) != 1:
+    labels, others, row_names = _with_row_names(columns, source, id, column)
+    if not labels and len(others) != 1:
         raise ParameterError(
             f"{columns.source} has the columns {listed(columns.names)}. Say which one holds the labels: "
-            f"{columns.source}:{columns.names[value_columns[-1] if value_columns else 0]}"
+            f"{columns.source}:{columns.names[others[-1] if others else 0]}"
         )
-    place = value_columns[0] if label is None else label
-    row_names = None if id_column is None else as_names(columns.arrays[id_column])
+    (place,) = labels or others
     return as_labels(columns.arrays[place]), row_names, columns.names[place], ()
 
 
 def metadata_of_columns(
-    source: ColumnSource, choice: Choice
+    source: ColumnSource, id: str | None = None
 ) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...] | None]:
     """Return all columns as labels by their names, and names of rows where a column has them.
 
     Parameters
     ----------
     source : ColumnSource
-    choice : Choice
-        Its id, if there is such a column, names the rows.
+    id : str, optional
+        The column that names rows, if it is there.
     """
     columns = whole_columns(source)
-    if choice.id not in columns.names:
-        choice = replace(choice, id=None)
-    places, id_column, *_ = pick_columns(columns.names, choice, columns.source)
-    id_column, places, _ = find_row_names(
-        columns.names, source.first_is_index, choice, id_column, places, columns.arrays.__getitem__
-    )
-    row_names = None if id_column is None else as_names(columns.arrays[id_column])
+    _, places, row_names = _with_row_names(columns, source, id)
     return {columns.names[place]: as_labels(columns.arrays[place]) for place in places}, row_names
+
+
+def _with_row_names(
+    columns: Columns, source: ColumnSource, id: str | None, label: str | None = None
+) -> tuple[list[int], list[int], tuple[str, ...] | None]:
+    """Return the places of the label and of the other columns, and names of rows."""
+    choice = Choice(id=id if id in columns.names and id != label else None, label=label)
+    roles = pick_columns(columns.names, choice, columns.source)
+    names, others, _ = find_row_names(
+        columns.names, source.first_is_index, choice, roles.id, roles.values, columns.arrays.__getitem__
+    )
+    row_names = None if names is None else as_names(columns.arrays[names])
+    return list(roles.labels.values()), others, row_names
 
 
 def as_columns(fields: list[Any], source: ColumnSource, first_row: int = 0) -> Columns:

@@ -1,6 +1,6 @@
 """Feather and Arrow files."""
 
-from gramian.rows.columns import ColumnSource
+from gramian.rows.columns.source import ColumnSource
 from gramian.rows.formats.parquet import ArrowSource
 from gramian.rows.opened import Opened
 

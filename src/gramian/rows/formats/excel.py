@@ -10,8 +10,8 @@ from zipfile import ZipFile
 from gramian.checks import listed
 from gramian.errors import DataError, ParameterError, needs
 from gramian.rows.archives import damage, require_memory
-from gramian.rows.columns import ColumnSource
-from gramian.rows.formats.text import text_source
+from gramian.rows.columns.source import ColumnSource
+from gramian.rows.formats.text import TextSource
 from gramian.rows.opened import Opened
 
 ROWS = 1 << 20  # that a sheet can have
@@ -24,25 +24,7 @@ def recognizes(file: IO[bytes]) -> bool:
 
 
 def open(opened: Opened, key: str | None) -> ColumnSource:
-    """Return the columns of a sheet, by default of the first."""
-    data, notes = sheet_as_text(opened.file, key, opened.name)
-    return text_source(io.BytesIO(data), opened.name, notes=notes)
-
-
-def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[bytes, tuple[str, ...]]:
-    """Write a sheet of an .xlsx file as comma-separated text; of a formula the value it last had.
-
-    Parameters
-    ----------
-    file : binary file
-    sheet : str or None
-        Its name; None takes the first, and adds a note if there are more.
-    source : str
-
-    Returns
-    -------
-    data : bytes
-    notes : tuple of str
+    """Return the columns of a sheet, by default of the first; of a formula the value it last had.
 
     Raises
     ------
@@ -57,18 +39,19 @@ def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[byte
     MissingExtraError
         If openpyxl is not installed.
     """
+    source = opened.name
     with needs("excel", "openpyxl", "reading Excel files"):
         from openpyxl import load_workbook
-    with damage(source), ZipFile(file) as packed:
+    with damage(source), ZipFile(opened.file) as packed:
         need = TIMES * sum(part.file_size for part in packed.infolist())
     require_memory(need, f"Reading {source}", "Save the sheet as CSV")
     with damage(source), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and forms, which no number depends on
-        book = load_workbook(file, read_only=True, data_only=True)
+        book = load_workbook(opened.file, read_only=True, data_only=True)
         names = [one.title for one in book.worksheets]
-        if sheet is not None and sheet not in names:
-            raise ParameterError(f"{source} has no sheet {sheet!r}. Its sheets are {listed(names)}.")
-        chosen = names[0] if sheet is None else sheet
+        if key is not None and key not in names:
+            raise ParameterError(f"{source} has no sheet {key!r}. Its sheets are {listed(names)}.")
+        chosen = names[0] if key is None else key
         # A sheet may claim a million rows that hold nothing but formats.
         book[chosen].reset_dimensions()
         every = islice(book[chosen].iter_rows(values_only=True), ROWS)
@@ -81,10 +64,9 @@ def sheet_as_text(file: IO[bytes], sheet: str | None, source: str) -> tuple[byte
     for row in rows:
         cells = [*row[:width], *[None] * (width - len(row))]
         lines.writerow("" if cell is None else cell for cell in cells)
-    notes = (
-        (f"sheet {chosen!r} was read, the first of {len(names)}",) if sheet is None and len(names) > 1 else ()
-    )
-    return text.getvalue().encode(), notes
+    first = key is None and len(names) > 1
+    notes = (f"sheet {chosen!r} was read, the first of {len(names)}",) if first else ()
+    return TextSource(Opened(source, data=text.getvalue().encode()), notes=notes)
 
 
 def _filled(cell: Any) -> bool:

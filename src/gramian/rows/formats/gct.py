@@ -29,7 +29,7 @@ def open(opened: Opened, key: str | None) -> ColumnSource:
     DataError
         If rows have different numbers of fields.
     """
-    source, text = opened.name, TextFile(opened.file, opened.name)
+    source, text = opened.name, TextFile(opened)
     first, sizes, header = (*text.head().split(b"\n", 3), b"", b"")[:3]
     numbers = [int(size) for size in sizes.split() if size.isdigit() and len(size) <= DIGITS]
     with damage(source):
@@ -39,14 +39,14 @@ def open(opened: Opened, key: str | None) -> ColumnSource:
         names = tuple(header.decode("utf-8", errors="replace").strip("\r").split("\t"))
         if len(names) != 1 + described + numbers[1]:
             raise ValueError(f"its second line promises {numbers[1]} columns of numbers")
-        table = TextSource(text, layout=Layout("\t", names, len(names), skipped=3))
+        table = TextSource(opened, layout=Layout("\t", names, len(names), skipped=3))
         columns = whole_fields(table)
         if not columns or len(columns[0]) != numbers[0] + labelling:
             raise ValueError(f"its second line promises {numbers[0]} rows")
     places = [0, *range(1 + described, len(columns))]
     arrays, array_names = [columns[place] for place in places], tuple(names[place] for place in places)
     left = names[1 : 1 + described]
-    return GctSource(arrays, array_names, source, table.notes, "\t", (), table.sha256, left, labelling)
+    return GctSource(arrays, array_names, source, table.notes, "\t", (), left, labelling)
 
 
 @dataclass(frozen=True)
@@ -73,5 +73,5 @@ class GctSource(ColumnsInMemory):
         note = f"descriptions were left out: {listed(left)}"
         arrays = [column.take(rows) for column in self.arrays]
         notes, marks = (*self.notes, note) if left else self.notes, choice.na_values or ()
-        source = ColumnsInMemory(arrays, self.names, self.source, notes, "\t", marks, self.sha256)
+        source = ColumnsInMemory(arrays, self.names, self.source, notes, "\t", marks)
         return source, replace(choice, id=choice.id or (self.names or ("",))[0])

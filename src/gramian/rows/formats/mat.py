@@ -41,8 +41,9 @@ def open(opened: Opened, key: str | None) -> ArraySource:
         members = opened_hdf5(opened)
         with damage(source):
             numbers = [name for name in datasets_in(members) if _is_array(members[name])]
-            look = partial(_header_of, members)
-            _, header, notes = pick_array(numbers, look, key, source, opened.use)
+            _, header, notes = pick_array(
+                numbers, lambda name: header_of(members[name], reverse=True), key, source, opened.use
+            )
         return ArraySource.of(header, source, notes)
     # SciPy's files take a moment to import.
     from scipy.io import loadmat, whosmat
@@ -70,10 +71,6 @@ def open(opened: Opened, key: str | None) -> ArraySource:
         }
         _, header, notes = pick_array(list(variables), variables.__getitem__, key, source, opened.use)
     return ArraySource.of(header, source, notes)
-
-
-def _header_of(members: Any, name: str) -> Header:
-    return header_of(members[name], reverse=True)
 
 
 def _check_elements(file: IO[bytes]) -> None:

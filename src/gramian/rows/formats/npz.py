@@ -80,18 +80,13 @@ def _matrix(opened: Opened, archive: zipfile.ZipFile) -> ArraySource:
         refuse_by_columns(form, count, limit, name, "scipy.sparse.save_npz(path, X.tocsr())")
         data, indices = (_unpacked(archive, f"{part}.npy", opened.path, name) for part in ("data", "indices"))
         indptr = _header_in(archive, name, "indptr").read().astype(np.int64)
-        return StoredSparse(shape, indptr, indices, data, name)
+        return StoredSparse(shape, indptr, indices, data, name, note)
 
     parts = [part for part in ("data", "indices") if f"{part}.npy" in archive.namelist()]
     size = count * sum(_header_in(archive, name, part).dtype.itemsize for part in parts)
     note = f"{amount(size)} of entries were unpacked to a temporary file, to be read block by block"
-    return ArraySource.of(
-        Header(shape, entries.dtype, read),
-        name,
-        lazy=lazy,
-        bytes_read=lambda rows: ENTRY * count,
-        notes_on_disk=(note,),
-    )
+    header = Header(shape, entries.dtype, read)
+    return ArraySource.of(header, name, lazy=lazy, bytes_read=lambda rows: ENTRY * count)
 
 
 def _sparse_shape(archive: zipfile.ZipFile, source: str) -> tuple[int, int]:

@@ -57,13 +57,11 @@ class ArrowSource(ColumnSource):
         """Return the same files, limited to columns that have, or may have, a role."""
         names = self.names or ()
         unique, _ = unique_names(names)
-        wanted, *others = pick_columns(unique, choice, self.source)
-        if choice.needed is not None:
-            needed = set(choice.needed)
-            wanted = [place for place in wanted if unique[place] in needed]
-        others.append(first_free(unique, choice))
+        roles, needed = pick_columns(unique, choice, self.source), set(choice.needed or unique)
+        wanted = [place for place in roles.values if unique[place] in needed]
+        free = first_free(unique, choice)
         source = copy(self)  # the first column may name rows, and the last one may be empty
-        source._used = {0, len(names) - 1, *wanted, *(place for place in others if place is not None)}
+        source._used = {0, free or 0, len(names) - 1, *wanted, *roles.aside}
         return source, choice
 
     def batches(

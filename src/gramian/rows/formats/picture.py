@@ -95,11 +95,11 @@ def array_of_pictures(
             values[place] = picture
         return values
 
-    def copy(*_: Any) -> tuple[LazyArray, tuple[str, ...], None]:
+    def lazy(limit: int) -> LazyArray:
         spool = Spool(name, math.prod(shape) * form.dtype.itemsize, sure=True)
         for picture in grey():
             spool.append(picture[None])
-        return spool.stored(), (spool.note,), None
+        return spool.stored()
 
     if frames:
         notes = (*notes, frames_note(frames))
@@ -113,7 +113,7 @@ def array_of_pictures(
         shape,
         form.dtype,
         read,
-        copy=copy,
+        lazy=lazy,
         row_names=tuple(readable(picture.name) for picture in pictures),
         notes=notes,
         sha256=digest.hexdigest,

@@ -13,18 +13,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import IO, Any
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from gramian.arrays import parallel_map
-from gramian.checks import amount, counted, slices
+from gramian.checks import amount, counted
 from gramian.errors import DataError, FileError
-from gramian.progress import track
+from gramian.progress import report
 from gramian.rows.columns.numerals import is_missing, is_number, plain_numbers
-from gramian.rows.columns.source import Batch, ColumnSource
+from gramian.rows.columns.source import INDEX_NAMES, Batch, ColumnSource
 from gramian.rows.names import R_DATA, R_STARTS
 from gramian.rows.opened import GZIP, Opened, expanded
 from gramian.rows.table import Choice
@@ -37,7 +37,6 @@ SAMPLE_BYTES = 1 << 24
 LARGEST_ROW = 1 << 26  # bytes that Arrow parses together, and no row may have more
 GUESSED = "the text is not UTF-8 and was read as Windows-1252 (Western European)"
 NO_HEADER = "the file has no header line, so columns are numbered from 0"
-_ROW_NAME_HEADERS = ("", "rownames", "row.names", "row_names", "unnamed: 0")
 _LINE = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
 _LEAST, _MOST = 1 << 12, 1 << 21  # bytes of a batch
 _LEAST_ROWS = 64  # of a batch: a column of strings takes as long for one row as for so many
@@ -77,60 +76,30 @@ class Layout:
 
 def open(opened: Opened, key: str | None) -> ColumnSource:
     """Return the columns of a text, whose separator, header and encoding are detected."""
-    return text_source(opened.file, opened.name)
-
-
-def text_source(
-    file: IO[bytes], source: str, na_values: Sequence[str] = (), notes: tuple[str, ...] = ()
-) -> TextSource:
-    """Return the columns of a delimited text.
-
-    Parameters
-    ----------
-    file : binary file
-        One that can be read from any place, perhaps packed with gzip.
-    source : str
-        What messages call it.
-    na_values : sequence of str
-        Texts that stand for a missing value, in addition to the usual ones.
-    notes : tuple of str
-        What was decided before.
-
-    Raises
-    ------
-    DataError
-        If there is no line with anything in it; later if rows have different numbers of fields.
-    FileError
-        If the bytes are no text, or damaged.
-
-    Examples
-    --------
-    >>> source = text_source(io.BytesIO(b"x,y\\n1,2\\n"), "memory")
-    >>> source.names, [column.to_pylist() for column in next(source.batches()).columns]
-    (('x', 'y'), [[1.0], [2.0]])
-    """
-    return TextSource(TextFile(file, source), tuple(na_values), notes)
+    return TextSource(opened)
 
 
 class TextFile:
     """The bytes of a text, piece by piece: unpacked, in UTF-8 if it is Unicode, without a byte order mark.
 
-    Parameters
-    ----------
-    file : binary file
-    source : str
+    A pass over all of them sets the hash of the file.
     """
 
-    def __init__(self, file: IO[bytes], source: str) -> None:
-        if not file.seekable():
-            file = io.BytesIO(file.read())
-        self.source, self.sha256, self._file = source, "", file
-        name = getattr(file, "name", None)
-        self.path = Path(name) if isinstance(name, str) else None
-        self.nbytes = file.seek(0, io.SEEK_END)
-        file.seek(0)
-        self._packed = file.read(2) == GZIP
+    def __init__(self, opened: Opened) -> None:
+        self.source, self._opened, self._file = opened.name, opened, opened.file
+        self.nbytes = self._file.seek(0, io.SEEK_END)
+        self._file.seek(0)
+        self._packed = self._file.read(2) == GZIP
         self._passes = 0
+        self._digest = hashlib.sha256()
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes of the file as they are."""
+        data = self._file.read(size)
+        if self._opened.path is not None:
+            self._digest.update(data)
+            self._opened.sha256 = "" if data else self._digest.hexdigest()
+        return data
 
     def pieces(self, size: int, whole: bool = False, silent: bool = False) -> Iterator[bytes]:
         """Yield the text from its beginning.
@@ -150,9 +119,12 @@ class TextFile:
             If it is damaged.
         MemoryLimitError
         """
-        pieces = self._raw(size, silent)
-        if self._packed:
-            pieces = expanded(pieces, size, self.source, whole)
+        self._digest = hashlib.sha256()
+        self._file.seek(0)
+        raw = iter(partial(self.read, size), b"")
+        pieces = expanded(self, size, self.source, whole) if self._packed else raw
+        if not silent and self.nbytes > size:
+            pieces = self._reported(pieces)
         first = next(pieces, b"")
         if not first.startswith(_WIDE):
             yield first.removeprefix(codecs.BOM_UTF8)
@@ -166,34 +138,20 @@ class TextFile:
                 f"{self.source} begins as UTF-16 text but is damaged or cut off. Save it as UTF-8."
             ) from error
 
-    def _raw(self, size: int, silent: bool) -> Iterator[bytes]:
-        digest = hashlib.sha256()
-        parts: Any = slices(self.nbytes, size)
-        if not silent and len(parts) > 1:
-            parts = self._tracked(parts)
-        self._file.seek(0)
-        for part in parts:
-            data = self._file.read(part.stop - part.start)
-            if self.path:
-                digest.update(data)
-            yield data
-        self.sha256 = digest.hexdigest() if self.path else ""
-
     @property
     def share(self) -> float:
         """How much of the file the last pass has read so far, from 0 to 1."""
         return self._file.tell() / max(1, self.nbytes)
 
-    def _tracked(self, parts: list[slice]) -> Iterator[slice]:
-        """Yield parts of the file, and report how much of it is read in this pass."""
+    def _reported(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Report how much of the file is read in this pass."""
         self._passes += 1
-        again = "" if self._passes == 1 else f"pass {self._passes}: "
-
-        def text(done: int) -> str:
-            start = parts[done].start
-            return f"{again}{amount(start)} of {amount(self.nbytes)} ({100 * start // self.nbytes} %)"
-
-        return track(parts, f"part of {self.source}", text=text)
+        again, start = "" if self._passes == 1 else f"pass {self._passes}: ", 0
+        for piece in pieces:
+            part = f"{amount(start)} of {amount(self.nbytes)} ({100 * start // self.nbytes} %)"
+            report(again + part, f"part of {self.source}", start, self.nbytes)
+            start = self._file.tell()
+            yield piece
 
     def head(self) -> bytes:
         """Return the first lines, from which the layout is detected.
@@ -220,27 +178,44 @@ class TextFile:
 
 
 class TextSource(ColumnSource):
-    """The columns of a delimited text.
+    """The columns of a delimited text, whose separator, header and encoding are detected.
 
     Parameters
     ----------
-    file : TextFile
+    opened : Opened
+        Perhaps packed with gzip.
     na_values : tuple of str
+        Texts that stand for a missing value, in addition to the usual ones.
     notes : tuple of str
+        What was decided before.
     layout : Layout, optional
         Where it is known already.
+
+    Raises
+    ------
+    DataError
+        If there is no line with anything in it; later if rows have different numbers of fields.
+    FileError
+        If the bytes are no text, or damaged.
+
+    Examples
+    --------
+    >>> source = TextSource(Opened("memory", data=b"x,y\\n1,2\\n"))
+    >>> source.names, [column.to_pylist() for column in next(source.batches()).columns]
+    (('x', 'y'), [[1.0], [2.0]])
     """
 
     def __init__(
         self,
-        file: TextFile,
+        opened: Opened,
         na_values: tuple[str, ...] = (),
         notes: tuple[str, ...] = (),
         layout: Layout | None = None,
     ) -> None:
-        self._file, self.na_values, self._notes = file, na_values, notes
-        self.source, self.path = file.source, file.path
-        self.notes, self._head = notes, file.head()
+        self._opened, self._file = opened, TextFile(opened)
+        self.source, self.path = opened.name, opened.path
+        self.na_values, self.notes, self._notes = na_values, notes, notes
+        self._head = self._file.head()
         head = self._as_utf8(self._head)
         self._layout = layout = layout or detect_layout(head, self.source, na_values)
         self.names, self.separator = layout.names, layout.separator
@@ -253,12 +228,12 @@ class TextSource(ColumnSource):
     def prepared(self, choice: Choice) -> tuple[ColumnSource, Choice]:
         """Return the text with the missing-value marks of a choice."""
         marks = choice.na_values or ()
-        return self if marks == self.na_values else TextSource(self._file, marks, self._notes), choice
+        return self if marks == self.na_values else TextSource(self._opened, marks, self._notes), choice
 
     def batches(
         self, limit: int | None = None, as_text: AbstractSet[int] | None = frozenset()
     ) -> Iterator[Batch]:
-        """Yield all rows; see :class:`gramian.rows.columns.ColumnSource`."""
+        """Yield all rows; see :class:`gramian.rows.columns.source.ColumnSource`."""
         size = _MOST if limit is None else min(_MOST, max(_LEAST, limit // 64))
         size = max(size, min(LARGEST_ROW, _LEAST_ROWS * self._row_bytes))
         blocks = self._placed(whole_rows(self._rows(size, whole=limit is None), self.source))
@@ -266,7 +241,6 @@ class TextSource(ColumnSource):
             yield self._parsed(*first, as_text)
         while group := list(itertools.islice(blocks, _TOGETHER)):
             yield from parallel_map(lambda block: self._parsed(*block, as_text), group)
-        self.sha256 = self._file.sha256
 
     def first_rows(self) -> tuple[ColumnSource, float, str]:
         """Return the first 16 MB; the number of all rows follows from their bytes."""
@@ -285,17 +259,16 @@ class TextSource(ColumnSource):
         sample = b"".join(blocks)
         header = len(_lines(sample, self._layout.skipped))
         times = (read / self._file.share - header) / max(1, len(sample) - header)
-        first = TextSource(TextFile(io.BytesIO(sample), self.source), self.na_values, self._notes)
+        first = TextSource(Opened(self.source, data=sample), self.na_values, self._notes)
         return first, times, f"the first {amount(len(sample))}" if times > 1 else ""
 
     def _rows(self, size: int, whole: bool) -> Iterator[bytes]:
         """Yield the text after its header, piece by piece."""
-        head, pieces = b"", self._file.pieces(size, whole)
-        while len(head) < len(self._head) and (piece := next(pieces, b"")):
-            head += piece
-        head = head[len(_lines(head, self._layout.skipped)) :]
-        yield from (head[part] for part in slices(len(head), size))
-        yield from pieces
+        header = len(_lines(self._head, self._layout.skipped))
+        for piece in self._file.pieces(size, whole):
+            if len(piece) > header:
+                yield piece[header:]
+            header = max(0, header - len(piece))
 
     def _placed(self, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
         """Yield each block with the number of lines before it."""
@@ -462,7 +435,7 @@ def _has_header(rows: Sequence[Sequence[str]], separator: str, na_values: Sequen
     if shift:
         return True
     named = not any(is_missing(row[0], na_values) for row in body)
-    if first[0].strip().casefold() in _ROW_NAME_HEADERS and named:
+    if first[0].strip().casefold() in INDEX_NAMES and named:
         return True
     numeric_first = False
     for column, field in enumerate(first):

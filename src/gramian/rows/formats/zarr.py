@@ -45,18 +45,7 @@ class StoredZarr(StoredDataset):
         super().__init__(known, array, limit, source)
         self._opened = array, _folder(path) / array.path
 
-    def read(self) -> npt.NDArray[Any]:
-        """Return all rows, (n, d) or pictures."""
-        values = np.empty(self.shape, self.dtype)
-        for first in range(0, len(self), self._batch):
-            values[first : first + self._batch] = self._made(first, min(first + self._batch, len(self)))
-        return values.reshape(len(self), *self.picture_shape) if self.picture_shape else values
-
-    def rows(self, first: int, last: int) -> npt.NDArray[Any]:
-        """Return some rows for a caller that caches them itself."""
-        return self._made(first, last)
-
-    def _made(self, first: int, last: int) -> npt.NDArray[Any]:
+    def read_rows(self, first: int, last: int) -> npt.NDArray[Any]:
         array, folder = self._dataset(), self._opened[1]
         grid = array.shards or array.chunks
         rows = range(first // grid[0], -(-last // grid[0]))
@@ -72,7 +61,7 @@ class StoredZarr(StoredDataset):
                     f"{array.fill_value}, write the chunk out: zarr.config.set("
                     '{"array.write_empty_chunks": True}).'
                 )
-        return super()._made(first, last)
+        return super().read_rows(first, last)
 
     def _dataset(self) -> Any:
         if not hasattr(self, "_opened"):
@@ -181,7 +170,7 @@ def open(opened: Opened, key: str | None) -> ArraySource:
 
     def read() -> npt.NDArray[Any]:
         require_room(header, name)
-        return StoredZarr(path, array, sys.maxsize, name).read()
+        return np.asarray(StoredZarr(path, array, sys.maxsize, name)[:].reshape(header.shape))
 
     return ArraySource.of(
         replace(header, read=read), name, notes, lazy=lambda limit: StoredZarr(path, array, limit, name)

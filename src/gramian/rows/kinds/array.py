@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
 from gramian.arrays import is_numpy, namespace, numpy_dtype
-from gramian.checks import NAMES_SHOWN, counted
+from gramian.checks import counted, first_few
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.rows.lazy.array import EXACT_IN_FLOAT32
 from gramian.rows.rows import Rows
@@ -200,9 +200,8 @@ def _refuse_other_columns(X: Any) -> None:
     entries = {str(name): _other(X, name, dtype) for name, dtype in zip(X.columns, X.dtypes, strict=True)}
     others = [f"{name!r} ({what})" for name, what in entries.items() if what]
     if others:
-        shown = ", ".join(others[:NAMES_SHOWN]) + (", ..." if len(others) > NAMES_SHOWN else "")
         raise DataError(
-            f"{counted(len(others), 'column holds', 'columns hold')} no numbers: {shown}. "
+            f"{counted(len(others), 'column holds', 'columns hold')} no numbers: {first_few(others)}. "
             "Drop them (X.drop(columns=[...]) in pandas, X.drop([...]) in polars), or convert them to "
             "numbers first: a column for each category (pandas.get_dummies, X.to_dummies), days since a date."
         )

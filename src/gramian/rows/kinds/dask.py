@@ -190,15 +190,15 @@ class DaskRows(StoredRows):
     def reduce(
         self, f: Callable[[Block], R], combine: Callable[[R, R], R], rows_per_block: int | None = None
     ) -> R:
-        def of_part(part: Rows, starts: npt.NDArray[np.int64]) -> R:
-            start = int(starts[0])
+        def of_part(part: Rows, places: range) -> R:
+            start = places.start
 
             def shifted(block: Block) -> R:
                 return f(replace(block, rows=slice(block.rows.start + start, block.rows.stop + start)))
 
             return part.reduce(shifted, combine, rows_per_block)
 
-        return self.map_reduce(of_part, combine, _Counting())
+        return self.map_reduce(of_part, combine, range(self.shape[0]))
 
     def some(self, places: Iterable[int]) -> Any:
         wanted, where = np.unique(list(places), return_inverse=True)
@@ -263,32 +263,30 @@ class DaskPartState(PartState):
     """What is kept of every chunk, where the chunk is; each version is made of the one before."""
 
     def __init__(self, rows: DaskRows, f: Callable[[Rows], Any]) -> None:
-        from dask import delayed, persist
+        from dask import persist
 
         table = rows.values
         chunks = zip(table.values.to_delayed().ravel(), table.places, strict=True)
         self.parts, places = zip(*((p, q) for p, q in chunks if q.stop > q.start), strict=True)
         self.starts = np.array([place.start for place in places], dtype=np.intp)
         self.dtype = rows.dtype
-        work, of_part = delayed(f, traverse=False), delayed(_on_rows, pure=False)
-        self.states = persist(*(of_part(work, self.dtype, part) for part in self.parts))
+        self.states = persist(*self._mapped(f))
 
-    def _asked(self, f: Callable[..., Any], own: Sequence[Sequence[Any]]) -> list[Any]:
+    def _mapped(self, f: Callable[..., Any], *own: Sequence[Any]) -> list[Any]:
         from dask import delayed
 
         work, of_part = delayed(f, traverse=False), delayed(_on_rows, pure=False)
-        inputs = zip(self.parts, self.states, *own, strict=True)
-        return [of_part(work, self.dtype, part, result, *some) for part, result, *some in inputs]
+        return [of_part(work, self.dtype, *some) for some in zip(self.parts, *own, strict=True)]
 
     def ask(self, f: Callable[..., R], *own: Sequence[Any]) -> list[R]:
         from dask import compute
 
-        return list(compute(*self._asked(f, own)))
+        return list(compute(*self._mapped(f, self.states, *own)))
 
     def update(self, f: Callable[..., Any], *own: Sequence[Any]) -> None:
         from dask import persist
 
-        self.states = persist(*self._asked(f, own))
+        self.states = persist(*self._mapped(f, self.states, *own))
 
 
 class DaskTiles:
@@ -386,13 +384,6 @@ def computed(*arrays: Any) -> Iterator[tuple[Any, ...]]:
         for blocks in compute(parts[some])[0]:
             yield slice(start, start + len(blocks[0])), *blocks
             start += len(blocks[0])
-
-
-class _Counting:
-    """The number of the first row of each part."""
-
-    def __getitem__(self, rows: slice) -> npt.NDArray[np.int64]:
-        return np.array([rows.start])
 
 
 class _Sized:

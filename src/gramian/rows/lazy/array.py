@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays import stacked
 from gramian.errors import MemoryLimitError
+
+FAR_APART = 16  # of rows with more than so many from one to the next each is read alone
 
 # float32 has a 24-bit significand: every 8- and 16-bit integer and every float16 is exact in it.
 EXACT_IN_FLOAT32 = tuple(np.dtype(t) for t in ("i1", "u1", "i2", "u2", "f2"))
@@ -44,6 +47,8 @@ class LazyArray:
 
     Attributes
     ----------
+    note : str
+        Where the numbers were copied to, for the user; "" where they were not.
     resident_bytes : int
         Bytes of it that are kept in memory.
     reads_columns : bool
@@ -59,6 +64,7 @@ class LazyArray:
     picture_shape: tuple[int, int] | None = None
     path: Path | None = None
     source: str = ""
+    note: str = ""
     ndim = 2
     resident_bytes: int = 0
     finite: bool | None = None
@@ -66,10 +72,22 @@ class LazyArray:
     speed: float = 1.5e9
 
     def __getitem__(self, key: Any) -> Any:
+        """Return rows, or (rows, columns), of slices with a step of 1."""
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        n, d = self.shape
+        return self.cut(slice(*rows.indices(n)), slice(*columns.indices(d)))
+
+    def cut(self, rows: slice, columns: slice) -> Any:
+        """Read the rows and columns from their ``start`` to their ``stop``, perhaps to be read only."""
         raise NotImplementedError
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the numbers as they are read."""
+        return math.prod(self.shape) * self.dtype.itemsize
 
     def picked(
         self, rows: Sequence[int] | npt.NDArray[Any] | None = None, columns: Sequence[int] | None = None
@@ -99,7 +117,16 @@ class LazyArray:
         )
 
 
-class Picked(LazyArray):
+class Derived(LazyArray):
+    """Numbers that are computed from another array in a file when they are read."""
+
+    def __init__(self, base: LazyArray, shape: tuple[int, int]) -> None:
+        self.base, self.shape, self.dtype = base, shape, base.dtype
+        self.path, self.source, self.note = base.path, base.source, base.note
+        self.resident_bytes, self.finite = base.resident_bytes, base.finite
+
+
+class Picked(Derived):
     """Some rows and columns of an array in a file."""
 
     def __init__(
@@ -109,29 +136,35 @@ class Picked(LazyArray):
         columns: Sequence[int] | None,
         fill: npt.NDArray[Any] | None = None,
     ) -> None:
-        self.base, self.rows, self.fill = base, rows, fill
+        super().__init__(base, (len(rows), base.shape[1] if columns is None else len(columns)))
+        self.rows, self.fill = rows, fill
         self.columns = None if columns is None else np.asarray(columns)
-        self.shape = (len(rows), base.shape[1] if columns is None else len(columns))
-        self.dtype, self.resident_bytes, self.path, self.source = (
-            base.dtype,
-            base.resident_bytes,
-            base.path,
-            base.source,
-        )
         self.picture_shape = base.picture_shape if columns is None else None
         self.finite = True if fill is not None else base.finite
         self.reads_columns = base.reads_columns and columns is None
         self.speed = base.speed * self.shape[1] / base.shape[1]
 
-    def __getitem__(self, key: Any) -> Any:
-        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        some: Any = self.rows[rows]
-        first, last = (some[0], some[-1] + 1) if len(some) else (0, 0)
-        result = self.base[first:last, columns] if self.reads_columns else self.base[first:last]
-        result = result if last - first == len(some) else result[np.asarray(some) - first]
+    def cut(self, rows: slice, columns: slice) -> Any:
+        some = np.asarray(self.rows[rows])
         if not self.reads_columns:
+            result = self._rows_of_base(some, slice(None))
             result = (result if self.columns is None else result[:, self.columns])[:, columns]
+        else:
+            result = self._rows_of_base(some, columns)
         return result if self.fill is None else np.where(np.isnan(result), self.fill[columns], result)
+
+    def _rows_of_base(self, some: npt.NDArray[Any], columns: slice) -> Any:
+        first, last = (int(some[0]), int(some[-1]) + 1) if len(some) else (0, 0)
+        if last - first > FAR_APART * len(some):
+            return stacked([self.base[row : row + 1, columns] for row in some.tolist()])
+        result = self.base[first:last, columns]
+        return result if last - first == len(some) else result[some - first]
+
+    @property
+    def T(self) -> LazyArray:
+        """The same numbers with rows and columns swapped; raises as that of the array itself."""
+        rows: Any = self.rows
+        return super().T if self.columns is not None else self.base.T.picked(columns=rows)
 
     @property
     def indptr(self) -> npt.NDArray[np.int64]:

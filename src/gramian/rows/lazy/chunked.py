@@ -71,15 +71,17 @@ class StoredDataset(LazyArray):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock(), _cached={})
 
-    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
-        """Return rows, or (rows, columns), of slices with a step of 1: read-only, perhaps of a batch."""
-        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        start, stop, _ = rows.indices(self.shape[0])
-        parts = []
-        for first in range(start - start % self._batch, stop, self._batch):
-            batch = self._read(first)
-            parts.append(batch[max(start - first, 0) : stop - first, columns])
-        return parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty((0, self.shape[1]))])
+    def cut(self, rows: slice, columns: slice) -> npt.NDArray[Any]:
+        """Return rows and columns, perhaps of a cached batch, which are read-only."""
+        start, stop = rows.start, rows.stop
+        batches = range(start - start % self._batch, stop, self._batch)
+        if len(batches) == 1:
+            return self._read(batches[0])[start - batches[0] : stop - batches[0], columns]
+        out = np.empty((stop - start, columns.stop - columns.start), self.dtype)
+        for first in batches:
+            low, high = max(start, first), min(stop, first + self._batch)
+            out[low - start : high - start] = self._read(first)[low - first : high - first, columns]
+        return out
 
     def _read(self, first: int) -> npt.NDArray[Any]:
         """Return the batch that begins with a row."""
@@ -87,10 +89,11 @@ class StoredDataset(LazyArray):
             if first not in self._cached:
                 while len(self._cached) >= BATCHES:
                     del self._cached[next(iter(self._cached))]
-                self._cached[first] = self._made(first, min(first + self._batch, self.shape[0]))
+                self._cached[first] = self.read_rows(first, min(first + self._batch, self.shape[0]))
             return self._cached[first]
 
-    def _made(self, first: int, last: int) -> npt.NDArray[Any]:
+    def read_rows(self, first: int, last: int) -> npt.NDArray[Any]:
+        """Read some rows, which are not cached."""
         where = f"{self.source}, rows {first:,} to {last - 1:,}"
         with damage(where):
             result = self._dataset()[first:last]

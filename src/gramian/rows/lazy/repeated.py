@@ -38,14 +38,10 @@ class RepeatedRows(LazyArray):
         self.shape = (n, count) if axis else (count, d)
         self.dtype, self.finite = values.dtype, True
 
-    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
-        """Return rows, or (rows, columns), of slices with a step of 1."""
-        slices = key if isinstance(key, tuple) else (key, slice(None))
-        rows, columns = (
-            np.arange(*part.indices(size)) for part, size in zip(slices, self.shape, strict=True)
-        )
-        n, d = self._values.shape
-        result: npt.NDArray[Any] = self._values[np.ix_(rows % n, columns % d)]
+    def cut(self, rows: slice, columns: slice) -> npt.NDArray[Any]:
+        (n, d), across = self._values.shape, np.arange(columns.start, columns.stop)
+        down = np.arange(rows.start, rows.stop)
+        result: npt.NDArray[Any] = self._values[np.ix_(down % n, across % d)]
         return result
 
 

@@ -56,7 +56,7 @@ class StoredSparse(LazyArray):
         Where each row begins.
     indices, data : StoredArray, or another array that is read when it is sliced
         Columns and numbers of the entries, one below the other.
-    source : str
+    source, note : str
 
     Examples
     --------
@@ -70,6 +70,7 @@ class StoredSparse(LazyArray):
     indices: Any
     data: Any
     source: str
+    note: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", np.dtype(self.data.dtype))
@@ -84,9 +85,8 @@ class StoredSparse(LazyArray):
         ):
             raise FileError(f"{self.source} is damaged: its indptr does not fit its data. Write it again.")
 
-    def __getitem__(self, rows: slice) -> sparse.csr_matrix:
+    def cut(self, rows: slice, columns: slice) -> sparse.csr_matrix:
         """Return consecutive rows in float64."""
-        rows = slice(*rows.indices(self.shape[0])[:2])
         first, last = self.indptr[[rows.start, rows.stop]].tolist()
         data, indices = (np.ravel(part[first:last]) for part in (self.data, self.indices))
         indices = indices.astype(np.int32 if self.shape[1] < 2**31 else np.int64, copy=False)
@@ -98,4 +98,5 @@ class StoredSparse(LazyArray):
             )
         starts = self.indptr[rows.start : rows.stop + 1] - first
         made = (data.astype(np.float64, copy=False), indices, starts.astype(indices.dtype))
-        return sparse.csr_matrix(made, shape=(rows.stop - rows.start, self.shape[1]))
+        result = sparse.csr_matrix(made, shape=(rows.stop - rows.start, self.shape[1]))
+        return result if columns == slice(0, self.shape[1], 1) else result[:, columns]

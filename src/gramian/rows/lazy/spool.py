@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +106,7 @@ class Spool:
         """Return the written rows, to be read block by block."""
         shape = (self.n_rows, *self._width)
         stored = StoredArray(self.path, 0, shape, self.dtype or np.dtype("f8"), source=self.source)
-        stored.finite = self.finite
+        stored.finite, stored.note = self.finite, self.note
         return stored.opened(self._file)
 
     @property
@@ -140,60 +140,65 @@ class Spool:
             self.append(before[part].reshape(-1, *self._width))
 
 
-def copied(
-    stored: LazyArray, change: Callable[[slice, npt.NDArray[Any]], npt.NDArray[Any]], most: int = 0
-) -> tuple[StoredArray, str]:
-    """Return a spool of ``change`` of every block, and a note on where it is.
+class GrowingTable:
+    """Rows of numbers as they come: in memory while they are few, else in a spool.
 
     Parameters
     ----------
-    stored : LazyArray
-    change : callable
-        Of the numbers of the rows, and of their values, (m, d).
-    most : int
-        Bytes that it takes at most, if that is known.
+    source : str
+        What they are read from, for messages.
+    within : int or None
+        Bytes up to which they are few; None if all are.
+    path : Path, optional
+        The file that they are read from.
     """
-    spool = Spool(stored.source, most, sure=most > 0, path=stored.path)
-    for part in track(parts(stored), f"part of {stored.source}"):
-        spool.append(change(part, stored[part]))
-    return spool.stored(), spool.note
+
+    def __init__(self, source: str, within: int | None, path: Path | None = None) -> None:
+        self._source, self._within, self._path = source, within, path
+        self._blocks: list[npt.NDArray[Any]] = []
+        self._nbytes = 0
+        self._spool: Spool | None = None
+
+    def append(self, values: npt.NDArray[Any]) -> None:
+        """Append rows; raises as :meth:`Spool.append`."""
+        self._blocks.append(values)
+        self._nbytes += values.nbytes
+        if self._within is not None and self._nbytes > self._within:
+            self._spool = self._spool or Spool(self._source, path=self._path)
+            for block in self._blocks:
+                self._spool.append(block)
+            self._blocks.clear()
+
+    def rows(self) -> Any:
+        """Return all rows, in memory or on disk."""
+        return np.concatenate(self._blocks) if self._spool is None else self._spool.stored()
 
 
-def columns_taken(values: Any, places: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
-    """Return some columns of a table, in memory or stored, in this order, and notes on where they are."""
-    if not isinstance(values, StoredArray):
-        return values.picked(columns=places) if isinstance(values, LazyArray) else take_columns(
-            values, places
-        ), ()
-    result, note = copied(values, lambda _, block: block[:, places], _bytes(values, len(places)))
-    return result, (note,)
+def columns_taken(values: Any, places: Sequence[int]) -> Any:
+    """Return some columns of a table, in memory or stored, in this order.
+
+    Those of an array that is read directly are copied, so that no pass reads the others.
+    """
+    if not isinstance(values, LazyArray):
+        return take_columns(values, places)
+    picked = values.picked(columns=places)
+    if picked is values or not isinstance(values, StoredArray):
+        return picked
+    spool = Spool(values.source, picked.nbytes, sure=True, path=values.path)
+    for part in track(parts(values), f"part of {values.source}"):
+        spool.append(picked[part])
+    return spool.stored()
 
 
-def rows_taken(values: Any, rows: Sequence[int] | npt.NDArray[Any]) -> tuple[Any, tuple[str, ...]]:
-    """Return some rows of a table, in memory or stored, and notes on where they are; rows rise."""
-    if not isinstance(values, StoredArray):
-        return values.picked(rows) if isinstance(values, LazyArray) else values[rows], ()
-    if isinstance(rows, range) and rows.step == 1 and not values.fortran:
-        return values.part(rows.start, rows.stop), ()
-    places = np.asarray(rows)
-
-    def change(part: slice, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        first, last = np.searchsorted(places, (part.start, part.stop))
-        picked: npt.NDArray[Any] = block[places[first:last] - part.start]
-        return picked.reshape(-1, *(values.picture_shape or block.shape[1:]))
-
-    result, note = copied(values, change, len(places) * _bytes(values, values.shape[1]) // values.shape[0])
-    return result, (note,)
+def rows_taken(values: Any, rows: Sequence[int] | npt.NDArray[Any]) -> Any:
+    """Return some rows of a table, in memory or stored; they rise."""
+    return values.picked(rows) if isinstance(values, LazyArray) else values[rows]
 
 
 def parts(values: Any) -> list[slice]:
     """Cut a table into slices of rows of a few MB, by its shape alone."""
     n = len(values)
     return slices(n, max(1, BLOCK_BYTES // max(1, 8 * int(np.prod(values.shape[1:])))))
-
-
-def _bytes(stored: StoredArray, width: int) -> int:
-    return stored.shape[0] * width * stored.dtype.itemsize
 
 
 def spool_folder() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import threading
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,6 @@ class StoredArray(LazyArray):
         self.shape = (int(shape[0]), int(np.prod(shape[1:])))
         self._stored, self._asked = np.dtype(dtype), 0
         self.dtype = self._stored.newbyteorder("=")
-        self.nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
         self._place, self._copy = path, None  # the file to open, or an open one
         self._before = (0, 0)
         self._lock = threading.Lock()
@@ -73,7 +73,6 @@ class StoredArray(LazyArray):
     def _like(self, **other: Any) -> StoredArray:
         stored = object.__new__(StoredArray)
         stored.__setstate__(self._attributes() | other)
-        stored.nbytes = stored.shape[0] * stored.shape[1] * self.dtype.itemsize
         return stored
 
     def opened(self, file: Any) -> StoredArray:
@@ -85,10 +84,14 @@ class StoredArray(LazyArray):
         """The same numbers with rows and columns swapped."""
         return self._like(shape=self.shape[::-1], fortran=not self.fortran, picture_shape=None)
 
-    def part(self, start: int, stop: int) -> StoredArray:
-        """Return consecutive rows, where each lies in one piece."""
-        shape, size = (stop - start, self.shape[1]), self.dtype.itemsize
-        return self._like(shape=shape, offset=self.offset + start * self.shape[1] * size)
+    def picked(
+        self, rows: Sequence[int] | npt.NDArray[Any] | None = None, columns: Sequence[int] | None = None
+    ) -> LazyArray:
+        """Return some rows, which rise, or some columns in the order given, without reading them."""
+        if columns is not None or self.fortran or not isinstance(rows, range) or rows.step != 1:
+            return super().picked(rows, columns)
+        start = self.offset + rows.start * self.shape[1] * self.dtype.itemsize
+        return self._like(shape=(len(rows), self.shape[1]), offset=start)
 
     @cached_property
     def _file(self) -> int:
@@ -121,20 +124,15 @@ class StoredArray(LazyArray):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock())
 
-    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
-        """Return a new array of rows, or of (rows, columns), of slices with a step of 1."""
-        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        (start, stop, _), (left, right, _) = (
-            part.indices(size) for part, size in zip((rows, columns), self.shape, strict=True)
-        )
-        out = np.empty(
-            (max(0, stop - start), max(0, right - left)), self._stored, order="F" if self.fortran else "C"
-        )
-        with damage(self._block(slice(start, stop))):
+    def cut(self, rows: slice, columns: slice) -> npt.NDArray[Any]:
+        """Return a new array of rows and columns."""
+        shape = max(0, rows.stop - rows.start), max(0, columns.stop - columns.start)
+        out = np.empty(shape, self._stored, order="F" if self.fortran else "C")
+        with damage(self._block(rows)):
             if self.fortran:
-                self._read(out.T, left, start, self.shape[0], slice(start, stop))
+                self._read(out.T, columns.start, rows.start, self.shape[0], rows)
             else:
-                self._read(out, start, left, self.shape[1], slice(start, stop))
+                self._read(out, rows.start, columns.start, self.shape[1], rows)
         return out if self._stored.isnative else out.astype(self.dtype)
 
     def _read(self, out: npt.NDArray[Any], first: int, left: int, length: int, rows: slice) -> None:
