@@ -14,7 +14,7 @@ from scipy.stats import false_discovery_control
 from gramian.analysis.components import component_names
 from gramian.analysis.tables import as_frame
 from gramian.checks import counted, percent
-from gramian.notebook import Grid, InNotebook
+from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, IntArray
 
 NUMBER, CATEGORY = "number", "category"
@@ -129,8 +129,8 @@ def telling_pair(scores: FloatArray, labels: npt.NDArray[Any], name: str = "") -
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Description(InNotebook):
+@dataclass(frozen=True, eq=False, repr=False)
+class Description(Tabulated):
     """What the components of a model have to do with its columns and with metadata; print it.
 
     Attributes
@@ -233,35 +233,15 @@ class Description(InNotebook):
             said.append(f"The first {SHOWN} of {len(self.explained_variance)} components are listed.")
         return said + [f"{name} was left out: {why}." for name, why in self.left_out.items()]
 
-    def __str__(self) -> str:
-        lines = self.lines() if self.variables else []
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        text = []
-        for first, *rest in lines:
-            numbers = "  ".join(
-                f"{cell:>{width}}" for cell, width in zip(rest[:-1], widths[1:-1], strict=True)
-            )
-            text.append(f"{first:{widths[0]}}  {numbers}  {rest[-1]}".rstrip())
-        text += self.sentences()
-        if any(self.top):
-            text.append(f"Columns with the largest {self.measure}s:")
-        for name, columns in zip(self.components[:SHOWN], self.top, strict=False):
-            text.append(f"  {name}: " + ", ".join(f"{column} {value:+z.3f}" for column, value in columns))
-        return "\n".join(text)
-
-    __repr__ = __str__
-
     def _notebook(self) -> Iterator[str | Grid]:
         if self.variables:
             head, *rows = self.lines()
             yield Grid(head, rows)
         yield from self.sentences()
         if any(self.top):
-            rows = [
-                (name, ", ".join(f"{column} {value:+.3f}" for column, value in columns))
-                for name, columns in zip(self.components, self.top, strict=False)
-            ]
-            yield Grid(("", f"columns with the largest {self.measure}s"), rows)
+            yield f"Columns with the largest {self.measure}s:"
+            for name, columns in zip(self.components[:SHOWN], self.top, strict=False):
+                yield f"{name}: " + ", ".join(f"{column} {value:+z.3f}" for column, value in columns)
 
 
 def described(

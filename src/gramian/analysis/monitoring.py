@@ -15,7 +15,7 @@ from scipy import special
 from gramian.analysis.preimages import FeatureSpace
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent
-from gramian.notebook import Grid, InNotebook
+from gramian.notebook import Grid, Tabulated
 from gramian.operators.kernel_source import cross_times
 from gramian.records import FloatArray
 
@@ -326,7 +326,7 @@ class ControlLimit:
 
 
 @dataclass(frozen=True, repr=False)
-class ControlLimits(InNotebook):
+class ControlLimits(Tabulated):
     """The limits of T2 and SPE by all methods; prints as a table.
 
     Attributes
@@ -358,20 +358,10 @@ class ControlLimits(InNotebook):
         """
         return {one.statistic: one.value for one in self.limits if one.rows == rows and one.decides}
 
-    def __str__(self) -> str:
-        lines = [
-            f"Limits for {percent(self.alpha)} false alarms in total.",
-            f"{'':4} {'rows':5} {'method':18} {'limit':>12}",
-        ]
-        for one in self.limits:
-            mark = "  decides" if one.decides else ""
-            lines.append(f"{one.statistic:4} {one.rows:5} {one.method:18} {one.value:12.6g}{mark}")
-        return "\n".join([*lines, *self.sentences])
-
     def _notebook(self) -> Iterator[str | Grid]:
         yield f"Limits for {percent(self.alpha)} false alarms in total."
         rows = [(one.statistic, one.rows, one.method, one.value, one.decides) for one in self.limits]
-        yield Grid(("", "rows", "method", "limit", "decides"), rows)
+        yield Grid(("", "rows", "method", "limit", "decides"), rows, ("", "", "", ".6g", ""))
         yield from self.sentences
 
 

@@ -41,7 +41,7 @@ from gramian.estimators.linear_fit import TooFewRowsError
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved, register_record
 from gramian.estimators.sklearn_base import BaseEstimator, OutlierMixin, available_if
-from gramian.notebook import Grid, InNotebook
+from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, ModelKind
 from gramian.rows import Rows, as_rows
 from gramian.store import Array
@@ -59,7 +59,7 @@ register_record(ControlLimits)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RowStatistics(InNotebook):
+class RowStatistics(Tabulated):
     """T2 and SPE of rows with their limits, alarms and contributors; prints the rows with an alarm.
 
     Attributes
@@ -119,22 +119,6 @@ class RowStatistics(InNotebook):
         """Return the columns as a pandas data frame."""
         return data_frame(list(zip(*self.columns.values(), strict=True)), tuple(self.columns))
 
-    def _worst_alarms(self) -> tuple[list[str], list[list[str]]]:
-        """Return the heads and the rows of a table of the largest alarms."""
-        names = [name for name in self.columns if not name.endswith(" limit")]
-        places = [place for place in self.worst() if self.alarms[place]]
-        return names, [[_shown(self.columns[name][place]) for name in names] for place in places]
-
-    def __str__(self) -> str:
-        names, places = self._worst_alarms()
-        rows = [names, *places]
-        widths = [max(len(row[j]) for row in rows) for j in range(len(names))]
-        lines = [
-            "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows
-        ]
-        more = [f"The {len(places)} largest:"] if len(places) < self.alarms.sum() else []
-        return "\n".join([self.summary, *more, *(lines if places else [])])
-
     @property
     def summary(self) -> str:
         """The number of alarms, and the limits."""
@@ -145,18 +129,16 @@ class RowStatistics(InNotebook):
             f"Limits for {percent(self.limits.alpha)} false alarms: {said.replace('inf', 'unknown')}."
         )
 
-    __repr__ = __str__
-
     def _notebook(self) -> Iterator[str | Grid]:
         yield self.summary
-        names, rows = self._worst_alarms()
-        if rows:
-            yield f"The {counted(len(rows), 'largest alarm')}:"
-            yield Grid(names, rows)
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+        names = [name for name in self.columns if not name.endswith(" limit")]
+        places = [place for place in self.worst() if self.alarms[place]]
+        if len(places) < self.alarms.sum():
+            yield f"The {len(places)} largest:"
+        if places:
+            rows = [[self.columns[name][place] for name in names] for place in places]
+            cells = [[value if isinstance(value, float) else str(value) for value in row] for row in rows]
+            yield Grid(names, cells, [".4g"] * len(names))
 
 
 def _excess(values: Sequence[FloatArray], limits: Sequence[FloatArray | float]) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,16 @@ from gramian.engine.symmetric import factors, leading_pairs
 from gramian.errors import DataError, InputTypeError, MemoryLimitError
 from gramian.estimators.inputs import generators
 from gramian.estimators.pca import PCA
-from gramian.notebook import Grid, InNotebook
+from gramian.notebook import Grid, Tabulated
 from gramian.progress import track
 from gramian.progress_bar import shows_progress
 from gramian.records import FloatArray, Seed
 
-SHOWN = 30
 SAME = 1e-3  # relative difference of variances up to which rows are those of the fit
 
 
-@dataclass(frozen=True, eq=False)
-class Stability(InNotebook):
+@dataclass(frozen=True, eq=False, repr=False)
+class Stability(Tabulated):
     """Bootstrap intervals of a PCA's variances and loadings; prints as a table.
 
     Attributes
@@ -67,7 +66,7 @@ class Stability(InNotebook):
     n_boot: int
     n_samples: int
     level: float
-    feature_names: list[str] = field(repr=False)
+    feature_names: list[str]
 
     @property
     def certain_signs(self) -> Any:
@@ -122,30 +121,17 @@ class Stability(InNotebook):
                 )
         return lines
 
-    @property
-    def _about(self) -> str:
-        return (
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield (
             f"Stability of {counted(len(self.variances), 'component')}: {100 * self.level:g} % intervals "
             f"from {self.n_boot:,} samples of {self.n_samples:,} rows with replacement."
         )
-
-    def __str__(self) -> str:
-        lines = [
-            self._about,
-            f"{'':6}{'variance':>12}{'interval':>26}{'ratio':>9}{'interval':>20}{'agreement':>11}",
+        rows = [
+            (name, value, f"{low:.5g} to {high:.5g}", ratio, f"{least:.4f} to {most:.4f}", agreement)
+            for name, value, low, high, ratio, least, most, agreement in self.rows()
         ]
-        for name, value, low, high, ratio, least, most, agreement in self.rows()[:SHOWN]:
-            between, shares = f"{low:.5g} to {high:.5g}", f"{least:.4f} to {most:.4f}"
-            lines.append(f"{name:6}{value:12.6g}{between:>26}{ratio:9.4f}{shares:>20}{agreement:11.3f}")
-        more = len(self.variances) - SHOWN
-        return "\n".join([*lines, *([f"... and {more} more"] if more > 0 else []), *self.sentences()])
-
-    __repr__ = __str__
-
-    def _notebook(self) -> Iterator[str | Grid]:
-        yield self._about
-        heads = "", "variance", "from", "to", "ratio", "from", "to", "agreement"
-        yield Grid(heads, self.rows())
+        heads = "", "variance", "interval", "ratio", "interval", "agreement"
+        yield Grid(heads, rows, ("", ".6g", "", ".4f", "", ".3f"))
         yield from self.sentences()
 
 
