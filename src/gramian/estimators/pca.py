@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +63,7 @@ from gramian.estimators.linear_fit import (
 )
 from gramian.estimators.missing import IMPUTING, Filled, filled
 from gramian.estimators.onnx_graph import ExportsToONNX, Graph, linear_scores
-from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
+from gramian.estimators.saving import DATA, DECOMPOSED, LACKED, Saved, declared, register_record
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_habits, refuse_metadata
 from gramian.estimators.tables import linear_table
 from gramian.operators.frequent_directions import Sketch
@@ -82,7 +82,7 @@ from gramian.store import Array, Nested, Optional
 CHECKPOINT_INSTEAD = "save the data as .npy and give that file"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 # Attributes of a stream that need no decomposition.
-AT_ONCE = DATA.keys() | {"_seen?", "_unequal?"}
+AT_ONCE = DATA.keys() | {"_seen?"}
 
 register_record(
     Imputed,
@@ -105,24 +105,24 @@ register_record(
 class PCAAttributes(Decomposer):
     """The attributes that only a fitted PCA has."""
 
-    components_: RealArray
-    explained_variance_: FloatArray
-    explained_variance_ratio_: FloatArray
-    singular_values_: FloatArray
-    mean_: RealArray
-    scale_: RealArray | None
+    components_: Annotated[RealArray, Array("k d")]
+    explained_variance_: Annotated[FloatArray, Array("k", least=0)]
+    explained_variance_ratio_: Annotated[FloatArray, Array("k", least=0)]
+    singular_values_: Annotated[FloatArray, Array("k", least=0)]
+    mean_: Annotated[RealArray, Array("d")]
+    scale_: Annotated[RealArray | None, Optional(Array("d"), "scale")]
     noise_variance_: float
     reconstruction_error_: float
     total_variance_: float
-    constant_features_: npt.NDArray[np.intp]
-    n_missing_: int
-    imputed_: Imputed | None
-    _center: FloatArray
-    _center_rest: FloatArray
-    _divisor: FloatArray | None
-    _weight: float
-    _remainder: Remainder
-    _seen: StreamMoments
+    constant_features_: Annotated[npt.NDArray[np.intp], Array("_", least=0, kinds="iu")]
+    n_missing_: Annotated[int, LACKED]
+    imputed_: Annotated[Imputed | None, LACKED]
+    _center: Annotated[FloatArray, Array("d")]
+    _center_rest: Annotated[FloatArray, Array("d"), LACKED]
+    _divisor: Annotated[FloatArray | None, Optional(Array("d"), "scale")]
+    _weight: Annotated[float, LACKED]
+    _remainder: Annotated[Remainder, Nested((Remainder,), {"columns": "d"}), LACKED]
+    _seen: Annotated[StreamMoments, Nested((StreamMoments,), {"sizes": "d d d d d"}), LACKED]
 
 
 @knows_habits
@@ -266,27 +266,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
     array([0.8086, 0.5883])
     """
 
-    _contents: ClassVar = DECOMPOSED | {
-        "components_": Array("k d"),
-        "explained_variance_": Array("k", least=0),
-        "singular_values_": Array("k", least=0),
-        "mean_": Array("d"),
-        "scale_": Optional(Array("d"), "scale"),
-        "_center": Array("d"),
-        "_center_rest?": Array("d"),
-        "_divisor": Optional(Array("d"), "scale"),
-        "_weight?": float,
-        "_unequal?": bool,  # whether rows have weights of their own
-        "_remainder?": Nested((Remainder,), {"columns": "d"}),
-        "constant_features_": Array("_", least=0, kinds="iu"),
-        "noise_variance_": float,
-        "reconstruction_error_": float,
-        "total_variance_": float,
-        "n_missing_?": int,
-        "imputed_?": Imputed | None,
-        "_seen?": Nested((StreamMoments,), {"sizes": "d d d d d"}),
-    }
-
+    _contents: ClassVar = DECOMPOSED | declared(PCAAttributes)
     model_kind: ClassVar = ModelKind.PCA
     _habits: ClassVar = {
         "svd_solver": 'use solver="full", "covariance", "gram" or "krylov"',

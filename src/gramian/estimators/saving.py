@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from inspect import get_annotations
 from os import PathLike
-from typing import Any, ClassVar, get_type_hints
+from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +24,7 @@ from gramian.records import (
     Certificate,
     Completeness,
     DirectionBounds,
+    FloatArray,
     ModelKind,
     Moments,
     Plan,
@@ -43,19 +45,49 @@ COLUMNS: dict[str, Any] = {
     "column_means_?": Optional(Array("d")),
     "reading_?": dict,
 }
-DATA = COLUMNS | {"n_samples_": Sizes("n"), "picture_shape_?": tuple[int, int] | None}
-# What every estimator of k eigenpairs is made of.
-DECOMPOSED: dict[str, Any] = DATA | {
-    "n_components_": Sizes("k"),
-    "rank_": int,
-    "_fit_parameters?": dict,
-    "explained_variance_ratio_": Optional(Array("k", least=0)),
-    "plan_": Plan,
-    "attempts_?": tuple[Attempt, ...],
-    "spectrum_": Spectrum,
-    "certificate_": Certificate,
-    "component_choice_?": ComponentChoice | None,
-}
+LACKED = "?"  # by the files of older models, or of some
+
+
+def declared(attributes: type) -> dict[str, Any]:
+    """Return what a file holds of the annotated attributes of a class.
+
+    Parameters
+    ----------
+    attributes : type
+        An annotation is a declaration of :mod:`gramian.store`, unless ``Annotated`` has another one. ``LACKED``
+        says that it may be missing.
+    """
+    contents = {}
+    for name, hint in get_annotations(attributes, eval_str=True).items():
+        kind, *more = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        contents[name + LACKED * (LACKED in more)] = next((form for form in more if form != LACKED), kind)
+    return contents
+
+
+class DataAttributes:
+    """What is known of the fitted rows before anything is computed."""
+
+    n_samples_: Annotated[int, Sizes("n")]
+    picture_shape_: Annotated[tuple[int, int] | None, LACKED]
+    _unequal: Annotated[bool, LACKED]  # whether rows have weights of their own
+
+
+class DecompositionAttributes(DataAttributes):
+    """The attributes of every estimator of k eigenpairs."""
+
+    n_components_: Annotated[int, Sizes("k")]
+    rank_: int
+    explained_variance_ratio_: Annotated[FloatArray | None, Optional(Array("k", least=0))]
+    plan_: Plan
+    attempts_: Annotated[tuple[Attempt, ...], LACKED]
+    spectrum_: Spectrum
+    certificate_: Certificate
+    component_choice_: Annotated[ComponentChoice | None, LACKED]
+    _fit_parameters: Annotated[dict[str, Any], LACKED]
+
+
+DATA = COLUMNS | declared(DataAttributes)
+DECOMPOSED = DATA | declared(DecompositionAttributes)
 
 
 @dataclass(frozen=True)
