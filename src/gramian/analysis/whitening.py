@@ -574,30 +574,26 @@ class Whitening:
         wide = {} if is_numpy(rows.like) else {"dtype": xp.float64}
 
         def of_block(part: slice, C: Any) -> tuple[list[Any], list[tuple[int, Any]]]:
-            # Sums of columns, of their squares, of row norms to the 2nd and 4th power, of products of scores.
-            sums: list[Any] = []
-            kept: list[tuple[int, Any]] = []
+            weights, kept, products = rows.weights_of(part), [], np.zeros((k, k))
             if scores:
                 S = C @ directions.T
-                P = to_float64(S) * from_numpy(inverse, S)[None, :]
                 kept = [(part.start, S)] if keep else []
-            if (weights := rows.weights_of(part)) is not None:
-                C, own = to_float64(C), from_numpy(weights, S if scores else C)
-                if scores:
-                    P = P * xp.sqrt(own)[:, None]
-                squares = C * C
-                norms = as_float64(xp.sum(squares, axis=1))
-                sums += [as_float64(own @ C), as_float64(own @ squares)]
-                sums.append(np.array([weights @ norms, weights @ (norms * norms)]))
-                sums.append(as_float64(P.T @ P) if scores else np.zeros((k, k)))
-                return sums, kept
-            sums.append(as_float64(xp.sum(C, axis=0, **wide)))
-            C = C * C
-            norms = as_float64(xp.sum(C, axis=1))
-            sums.append(as_float64(xp.sum(C, axis=0, **wide)))
-            sums.append(np.array([norms.sum(), norms @ norms]))
-            sums.append(as_float64(P.T @ P) if scores else np.zeros((k, k)))
-            return sums, kept
+                P = to_float64(S) * from_numpy(inverse, S)[None, :]
+                P = P if weights is None else P * xp.sqrt(from_numpy(weights, S))[:, None]
+                products = as_float64(P.T @ P)
+            C = C if weights is None else to_float64(C)
+
+            def column_sums(values: Any) -> FloatArray:
+                if weights is None:
+                    return as_float64(xp.sum(values, axis=0, **wide))
+                return as_float64(from_numpy(weights, values) @ values)
+
+            squares = C * C
+            norms = as_float64(xp.sum(squares, axis=1))
+            own = np.ones(len(norms)) if weights is None else weights
+            powers = np.array([own @ norms, own @ (norms * norms)])
+            # Sums of columns, of their squares, of row norms to the 2nd and 4th power, of products of scores.
+            return [column_sums(C), column_sums(squares), powers, products], kept
 
         def share(draw: Iterator[slice]) -> tuple[list[Any], list[tuple[int, Any]]]:
             totals: list[Any] = []
