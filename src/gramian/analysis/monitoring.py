@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from gramian.analysis.preimages import FeatureSpace
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent
 from gramian.notebook import Grid, Tabulated
-from gramian.operators.kernel_source import cross_times
 from gramian.records import FloatArray
 
 BOTH = ("T2", "SPE")
@@ -68,6 +66,24 @@ def t2_of(scores: FloatArray, variances: FloatArray) -> FloatArray:
     return np.asarray(np.sum(scores**2 / variances, axis=1))
 
 
+@dataclass(frozen=True, eq=False)
+class ScoreStatistics:
+    """T2 of rows of which only scores are known.
+
+    Attributes
+    ----------
+    variances : ndarray of shape (r,)
+        Of the scores, above 0.
+    """
+
+    variances: FloatArray
+
+    def measured(self, scores: FloatArray) -> FloatArray:
+        """Return T2 of scores of shape (b, r), and 0 for SPE: shape (b, 2)."""
+        t2 = t2_of(scores, self.variances)
+        return np.stack([t2, np.zeros(len(t2))], axis=1)
+
+
 # ------------------------------------------------------ statistics of a kernel PCA
 
 
@@ -86,18 +102,13 @@ class KernelStatistics:
     space: FeatureSpace
     variances: FloatArray
 
-    @cached_property
-    def offset(self) -> FloatArray:
-        """Score of the origin, which centring subtracts."""
-        return as_float64(self.space.row_means @ self.space.coefficients)
-
     def measured(self, X: FloatArray) -> FloatArray:
         """Return T2 and SPE of rows of shape (b, d): shape (b, 2).
 
         SPE is the squared distance of the row from its projection in feature space,
         ``kc(x, x) - sum_j t_j^2`` with the centred kernel kc; 0 where rounding makes it negative.
         """
-        scores, norms = self._scores(X)
+        scores, norms = self.space.coordinates(X)
         rest = norms - np.sum(scores**2, axis=1)
         return np.stack([t2_of(scores, self.variances), np.maximum(rest, 0.0)], axis=1)
 
@@ -108,7 +119,7 @@ class KernelStatistics:
         say what a small change of a column would do, and do not sum to the statistic.
         """
         space = self.space
-        scores, _ = self._scores(X)
+        scores, _ = space.coordinates(X)
         by_t2 = (scores / self.variances) @ space.coefficients.T
         by_rest = scores @ space.coefficients.T + space.mean_weights
         to_t2, to_rest = np.zeros_like(X), 0.5 * as_float64(space.evaluator.diagonal_slopes(X).gradient)
@@ -117,14 +128,6 @@ class KernelStatistics:
             to_t2 += slopes.pull(by_t2[:, part])
             to_rest -= slopes.pull(by_rest[:, part])
         return (X - space.center) * to_t2, to_rest
-
-    def _scores(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the scores of rows, and their squared distances from the mean."""
-        space = self.space
-        sums = np.concatenate([space.coefficients, space.mean_weights[:, None]], axis=1)
-        values = as_float64(cross_times(space.evaluator, space.evaluator.encode(X)[0], space.right, sums))
-        norms = as_float64(space.evaluator.diagonal(X)) - 2.0 * values[:, -1] + space.mean
-        return values[:, :-1] - self.offset, norms
 
 
 # --------------------------------------------------------------- limits by theory
@@ -394,9 +397,14 @@ class Known:
     ddof: float
     without_spe: str
     discarded: FloatArray | None
-    own: FloatArray | None
-    held_out: FloatArray
-    weights: FloatArray
+    own: FloatArray | None = None
+    held_out: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    weights: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def degrees(self) -> float:
+        """What sums of squares of scores are divided by."""
+        return self.n - self.ddof
 
 
 def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> ControlLimits:

@@ -214,7 +214,7 @@ def known_variances(model: Any) -> FloatArray:
 def scree_of(model: Any) -> Scree:
     """Return what a fitted PCA knows about the spectrum: all of it, or a part and the trace."""
     d, n = model.n_features_in_, model.n_samples_
-    seen = vars(model).get("_seen")
+    seen = vars(model).get("_moments")
     return Scree(
         values=known_variances(model),
         total=model.total_variance_,

@@ -173,7 +173,7 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
     ValueError, TypeError, KeyError
         If it cannot be one.
     """
-    cls = Saved._known[kind]
+    cls, state = Saved._known[kind], renamed(state)
     model = cls(**parameters)
     contents = cls._contents_of(state)
     conform(state, contents)
@@ -182,6 +182,11 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
             setattr(model, key, state[key])
     model._check_restored()
     return model
+
+
+def renamed(state: Parts) -> Parts:
+    """Return attributes that were read from a file under the names of today."""
+    return {RENAMED.get(name, name): value for name, value in state.items()}
 
 
 def _tell_estimator(model: Any) -> Parts:
@@ -196,8 +201,8 @@ def _tell_estimator(model: Any) -> Parts:
 
 # Fields that older files have and records no longer.
 RETIRED = {"Plan": ("options",)}
-# Names that records have in older files.
-RENAMED = {"Seen": "StreamMoments"}
+# Names that records and attributes have in older files.
+RENAMED = {"Seen": "StreamMoments", "_seen": "_moments"}
 _records: dict[str, tuple[type[Any], Mapping[str, Any]]] = {}
 
 
