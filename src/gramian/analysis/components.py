@@ -47,12 +47,16 @@ def shares_of(model: Any) -> FloatArray | None:
 
 def feature_names_of(model: Any) -> list[str]:
     """Return the column names of the fit; without names x0, x1, ..., of pictures r0c0, r0c1, ..."""
-    names, shape = getattr(model, "feature_names_in_", None), getattr(model, "picture_shape_", None)
-    if names is not None:
-        return [str(name) for name in names]
-    if shape is not None:
-        return [f"r{i}c{j}" for i in range(shape[0]) for j in range(shape[1])]
-    return [f"x{j}" for j in range(model.n_features_in_)]
+    shape = getattr(model, "picture_shape_", None)
+    if shape is None or getattr(model, "feature_names_in_", None) is not None:
+        return column_names(model)
+    return [f"r{i}c{j}" for i in range(shape[0]) for j in range(shape[1])]
+
+
+def column_names(model: Any) -> list[str]:
+    """Return the names of the fitted columns; x0, x1, ... without names."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
 
 
 def components_of(

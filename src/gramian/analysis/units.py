@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import kind_of
+from gramian.analysis.components import column_names, kind_of
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent
 from gramian.records import FloatArray, IntArray, ModelKind
@@ -93,9 +93,7 @@ def unit_trap(model: Any, how: str = "") -> str:
     variances = column_variances(model)
     if variances is None:
         return ""
-    given = getattr(model, "feature_names_in_", None)
-    names = [f"x{j}" for j in range(len(variances))] if given is None else [str(name) for name in given]
-    count, clause = dominance(variances, names)
+    count, clause = dominance(variances, column_names(model))
     if not count:
         return ""
     first = "the first component" if count == 1 else f"the first {counted(count, 'component')}"

@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import fixed_signs, kind_of
+from gramian.analysis.components import column_names, fixed_signs, kind_of
 from gramian.analysis.rotation import promax, varimax
 from gramian.analysis.tables import as_frame
 from gramian.arrays import as_float64
 from gramian.checks import check_choice, check_integer, counted
 from gramian.errors import ParameterError
-from gramian.estimators.tables import column_names
 from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, ModelKind
 

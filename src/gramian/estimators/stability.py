@@ -12,11 +12,12 @@ from scipy.special import ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.candidates import data_frame
-from gramian.analysis.components import component_names
+from gramian.analysis.components import column_names, component_names
 from gramian.arrays import as_float64, dense, memory_limit_bytes, to_numpy
-from gramian.checks import amount, check_integer, check_number, counted
-from gramian.engine.symmetric import factors, leading_pairs
-from gramian.errors import DataError, InputTypeError, MemoryLimitError
+from gramian.checks import check_integer, check_number, counted
+from gramian.engine import factors, require_memory
+from gramian.engine.symmetric import leading_pairs
+from gramian.errors import DataError, InputTypeError
 from gramian.estimators.inputs import generators
 from gramian.estimators.pca import PCA
 from gramian.notebook import Grid, Tabulated
@@ -207,7 +208,12 @@ def stability(
     level = check_number("level", level, above=0.0, below=1.0, advice="Use a coverage such as 0.95.")
     rows = model._new_rows(X)
     k, (n, d) = min(int(model.n_components_), int(model.rank_)), rows.shape
-    _require_memory(model, n, d, k, n_boot)
+    require_memory(
+        f"{n_boot} replicates of {k} x {d:,} loadings and {n:,} rows",
+        8 * (3 * n * d + 2 * min(n, d) ** 2 + (n_boot * k + 2 * n_boot) * d),
+        memory_limit_bytes(model.memory_limit),
+        "Use fewer components, or a sample of the rows.",
+    )
     rows.require_finite()
     resampled = _Resampled.of(model, as_float64(dense(rows.in_memory())))
     values, total, axes = resampled.components(np.ones(n), k)
@@ -231,7 +237,6 @@ def stability(
     between = np.array([np.quantile(loadings[:, j], ends, axis=0).T for j in range(k)]).reshape(k, d, 2)
     cosines = np.abs(np.einsum("bkd,kd->bk", loadings, P))
     overlapping = _overlapping(intervals)
-    names = getattr(model, "feature_names_in_", None)
     return Stability(
         variances=values,
         variance_intervals=intervals,
@@ -245,7 +250,7 @@ def stability(
         n_boot=n_boot,
         n_samples=n,
         level=level,
-        feature_names=[f"x{j}" for j in range(d)] if names is None else [str(name) for name in names],
+        feature_names=column_names(model),
     )
 
 
@@ -393,16 +398,6 @@ def _accelerated(drawn: FloatArray, estimate: FloatArray, influence: FloatArray,
         share = ndtr(bias + z / np.maximum(1.0 - skewness * z, 0.1))
         ends.append([np.quantile(some, s) for some, s in zip(drawn.T, share, strict=True)])
     return np.array(ends).reshape(2, -1).T
-
-
-def _require_memory(model: PCA, n: int, d: int, k: int, n_boot: int) -> None:
-    limit = memory_limit_bytes(model.memory_limit)
-    needed = 8 * (3 * n * d + 2 * min(n, d) ** 2 + (n_boot * k + 2 * n_boot) * d)
-    if needed > limit:
-        raise MemoryLimitError(
-            f"{n_boot} replicates of {k} x {d:,} loadings and {n:,} rows take {amount(needed)} of memory; "
-            f"the limit is {amount(limit)}. Use fewer components, or a sample of the rows."
-        )
 
 
 def _require_same_rows(model: PCA, values: FloatArray, n: int) -> None:

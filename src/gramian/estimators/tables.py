@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian.analysis.components import column_names
 from gramian.analysis.preimages import residuals
 from gramian.analysis.tables import (
     Items,
@@ -95,12 +96,6 @@ def kernel_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
         others = model._new_rows(supplementary, limit=memory_limit_bytes(model.memory_limit))
         parts.append(_kernel_rows(model, "supplementary row", others, None))
     return as_frame(items_table(parts, model.n_components_), X)
-
-
-def column_names(model: Any) -> list[str]:
-    """Return the names of the fitted columns; x0, x1, ... without names."""
-    names = getattr(model, "feature_names_in_", None)
-    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
 
 
 # ---------------------------------------------------------------------- rows

@@ -122,7 +122,7 @@ HABITS = {
 }
 
 
-@knowing(HABITS, "mutual_info_classif")
+@knowing(HABITS, "mutual_information", "mutual_info_classif")
 def mutual_information(
     X: Any,
     y: Any = None,
