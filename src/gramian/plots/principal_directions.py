@@ -14,7 +14,6 @@ from gramian.errors import DataError
 from gramian.plots.names import axis_title, fitted, numbers_of
 from gramian.plots.points import Group
 from gramian.plots.style import (
-    BLUE,
     INK,
     LINE,
     SOFT,
@@ -99,13 +98,12 @@ def directions(
     onto = mean + Z @ P[:r]
     arrows = mean + np.sqrt(as_float64(model.explained_variance_))[:, None] * P
     names = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
-    group = None if color is None else Group.of(color, len(every), model, X)
+    group = Group.of(color, len(every), model, X)
     columns: dict[str, Any] = {"row": rows}
     columns |= {letter: points[:, j] for j, letter in enumerate("xyz"[:d])}
     columns |= {f"projected {letter}": onto[:, j] for j, letter in enumerate("xyz"[:d])}
     columns |= {name: Z[:, j] for j, name in enumerate(component_names(r))}
-    if group is not None:
-        columns["group"] = group.values[rows].tolist()
+    columns |= group.columns(rows)
     eye = np.eye(2) if d == 2 else _eye(*view)
     places, feet, tips, start = (part @ eye.T for part in (points, onto, arrows, mean))
     frame = _frame(points, mean) @ eye.T if d == 3 else np.empty((0, 2, 2))
@@ -120,7 +118,7 @@ def directions(
         axis(kind, field, name if d == 2 else "", edge, **({} if d == 2 else bare))
         for kind, field, name, edge in zip((alt.X, alt.Y), fields, names, edges, strict=False)
     )
-    colors = {"color": alt.value(BLUE)} if group is None else group.channels()
+    colors = group.channels()
     dots = alt.Chart().mark_point(filled=True, size=30, opacity=0.85).encode(x=x, y=y, **colors)
     marks = [
         *_edges(frame, names),

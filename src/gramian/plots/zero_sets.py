@@ -14,7 +14,6 @@ from gramian.plots.contours import contour
 from gramian.plots.names import numbers_of
 from gramian.plots.points import Group
 from gramian.plots.style import (
-    BLUE,
     VERMILION,
     Layers,
     axis,
@@ -88,12 +87,8 @@ def relation(law: Any, X: Any, *, color: Any = None) -> Any:
     heights = (left.prod(axis=2) @ law.coefficients).reshape(grid.shape[:2])
     ends = contour(grid, heights, 0.0)
     drawn = evenly(len(pair), MOST_POINTS)
-    columns: dict[str, Any] = {"point_x": pair[drawn, 0], "point_y": pair[drawn, 1]}
-    channels: dict[str, Any] = {"color": alt.value(BLUE)}
-    if color is not None:
-        group = Group.of(color, len(pair), None, X)
-        columns["group"] = group.values[drawn].tolist()
-        channels = group.channels()
+    group = Group.of(color, len(pair), None, X)
+    columns = {"point_x": pair[drawn, 0], "point_y": pair[drawn, 1]} | group.columns(drawn)
     across, up = (
         axis(kind, f"point_{letter}", names[used[j]], edges[j])
         for j, (kind, letter) in enumerate(((alt.X, "x"), (alt.Y, "y")))
@@ -107,6 +102,6 @@ def relation(law: Any, X: Any, *, color: Any = None) -> Any:
         "" if equal else "The axes have different scales.",
         f"{len(drawn):,} of {len(pair):,} rows." if len(drawn) < len(pair) else "",
     )
-    layer = [curve, dots.encode(x=across, y=up, **channels)]
+    layer = [curve, dots.encode(x=across, y=up, **group.channels())]
     segments = table(dict(zip(("x", "y", "x2", "y2"), ends.T, strict=True)))
     return Layers(data=segments, layer=layer, title=head, width=width(), height=height)
