@@ -15,7 +15,7 @@ from gramian.errors import DataError
 from gramian.estimators.pca import PCA
 from gramian.plots.names import component_titles, numbers_of
 from gramian.plots.points import Group
-from gramian.plots.style import GREY, MARGIN, MOST_UNEQUAL, WIDTH, Lines, axis, headed, limits, table, width
+from gramian.plots.style import GREY, MARGIN, MOST_UNEQUAL, WIDTH, axis, limits, stacked, table, width
 from gramian.records import FloatArray
 from gramian.rows.table import Table
 
@@ -90,12 +90,14 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     lines = [
         alt.concat(*(_panel(title, over) for title in some), columns=beside, spacing=14) for some in titles
     ]
-    head = headed(
+    return stacked(
+        pieces,
+        lines,
         "Lines of equal score",
         f"{LEVELS} evenly spaced lines for each component.",
         f"{len(points):,} rows{f' ({MOST_POINTS} drawn)' if len(points) > MOST_POINTS else ''}.",
+        spacing=14,
     )
-    return Lines(data=table(pieces), vconcat=lines, title=head, spacing=14)
 
 
 def _square(edges: list[list[float]]) -> list[list[float]]:

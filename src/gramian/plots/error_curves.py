@@ -11,7 +11,7 @@ import numpy as np
 from gramian.analysis.components import kind_of
 from gramian.errors import DataError
 from gramian.plots.names import fitted
-from gramian.plots.style import COLOURS, HEIGHT, Layers, axis, headed, limits, table, width
+from gramian.plots.style import COLOURS, HEIGHT, axis, layered, limits
 from gramian.records import ModelKind
 
 
@@ -75,8 +75,5 @@ def reconstruction_errors(model: Any, X: Any) -> Any:
     marks += (
         [lines.mark_point(filled=True, size=30, opacity=1)] if len(columns["error"]) <= 60 * len(sets) else []
     )
-    head = headed(
-        "Reconstruction error",
-        "Distance of rows from their reconstruction over their distance from the mean (root mean squares).",
-    )
-    return Layers(data=table(columns), layer=marks, title=head, width=width(), height=HEIGHT - 60)
+    said = "Distance of rows from their reconstruction over their distance from the mean (root mean squares)."
+    return layered(columns, marks, "Reconstruction error", said, height=HEIGHT - 60)

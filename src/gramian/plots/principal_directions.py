@@ -17,11 +17,11 @@ from gramian.plots.style import (
     INK,
     LINE,
     SOFT,
-    Lines,
     axis,
     equal_axes,
-    headed,
     limits,
+    panel,
+    stacked,
     table,
     width,
     zero_lines,
@@ -127,9 +127,10 @@ def directions(
         dots,
         *_arrows(start, tips, (edges[0][1] - edges[0][0]) / width()),
     ]
-    whole = alt.LayerChart(layer=marks, width=width(), height=height)
     deviations = ", ".join(f"{value:.4g}" for value in np.sqrt(as_float64(model.explained_variance_)))
-    head = headed(
+    return stacked(
+        columns,
+        [panel(marks, height), _projected(model, Z, colors)],
         "Principal directions",
         f"Arrows: the roots of the variances, {deviations}.",
         f"Thin lines lead to the projection on {'PC1' if r == 1 else 'PC1 and PC2'}, below.",
@@ -137,9 +138,8 @@ def directions(
         "" if equal else "The axes have different scales: right angles do not look right.",
         "Unit: the scale of each column." if model.scale_ is not None else "",
         f"{len(points):,} of {len(every):,} rows, evenly spaced." if len(points) < len(every) else "",
+        spacing=14,
     )
-    below = _projected(model, Z, colors)
-    return Lines(data=table(columns), vconcat=[whole, below], title=head, spacing=14)
 
 
 def _eye(azimuth: float, elevation: float) -> FloatArray:
@@ -197,10 +197,7 @@ def _projected(model: Any, Z: FloatArray, colors: dict[str, Any]) -> Any:
     dots = alt.Chart().mark_point(filled=True, size=30, opacity=0.85)
     if Z.shape[1] == 1:
         x = axis(alt.X, "PC1", axis_title(model, 0), limits(Z[:, 0]))
-        return alt.LayerChart(
-            layer=[zero_lines()[0], dots.encode(x=x, **colors)], width=width(), height=STRIP
-        )
+        return panel([zero_lines()[0], dots.encode(x=x, **colors)], STRIP)
     edges, height, _ = equal_axes([limits(Z[:, j]) for j in (0, 1)])
     x, y = (axis(kind, f"PC{j + 1}", axis_title(model, j), edges[j]) for j, kind in enumerate((alt.X, alt.Y)))
-    marks = [*zero_lines(), dots.encode(x=x, y=y, **colors)]
-    return alt.LayerChart(layer=marks, width=width(), height=height)
+    return panel([*zero_lines(), dots.encode(x=x, y=y, **colors)], height)
