@@ -6,7 +6,6 @@ A model is cloned and fitted, so that kernel PCA itself can ask them.
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +16,7 @@ from gramian.analysis.component_rules.resampling import REPEATS, parallel_analys
 from gramian.analysis.component_rules.rules import ComponentChoice, numbered
 from gramian.arrays import as_float64
 from gramian.checks import evenly
-from gramian.errors import CertificateWarning, IndefiniteKernelWarning, PreimageWarning, RankWarning
+from gramian.errors import CertificateWarning, IndefiniteKernelWarning, PreimageWarning, RankWarning, ignoring
 from gramian.estimators.component_choice import UNEQUAL, refusal
 from gramian.kernels import Kernel, Linear
 from gramian.records import FloatArray, Plan, Step
@@ -111,9 +110,7 @@ def _parallel(model: Any, rows: Rows, rng: np.random.Generator) -> ComponentChoi
         return ComponentChoice("parallel", None, {}, said)
     n = rows.shape[0]
     values = as_float64(rows.in_memory())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankWarning)
-        warnings.simplefilter("ignore", IndefiniteKernelWarning)
+    with ignoring(RankWarning, IndefiniteKernelWarning):
         kernel = clone(model).set_params(n_components=1).fit(values).kernel_
         if kernel is None:
             said = "The rule permutes columns of the data, and a precomputed kernel has none."
@@ -215,9 +212,7 @@ def _errors(
     mean, spread = fitted.mean(axis=0), fitted.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     errors = np.zeros(len(tried) + 1)
-    with warnings.catch_warnings():
-        for category in (RankWarning, CertificateWarning, IndefiniteKernelWarning, PreimageWarning):
-            warnings.simplefilter("ignore", category)
+    with ignoring(RankWarning, CertificateWarning, IndefiniteKernelWarning, PreimageWarning):
         trained = clone(model).set_params(n_components=int(tried[-1])).fit(fitted)
         for hidden in (group == g for g in range(int(group.max()) + 1)):
             share = float(hidden.mean())

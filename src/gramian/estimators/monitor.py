@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -33,7 +32,14 @@ from gramian.analysis.monitoring import (
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.engine.symmetric import eigenvalues
-from gramian.errors import CertificateWarning, DataError, ParameterError, RankWarning, UnavailableError
+from gramian.errors import (
+    CertificateWarning,
+    DataError,
+    ParameterError,
+    RankWarning,
+    UnavailableError,
+    ignoring,
+)
 from gramian.estimators.component_choice import known_variances
 from gramian.estimators.fitted import parameter_at_fit
 from gramian.estimators.kernel_pca import KernelPCA
@@ -350,10 +356,7 @@ class Monitor(Saved, MonitorAttributes):
         if count < 2 or getattr(self.model_, "kernel_", self) is None:  # a precomputed matrix has no folds
             return np.empty((0, 2))
         results = []
-        with warnings.catch_warnings():
-            # What is said of the model itself need not be said of every fold.
-            warnings.simplefilter("ignore", RankWarning)
-            warnings.simplefilter("ignore", CertificateWarning)
+        with ignoring(RankWarning, CertificateWarning):  # what they say is said of the model itself
             for fold in np.array_split(np.arange(n), count):
                 others = rows.picked(np.delete(np.arange(n), fold))
                 k = min(int(self.model_.rank_), others.shape[0] - 1, d if isinstance(self.model_, PCA) else n)
