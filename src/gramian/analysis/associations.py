@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import f as f_distribution
 from scipy.stats import false_discovery_control
 
 from gramian.analysis.components import component_names
+from gramian.analysis.explained import explained
 from gramian.analysis.tables import as_frame
 from gramian.checks import counted, percent
 from gramian.notebook import Grid, Tabulated
@@ -67,31 +67,14 @@ def associated(values: npt.NDArray[Any], scores: FloatArray) -> Association | st
     n, c = len(x), len(distinct)
     if c < 2:
         return f"{counted(n, 'row')} with a value, all of them equal" if n else "no row has a value"
-    Z = Z - Z.mean(axis=0)
-    # In units in which no square leaves the range of float64.
-    Z = Z / np.where(Z.any(axis=0), np.abs(Z).max(axis=0), 1.0)
-    total = np.sum(Z**2, axis=0)
-    if numeric and (c > MOST_CODES or bool((distinct % 1).any())):
-        if n < 3:
-            return f"only {counted(n, 'row')} with a value"
-        x = x - x.mean()
-        x = x / np.abs(x).max()
-        between, above, below = (x @ Z) ** 2 / (x @ x), 1, n - 2
-        kind, levels = NUMBER, 0
-    else:
-        if c == n:
-            return "every row has a value of its own"
-        sums = np.zeros((c, Z.shape[1]))
-        np.add.at(sums, codes, Z)
-        between, above, below = np.sum(sums**2 / np.bincount(codes)[:, None], axis=0), c - 1, n - c
-        kind, levels = CATEGORY, c
-    varies = total > 0
-    r2 = np.divide(between, total, out=np.zeros(len(total)), where=varies)
-    r2 = np.minimum(r2, 1.0)
-    with np.errstate(divide="ignore"):
-        ratio = r2 / above / ((1.0 - r2) / below)
-    p = np.where(varies, f_distribution.sf(ratio, above, below), np.nan)
-    return Association(kind, n, levels, r2, p)
+    number = numeric and (c > MOST_CODES or bool((distinct % 1).any()))
+    if number and n < 3:
+        return f"only {counted(n, 'row')} with a value"
+    if not number and c == n:
+        return "every row has a value of its own"
+    result = explained(Z, x if number else codes, discrete=not number)
+    p = np.where(np.ptp(Z, axis=0) > 0, result.p_values, np.nan)
+    return Association(NUMBER if number else CATEGORY, n, 0 if number else c, result.share, p)
 
 
 def telling_pair(scores: FloatArray, labels: npt.NDArray[Any], name: str = "") -> tuple[tuple[int, int], str]:
