@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.analysis.components import Summary, summary_of
 from gramian.analysis.preimages import FeatureSpace, residuals
 from gramian.analysis.projection import KernelProjection
-from gramian.analysis.ridge_map import RidgeMap
+from gramian.analysis.ridge_map import RidgeMap, learn_map
 from gramian.arrays import (
     as_float64,
     dense,
@@ -53,7 +53,7 @@ from gramian.estimators.kernel_fit import (
 )
 from gramian.estimators.landmarks import APPROXIMATE, FeatureFit
 from gramian.estimators.onnx_graph import ExportsToONNX, Graph, kernel_scores
-from gramian.estimators.preimages import PreimageMethod, found_rows, learned, preimage_method
+from gramian.estimators.preimages import PreimageMethod, found_rows, preimage_method
 from gramian.estimators.saving import DECOMPOSED, LACKED, Saved, declared, register_forms
 from gramian.estimators.sklearn_hints import (
     ALWAYS_ALL,
@@ -464,12 +464,9 @@ class KernelPCA(KernelParameters, Saved, ExportsToONNX, InNotebooks, KernelPCAAt
         if result.vectors is not None:
             self.eigenvectors_ = result.vectors
         self.explained_variance_ = components.values / (model.weight - 1 if model.weight > 1 else 1)
-        self.projection_coef_, self._row_means, self._mean = (
-            result.coefficients,
-            result.row_means,
-            result.mean,
-        )
-        self._mean_weights, self._sums, self._ridge_map = result.weights, model.sums, None
+        self.projection_coef_, self._mean_weights = result.coefficients, result.weights
+        self._row_means, self._mean = result.row_means, result.mean
+        self._sums, self._ridge_map = model.sums, None
         self.component_choice_, self.repair_ = model.choice, result.repair
         asked = self.n_components is not None
         remember(self, components, model.solution, asked=asked, of=model.of, stacklevel=4)
@@ -708,7 +705,7 @@ class KernelPCA(KernelParameters, Saved, ExportsToONNX, InNotebooks, KernelPCAAt
     def _ridge(self, space: FeatureSpace) -> RidgeMap:
         """Return the learned map, which the model caches."""
         if self._ridge_map is None:
-            self._ridge_map = learned(space)
+            self._ridge_map = learn_map(as_float64(space.scores), as_float64(space.rows))
         return self._ridge_map
 
     def _space(self, like: Any) -> FeatureSpace:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.preimages import LIMIT, FeatureSpace, minimised, residuals
-from gramian.analysis.ridge_map import RidgeMap, learn_map
+from gramian.analysis.ridge_map import RidgeMap
 from gramian.arrays import as_float64, from_numpy, namespace
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, PreimageWarning

@@ -183,8 +183,7 @@ def contour(grid: FloatArray, values: FloatArray, level: float) -> FloatArray:
         other = triangles[place, (alone + step) % 3]
         share = (level - tip[:, 2]) / (other[:, 2] - tip[:, 2])
         ends.append(tip[:, :2] + share[:, None] * (other[:, :2] - tip[:, :2]))
-    pieces: FloatArray = np.concatenate(ends, axis=1)
-    return pieces
+    return np.concatenate(ends, axis=1)
 
 
 _FROM, _TO = slice(None, -1), slice(1, None)
