@@ -173,11 +173,6 @@ def found_rows(
     return rows
 
 
-def learned(space: FeatureSpace) -> RidgeMap:
-    """Return the map from scores to rows that ridge regression learns."""
-    return learn_map(as_float64(space.scores), as_float64(space.rows))
-
-
 def _searched(space: FeatureSpace, method: str, Z: Any, start: Any) -> Any:
     result = minimised(space, Z, method, start)
     if not space.evaluator.kernel.psd:
