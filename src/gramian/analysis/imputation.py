@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from scipy import linalg
 
 from gramian.checks import slices
 from gramian.records import FloatArray
+from gramian.store import Array
 
 IndexArray = npt.NDArray[np.intp]
 
@@ -528,11 +530,11 @@ class Imputed:
     """
 
     method: str
-    rows: IndexArray
-    columns: IndexArray
-    values: FloatArray
-    standard_errors: FloatArray
-    trace: FloatArray
+    rows: Annotated[IndexArray, Array("m", least=0, kinds="iu")]
+    columns: Annotated[IndexArray, Array("m", least=0, kinds="iu")]
+    values: Annotated[FloatArray, Array("m")]
+    standard_errors: Annotated[FloatArray, Array("m", least=0)]
+    trace: Annotated[FloatArray, Array("_")]
     noise_variance: float | None
     iterations: int
     converged: bool

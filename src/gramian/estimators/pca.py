@@ -84,22 +84,9 @@ FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything els
 # Attributes of a stream that need no decomposition.
 AT_ONCE = DATA.keys() | {"_moments?"}
 
-register_record(
-    Imputed,
-    rows=Array("m", least=0, kinds="iu"),
-    columns=Array("m", least=0, kinds="iu"),
-    values=Array("m"),
-    standard_errors=Array("m", least=0),
-    trace=Array("_"),
-)
+register_record(Imputed)
 register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
-register_record(
-    StreamMoments,
-    kind=Array("_ _"),
-    squared_weights=Array("", least=0),
-    loss=Optional(Array("d", least=0)),
-    hidden=Array("_", least=0, kinds="iu"),
-)
+register_record(StreamMoments)
 
 
 class PCAAttributes(Decomposer):

@@ -16,7 +16,6 @@ from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, PreimageWarning
 from gramian.estimators.saving import register_record
 from gramian.kernels import Kernel, Linear
-from gramian.store import Array
 
 PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
 # Why a model has no pre-images, with advice.
@@ -37,14 +36,7 @@ SPARSE = (
 )
 
 
-register_record(
-    RidgeMap,
-    mean=Array("r"),
-    linear=Array("r d"),
-    intercept=Array("d"),
-    landmarks=Array("m r"),
-    radial=Array("m d"),
-)
+register_record(RidgeMap)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from inspect import get_annotations
 from os import PathLike
 from types import SimpleNamespace
-from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, get_args, get_origin
 
 import numpy as np
 from scipy import sparse
@@ -50,7 +50,7 @@ LACKED = "?"  # by the files of older models, or of some
 
 
 def declared(attributes: type) -> dict[str, Any]:
-    """Return what a file holds of the annotated attributes of a class.
+    """Return what a file holds of the annotated attributes of a class, or of the fields of a record.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ _records: dict[str, tuple[type[Any], Mapping[str, Any]]] = {}
 
 def register_record(record: type[Any], **shapes: Any) -> None:
     """Let files hold a dataclass; where a type hint says less than is known, a shape takes its place."""
-    _records[record.__name__] = record, get_type_hints(record) | shapes
+    _records[record.__name__] = record, declared(record) | shapes
 
 
 def _make_record(payload: Parts) -> Any:
