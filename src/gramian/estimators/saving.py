@@ -6,7 +6,7 @@ An estimator declares its fitted attributes, and a model that is read is checked
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from inspect import get_annotations
 from os import PathLike
 from types import SimpleNamespace
@@ -15,25 +15,19 @@ from typing import Annotated, Any, ClassVar, get_args, get_origin
 import numpy as np
 from scipy import sparse
 
+from gramian import records
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import to_numpy
 from gramian.records import (
-    Alternative,
-    Approximation,
     Attempt,
-    Calls,
     Certificate,
-    Completeness,
     DirectionBounds,
     FloatArray,
     ModelKind,
     Moments,
     Plan,
     Remainder,
-    Repair,
     Spectrum,
-    Step,
-    Target,
 )
 from gramian.store import Array, Optional, Sizes, StoredModel, conform, write_model
 
@@ -236,10 +230,10 @@ def register_record(record: type[Any], **shapes: Any) -> None:
 
 def _make_record(payload: Parts) -> Any:
     name = RENAMED.get(str(payload["record"]), str(payload["record"]))
-    record, declared = _records[name]
+    record, contents = _records[name]
     retired = RETIRED.get(name) or ()
     made = record(**{name: value for name, value in payload["fields"].items() if name not in retired})
-    conform({field.name: getattr(made, field.name) for field in fields(made)}, declared)
+    conform({field.name: getattr(made, field.name) for field in fields(made)}, contents)
     return made
 
 
@@ -247,20 +241,10 @@ def _tell_record(value: Any) -> Parts:
     return {"record": type(value).__name__, "fields": {f.name: getattr(value, f.name) for f in fields(value)}}
 
 
-PLAIN = (
-    Alternative,
-    Approximation,
-    Attempt,
-    Calls,
-    Completeness,
-    ComponentChoice,
-    Plan,
-    Repair,
-    Step,
-    Target,
-)
-for _record in PLAIN:
-    register_record(_record)
+for _record in vars(records).values():
+    if is_dataclass(_record) and isinstance(_record, type) and _record.__module__ == records.__name__:
+        register_record(_record)
+register_record(ComponentChoice)
 register_record(Spectrum, values=Array("r"), residuals=Array("r"), rest=Array("_"))
 register_record(Moments, count=Array("", least=0), mean=Array("d"), rest=Array("d"), squares=np.ndarray)
 register_record(Remainder, norms=Array("d", least=0), root_loss=Array("", least=0))
