@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -325,7 +325,7 @@ class ControlLimit:
     rows: str
     method: str
     value: float
-    decides: bool
+    decides: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -420,29 +420,31 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
     """
     count = 1 if known.without_spe else 2
     level = 1 - (1 - alpha) ** (1 / count)
-    lines: list[tuple[str, str, str, float]] = []
+    limits, options = [], {"centered": known.centered, "ddof": known.ddof}
     for rows, method in (("fit", "Beta"), ("new", "F")):
-        value = t2_limit(
-            level, known.n, known.k, of_fit=rows == "fit", centered=known.centered, ddof=known.ddof
-        )
-        lines.append(("T2", rows, method, value))
+        value = t2_limit(level, known.n, known.k, of_fit=rows == "fit", **options)
+        limits.append(ControlLimit("T2", rows, method, value))
     sentences = []
     if not known.without_spe:
-        lines += _spe_lines(level, known)
+        limits += _spe_limits(level, known)
         if known.discarded is None:
             sentences.append("The discarded variances are not all known: no limit by Jackson-Mudholkar.")
     else:
         sentences.append(known.without_spe)
-    theory = {rows: _first(lines, rows) for rows in ("fit", "new")}
+    # The first limit of each statistic.
+    theory = {
+        rows: {one.statistic: one for one in reversed(limits) if one.rows == rows} for rows in ("fit", "new")
+    }
     measured = empirical_limits(alpha, known.held_out, known.weights)
     decides = {rows: set(theory[rows].values()) for rows in theory}
     if measured is not None:
-        empirical = [(s, "new", "empirical", float(v)) for s, v in zip(BOTH[:count], measured, strict=True)]
-        lines += empirical
+        both = zip(BOTH[:count], measured.tolist(), strict=True)
+        empirical = [ControlLimit(statistic, "new", "empirical", value) for statistic, value in both]
+        limits += empirical
         if prefer == "empirical" or len(theory["new"]) < count:
             decides["new"] = set(empirical)
         if len(theory["new"]) == count:
-            sentences += _disagreement(alpha, known, [line[3] for line in theory["new"].values()])
+            sentences += _disagreement(alpha, known, [theory["new"][name].value for name in BOTH[:count]])
     elif len(known.held_out):
         sentences.append(
             f"{counted(len(known.held_out), 'held-out row is', 'held-out rows are')} too few for an "
@@ -450,40 +452,31 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
         )
     for rows, deciding in decides.items():
         if len(deciding) < count:
-            lines.append(("SPE", rows, "none", math.inf))
-            deciding.add(lines[-1])
+            limits.append(ControlLimit("SPE", rows, "none", math.inf))
+            deciding.add(limits[-1])
     if len(theory["new"]) < count and measured is None:
         sentences.append(
             "SPE has no limit: the fit did not compute all discarded variances, and there are too few "
             "held-out rows. Set the limits by normal rows."
         )
     chosen = decides["fit"] | decides["new"]
-    limits = sorted(lines, key=lambda line: (BOTH.index(line[0]), line[1]))
-    made = tuple(ControlLimit(*line, decides=line in chosen) for line in limits)
-    return ControlLimits(alpha, level, made, len(known.held_out), tuple(sentences))
+    limits.sort(key=lambda one: (BOTH.index(one.statistic), one.rows))
+    every = tuple(replace(one, decides=one in chosen) for one in limits)
+    return ControlLimits(alpha, level, every, len(known.held_out), tuple(sentences))
 
 
-def _spe_lines(level: float, known: Known) -> list[tuple[str, str, str, float]]:
+def _spe_limits(level: float, known: Known) -> list[ControlLimit]:
     """Return the limits of SPE by theory; moments of rows that the fit has seen are for such rows only."""
-    lines = []
+    limits = []
     for rows, statistics in (("fit", known.own), ("new", known.held_out)):
         if known.discarded is not None:
-            lines.append(("SPE", rows, "Jackson-Mudholkar", spe_limit(level, known.discarded)))
+            limits.append(ControlLimit("SPE", rows, "Jackson-Mudholkar", spe_limit(level, known.discarded)))
         if statistics is not None and len(statistics) > 1:
             weights = known.weights if rows == "new" else np.ones(len(statistics))
             mean = float(np.average(statistics[:, 1], weights=weights))
             variance = float(np.average((statistics[:, 1] - mean) ** 2, weights=weights))
-            lines.append(("SPE", rows, "Box", box_limit(level, mean, variance)))
-    return lines
-
-
-def _first(lines: list[tuple[str, str, str, float]], rows: str) -> dict[str, Any]:
-    """Return the first limit of each statistic for such rows."""
-    result: dict[str, Any] = {}
-    for line in lines:
-        if line[1] == rows:
-            result.setdefault(line[0], line)
-    return result
+            limits.append(ControlLimit("SPE", rows, "Box", box_limit(level, mean, variance)))
+    return limits
 
 
 def _disagreement(alpha: float, known: Known, limits: list[float]) -> list[str]:
