@@ -420,9 +420,11 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
     """
     count = 1 if known.without_spe else 2
     level = 1 - (1 - alpha) ** (1 / count)
-    limits, options = [], {"centered": known.centered, "ddof": known.ddof}
+    limits: list[ControlLimit] = []
     for rows, method in (("fit", "Beta"), ("new", "F")):
-        value = t2_limit(level, known.n, known.k, of_fit=rows == "fit", **options)
+        value = t2_limit(
+            level, known.n, known.k, of_fit=rows == "fit", centered=known.centered, ddof=known.ddof
+        )
         limits.append(ControlLimit("T2", rows, method, value))
     sentences = []
     if not known.without_spe:
