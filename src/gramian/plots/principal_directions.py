@@ -181,15 +181,13 @@ def _arrows(start: FloatArray, tips: FloatArray, pixel: float) -> list[Any]:
     lengths = np.linalg.norm(tips - start, axis=1, keepdims=True)
     beyond = tips + 18 * pixel * np.divide(tips - start, lengths, out=np.zeros_like(tips), where=lengths > 0)
     turned = np.degrees(np.arctan2(tips[:, 0] - start[0], tips[:, 1] - start[1])) % 360
-    names = component_names(len(tips))
-    ends = alt.Chart(table({"tip_x": tips[:, 0], "tip_y": tips[:, 1], "turned": turned, "name": names}))
-    ends = ends.encode(x="tip_x:Q", y="tip_y:Q")
-    scale = alt.Scale(domain=[0, 360], range=[0, 360])
-    heads = ends.mark_point(shape="triangle-up", filled=True, size=90, color=INK, opacity=1)
-    named = alt.Chart(table({"name_x": beyond[:, 0], "name_y": beyond[:, 1], "name": names}))
-    words = named.mark_text(color=INK, fontWeight="bold", fontSize=12)
-    words = words.encode(x="name_x:Q", y="name_y:Q", text="name:N")
-    return [lines, heads.encode(angle=alt.Angle("turned:Q", scale=scale)), words]
+    columns = {"name": component_names(len(tips)), "turned": turned}
+    columns |= {"tip_x": tips[:, 0], "tip_y": tips[:, 1], "name_x": beyond[:, 0], "name_y": beyond[:, 1]}
+    base, turn = alt.Chart(table(columns)), alt.Angle("turned:Q", scale=None)
+    heads = base.mark_point(shape="triangle-up", filled=True, size=90, color=INK, opacity=1)
+    words = base.mark_text(color=INK, fontWeight="bold", fontSize=12)
+    heads = heads.encode(x="tip_x:Q", y="tip_y:Q", angle=turn)
+    return [lines, heads, words.encode(x="name_x:Q", y="name_y:Q", text="name:N")]
 
 
 def _projected(model: Any, Z: FloatArray, colors: dict[str, Any]) -> Any:
