@@ -72,20 +72,16 @@ def with_kernel_rule(result: Plan, rule: Any, rows: Rows, kernel: Kernel | None)
     """Return a plan with the step that asks the rule, which fits the model many times."""
     if rule == "parallel":
         fits = REPEATS + 2
-        step = Step(
-            "choose", f"{fits} fits to random data, for the rule 'parallel'", fits * (result.seconds + FIT)
-        )
+        detail, seconds = f"{fits} fits to random data", fits * (result.seconds + FIT)
     elif rule == "cv":
         counts = sum(count < rows.shape[0] * (FOLDS - 1) // FOLDS for count in TRIED)
         passes = FOLDS * min(GROUPS, rows.shape[1]) * counts * PASSES
         searched = kernel is not None and not kernel.not_differentiable and not isinstance(kernel, Linear)
-        step = Step(
-            "choose",
-            f"{passes} passes over held-out rows, for the rule 'cv'",
-            FOLDS * (result.seconds + FIT) + passes * (SEARCH if searched else DIRECT),
-        )
+        detail = f"{passes} passes over held-out rows"
+        seconds = FOLDS * (result.seconds + FIT) + passes * (SEARCH if searched else DIRECT)
     else:
         return result
+    step = Step("choose", f"{detail}, for the rule '{rule}'", seconds)
     return replace(result, steps=(step, *result.steps))
 
 
