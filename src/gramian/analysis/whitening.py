@@ -486,6 +486,7 @@ class Whitening:
 
     # -------------------------------------------------------------------- back
 
+    @np.errstate(over="ignore", invalid="ignore")
     def undo(self, Z: Any) -> Any:
         """Return rows whose whitened values are Z, as far as the map keeps them; shape (n, d).
 
@@ -498,10 +499,6 @@ class Whitening:
         DataError
             Where a row is beyond the range of the values' dtype.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
-            return require_range(self._undone(Z), "Rows of these whitened values")
-
-    def _undone(self, Z: Any) -> Any:
         dtype = numpy_dtype(Z)
 
         def like(values: Any, kind: Any = np.float64) -> Any:
@@ -522,7 +519,8 @@ class Whitening:
             inside = deviations - rest if self.turned else deviations
             X = to_dtype(P * like(inside)[None, :], dtype) @ directions
             X = X + to_float64(Z) * rest if self.turned and rest > 0 else X
-        return to_dtype(X * like(self._unscaled, numpy_dtype(X))[None, :], dtype) + like(self.center, dtype)
+        X = to_dtype(X * like(self._unscaled, numpy_dtype(X))[None, :], dtype) + like(self.center, dtype)
+        return require_range(X, "Rows of these whitened values")
 
     @property
     def _unscaled(self) -> FloatArray:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -614,8 +613,11 @@ class _Measure:
 
     def __call__(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
         """Return T2 and SPE of all rows, shape (n, 2); with limits also the numbers of three columns."""
-        work = partial(self._of_part, limits=limits)
-        values = as_float64(rows.mapped(work, 2 if limits is None else 2 + CONTRIBUTORS, np.float64))
+
+        def of_part(part: Rows) -> FloatArray:
+            return np.concatenate([self._of_block(block, limits) for block in self.blocks(part)])
+
+        values = as_float64(rows.mapped(of_part, 2 if limits is None else 2 + CONTRIBUTORS, np.float64))
         if not np.isfinite(values).all():
             rows.require_finite()
             raise DataError(
@@ -633,9 +635,6 @@ class _Measure:
             _, residuals = self.statistics.contributions(block)
             squares += residuals.T @ residuals
         return np.maximum(eigenvalues(squares / degrees), 0.0)
-
-    def _of_part(self, rows: Rows, limits: Sequence[float] | None) -> FloatArray:
-        return np.concatenate([self._of_block(block, limits) for block in self.blocks(rows)])
 
     def _of_block(self, block: FloatArray, limits: Sequence[float] | None) -> FloatArray:
         with np.errstate(over="ignore", invalid="ignore"):
