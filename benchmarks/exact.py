@@ -98,7 +98,7 @@ def _kernel_pca(name: str, n: int, *, with_default: bool) -> TimedRow:
         ratio=0.3 if n <= 10_000 else 0.25,
         growth=0.40 * n * n * 8,
         slow_ratio=1 / 30,
-        repeats=5 if n <= 10_000 else 3,
+        repeats=3,
         warm=n <= 10_000,
     )
 
@@ -177,6 +177,7 @@ def _yale(name: str, k: int, quick: bool) -> TimedRow:
         errors=references.pca_errors,
         tolerances=EIGENVALUES,
         ratio=0.35,
+        repeats=3,
         requires=generators.no_faces,
     )
 

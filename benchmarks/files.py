@@ -187,7 +187,7 @@ def tall(n: int, limit: int) -> PassRow:
         ratio=1.3,
         growth=limit + 100e6,
         warm=False,
-        repeats=3,
+        repeats=2,
     )
 
 

@@ -115,3 +115,24 @@ def test_the_guard_compares_with_the_latest_run_on_this_machine(load, tmp_path):
     assert "0.610, 0.400 on 2026-01-02  WORSE" in line
     assert not guard.compare("square-5k", float("nan"), before, 1.5)[1]
     assert guard.compare("new", 3.0, before, 1.5)[1]
+
+
+def test_the_page_of_results_states_and_draws_how_time_grows(load, tmp_path):
+    measured = load("docs/site", "measured")
+    machine = {"cpu": "A", "cores": 2, "memory_bytes": None, "python": "3", "packages": {}, "peers": {"p": "1"}}
+    rows = {}
+    for size, seconds, growth in ((1000, [0.1], 1e6), (10_000, [0.9, 1.0, 5.0], 1e8)):
+        ours = {
+            **{"name": "gramian.PCA", "ours": True, "seconds": seconds, "peak_growth": growth},
+            **{"errors": {}, "accurate": True},
+        }
+        peer = ours | {"name": "peer", "ours": False, "peak_growth": None}
+        rows[f"growth-rows-{size}"] = {"contenders": [ours, peer], "best_peer": "peer", "ratio": 1.0}
+    content = {"suite": "growth", "machine": machine, "rows": rows}
+    (tmp_path / "growth-2026-01-01.json").write_text(json.dumps(content))
+    pages = measured.pages(tmp_path)
+    assert list(pages) == ["measured.md", "growth-rows.svg"]
+    assert "| gramian.PCA | 1.00 | 2.00 | 10,000 | 1 | 100 |" in pages["measured.md"]
+    assert "| peer | 1.00 |  | 10,000 | 1 |  |" in pages["measured.md"]
+    assert "(growth-rows.svg)" in pages["measured.md"]
+    assert "gramian.PCA" in pages["growth-rows.svg"]

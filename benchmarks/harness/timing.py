@@ -49,7 +49,8 @@ class TimedRow:
     only_once : bool
         Whether one run is all the row can afford, whatever the command line asks for.
     patience : float
-        Seconds after which a contender runs no more; a peer of a longer run is not run again for its memory.
+        Seconds after which a contender runs no more; a peer whose run takes most of it is not run again for
+        its memory.
     slow : bool
         Whether the row takes minutes and runs with ``--slow`` only.
     requires : callable
@@ -69,7 +70,7 @@ class TimedRow:
     repeats: int = 5
     warm: bool = True
     only_once: bool = False
-    patience: float = 40.0
+    patience: float = 25.0
     slow: bool = False
     requires: Callable[[], str] = no_reason
 
@@ -88,7 +89,7 @@ class TimedRow:
         timed = [(c, s) for c, s in zip(taking_part, report.standings, strict=True) if c.allowance is None]
         self._time_and_judge(timed, options, rehearsal)
         for contender, standing in zip(taking_part, report.standings, strict=True):
-            if not contender.ours and standing.seconds and standing.median > self.patience / 2:
+            if not contender.ours and standing.seconds and standing.median > 0.8 * self.patience:
                 continue
             say(f"  memory of {contender.name}")
             result = peak_growth(options, self.name, contender.name)
