@@ -119,7 +119,14 @@ def test_the_guard_compares_with_the_latest_run_on_this_machine(load, tmp_path):
 
 def test_the_page_of_results_states_and_draws_how_time_grows(load, tmp_path):
     measured = load("docs/site", "measured")
-    machine = {"cpu": "A", "cores": 2, "memory_bytes": None, "python": "3", "packages": {}, "peers": {"p": "1"}}
+    machine = {
+        "cpu": "A",
+        "cores": 2,
+        "memory_bytes": None,
+        "python": "3",
+        "packages": {},
+        "peers": {"p": "1"},
+    }
     rows = {}
     for size, seconds, growth in ((1000, [0.1], 1e6), (10_000, [0.9, 1.0, 5.0], 1e8)):
         ours = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import math
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -13,7 +12,6 @@ from typing import Any
 from gramian.checks import shown
 
 MOST_LINES, MOST_ROWS = 30, 60  # of a table of text, of HTML; results have methods that return all rows
-WIDTH = 110  # characters of a line of a sentence
 
 
 @dataclass(frozen=True)
@@ -23,16 +21,17 @@ class Grid:
     heads: Sequence[str]
     rows: Sequence[Sequence[Any]]
     formats: Sequence[str] = ()
+    most: int = MOST_LINES  # lines of text
 
     def __str__(self) -> str:
-        rows = self.rows[:MOST_LINES]
+        rows = self.rows[: self.most]
         columns = []
         for j, (head, form) in enumerate(zip(self.heads, self._forms(), strict=True)):
             cells = [head, *(_text(row[j], form) for row in rows)]
             width, side = max(map(len, cells)), ">" if any(_is_number(row[j]) for row in rows) else "<"
             columns.append([f"{cell:{side}{width}}" for cell in cells])
         lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
-        more = len(self.rows) - MOST_LINES
+        more = len(self.rows) - self.most
         return "\n".join([*lines, f"... and {more:,} more"] if more > 0 else lines)
 
     def html(self) -> str:
@@ -73,7 +72,7 @@ class Tabulated(InNotebook):
 
 
 def as_text(parts: Iterable[str | Grid]) -> str:
-    """Return sentences and tables as lines of text; sentences are wrapped.
+    """Return sentences and tables as lines of text.
 
     Examples
     --------
@@ -83,10 +82,7 @@ def as_text(parts: Iterable[str | Grid]) -> str:
     a      1.5
     bc      20
     """
-    lines: list[str] = []
-    for part in parts:
-        lines += [str(part)] if isinstance(part, Grid) else textwrap.wrap(part, WIDTH, break_on_hyphens=False)
-    return "\n".join(lines)
+    return "\n".join(map(str, parts))
 
 
 def as_html(parts: Iterable[str | Grid]) -> str:

@@ -62,7 +62,7 @@ def column_norms(model: Any) -> FloatArray | None:
     """Return norms of the centred columns that a PCA was fitted on; None where a model has none."""
     moments, remainder = getattr(model, "_moments", None), getattr(model, "_remainder", None)
     if moments is not None:
-        return np.ldexp(np.sqrt(moments.column_squares), moments.exponent)
+        return np.asarray(np.ldexp(np.sqrt(moments.column_squares), moments.exponent))
     return None if remainder is None else as_float64(remainder.norms)
 
 

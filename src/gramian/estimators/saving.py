@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from inspect import get_annotations
 from os import PathLike
 from types import SimpleNamespace
-from typing import Annotated, Any, ClassVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, get_args
 
 import numpy as np
 from scipy import sparse
@@ -49,12 +49,12 @@ def declared(attributes: type) -> dict[str, Any]:
     Parameters
     ----------
     attributes : type
-        An annotation is a declaration of :mod:`gramian.store`, unless ``Annotated`` has another one. ``LACKED``
-        says that it may be missing.
+        An annotation is a declaration of :mod:`gramian.store`, unless ``Annotated`` has another one;
+        ``LACKED`` says that it may be missing.
     """
     contents = {}
     for name, hint in get_annotations(attributes, eval_str=True).items():
-        kind, *more = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        kind, *more = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
         contents[name + LACKED * (LACKED in more)] = next((form for form in more if form != LACKED), kind)
     return contents
 

@@ -44,8 +44,8 @@ def knowing(habits: Mapping[str, str], ours: str, theirs: str) -> Callable[[F], 
             known = {name: habits[name] for name in kwargs if name in habits}
             if known:
                 raise InputTypeError(
-                    f"gramian.{ours} does not support {', '.join(known)}. {_advice(known)}. Or import {theirs} "
-                    "from gramian.compat.sklearn, which takes every parameter of scikit-learn's."
+                    f"gramian.{ours} does not support {', '.join(known)}. {_advice(known)}. Or import "
+                    f"{theirs} from gramian.compat.sklearn, which takes every parameter of scikit-learn's."
                 )
             return function(*args, **kwargs)
 

@@ -380,7 +380,7 @@ class Group:
         return {} if self.values is None else {field: self.values[rows].tolist()}
 
     def channels(self, color: str = "color", plain: str = BLUE) -> dict[str, Any]:
-        """Return the channels of colour and shape; ``color`` is "color" or "fill", ``plain`` without groups."""
+        """Return the channels of "color" or "fill", and of shape; ``plain`` is the colour without groups."""
         if self.values is None:
             return {color: alt.value(plain)}
         channel, title = {"color": alt.Color, "fill": alt.Fill}[color], self.title or None

@@ -17,6 +17,7 @@ from gramian.checks import counted
 from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray
 
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ComponentChoice(InNotebook):
     """What a rule says about the number of components, and why.
@@ -77,7 +78,7 @@ class ComponentChoice(InNotebook):
     def _grid(self) -> Grid:
         names = sorted(self.evidence, key=lambda name: (name != "components", name))
         rows = list(zip(*(self.evidence[name] for name in names), strict=True))
-        return Grid(names, rows, [".6g"] * len(names))
+        return Grid(names, rows, [".6g"] * len(names), most=20)
 
 
 @dataclass(frozen=True, eq=False)
