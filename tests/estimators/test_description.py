@@ -4,7 +4,7 @@ from scipy import sparse
 
 import gramian
 from gramian import PCA, KernelPCA, Whitener, kernels
-from gramian.estimators.saving import described
+from gramian.estimators.description import described
 from gramian.report.facts import component_facts, model_facts
 from gramian.store import read_model, write_model
 

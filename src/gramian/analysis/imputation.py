@@ -126,7 +126,7 @@ def grams(masks: FloatArray, W: FloatArray) -> FloatArray:
 
 
 def _symmetric(count: int, k: int, entries: Callable[[IndexArray, IndexArray], FloatArray]) -> FloatArray:
-    """Return symmetric matrices, shape (count, k, k), from functions of the places of few entries at a time."""
+    """Return symmetric matrices, shape (count, k, k), whose entries are computed a few places at a time."""
     out = np.empty((count, k, k))
     for i, j in _pairs(k):
         out[:, i, j] = out[:, j, i] = entries(i, j)

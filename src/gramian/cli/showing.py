@@ -16,7 +16,7 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
     Its parameters, components, plan, certificate and the versions that wrote it.
     """
     from gramian.analysis.components import mapping_of
-    from gramian.estimators.saving import described
+    from gramian.estimators.description import described
     from gramian.report.facts import info_facts
     from gramian.store import read_model
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from inspect import get_annotations
 from os import PathLike
-from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, get_args
 
 import numpy as np
@@ -29,7 +28,7 @@ from gramian.records import (
     Remainder,
     Spectrum,
 )
-from gramian.store import Array, Optional, Sizes, StoredModel, conform, write_model
+from gramian.store import Array, Optional, Sizes, conform, write_model
 
 Parts = dict[str, Any]
 # What is known of the d columns of the data, and of its n rows, before anything is computed.
@@ -83,7 +82,6 @@ class DecompositionAttributes(DataAttributes):
 
 DATA = COLUMNS | declared(DataAttributes)
 DECOMPOSED = DATA | declared(DecompositionAttributes)
-DESCRIBED = DECOMPOSED | {"explained_variance_": Array("k"), "eigenvalues_?": Optional(Array("k"))}
 
 
 @dataclass(frozen=True)
@@ -183,27 +181,6 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
 def renamed(state: Parts) -> Parts:
     """Return attributes that were read from a file under the names of today."""
     return {RENAMED.get(name, name): value for name, value in state.items()}
-
-
-def described(stored: StoredModel) -> SimpleNamespace | None:
-    """Return parameters and fitted attributes of a PCA, KernelPCA or Whitener, without scikit-learn.
-
-    None where only the class can tell: for what is no decomposition, is not whole, or holds other estimators.
-    """
-    try:
-        if "kernel" in stored.header["parameters"]:  # kernels take SciPy's distances, and a PCA has none
-            from gramian.estimators.encoding import FUNCTIONS, KERNELS
-
-            register_forms(KERNELS, FUNCTIONS)
-        parameters, state = (decode(stored.header[part], stored.arrays) for part in ("parameters", "state"))
-        state = renamed(state)
-        # Those of a Whitener are one and the same.
-        state.setdefault("explained_variance_", state.get("eigenvalues_"))
-        conform(state, DESCRIBED)
-        kind = ModelKind(stored.kind)
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
-        return None
-    return SimpleNamespace(model_kind=kind, get_params=lambda deep: parameters, **(parameters | state))
 
 
 def _tell_estimator(model: Any) -> Parts:
