@@ -362,8 +362,11 @@ class ControlLimits(Tabulated):
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield f"Limits for {percent(self.alpha)} false alarms in total."
-        rows = [(one.statistic, one.rows, one.method, one.value, one.decides) for one in self.limits]
-        yield Grid(("", "rows", "method", "limit", "decides"), rows, ("", "", "", ".6g", ""))
+        rows = [
+            (one.statistic, one.rows, one.method, one.value, "decides" if one.decides else "")
+            for one in self.limits
+        ]
+        yield Grid(("", "rows", "method", "limit", ""), rows, ("", "", "", ".6g", ""))
         yield from self.sentences
 
 
