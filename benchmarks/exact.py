@@ -48,16 +48,11 @@ def rows(quick: bool) -> list[Row]:
             ),
             slow=not quick,
         ),
-        _yale("yale-50", 50, quick),
-        _yale("yale-100", 100, quick),
         _yale_fraction(quick),
         _yale_many(quick),
         _unit(*((200, 1500) if quick else (957, 14_079))),
         _noise(*((1200, 500) if quick else (10_000, 4000))),
-        _tall(20_000 if quick else 1_000_000),
         _tall_offset(20_000 if quick else 1_000_000),
-        _wide(*((4000, 300) if quick else (100_000, 1000))),
-        _square(1000 if quick else 5000),
         *(
             _flat(dtype, solver, *((600, 400) if quick else (2000, 1200)))
             for solver in ("auto", "krylov")
@@ -66,6 +61,12 @@ def rows(quick: bool) -> list[Row]:
         _import(),
         _first_use(),
         _help(),
+        # Last, because the libraries of their peers stay loaded and slow small fits down.
+        _yale("yale-50", 50, quick),
+        _yale("yale-100", 100, quick),
+        _tall(20_000 if quick else 1_000_000),
+        _wide(*((4000, 300) if quick else (100_000, 1000))),
+        _square(1000 if quick else 5000),
     ]
 
 

@@ -43,7 +43,7 @@ def _zca_yale(quick: bool) -> TimedRow:
         ratio=3.0,
         # The whitened pictures and the directions, 0.3 GB each, and what finding these takes.
         growth=1.6e9,
-        repeats=3,
+        repeats=1,
         warm=False,
         requires=generators.no_faces,
     )

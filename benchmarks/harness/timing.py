@@ -14,7 +14,7 @@ from typing import Any
 from harness.memory import peak_growth
 from harness.rows import Check, Contender, Options, Outcome, Report, Standing, pair_ratio
 
-REST = 0.2  # seconds in which threads that wait actively after the last contender's work fall asleep
+REST = 0.2  # seconds, at most, in which threads that wait actively after the last work fall asleep
 PREDICTED = 3.0  # factor by which the seconds of a plan may be off
 
 
@@ -114,6 +114,7 @@ class TimedRow:
                     warm_up(contender, states[contender.name])
         outcomes: dict[str, Outcome] = {}
         repeats = 1 if self.only_once else options.repeats or self.repeats
+        rest = 0.0
         for turn in range(repeats):
             # There and back again, so that nobody always runs after the same neighbour.
             for contender, standing in timed if turn % 2 == 0 else timed[::-1]:
@@ -121,7 +122,9 @@ class TimedRow:
                 if impatient or standing.failure:
                     continue
                 state = states[contender.name]
-                outcomes[contender.name] = time_once(contender, standing, state) or Outcome()
+                outcomes[contender.name] = time_once(contender, standing, state, rest) or Outcome()
+                # As long as the work at most: caches that cool down make fits of milliseconds slower.
+                rest = min(REST, standing.seconds[-1]) if standing.seconds else 0.0
                 say(f"  {turn + 1}/{repeats} {contender.name}: {standing.median:.3g} s")
         say("  float64 reference")
         reference = self.reference(data)
@@ -197,10 +200,10 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def time_once(contender: Contender, standing: Standing, state: Any) -> Outcome | None:
-    """Time one run, and keep its outcome, its warnings or its failure."""
+def time_once(contender: Contender, standing: Standing, state: Any, rest: float) -> Outcome | None:
+    """Time one run after a rest, and keep its outcome, its warnings or its failure."""
     gc.collect()
-    time.sleep(REST)
+    time.sleep(rest)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

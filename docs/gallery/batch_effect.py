@@ -2,8 +2,8 @@
 Batch effects: what explains a component?
 =========================================
 
-Measurements of three cultivars came in two batches, of which one reads too much. Which component
-shows the cultivar, which one the batch?
+Wines of three cultivars were measured in two batches, and the second batch reads too much in five of
+the 13 columns. Which components show the cultivar, and which the batch?
 """
 
 import numpy as np
@@ -17,14 +17,21 @@ batch = rng.integers(0, 2, len(wine.data))
 measured = wine.data + 2.5 * batch[:, None] * wine.data.std().to_numpy() * (np.arange(13) % 3 == 0)
 
 # %%
-# ``describe`` computes how much of the variance of each component the metadata explain.
+# ``describe`` computes the share of the variance of each component that the metadata explain. Both
+# explain much of PC1 and of PC2: no component shows the cultivar alone.
 
 meta = {"batch": np.where(batch, "second", "first"), "cultivar": wine.target_names[wine.target]}
 pca = PCA(5, scale="unit").fit(measured)
-description = describe(pca, measured, meta)
-plots.metadata(description)
+plots.metadata(describe(pca, measured, meta))
 
 # %%
-# Colour shows the batch and shape the cultivar.
+# The batches (colour) lie beside each other, and each repeats the pattern of the cultivars (shape).
 
 plots.scores(pca, measured, color=meta["batch"], shape=meta["cultivar"])
+
+# %%
+# Subtract the means of each batch: it then explains nothing of any component. Do so only if the
+# batches have the same mixture of cultivars, or you subtract a part of their difference too.
+
+corrected = measured - measured.groupby(batch).transform("mean")
+plots.metadata(describe(PCA(5, scale="unit").fit(corrected), corrected, meta))

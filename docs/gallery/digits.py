@@ -20,12 +20,13 @@ print(pca.components_.shape)
 plots.components(pca, 11)
 
 # %%
-# Four digits, rebuilt from more and more components. The last column is the original.
+# Four digits, and what r components rebuild of them, with the relative error. The error
+# of forty of 64 components is 7 to 11 %.
 
 plots.reconstructions(pca, digits.images[:4], [1, 2, 5, 10, 20, 40])
 
 # %%
-# Two components place similar digits near each other. The ellipses of many digits overlap: two
-# components are too few to tell all ten apart.
+# Most 0, 4 and 6 lie apart from the other digits, whose ellipses overlap: two components are too few
+# to separate all ten.
 
 plots.scores(pca, digits.images, color=digits.target.astype(str))

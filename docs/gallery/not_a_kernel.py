@@ -2,8 +2,8 @@
 A function that is not a kernel, and three points that prove it
 ===============================================================
 
-The sigmoid is called a kernel in many texts. A kernel must have no negative eigenvalue on any set
-of points.
+The sigmoid is called a kernel in many texts. The matrix of a kernel has no negative eigenvalue, for
+any set of points.
 """
 
 from gramian import plots
@@ -12,8 +12,8 @@ from gramian.kernels import audit, kernel_from_name
 print(kernel_from_name("sigmoid(gamma=1)").validity)
 
 # %%
-# The search finds points and weights, small enough to verify by hand: the weighted sum of all
-# values must not be negative, and it is.
+# The search finds points x_i and weights v_i. The sum of v_i v_j k(x_i, x_j) of a kernel is never
+# negative; here it is -0.36, as you can verify by hand.
 
 report = audit("sigmoid(gamma=1)")
 print(report)

@@ -15,8 +15,8 @@ signal = rng.standard_normal((300, 5)) * [7, 6, 5, 4, 3]
 X = signal @ np.linalg.qr(rng.standard_normal((40, 5)))[0].T + rng.standard_normal((300, 40))
 
 # %%
-# Each rule states its evidence. Most rules that look for noise answer five. A share of the variance
-# answers another question, and keeps much of the noise.
+# Each rule states its evidence. Six of the eight rules that look for noise answer five, the others
+# four. A share of the variance answers another question, and keeps much of the noise.
 
 rules = choose_components(X, random_state=0)
 print(rules)
@@ -28,7 +28,7 @@ pca = PCA(20).fit(X)
 plots.scree(pca, rules)
 
 # %%
-# The eigenvalues lie in certified intervals: the widths show that rounding cannot change the
-# answer.
+# The gap after the fifth eigenvalue is visible. The error bounds below show that rounding cannot
+# close it.
 
 plots.eigenvalues(pca)

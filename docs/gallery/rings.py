@@ -15,7 +15,7 @@ X, ring = make_circles(400, noise=0.05, factor=0.4, random_state=0)
 train, test = slice(0, 200), slice(200, 400)
 
 # %%
-# Fit both on half of the points, and classify the other half by a plane on the components.
+# Fit both on half of the points, and classify the other half by a plane in the space of the scores.
 
 models = [PCA(2).fit(X[train]), KernelPCA(3, kernel="rbf", gamma=2.0).fit(X[train])]
 for model in models:
@@ -24,12 +24,13 @@ for model in models:
     print(f"{type(model).__name__}: {accuracy:.0%} of new points classified correctly")
 
 # %%
-# Lines of equal score: straight for PCA, circles for a component of kernel PCA, which represents
-# the radius.
+# Lines of equal score: straight for PCA, nearly circles for PC3 of kernel PCA. A threshold on PC3
+# separates the rings.
 
 plots.kernel_contours(models, X, color=ring)
 
 # %%
-# How wide should the kernel be? ``choose_kernel`` compares kernels on held-out points.
+# ``choose_kernel`` compares kernels on held-out points. All but the linear and the cosine kernel
+# separate the rings.
 
 plots.selection(choose_kernel(X, ring, random_state=0))

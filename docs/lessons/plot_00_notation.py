@@ -2,9 +2,9 @@
 Notation
 ========
 
-Lectures write samples as columns and divide by n. gramian, like all of scikit-learn, writes
-samples as rows and divides by n - 1. This page translates, and the assertions below prove each
-row of the table.
+Lectures write samples as columns and divide by n. gramian, like the PCA of scikit-learn, writes
+samples as rows and divides by n - 1. The table translates. The code below checks its rows on PCA
+and on the dual.
 
 .. list-table::
    :header-rows: 1
@@ -31,17 +31,17 @@ row of the table.
    * - w^T (x - m)
      - projection of a sample on w
      - ``transform(X)[:, j]``, the score
-   * - n lambda_j
-     - eigenvalue of the Gram matrix
-     - ``singular_values_[j] ** 2``; of a kernel ``eigenvalues_[j]``
    * - K, n x n
      - inner products of samples, or of their features
      - ``kernel.gram(X)``; centred: ``kernel.centered_gram(X)``
+   * - n lambda_j
+     - eigenvalue of the centred K
+     - ``singular_values_[j] ** 2``; of a kernel ``eigenvalues_[j]``
    * - beta_j
-     - unit eigenvector of K
+     - unit eigenvector of the centred K
      - ``KernelPCA.eigenvectors_[:, j]``
    * - alpha_j = beta_j / sqrt(n lambda_j)
-     - coefficients of the samples in u_j
+     - coefficients of the centred samples in u_j
      - ``KernelPCA.projection_coef_[:, j]``, ``PCA.dual_coefficients(X)[:, j]``
    * - phi(x)
      - features of a sample
@@ -57,7 +57,8 @@ row of the table.
      - ``RBF(sigma=...)`` or ``RBF(gamma=...)``
 
 The signs of directions are free in the lectures. Here the first entry of largest magnitude is
-positive.
+positive. The figure shows eight points, their projections on u_1, and both directions u_j from m
+with the length sqrt(lambda_j).
 """
 
 import numpy as np
@@ -80,7 +81,7 @@ print(pca.explained_variance_.round(4), pca.components_[0].round(4))
 plots.directions(pca, X)
 
 # %%
-# The eigenvalues with n - 1 are larger by n / (n - 1). The directions and the ratios are the same.
+# With n - 1 the eigenvalues are n / (n - 1) times as large. Directions and ratios are the same.
 
 default = PCA().fit(X)
 assert np.allclose(default.explained_variance_, pca.explained_variance_ * n / (n - 1))

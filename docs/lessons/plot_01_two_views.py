@@ -3,7 +3,8 @@ What PCA finds, in two ways
 ===========================
 
 PCA answers two questions, and the answers agree. Which line through the mean keeps most of the
-variance of the points? Which line is nearest to the points?
+variance of the points? Which line is nearest to the points? The thin lines in the figure are the
+distances, and the lower panel shows the projections.
 """
 
 import altair as alt
@@ -40,8 +41,8 @@ lines = alt.Chart(alt.Data(values=values)).mark_line().encode(x="angle:Q", y="me
 lines.properties(width=420, height=240)
 
 # %%
-# The turning point is the eigenvector of the covariance matrix with the largest eigenvalue: w^T S w
-# is largest under w^T w = 1 where S w = lambda w (a Lagrange multiplier), and there it is lambda.
+# The maximum is the eigenvector of the covariance matrix with the largest eigenvalue: under w^T w =
+# 1, w^T S w is stationary where S w = lambda w (a Lagrange multiplier), and there it is lambda.
 
 S = C.T @ C / len(C)
 best = np.degrees(np.arctan2(*pca.components_[0][::-1]))
@@ -54,7 +55,7 @@ assert np.allclose(S @ pca.components_[0], variance.max() * pca.components_[0], 
 # ----------------
 #
 # By hand: the characteristic polynomial of S = [[6.25, 4.25], [4.25, 3.5]] is lambda^2 - 9.75
-# lambda + 3.8125.
+# lambda + 3.8125, and its roots are the variances.
 
 assert np.allclose(S, [[6.25, 4.25], [4.25, 3.5]])
 roots = np.roots([1, -(6.25 + 3.5), 6.25 * 3.5 - 4.25**2])
@@ -65,7 +66,7 @@ print(roots.round(4), pca.components_[0].round(4))
 # Worked example 2
 # ----------------
 #
-# Ten points that many tutorials use, with n - 1.
+# Ten points that many tutorials use; here the covariance has 1/(n - 1).
 
 Y = np.array([2.5, 2.4, 0.5, 0.7, 2.2, 2.9, 1.9, 2.2, 3.1, 3.0, 2.3, 2.7, 2, 1.6, 1, 1.1, 1.5, 1.6, 1.1, 0.9])
 Y = Y.reshape(10, 2)
@@ -79,7 +80,7 @@ plots.directions(second, Y)
 # ----------------
 #
 # The mean square error of k components is the sum of the discarded eigenvalues (with ddof=0). The
-# share of the kept ones is the usual "95 % of the variance".
+# share of the other eigenvalues in the sum of all is the explained variance ratio.
 
 errors = pca.reconstruction_errors(X).mean(axis=0)  # of 0, 1 and 2 components
 assert np.allclose(errors, [9.75, 0.4081, 0], atol=1e-4)
@@ -114,7 +115,7 @@ assert not np.allclose(S @ other, 9.3419 * other, atol=1)
 assert np.isclose(((C @ pca.components_[1]) ** 2).mean(), variance.min(), rtol=1e-2)
 
 # %%
-# 2. The whole transform A = [u_1 u_2] rotates. What is the covariance of the scores?
+# 2. All scores are A^T (x - m) with A = [u_1 u_2]. What is their covariance?
 
 assert np.allclose(np.cov(pca.transform(X).T, ddof=0), np.diag(pca.explained_variance_))
 
@@ -127,7 +128,7 @@ assert PCA(1).fit(scaled).components_[0][1] > 0.999  # only the large numbers co
 assert np.allclose(PCA(1, scale="unit").fit(scaled).components_, PCA(1, scale="unit").fit(X).components_)
 
 # %%
-# 4. Regression of y on x is a third line. Why is it another one?
+# 4. Regression of the second column on the first gives a flatter line. Why?
 
-slope = S[0, 1] / S[0, 0]  # it measures errors along y, not at right angles
+slope = S[0, 1] / S[0, 0]  # it measures errors along the second column, not at right angles
 assert slope < first[1] / first[0]

@@ -14,16 +14,15 @@ from gramian.kernels import Linear
 print(PCA(10).plan((200, 32_256)))
 
 # %%
-# ``plan`` needs no data: a shape will do. The last lines compare both ways. Decomposing a matrix of
-# order m costs m^3, so the smaller side wins.
+# ``plan`` needs no data: a shape will do. The last lines compare both ways. To decompose a matrix of
+# order m costs O(m^3), so the smaller matrix wins.
 #
 # Why inner products suffice
 # --------------------------
 #
-# Let C be the centred rows, S = C^T C / n and K = C C^T. If K beta = n lambda beta, then C^T beta
-# is an eigenvector of S: S (C^T beta) = C^T (C C^T beta) / n = lambda (C^T beta). Its squared
-# length is beta^T K beta = n lambda, so that u = C^T beta / sqrt(n lambda) = C^T alpha has length
-# 1.
+# Let C be the centred rows, S = C^T C / n, and K = C C^T, the Gram matrix. If K beta = n lambda beta,
+# then C^T beta is an eigenvector of S: S (C^T beta) = C^T (C C^T beta) / n = lambda (C^T beta). Its
+# squared length is beta^T K beta = n lambda, so u = C^T beta / sqrt(n lambda) = C^T alpha has length 1.
 
 rng = np.random.default_rng(0)
 n, d = 6, 40
@@ -53,9 +52,9 @@ assert np.allclose(np.abs(pca.dual_coefficients(X)), np.abs(alpha))
 # New samples need inner products only
 # ------------------------------------
 #
-# The score of a new x is u^T (x - m) = sum_i alpha_i c_i^T (x - m). With a centred Gram matrix
-# between new and old samples this is one product, and no direction of length d is needed. The
-# kernel trick starts here.
+# The score of a new x is u^T (x - m) = sum_i alpha_i c_i^T (x - m), with the rows c_i of C. With a
+# centred Gram matrix between new and old samples this is one product, and no direction of length d
+# is needed. The kernel trick starts here.
 
 new = rng.standard_normal((3, d)) + 3
 scores = Linear().centered_gram(X, new) @ pca.dual_coefficients(X)
@@ -65,16 +64,16 @@ assert np.allclose(scores, pca.transform(new))
 # Slips of well-known notes
 # -------------------------
 #
-# **"n samples give n components."** After centring they give n - 1: two points lie on a line, three
-# in a plane. Without centring there are n.
+# **"n samples give n components."** After centring they give at most n - 1: two points lie on a
+# line, three in a plane. Without centring there may be n.
 
 assert PCA().fit(X).rank_ == n - 1
 assert PCA(center=False).fit(X).rank_ == n
 
 # %%
 # **"With all dimensions anything can be rebuilt."** True only if the centred samples span all
-# features, for which n - 1 >= d is needed. With n < d all n - 1 components rebuild the samples of the
-# fit, and no others: a new sample has a part outside their span.
+# features, for which n - 1 >= d is needed. With n <= d all n - 1 components rebuild the samples of the
+# fit, but a new sample has, in general, a part outside their span.
 
 many = rng.standard_normal((200, d))
 few, enough = PCA().fit(many[:20]), PCA().fit(many[:100])
@@ -84,7 +83,8 @@ plots.reconstruction_errors(few, {"20 fitted rows": many[:20], "new rows": fresh
 # %%
 
 assert few.reconstruction_errors(many[:20], [19]).max() < 1e-20
-print(np.sqrt(few.reconstruction_errors(fresh, [0, 19]).sum(axis=0)).round(1))
+errors = few.reconstruction_errors(fresh, [0, 19]).sum(axis=0)
+print(f"relative error of new rows with 19 components: {np.sqrt(errors[1] / errors[0]):.2f}")
 assert few.reconstruction_errors(fresh, [19]).min() > 1
 assert enough.reconstruction_errors(fresh, [d]).max() < 1e-20  # 100 > 40
 

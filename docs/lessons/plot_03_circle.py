@@ -2,8 +2,8 @@
 The circle and feature maps
 ===========================
 
-Points on a circle obey a law, but not a linear one. PCA finds nothing: both directions have the
-same variance. New features make the law linear.
+Points on a circle satisfy an equation, but not a linear one. PCA finds nothing: both directions
+have the same variance. New features make the equation linear.
 """
 
 from itertools import product
@@ -23,8 +23,8 @@ print(pca.explained_variance_ratio_.round(3))
 plots.directions(pca, X)
 
 # %%
-# A law is a null direction
-# -------------------------
+# An equation is a null direction
+# -------------------------------
 #
 # Write (f1 - a)^2 + (f2 - b)^2 = r^2 as a sum: (a^2 + b^2 - r^2) 1 + 1 f1^2 + 1 f2^2 + 0 f1 f2 - 2a
 # f1 - 2b f2 = 0. With phi(f) = (1, f1^2, f2^2, f1 f2, f1, f2) this is phi^T u = 0: the six features
@@ -38,28 +38,27 @@ u = np.array([a**2 + b**2 - r**2, 1, 1, 0, -2 * a, -2 * b])
 assert np.allclose(phi @ u, 0)
 
 # %%
-# To find the law, look for the direction in which the *uncentred* second moment of phi has no
-# extent. It is the last component of a PCA without centring. Divide it so that the coefficient of
-# f1^2 is 1.
+# To find the equation, look for the unit vector w with the smallest mean of (phi^T w)^2. It is the
+# last component of a PCA *without* centring. Divide it so that the coefficient of f1^2 is 1.
 
 last = PCA(center=False).fit(phi).components_[-1]
 print((last / last[1]).round(4))
 assert np.allclose(last / last[1], u)
 
 # %%
-# Centring would lose the law: the constant feature has no variance, so there are two null
+# Centring would lose the equation: the constant feature has no variance, so there are two null
 # directions, and any mixture of them is as good.
 
 assert PCA(center=False).fit(phi).rank_ == 5
 assert PCA().fit(phi).rank_ == 4
 
 # %%
-# ``gramian.relations`` does this with care for noise, units and higher degrees, and says how sure
-# it is.
+# ``gramian.relations`` finds `such equations <../relations.html>`_ in noisy data too. The figure shows
+# the curve of the equation: it passes through all points.
 
-found = gramian.relations(X)
-print(found)
-plots.relation(found[0], X)
+equations = gramian.relations(X)
+print(equations)
+plots.relation(equations[0], X)
 
 # %%
 # Lift the rings
@@ -67,6 +66,7 @@ plots.relation(found[0], X)
 #
 # Two rings cannot be separated by a line. With the features f1^2, sqrt(2) f1 f2, f2^2 the inner
 # ring lies on one side of a plane: the sum of the first and the last feature is the squared radius.
+# In the figure PC3 is the direction of this sum. Exercise 3 shows the purpose of sqrt(2).
 
 rings, ring = make_circles(200, factor=0.4, noise=0.05, random_state=0)
 lifted = np.column_stack([rings[:, 0] ** 2, np.sqrt(2) * rings[:, 0] * rings[:, 1], rings[:, 1] ** 2])
@@ -79,15 +79,15 @@ plots.directions(PCA().fit(lifted), lifted, color=np.where(ring, "inner", "outer
 # -----------------------------
 #
 # The inner product of the features is a function of the inner product of the points: (x^T y + 1)^2
-# = phi(x)^T phi(y), if some features are multiplied by sqrt(2). For x = (5, 10) and y = (-1, 2)
-# both are 256.
+# = phi(x)^T phi(y), if three of the six features are multiplied by sqrt(2). Such a function
+# is a kernel. For x = (5, 10) and y = (-1, 2) both sides are 256.
 
 k = Polynomial(degree=2, gamma=1)
-mapped = k.feature_map(2)
-print(mapped.names)
+feature_map = k.feature_map(2)
+print(feature_map.names)
 x, y = np.array([5.0, 10.0]), np.array([-1.0, 2.0])
 assert k(x, y) == 256
-assert np.isclose(float((mapped([x]) @ mapped([y]).T)[0, 0]), 256)
+assert np.isclose(float((feature_map([x]) @ feature_map([y]).T)[0, 0]), 256)
 
 # %%
 # Slips of well-known notes
@@ -109,22 +109,16 @@ assert PolynomialMap(degree=3, gamma=1).fit(np.ones((2, 4))).transform(np.ones((
 assert [comb(d + 2, 2) for d in (10, 100, 1000)] == [66, 5151, 501501]
 
 # %%
-# **The constant gamma.** In many programs the polynomial kernel is (gamma x^T y + 1)^2 with gamma =
-# 1/d. Then the value is 72.25 where the notes have 256.
-
-assert Polynomial(degree=2)(x, y) == (0.5 * 15 + 1) ** 2 == 72.25
-
-# %%
 # Exercises
 # ---------
 #
-# 1. Which law do the points (t, t^2) obey?
+# 1. Which equation do the points (t, t^2) satisfy?
 
 s = np.linspace(-1, 1, 40)
 assert gramian.relations(np.column_stack([s, s**2]))[0].equation == "x^2 - y = 0"
 
 # %%
-# 2. Centre and radius of the circle x^2 + y^2 - 6x - 4y + 10.75 = 0?
+# 2. What are centre and radius of the circle x^2 + y^2 - 6x - 4y + 10.75 = 0?
 
 centre = np.array([6, 4]) / 2
 assert np.isclose(np.sqrt((centre**2).sum() - 10.75), 1.5)

@@ -19,8 +19,8 @@ variances, U = np.linalg.eigh(np.cov(X.T))
 root = np.diag(variances**-0.5)
 
 # %%
-# With S = U L U^T, PCA whitening divides the scores by their standard deviations: z = L^(-1/2) U^T
-# (x - m). ZCA rotates back: z = U L^(-1/2) U^T (x - m) = S^(-1/2) (x - m).
+# The covariance is S = U L U^T. PCA whitening divides the scores by their standard deviations: z =
+# L^(-1/2) U^T (x - m). ZCA rotates back: z = U L^(-1/2) U^T (x - m) = S^(-1/2) (x - m).
 
 pca_white, zca_white = C @ (root @ U.T).T, C @ (U @ root @ U.T).T
 assert np.allclose(np.cov(pca_white.T), np.eye(4))
@@ -29,8 +29,8 @@ assert np.allclose(np.abs(Whitener("pca").fit_transform(X)), np.abs(pca_white[:,
 assert np.allclose(Whitener("zca").fit_transform(X), zca_white)
 
 # %%
-# Two columns of iris. After PCA whitening the axes are components; after ZCA they are still,
-# nearly, the columns.
+# The first and third columns of iris, and the same axes after whitening. After PCA whitening they are
+# components, PC1 and PC3; after ZCA they are still columns, changed as little as possible.
 
 plots.whitening([Whitener("pca").fit(X), Whitener("zca").fit(X)], X, x=1, y=3)
 
@@ -50,9 +50,9 @@ for _ in range(100):
 # Pictures
 # --------
 #
-# The 40 scores of PCA whitening, drawn as a picture line by line, look like noise: they are
-# coordinates, not pixels. ZCA gives a value for each pixel. Large, smooth variances of light become
-# small, and edges stand out.
+# The 40 scores of PCA whitening, drawn as grey values from the top left, look like noise: they are
+# coordinates, not pixels. ZCA gives a value for each pixel. Light, which has large variances, becomes
+# weak, and edges stand out.
 
 faces = drawn_faces(60, 10, size=(24, 28)).pictures
 models = [Whitener(method, n_components=40).fit(faces) for method in ("pca", "zca")]
@@ -62,8 +62,8 @@ plots.whitening(models, faces)
 # Directions without variance
 # ---------------------------
 #
-# With fewer rows than columns most variances are zero. Dividing by rounding errors would fill the
-# result with noise, so such directions are left out. Or add something to every variance.
+# With fewer rows than columns some variances are zero. Dividing by their rounding errors would fill the
+# result with noise, so such directions are left out. Or `regularize <../whitening.html>`_ every variance.
 
 few = rng.standard_normal((20, 100))
 white = Whitener().fit(few)

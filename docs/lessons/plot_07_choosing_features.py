@@ -22,8 +22,8 @@ from gramian import FeatureFilter, SequentialFeatureSelector, mutual_information
 # Filters: mutual information
 # ---------------------------
 #
-# MI(x, y) = sum f(x, y) ln(f(x, y) / (f(x) f(y))): how much x says about y, in nats. It is 0 for
-# independent columns, and sees dependences that correlation misses.
+# MI(x, y) = sum f(x, y) ln(f(x, y) / (f(x) f(y))), with the frequencies f, is how much x says about y,
+# in nats. It is 0 for independent columns, and sees dependences that correlation misses.
 
 x = np.array([0, 0, 0, 1, 1, 1, 1, 1])
 y = np.array([0, 0, 1, 0, 1, 1, 1, 1])
@@ -33,7 +33,7 @@ print(f"{by_hand:.4f} nats")
 assert np.isclose(mutual_information(x[:, None], y, discrete=True)[0], by_hand)
 
 # %%
-# A parabola has no correlation, and much information.
+# A parabola has no correlation with its argument, and much information about it.
 
 rng = np.random.default_rng(0)
 t = rng.uniform(-1, 1, 500)
@@ -42,8 +42,9 @@ assert abs(np.corrcoef(t, parabola)[0, 1]) < 0.1
 assert mutual_information(t[:, None], parabola, random_state=0)[0] > 0.5
 
 # %%
-# Keep the K best columns, and choose K by cross-validation. The filter must run inside the folds:
-# outside, it has seen the labels of the held-out rows.
+# Keep the K best columns, and `choose K <../filters.html>`_ by cross-validation. The filter must run
+# inside the folds: outside, it has seen the labels of the held-out rows. The figure marks the fewest
+# columns within one standard error of the best score.
 
 wine = load_wine(as_frame=True)
 knn = make_pipeline(StandardScaler(), KNeighborsClassifier())
@@ -55,9 +56,10 @@ plots.selection(best)
 # Wrappers: greedy, and all subsets
 # ---------------------------------
 #
-# n columns have 2^n - 1 subsets, too many to try for large n. A greedy search starts from none and
-# adds, at each step, the column that helps most: about n^2 / 2 models. It may miss columns that are
-# useful only together. Here column 0 is a noisy sum of columns 1 and 2, and the label is their sum.
+# n columns have 2^n - 1 subsets that are not empty, too many to try for large n. A greedy search starts
+# from none and adds, at each step, the column that helps most: at most n (n + 1) / 2 models. It may
+# miss columns that are useful only together. Here column 0 is a noisy sum of columns 1 and 2, and the
+# label is a less noisy one.
 
 b, c, error, other = np.random.default_rng(3).standard_normal((4, 300))
 X = np.column_stack([b + c + 0.8 * error, b, c, other])
@@ -71,7 +73,8 @@ assert every.get_support(indices=True).tolist() == [1, 2]
 assert every.score_ > greedy.score_ + 0.1
 
 # %%
-# ``floating=True`` undoes earlier steps, and finds the same here.
+# ``floating=True`` can undo earlier steps, and selects the same columns as the exhaustive search here.
+# The figure shows the best subset of each size: a third column adds nothing.
 
 floating = SequentialFeatureSelector(Ridge(), n_features_to_select=2, floating=True).fit(X, label)
 assert (floating.support_ == every.support_).all()
@@ -81,8 +84,8 @@ plots.selection(SequentialFeatureSelector(Ridge(), direction="exhaustive").fit(X
 # Slips of well-known notes
 # -------------------------
 #
-# **Select first, validate afterwards.** Noise then predicts. Among 2000 columns of noise some fit
-# 80 labels by chance; chosen on all rows, they keep their luck in every fold.
+# **Select first, validate afterwards.** Noise then seems to predict. Among 2000 columns of noise some
+# fit 80 labels by chance; chosen on all rows, they keep their luck in every fold.
 
 noise, coin = rng.standard_normal((80, 2000)), np.repeat([0, 1], 40)
 few = FeatureFilter("f", 10).fit(noise, coin).transform(noise)
@@ -93,8 +96,8 @@ assert leaked > 0.7
 assert honest < 0.65  # 50 % is chance
 
 # %%
-# **"The best of all subsets is the best."** The best of many scores is partly luck: the more
-# subsets, the more.
+# **"The score of the best subset is its accuracy."** The best of many scores is partly luck: the more
+# subsets, the more. The scores below are shares of explained variance (R^2).
 
 luck = SequentialFeatureSelector(Ridge(), direction="exhaustive", nested=True)
 luck.fit(noise[:40, :8], rng.standard_normal(40))
@@ -105,8 +108,8 @@ assert luck.optimism_ > 0
 # Exercises
 # ---------
 #
-# 1. How many subsets do 4, 15 and 30 columns have? How many models does the greedy search fit for
-#    each fold?
+# 1. How many subsets do 4, 15 and 30 columns have? How many models does the greedy search fit in each
+#    fold, up to all columns?
 
 subsets = [2**n - 1 for n in (4, 15, 30)]
 assert subsets == [15, 32_767, 1_073_741_823]
@@ -128,4 +131,4 @@ assert np.isclose(mutual_information(x[:, None], x, discrete=True)[0], -(p * np.
 # %%
 # 4. Is the column with the most information always in the best pair?
 
-assert np.argmax(np.abs(np.corrcoef(np.column_stack([X, label]).T)[-1, :4])) == 0  # no: here it is column 0
+assert np.argmax(mutual_information(X, label, random_state=0)) == 0  # no: the best pair is 1 and 2

@@ -6,8 +6,8 @@ A grey picture is a row of numbers, one for each pixel. PCA of many faces gives 
 can be drawn as pictures: eigenfaces. Few scores then describe a face, and comparing them
 recognises people.
 
-The faces of this lesson are drawings that come with gramian, so that it runs anywhere. Measured
-figures on photographs are on the page on the evaluation of face recognition.
+The faces of this lesson are drawings that come with gramian, so that it runs anywhere. There are
+also `measured rates on photographs <../faces_evaluation.html>`_.
 """
 
 import numpy as np
@@ -33,7 +33,8 @@ plots.components(pca, 11)
 # Rebuild a face from r numbers
 # -----------------------------
 #
-# A person who is not in the fit looks right only with more components.
+# The number is the relative error: 1 for the mean, 0 for the picture itself. People who are not in the
+# fit keep larger errors than those who are, with any number of components.
 
 plots.reconstructions(pca, new[::20], [5, 25, 50, 100, 200])
 
@@ -51,7 +52,7 @@ assert errors[2] < errors[1] < errors[0]
 # Is it a face?
 # -------------
 #
-# "25 components tell a human from a dog." By the reconstruction error this is doubtful: what is
+# "25 components tell a human from a dog." The `reconstruction error <../faces.html>`_ does not: what is
 # smooth is rebuilt well, face or not. A classifier that sees the 25 scores of faces and of other
 # things decides better. It is tested on people, and on things, that it has not seen.
 
@@ -74,7 +75,7 @@ assert min(faces_right, things_right) > 0.85
 # Who is it?
 # ----------
 #
-# Enrol pictures of each person, project, and compare scores. ``FaceSpace`` and ``Recogniser`` do
+# Enroll pictures of each person, project, and compare scores. ``FaceSpace`` and ``Recogniser`` do
 # this with a threshold for unknown people.
 
 enrolled = np.arange(len(X)) % 8 < 4
@@ -102,7 +103,7 @@ for center in (False, True):
     assert (abs(np.corrcoef(first, mean)[0, 1]) > 0.9) == (not center)
 
 # %%
-# **"With all dimensions anything can be rebuilt."** All components of 160 pictures of 1584 pixels
+# **"With all dimensions anything can be rebuilt."** All 159 components of 160 pictures of 1584 pixels
 # rebuild these pictures. A house stays a blend of faces.
 
 everything = PCA().fit(X[:160])
@@ -117,8 +118,7 @@ assert outside[1] > 0.05 * outside[0]
 # Exercises
 # ---------
 #
-# 1. How many numbers describe a picture of 36 x 44 pixels, and how many of its scores for 25
-#    components?
+# 1. How many numbers are a picture of 36 x 44 pixels, and its scores on 25 components?
 
 assert X[0].size == 1584
 assert space.transform(X[:1]).shape == (1, 25)
@@ -129,8 +129,7 @@ assert space.transform(X[:1]).shape == (1, 25)
 assert pca.plan_.operator == "gram"  # 320 pictures are fewer than 1584 pixels
 
 # %%
-# 3. Add 30 grey values to each pixel of a picture. Which score changes most? (Light is a
-#    component.)
+# 3. Add 30 to each pixel of a picture. By how much does each score change, and which one most?
 
 brighter = space.transform(X[:1] + 30.0) - space.transform(X[:1] + 0.0)
 assert np.allclose(brighter, 30 * space.components_.sum(axis=1), rtol=1e-3, atol=0.1)

@@ -26,20 +26,20 @@ from gramian.kernels import RBF, Polynomial
 #
 # Distances between places are given, and a map is wanted. With D^2 the squared distances, -D^2/2
 # centred is the centred Gram matrix of the unknown points: so it is kernel PCA of a precomputed
-# matrix. Road distances, which no map fits exactly, give small negative eigenvalues;
-# ``repair="clip"`` sets them to 0 and reports the change.
+# matrix. The figure is the map, up to a rotation and a reflection.
 
 places = np.array([[0, 0], [4, 0], [4, 3], [1, 5], [-2, 2]], dtype=float)
 names = ["A", "B", "C", "D", "E"]
 D = np.sqrt(((places[:, None] - places[None]) ** 2).sum(axis=2))
 mds = KernelPCA(2, kernel="precomputed").fit(-(D**2) / 2)
-found = mds.transform(-(D**2) / 2)
-again = np.sqrt(((found[:, None] - found[None]) ** 2).sum(axis=2))
+positions = mds.transform(-(D**2) / 2)
+again = np.sqrt(((positions[:, None] - positions[None]) ** 2).sum(axis=2))
 assert np.allclose(again, D)
-plots.scores(mds, names=names, mapped=found)
+plots.scores(mds, names=names, mapped=positions)
 
 # %%
-# Distances along streets (right angles only) are no distances of a plane:
+# Distances along streets (right angles only) fit no map exactly: some eigenvalues are negative.
+# ``repair="clip"`` sets them to 0 and reports the change.
 
 streets = np.abs(places[:, None] - places[None]).sum(axis=2)
 clipped = KernelPCA(2, kernel="precomputed", repair="clip").fit(-(streets**2) / 2)
@@ -49,15 +49,15 @@ print(clipped.repair_)
 # Principal component regression
 # ------------------------------
 #
-# Regress on scores: correlated columns do no harm then. Choose the number by cross-validation of
-# the whole pipeline. Of these ten columns all components are best, which is least squares; partial
-# least squares needs three.
+# Regress on scores, which are uncorrelated even if columns are not. Choose their number by
+# cross-validation of the whole pipeline. Here all ten components are best, which is least squares;
+# three components of partial least squares, which are made to predict y, do as well.
 
 X, y = load_diabetes(return_X_y=True)
 pcr = make_pipeline(PCA(scale="unit"), LinearRegression())
 search = GridSearchCV(pcr, {"pca__n_components": range(1, 11)}, cv=5).fit(X, y)
 print(search.best_params_, round(search.best_score_, 3))
-pls = cross_val_score(PLSRegression(3), X, y, cv=5).mean()  # directions that predict y, for comparison
+pls = cross_val_score(PLSRegression(3), X, y, cv=5).mean()
 assert search.best_score_ > 0.45
 assert abs(search.best_score_ - pls) < 0.05
 
@@ -73,7 +73,7 @@ assert np.allclose(search.predict(X), line.intercept_ + (X - pca.mean_) @ coeffi
 # ------------------------------------
 #
 # With more pixels than pictures the scatter within people is singular. PCA first reduces to fewer
-# numbers than pictures minus people; discriminant analysis then finds what separates people instead
+# components than pictures minus people; discriminant analysis then finds what separates people instead
 # of what varies most (Belhumeur, Hespanha and Kriegman 1997).
 
 faces = drawn_faces(20, 6, size=(24, 28))
@@ -90,8 +90,8 @@ assert rate > 0.9
 # Whitener, then ICA
 # ------------------
 #
-# Independent component analysis looks for a rotation of white data. Whiten with gramian (any shape
-# of data, certified), and let FastICA only rotate.
+# Independent component analysis looks for a rotation of white data. Whiten with gramian, and let
+# FastICA only rotate. Each number is the correlation of a source with its recovered signal.
 
 t = np.linspace(0, 8, 2000)
 sources = np.column_stack([np.sin(2 * t), np.sign(np.sin(3 * t)), (2 * t) % 2 - 1])
@@ -117,13 +117,6 @@ print(f"{accuracy:.0%} of held-out points")
 assert accuracy > 0.95
 
 # %%
-# Two vectors give a number, two tables a matrix, and ``centered_gram`` the matrix that kernel PCA
-# decomposes.
-
-assert np.isclose(kernel(R[0], R[1]), kernel(R[:1], R[1:2])[0, 0])
-assert np.allclose(kernel.centered_gram(R).sum(axis=0), 0, atol=1e-10)
-
-# %%
 # Scaled columns, then PCA, in one pipeline
 # -----------------------------------------
 #
@@ -141,9 +134,9 @@ assert np.allclose(other, own * np.sqrt(len(wine) / (len(wine) - 1)))
 # Exercises
 # ---------
 #
-# 1. Recover a map from distances with an unknown rotation: which freedom is left?
+# 1. Distances determine a map up to what? Check one example.
 
-turned = found @ np.linalg.qr(np.random.default_rng(0).standard_normal((2, 2)))[0]
+turned = positions @ np.linalg.qr(np.random.default_rng(0).standard_normal((2, 2)))[0]
 assert np.allclose(((turned[:, None] - turned[None]) ** 2).sum(axis=2), D**2)
 
 # %%

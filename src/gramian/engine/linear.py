@@ -43,6 +43,8 @@ from gramian.solvers.route import Route
 # Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
 # which what is read in every pass is multiplied in float64.
 FEW_ON_DEVICE, FEW_COLUMNS = 512, 400
+# Entries up to which a product in float64 is faster than one in float32 and a pass that improves its result.
+FEW_ENTRIES = 8_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +95,10 @@ class LinearProblem(Problem):
     def costs(self) -> TableCosts:
         """What products with the covariance and the Gram matrix take."""
         rows = self.rows
+        n, d = rows.shape
         # To read once more costs more than products of few columns in float64, which need one pass.
-        quick = quick_double(rows.like) or (not rows.free_to_revisit and rows.shape[1] <= FEW_COLUMNS)
+        few = n * d <= FEW_ENTRIES if rows.free_to_revisit else d <= FEW_COLUMNS
+        quick = few or quick_double(rows.like)
         facts = (rows.skips_zeros, rows.speed, rows.cuts_columns, rows.share, rows.spread, quick)
         dtype = rows.dtype if rows.weights is None else np.dtype(np.float64)
         return TableCosts(rows.shape, dtype, *facts)
