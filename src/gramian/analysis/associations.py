@@ -224,7 +224,7 @@ class Description(Tabulated):
         if any(self.top):
             yield f"Columns with the largest {self.measure}s:"
             for name, columns in zip(self.components[:SHOWN], self.top, strict=False):
-                yield f"{name}: " + ", ".join(f"{column} {value:+z.3f}" for column, value in columns)
+                yield f"  {name}: " + ", ".join(f"{column} {value:+z.3f}" for column, value in columns)
 
 
 def described(
