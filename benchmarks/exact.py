@@ -49,7 +49,7 @@ def rows(quick: bool) -> list[Row]:
             slow=not quick,
         ),
         _yale_fraction(quick),
-        _yale_many(quick),
+        replace(_yale_many(quick), slow=not quick),
         _unit(*((200, 1500) if quick else (957, 14_079))),
         _noise(*((1200, 500) if quick else (10_000, 4000))),
         _tall_offset(20_000 if quick else 1_000_000),
@@ -308,7 +308,7 @@ def _tall(n: int) -> TimedRow:
         fbpca_pca(50),
         torch_pca(50, niter=4),
     )
-    return replace(row, ratio=0.8, repeats=9)
+    return replace(row, ratio=0.8)
 
 
 def _tall_offset(n: int) -> TimedRow:
@@ -333,7 +333,7 @@ def _wide(n: int, d: int) -> TimedRow:
         fbpca_pca(50),
         torch_pca(50, niter=4),
     )
-    return replace(row, ratio=0.95)
+    return replace(row, ratio=0.95, repeats=3)
 
 
 def _square(n: int) -> TimedRow:

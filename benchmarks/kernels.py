@@ -59,7 +59,7 @@ def _gram(
         ratio=ratio,
         # The matrix itself, and little beside it.
         growth=size * n * n + 100e6,
-        repeats=9,
+        repeats=5,
     )
 
 

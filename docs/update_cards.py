@@ -27,7 +27,7 @@ LINE = "#7a828a"  # is seen on both grounds
 def read(folder, name, suffix):
     """Return the path of example data."""
     path = Path(folder) / f"{name}{suffix}"
-    example(None, name, {"path": str(path)})
+    example(name, {"path": str(path)})
     return path
 
 

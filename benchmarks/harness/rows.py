@@ -121,6 +121,7 @@ class Report:
     checks: list[Check] = field(default_factory=list)
     skipped: str = ""
     absent: list[str] = field(default_factory=list)
+    against: Callable[..., Any] = min
 
     @property
     def ours(self) -> Standing | None:
@@ -128,9 +129,9 @@ class Report:
 
     @property
     def best_peer(self) -> Standing | None:
-        """The fastest peer setting that meets the row's accuracy."""
+        """The fastest peer setting that meets the row's accuracy; the slowest if ``against`` is ``max``."""
         peers = [s for s in self.standings if not s.ours and s.accurate and s.seconds]
-        return min(peers, key=lambda s: s.median, default=None)
+        return self.against(peers, key=lambda s: s.median, default=None)  # type: ignore[no-any-return]
 
     @property
     def ratio(self) -> float:

@@ -51,6 +51,8 @@ class TimedRow:
     patience : float
         Seconds after which a contender runs no more; a peer whose run takes most of it is not run again for
         its memory.
+    against : callable
+        ``min`` for a ratio to the fastest accurate peer, ``max`` for one to the slowest.
     slow : bool
         Whether the row takes minutes and runs with ``--slow`` only.
     requires : callable
@@ -71,12 +73,13 @@ class TimedRow:
     warm: bool = True
     only_once: bool = False
     patience: float = 25.0
+    against: Callable[..., Any] = min
     slow: bool = False
     requires: Callable[[], str] = no_reason
 
     def measure(self, options: Options, rehearsal: Any) -> Report:
         """Time in turns, judge, then measure memory in one process per contender."""
-        report = Report(self.name, self.about, self.tolerances, self.ratio)
+        report = Report(self.name, self.about, self.tolerances, self.ratio, against=self.against)
         report.skipped = (
             "takes minutes; run with --slow" if self.slow and not options.slow else self.requires()
         )
@@ -88,7 +91,12 @@ class TimedRow:
         report.standings = [Standing(c.name, c.ours) for c in taking_part]
         timed = [(c, s) for c, s in zip(taking_part, report.standings, strict=True) if c.allowance is None]
         self._time_and_judge(timed, options, rehearsal)
-        for contender, standing in zip(taking_part, report.standings, strict=True):
+        self._memory(options, taking_part, report.standings)
+        report.checks = self._checks(report)
+        return report
+
+    def _memory(self, options: Options, taking_part: list[Contender], standings: list[Standing]) -> None:
+        for contender, standing in zip(taking_part, standings, strict=True):
             if not contender.ours and standing.seconds and standing.median > 0.8 * self.patience:
                 continue
             say(f"  memory of {contender.name}")
@@ -96,8 +104,6 @@ class TimedRow:
             standing.peak_growth = result.growth
             standing.seconds_in_child = result.seconds
             standing.failure = standing.failure or result.failure
-        report.checks = self._checks(report)
-        return report
 
     def contender(self, name: str) -> Contender:
         return next(c for c in self.contenders if c.name == name)

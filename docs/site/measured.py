@@ -1,4 +1,7 @@
-"""The page of measured results: every row of benchmarks/results, from its latest run."""
+"""The page of measured results: every row of benchmarks/results, from its latest run.
+
+``python docs/site/measured.py`` writes the table of docs/benchmarks.md from the same results.
+"""
 
 import json
 import statistics
@@ -7,6 +10,8 @@ from typing import Any
 
 import growth
 
+SUMMARISED = ("exact", "kernels", "meaning", "scale", "growth", "selection", "cluster")
+BEGIN, END = "<!-- results -->\n", "<!-- end of results -->"
 MOST_NAMES = 60  # characters of a contender's name
 GROWTH = (
     "Medians of the suite `growth`, with logarithmic axes: a straight line of slope p is growth with the "
@@ -17,14 +22,7 @@ GROWTH = (
 
 def pages(folder: Path) -> dict[str, str]:
     """Return the page and its charts by their names, from the files that ``python benchmarks`` writes."""
-    suites: dict[str, dict[str, Any]] = {}
-    machines: dict[str, dict[str, Any]] = {}
-    for path in sorted(folder.glob("*-*.json")):  # SUITE-DATE.json, so that later dates replace earlier ones
-        run = json.loads(path.read_text(encoding="utf-8"))
-        for name, row in run["rows"].items():
-            machine = row.get("machine", run["machine"])
-            suites.setdefault(run["suite"], {})[name] = row
-            machines[name] = machine
+    suites, machines = latest(folder)
     lines = [
         "# Measured results",
         "",
@@ -52,6 +50,62 @@ def pages(folder: Path) -> dict[str, str]:
         lines.append("")
     charts = {f"growth-{family}.svg": growth.svg(family, values) for family, values in families.items()}
     return {"measured.md": "\n".join(lines), **charts}
+
+
+def latest(folder: Path) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+    """Return the latest run of every row by suite and name, and the machine of each by its name."""
+    suites: dict[str, dict[str, Any]] = {}
+    machines: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.glob("*-*.json")):  # SUITE-DATE.json, so that later dates replace earlier ones
+        run = json.loads(path.read_text(encoding="utf-8"))
+        for name, row in run["rows"].items():
+            machine = row.get("machine", run["machine"])
+            suites.setdefault(run["suite"], {})[name] = row
+            machines[name] = machine
+    return suites, machines
+
+
+def summary(folder: Path) -> str:
+    """Return the machines, and a line for every row of a suite that has a peer or predicted seconds."""
+    suites, machines = latest(folder)
+    lines = [*machine_lines(machines)]
+    lines += ["| row | gramian | peer | ratio | limit | peak growth, gramian / peer | predicted |"]
+    lines += ["|---|---|---|---|---|---|---|"]
+    for suite in SUMMARISED:
+        for name, row in suites.get(suite, {}).items():
+            if row["contenders"]:
+                lines.append(summary_line(name, row))
+    return "\n".join(lines)
+
+
+def summary_line(name: str, row: dict[str, Any]) -> str:
+    """Return a row with its best peer, or the first if none is accurate; a ratio above its limit is bold."""
+    ours, *peers = sorted(row["contenders"], key=lambda contender: not contender["ours"])
+    best = next((peer for peer in peers if peer["name"] == row["best_peer"]), None)
+    peer = best or next(iter(peers), None)
+    ratio = "" if row["ratio"] is None or peer is None else f"{row['ratio']:.2g}"
+    if ratio and row["limit"] and row["ratio"] > row["limit"]:
+        ratio = f"**{ratio}**"
+    growths = [contender["peak_growth"] for contender in (ours, peer) if contender]
+    cells = (
+        f"`{name}`",
+        f"{ours['median']:.2g} s" if ours["median"] else "",
+        "" if peer is None else f"{peer['name']}: {peer_time(peer)}",
+        ratio,
+        "" if row["limit"] is None else f"{row['limit']:.2g}",
+        " / ".join("not measured" if one is None else f"{one / 1e6:,.0f} MB" for one in growths)
+        if growths[0] is not None
+        else "",
+        "" if ours["predicted"] is None else f"{ours['predicted']:.2g} s",
+    )
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def peer_time(peer: dict[str, Any]) -> str:
+    """Return the seconds of a peer, or why it has none, and whether it is too inaccurate."""
+    if peer["failure"]:
+        return peer["failure"].partition(":")[0]
+    return f"{peer['median']:.2g} s" + ("" if peer["accurate"] else ", error too large")
 
 
 def machine_lines(machines: dict[str, dict[str, Any]]) -> list[str]:
@@ -108,3 +162,11 @@ def chart(rows: dict[str, Any]) -> list[str]:
         "```",
         "",
     ]
+
+
+if __name__ == "__main__":
+    root = Path(__file__).parents[2]
+    written = root / "docs" / "benchmarks.md"
+    head, _, rest = written.read_text(encoding="utf-8").partition(BEGIN)
+    table = summary(root / "benchmarks" / "results")
+    written.write_text(f"{head}{BEGIN}\n{table}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")

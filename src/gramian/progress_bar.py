@@ -5,11 +5,12 @@ from __future__ import annotations
 import html
 import multiprocessing
 import os
+import shutil
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -17,8 +18,7 @@ from gramian.checks import duration, shown
 from gramian.progress import report_to, reporting
 
 DELAY = 2.0  # seconds before the line appears
-PAUSE = 0.1  # least seconds between two drawings
-WIDTH = 100  # characters of a line on a terminal
+PAUSE = 0.1  # seconds between two drawings
 _wanted = True
 
 
@@ -56,7 +56,7 @@ def shows_progress(title: str) -> Iterator[None]:
     if screen is None:
         yield
         return
-    line = _Line(title, screen)
+    line = ProgressLine(title, screen, DELAY)
     try:
         with report_to(line):
             yield
@@ -64,7 +64,7 @@ def shows_progress(title: str) -> Iterator[None]:
         line.stop()
 
 
-def _screen() -> _Terminal | _Notebook | None:
+def _screen() -> Terminal | _Notebook | None:
     """Return where a person can see a line: the cell of a notebook or a terminal, or None."""
     if not _wanted or os.environ.get("GRAMIAN_PROGRESS", "1").lower() in ("0", "false", "no", "off"):
         return None
@@ -75,18 +75,22 @@ def _screen() -> _Terminal | _Notebook | None:
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if getattr(shell, "kernel", None) is not None:
         return _Notebook()
-    return _Terminal() if sys.stderr is not None and sys.stderr.isatty() else None
+    return Terminal() if sys.stderr is not None and sys.stderr.isatty() else None
 
 
-class _Terminal:
+class Terminal:
     """The last line of a terminal."""
 
     def draw(self, text: str, share: float | None) -> None:
-        bar = "" if share is None else f"[{'#' * round(20 * share):20}] "
-        print(f"\r\x1b[K{bar}{text[: WIDTH - len(bar)]}", end="", file=sys.stderr, flush=True)
+        line = text if share is None else f"[{'#' * round(20 * share):20}] {text}"
+        self._put(line[: shutil.get_terminal_size().columns - 1])
 
     def clear(self) -> None:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        self._put("")
+
+    def _put(self, line: str) -> None:
+        with suppress(OSError):  # the terminal is gone, and the work goes on
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
 
 class _Notebook:
@@ -108,49 +112,68 @@ class _Notebook:
         self._handle.update(import_module("IPython.display").HTML(""))
 
 
-class _Line:
-    """A reporter that draws what is counted, how much of it is done, and the time that is left."""
+class ProgressLine:
+    """A reporter that draws what is counted, how much of it is done, and the time that is left.
 
-    def __init__(self, title: str, screen: _Terminal | _Notebook) -> None:
-        self._title, self._screen = title, screen
-        self._message, self._unit, self._done, self._total = "", "", 0, 0
-        self._began = self._counted_from = time.monotonic()
-        self._drawn: float | None = None
-        self._lock = threading.Lock()
-        self._timer = threading.Timer(DELAY, self._appear)
-        self._timer.daemon = True
-        self._timer.start()
+    Parameters
+    ----------
+    title : str
+    screen : Terminal or _Notebook
+    delay : float
+        Seconds before the line appears.
+    """
+
+    def __init__(self, title: str, screen: Terminal | _Notebook, delay: float) -> None:
+        self._title, self._screen, self._delay = title, screen, delay
+        self._counted, self._message, self._unit, self._done, self._total = "", "", "", 0, 0
+        self._counted_from = self._counted_at = time.monotonic()
+        self._drawn = False
+        self._lock, self._stopped = threading.Lock(), threading.Event()
+        self._thread = threading.Thread(target=self._keep_drawing, daemon=True)
+        self._thread.start()
 
     def update(self, message: str, unit: str | None = None, done: int = 0, total: int = 0) -> None:
         """Take note of a message; what is counted inside of a unit that is counted is only a message."""
         with self._lock:
-            self._message = message
-            if unit == self._unit or (unit is not None and self._done >= self._total):
-                if unit != self._unit:
-                    self._counted_from = time.monotonic()
-                self._unit, self._done, self._total = unit, done, total
-            if self._drawn is not None and time.monotonic() - self._drawn >= PAUSE:
-                self._draw()
+            if unit != self._unit and (unit is None or self._done < self._total):
+                self._message = message
+                return
+            self._counted_at = time.monotonic()
+            if unit != self._unit or done < self._done:  # another pass over the same begins anew
+                self._counted_from = self._counted_at
+            self._counted, self._message = message, ""
+            self._unit, self._done, self._total = unit, done, total
 
     def stop(self) -> None:
         """Take the line away."""
-        self._timer.cancel()
-        with self._lock:
-            if self._drawn is not None:
-                self._screen.clear()
-            self._drawn = None
-            self._title = ""
+        self._stopped.set()
+        self._thread.join()
+        with self.away():
+            pass
 
-    def _appear(self) -> None:
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Take the line away for what is written meanwhile."""
         with self._lock:
-            if self._title:  # it may have stopped meanwhile
+            if self._drawn:
+                self._screen.clear()
+            self._drawn = False
+            yield
+
+    def _keep_drawing(self) -> None:
+        pause = self._delay
+        while not self._stopped.wait(pause):
+            pause = PAUSE
+            with self._lock:
                 self._draw()
 
     def _draw(self) -> None:
-        self._drawn = now = time.monotonic()
+        self._drawn = True
         share = min(self._done / self._total, 1.0) if self._total else None
         left = ""
-        if share:
-            left = f", about {duration((now - self._counted_from) * (1 - share) / share)} left"
-        text = f"{self._title}: {self._message}{left}" if self._message else f"{self._title} ..."
+        if share and share < 1.0:
+            took, since = self._counted_at - self._counted_from, time.monotonic() - self._counted_at
+            left = f", about {duration(max(took * (1 - share) / share - since, 0.0))} left"
+        said = ", ".join(filter(None, (self._counted, self._message)))
+        text = f"{self._title}: {said}{left}" if said else f"{self._title} ..."
         self._screen.draw(shown(text), share)

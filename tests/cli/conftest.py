@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from gramian.cli import main
+from gramian.plots.registry import available
 from gramian.report import figures, results
 
 KINDS = ("setosa", "virginica")
@@ -82,15 +83,14 @@ def _sketches(request, monkeypatch):
     if "drawn" in request.fixturenames:
         return
 
-    def sketch(model, *_, **__):
+    def sketch(model):
         return SimpleNamespace(save=lambda path: Path(path).write_text("<svg></svg>"))
 
+    def sketches(model, table):
+        return [SimpleNamespace(name=figure.name, draw=sketch) for figure in available(model, table)]
+
     monkeypatch.setattr(figures.Figures, "_chart", lambda self, chart: "<svg></svg>")
-    monkeypatch.setattr(
-        results,
-        "plots",
-        SimpleNamespace(**dict.fromkeys(("scree", "loadings", "correlation_circle"), sketch)),
-    )
+    monkeypatch.setattr(results, "available", sketches)
 
 
 @pytest.fixture

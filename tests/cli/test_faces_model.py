@@ -109,7 +109,11 @@ def test_what_was_decided_is_said(work, gramian):
     ("arguments", "code", "message"),
     [
         (("gone", "-o", "m.gramian"), 1, "gone: there is no such file or folder"),
-        (("faces", "-o", "m.png"), 2, "-o m.png: the model is written to a .gramian file"),
+        (
+            ("faces", "-o", "m.png"),
+            2,
+            "-o m.png: faces fit writes a model. Name a file that ends in .gramian",
+        ),
         (("faces", "-o", "no/m.gramian"), 1, "there is no folder no"),
         (("faces", "-o", "m.gramian", "--components", "0"), 2, "--components 0 is out of range"),
         (("faces", "-o", "m.gramian", "--components", "99"), 2, "at most 32 components"),
@@ -250,4 +254,4 @@ def test_names_are_printed_without_what_a_terminal_obeys(model, gramian):
     ran = gramian("faces", "reconstruct", model, "faces/p01/1.png", "-o", f"{odd}.png")
     assert ran.out.endswith("Written: s\\x1b[31m.png\n")
     ran = gramian("faces", "reconstruct", model, "faces/p01/1.png", "-o", f"{odd}.txt")
-    assert (ran.code, "-o s\\x1b[31m.txt: the strip is written to a .png file" in ran.err) == (2, True)
+    assert (ran.code, "-o s\\x1b[31m.txt: the strip is a picture. Name a file" in ran.err) == (2, True)

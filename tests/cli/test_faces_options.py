@@ -1,13 +1,10 @@
 """Options that several commands of ``gramian faces`` have, on drawn faces."""
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 from PIL import Image
 
 import gramian as package
-from gramian.cli.faces_options import FacesReading
 from gramian.faces import drawn_faces
 
 FACES = drawn_faces(12, 4, size=(40, 48), seed=0)
@@ -20,10 +17,6 @@ def work(tmp_path, monkeypatch):
         (tmp_path / "faces" / name).parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(picture).save(tmp_path / "faces" / name)
     return tmp_path
-
-
-def test_what_is_not_given_is_left_to_the_library():
-    assert asdict(FacesReading()) == {"size": None, "strict": False}
 
 
 def test_pictures_are_moved_for_a_model_and_its_gallery(work, gramian):

@@ -56,8 +56,6 @@ def test_what_does_not_apply_is_refused():
             "--landmarks applies only to --solver nystroem or random-features",
         ),
         ({"kernel": "rbf", "landmark_rule": "uniform"}, "--landmark-rule applies only to --solver nystroem"),
-        ({"kernel": "rbf", "solver": "nystroem", "landmark_rule": "x"}, "--landmark-rule x is not known"),
-        ({"kernel": "rbf", "repair": "shift"}, "--repair shift is not known"),
         ({"kernel": "rbf", "scale": "unit"}, "--scale applies only to PCA"),
         ({"kernel": "rbf", "whiten": True}, "--whiten applies only to PCA"),
         ({"kernel": "rbf", "ddof": 0}, "--ddof applies only to PCA"),
@@ -73,11 +71,22 @@ def test_what_does_not_apply_is_refused():
         ({"kernel": "rbf + rfb"}, "--kernel .* column 7: kernel .rfb. is not known"),
         ({"kernel": "rbf", "solver": "gram"}, "--solver gram is not known"),
         ({"solver": "dense"}, "--solver dense is not known"),
-        ({"scale": "big"}, "--scale big is not known"),
         ({"memory_limit": "much"}, "memory_limit='much' is not an amount"),
     ]:
         with pytest.raises(ParameterError, match=message):
             estimator(Model(**options))
+
+
+def test_other_values_than_the_choices_are_refused_before_the_data_are_read(gramian):
+    for options, message in [
+        ("--kernel rbf --solver nystroem --landmark-rule x", "--landmark-rule x is not known. Allowed: rpch"),
+        ("--kernel rbf --repair shift", "--repair shift is not known. Allowed: clip"),
+        ("--kernel rbf --preimage best", "--preimage best is not known. Allowed: auto, fixed-point"),
+        ("--scale big", "--scale big is not known. Allowed: unit, pareto"),
+    ]:
+        ran = gramian("fit", "none.csv", *options.split())
+        assert ran.code == 2
+        assert message in ran.err
 
 
 def test_components_that_mean_nothing():

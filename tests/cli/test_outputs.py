@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gramian.cli import main
-from gramian.cli.outputs import check_file, check_not_input, check_place, is_model_file, print_json
+from gramian.cli.outputs import check_not_input, check_out, check_place, is_model_file, print_json
 from gramian.cli.run import prepare_streams
 from gramian.errors import FileError, ParameterError
 
@@ -25,11 +25,11 @@ def test_model_files_and_folders_are_told_apart(tmp_path):
 def test_places_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     check_place(tmp_path / "new" / "folder")
-    check_file(str(tmp_path / "new.csv"))
+    check_out(str(tmp_path / "new.csv"))
     with pytest.raises(FileError, match="is a file, so there is no folder"):
         check_place(tmp_path / "file" / "folder")
     with pytest.raises(FileError, match="is a folder"):
-        check_file(str(tmp_path))
+        check_out(str(tmp_path))
 
 
 def test_names_that_no_file_can_have(tmp_path):
@@ -37,11 +37,11 @@ def test_names_that_no_file_can_have(tmp_path):
     assert is_model_file(f"{name}.gramian")
     check_not_input(name, name)
     with pytest.raises(FileError, match=r"the name is too long .*Choose another name"):
-        check_file(name)
+        check_out(name)
     with pytest.raises(FileError, match=r"the name is too long .*Choose another name"):
         check_place(tmp_path / (300 * "x") / "folder")
     with pytest.raises(FileError, match=r"m\.gramian/ names a folder\. Name a file"):
-        check_file(str(tmp_path / "m.gramian") + "/")
+        check_out(str(tmp_path / "m.gramian") + "/")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
@@ -51,7 +51,7 @@ def test_links_that_lead_nowhere(tmp_path):
     for folder in (tmp_path / "lost", tmp_path / "lost" / "inside", tmp_path / "circle"):
         with pytest.raises(FileError, match=r"(lost|circle) is a link to what is not there"):
             check_place(folder)
-    check_file(str(tmp_path / "lost"))
+    check_out(str(tmp_path / "lost"))
 
 
 def test_inputs_are_not_overwritten(tmp_path):

@@ -83,7 +83,7 @@ def test_a_figure_of_an_equation(ring, gramian, monkeypatch):
     assert "Written: circle.svg" in ran.out
     assert "10.75 = 0" in (ring.parent / "circle.svg").read_text(encoding="utf-8")
     for given, code, message in [
-        (("-o", "circle.csv"), 2, "-o circle.csv is a figure. Name a file with .svg"),
+        (("-o", "circle.csv"), 2, "-o circle.csv: relations draws a figure. Name a file that ends in .svg"),
         (("--degree", 1, "-o", "no.svg"), 1, "there is no equation between two columns to draw"),
     ]:
         ran = gramian("relations", ring, *given)

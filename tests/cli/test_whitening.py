@@ -18,7 +18,7 @@ READ = Reading(label="species")
 
 
 def run(data="flowers.csv", out="z.csv", reading=READ, method="zca", **given):
-    options = {"components": None, "regularization": None, "ddof": 1, "seed": 0, "as_json": False} | given
+    options = {"components": None, "regularization": None, "ddof": 1, "seed": 0, "device": None} | given
     whiten(data, reading, out, method, **options)
 
 
@@ -126,7 +126,7 @@ def test_pictures_come_as_png(folder, gramian):
 
 def test_refusals_come_before_anything_is_written(folder):
     for given, error, message in [
-        ({"method": "zac"}, ParameterError, "--method zac is not known. Allowed: 'pca', 'zca'"),
+        ({"method": "zac"}, ParameterError, "method='zac' is not known. Allowed: 'pca', 'zca'"),
         (
             {"regularization": "lw"},
             ParameterError,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gramian import PCA, KernelPCA
 from gramian.analysis.certificates import may_have_missed
-from gramian.engine import LinearProblem, SymmetricProblem, planning, solve
+from gramian.engine import LinearProblem, SymmetricProblem, linear, planning, solve
 from gramian.engine.kernel import KernelProblem
 from gramian.errors import IndefiniteKernelError, MemoryLimitError
 from gramian.kernels import RBF
@@ -205,6 +205,7 @@ def test_every_attempt_fits_into_the_limit(kind, monkeypatch):
     """An iteration in float32 on a flat spectrum: whatever takes over was planned against the same limit."""
     monkeypatch.setattr(planning, "QUICK", 0.0)
     monkeypatch.setattr(planning, "SMALL", 0)
+    monkeypatch.setattr(linear, "FEW_ENTRIES", 0)
     monkeypatch.setattr(KrylovRoute, "passes_worth", lambda *_: 3)
     X = spectrum_matrix(400, 190, FLAT, seed=3).astype("f4")
     wanted = request(Target(count=5), tol=1e-8)

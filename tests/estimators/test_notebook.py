@@ -190,7 +190,7 @@ def written(monkeypatch, delay=0.0, patience=0.05):
 
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr("gramian.progress_bar.DELAY", delay)
-    monkeypatch.setattr("gramian.progress_bar.PAUSE", 0.0)
+    monkeypatch.setattr("gramian.progress_bar.PAUSE", 0.005)
     monkeypatch.setattr("gramian.engine.solving.report", slow)
     gramian.PCA(2).fit(X)
     return screen.getvalue()
@@ -229,12 +229,14 @@ def test_a_notebook_gets_an_output_that_is_replaced(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     monkeypatch.setattr("gramian.progress_bar.DELAY", 0.0)
-    monkeypatch.setattr("gramian.progress_bar.PAUSE", 0.0)
+    monkeypatch.setattr("gramian.progress_bar.PAUSE", 0.005)
     with shows_progress("a <fit>"):
         while not shown_html:
             time.sleep(0.005)
         for done in (1, 3):
             report(f"row {done} of 4", "row", done, 4)
+        while "row 3" not in shown_html[-1]:
+            time.sleep(0.005)
     assert shown_html[0] == "<div>a &lt;fit&gt; ...</div>"
     assert '<progress max="1" value="0.7500"></progress> a &lt;fit&gt;: row 3 of 4, about' in shown_html[-2]
     assert shown_html[-1] == ""

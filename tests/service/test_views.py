@@ -261,7 +261,7 @@ def test_a_width_and_a_kernel(visitor, beside):
 
 
 def test_a_search_for_a_counter_example_ends_at_its_time_limit():
-    answer = kernel_views.kernel(lambda *_: None, "rbf - 1e-9*linear", 1, 1e-9)
+    answer = kernel_views.kernel("rbf - 1e-9*linear", 1, 1e-9)
     assert "It ended at its time limit" in answer["text"]
 
 
@@ -430,7 +430,7 @@ def test_proposals_are_applied_by_a_client_who_wants_them(visitor):
 
 def test_the_first_picture_of_rings_tells_them_apart(tmp_path):
     path = tmp_path / "circle.csv"
-    views.example(None, "circle", {"path": str(path)})
+    views.example("circle", {"path": str(path)})
     table = gramian.scan(path, label="ring").read()
     KernelPCA(3, kernel="rbf(sigma='median')").fit(table).save(tmp_path / "rings.gramian")
     data = {
@@ -440,14 +440,14 @@ def test_the_first_picture_of_rings_tells_them_apart(tmp_path):
         "given": False,
         "reading": {"label": "ring"},
     }
-    shown = views.figures(None, {"path": str(tmp_path / "rings.gramian")}, data)
+    shown = views.figures({"path": str(tmp_path / "rings.gramian")}, data)
     assert shown["pair"] == [3, 1]
     assert "PC3 tells the groups of `ring` apart: they explain 97." in shown["findings"][-1]
     scores = gramian.load(tmp_path / "rings.gramian").transform(table)[:, 2]
     inner, outer = (scores[table.labels == kind] for kind in ("inner", "outer"))
     assert inner.max() < outer.min() or outer.max() < inner.min()
     PCA(2).fit(table).save(tmp_path / "linear.gramian")
-    assert views.figures(None, {"path": str(tmp_path / "linear.gramian")}, data)["pair"] == [1, 2]
+    assert views.figures({"path": str(tmp_path / "linear.gramian")}, data)["pair"] == [1, 2]
 
 
 def test_cards_show_what_comes_out_of_their_examples():

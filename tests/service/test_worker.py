@@ -35,7 +35,7 @@ def failed(work, **order):
 
 
 def raising(error, cause=None):
-    def run(say):
+    def run():
         raise error from cause
 
     return run
@@ -83,7 +83,7 @@ def test_a_spool_without_room_is_a_full_disk(monkeypatch):
     monkeypatch.setattr("gramian.rows.lazy.spool.shutil.disk_usage", lambda folder: os.statvfs_result)
     monkeypatch.setattr(os.statvfs_result, "free", 5, raising=False)
     for order in ({}, {"data": {"path": "/srv/x.csv", "name": "x.csv"}}):
-        got = failed(lambda say, **order: Spool("x.csv", 10, sure=True), **order)
+        got = failed(lambda **order: Spool("x.csv", 10, sure=True), **order)
         assert (got["status"], "server's disk is full" in got["error"]) == (507, True)
 
 
@@ -193,14 +193,14 @@ def test_what_a_process_prints_is_logged_line_by_line(caplog):
 
 
 def test_an_answer_that_is_no_json_is_an_error():
-    assert failed(lambda say: {"median": float("nan")})["status"] == 422
+    assert failed(lambda: {"median": float("nan")})["status"] == 422
 
 
 def test_an_answer_is_not_nested_too_deeply():
     deep = []
     for _ in range(300):
         deep = [deep]
-    got = failed(lambda say: {"model": deep})
+    got = failed(lambda: {"model": deep})
     assert (got["status"], "more than 100 levels deep" in got["error"]) == (422, True)
 
 

@@ -2,12 +2,12 @@
 
 import os
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gramian.cli.options import Model, Reading, as_arguments, only_for, option
-from gramian.cli.outputs import answer, check_file, check_not_input, model_lines
+from gramian.cli.options import Model, Reading, as_arguments, given_options, only_for, option
+from gramian.cli.outputs import answer, check_out, model_lines
 from gramian.cli.progress import progress
 from gramian.errors import FileError, ParameterError, needs
 
@@ -51,8 +51,7 @@ def fit_annotated(
         raise ParameterError(
             f"{unused[0]} does not apply to -o {out}, which has all rows and columns of {data}."
         )
-    check_not_input(out, data)
-    check_file(out)
+    check_out(out, data)
     with needs("anndata", "anndata", f"Writing {out}"):
         import anndata
     from gramian.anndata import pca
@@ -75,6 +74,6 @@ def fit_annotated(
         adata.write_h5ad(whole)
         os.replace(whole, out)
     facts = {"model": model_facts(fitted), "components": component_facts(fitted), "files": [out]}
-    facts |= {name: value for name, value in asdict(given).items() if value is not None}
+    facts |= given_options(given)
     written = f"Written: {out} (obsm X_pca, varm PCs, uns pca)"
     answer(as_json, facts, "\n".join([*model_lines(fitted), "", written]))

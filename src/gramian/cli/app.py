@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 from gramian.applications import is_installed
-from gramian.cli.options import Application, Group, help_alone, spread
+from gramian.cli.options import Application, Group, help_alone
 from gramian.version import __version__
 
 
@@ -87,7 +87,7 @@ class LazyCommand(TyperCommand):
         declared = getattr(module, self.entry.name.replace("-", "_"))
         if not isinstance(declared, typer.Typer):
             function, declared = declared, Application()
-            declared.command(self.entry.name)(spread(function))
+            declared.command(self.entry.name)(function)
         return typer.main.get_command(declared)
 
     def make_context(self, *given: Any, **options: Any) -> Any:

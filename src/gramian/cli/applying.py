@@ -6,8 +6,18 @@ from typing import Annotated, Any
 
 from gramian.checks import check_integer, counted, shown_lines
 from gramian.cli.inputs import HERE, model_path, read_model, read_new_data
-from gramian.cli.options import Data, Device, Engine, JsonFlag, MemoryLimit, ModelFile, Reading, option, out
-from gramian.cli.outputs import TABLES, answer, check_pictures, picture_target, print_json, table_target
+from gramian.cli.options import (
+    DEVICE,
+    MEMORY_LIMIT,
+    Data,
+    Engine,
+    JsonFlag,
+    ModelFile,
+    Reading,
+    option,
+    out,
+)
+from gramian.cli.outputs import TABLES, answer, check_pictures, print_json, rows_target, table_target
 from gramian.cli.progress import progress
 from gramian.errors import IndefiniteKernelError, ParameterError
 
@@ -23,9 +33,9 @@ def transform(
     out: str = option(
         "FILE", "A .csv, .parquet, .npy or .zarr file, or - for CSV to standard output. [-]", "-"
     ),
-    memory_limit: MemoryLimit = None,
+    memory_limit: str | None = MEMORY_LIMIT,
     engine: Engine = HERE,
-    device: Device = None,
+    device: str | None = DEVICE,
     as_json: JsonFlag = False,
 ) -> None:
     """Write the scores of new rows.
@@ -34,7 +44,7 @@ def transform(
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.report.pieces import mapped
-    from gramian.report.tables import row_table, write_pieces
+    from gramian.report.tables import write_blocks
 
     target, kind = table_target(out, as_json, *reading.inputs(data), str(model_path(model)))
     fitted = read_model(model)
@@ -48,8 +58,7 @@ def transform(
     table = read_new_data(data, reading, fitted, limit, engine)
     names, n = fitted.get_feature_names_out(), table.values.shape[0]
     with progress("computing"):
-        blocks = mapped(fitted, table, limit)
-        write_pieces(target, (row_table(table, block, names, rows) for rows, block in blocks), n, kind)
+        write_blocks(target, table, mapped(fitted, table, limit), kind, names)
     facts = {"rows": n, "components": len(names), "files": [out], "notes": table.notes}
     if as_json:
         print_json(facts)
@@ -63,7 +72,7 @@ def reconstruct(
     out: Annotated[str, out("PATH", PICTURES_OR_TABLE)],
     reading: Reading,
     components: int | None = option("K", "Use the first K components only. [all]"),
-    memory_limit: MemoryLimit = None,
+    memory_limit: str | None = MEMORY_LIMIT,
     engine: Engine = HERE,
     as_json: JsonFlag = False,
 ) -> None:
@@ -175,13 +184,8 @@ class _Place:
 
         self.fitted, self.out = fitted, out
         shape = getattr(fitted, "picture_shape_", None)
-        self.pictures = shape is not None and Path(out).suffix.lower() not in TABLES
-        if not self.pictures:
-            self.target, self.kind = table_target(out, as_json, *inputs)
-            return
-        if out == "-":
-            raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
-        picture_target(out, reconstruction.LIST, *inputs)
+        pictures = shape is not None and Path(out).suffix.lower() not in TABLES
+        self.target, self.kind = rows_target(out, reconstruction.LIST, as_json, *inputs, pictures=pictures)
 
     @property
     def written(self) -> str:
@@ -192,13 +196,13 @@ class _Place:
         from gramian.report.pieces import completed
 
         table = completed(self.fitted, read_new_data(data, reading, self.fitted, limit, engine))
-        if self.pictures:
+        if self.kind == "pictures":
             check_pictures(table, self.out)
         return table
 
     def write(self, table: Any, count: int, result: Any = None, limit: int = 0) -> Any:
         from gramian.report import reconstruction
 
-        if self.pictures:
-            return reconstruction.write_pictures(Path(self.out), self.fitted, table, count, result)
+        if self.kind == "pictures":
+            return reconstruction.write_pictures(self.target, self.fitted, table, count, result)
         return reconstruction.write_rows(self.target, self.kind, self.fitted, table, count, result, limit)

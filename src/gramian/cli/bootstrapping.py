@@ -1,14 +1,10 @@
 """The command ``stability``."""
 
-from pathlib import Path
-
-from gramian.checks import check_choice
-from gramian.cli.inputs import read_model, read_new_data
+from gramian.cli.inputs import model_path, read_model, read_new_data
 from gramian.cli.options import Data, JsonFlag, ModelFile, Reading, Seed, option
-from gramian.cli.outputs import answer, check_place
+from gramian.cli.outputs import FIGURES, answer, check_out
 from gramian.cli.progress import progress
 
-FORMATS = ("svg", "png", "pdf", "html")
 COLUMNS = (
     *("component", "variance", "variance_low", "variance_high"),
     *("ratio", "ratio_low", "ratio_high", "agreement"),
@@ -31,26 +27,22 @@ def stability(
     the total, and how well each component agrees with those of the samples.
     """
     from gramian.estimators.stability import stability
+    from gramian.report.facts import payload
 
-    place = None if out is None else Path(out)
-    if place is not None:
-        check_choice("-o", place.suffix[1:], FORMATS)
-        check_place(place)
+    if out is not None:
+        inputs = (*reading.inputs(data), str(model_path(model)))
+        check_out(out, *inputs, ends=FIGURES, writes="stability draws a figure")
     fitted = read_model(model)
     table = read_new_data(data, reading, fitted)
     with progress("computing"):
         result = stability(fitted, table, n_boot=n_boot, level=level, random_state=random_state)
-    if place is not None:
+    if out is not None:
         from gramian.plots.registry import function_of
 
-        function_of("spectra", "stability")(result).save(place)
-    facts = {
-        "level": result.level,
-        "n_boot": result.n_boot,
+        function_of("spectra", "stability")(result).save(out)
+    facts = payload(result, "level", "n_boot", "feature_names", "loading_intervals") | {
         "rows": result.n_samples,
         "components": [dict(zip(COLUMNS, row, strict=True)) for row in result.rows()],
-        "feature_names": result.feature_names,
-        "loading_intervals": result.loading_intervals,
         "sentences": result.sentences(),
         "files": [] if out is None else [out],
     }

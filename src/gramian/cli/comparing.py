@@ -26,15 +26,13 @@ def compare(
     the changes. Exit code 3 means that a change exceeds --tolerance.
     """
     from gramian.analysis.comparison import check_tolerance, compare
+    from gramian.report.facts import payload
 
     limit = check_tolerance(tolerance)
     result = compare(read_model(old), read_model(new))
     within = limit is None or result.within(limit)
-    facts = {
-        "explained": result.explained,
+    facts = payload(result, "explained", "largest_change", "largest_angle") | {
         "within_tolerance": within,
-        "largest_change": result.largest_change,
-        "largest_angle": result.largest_angle,
         "sentences": result.sentences(),
         "components": [dict(zip(COLUMNS, row, strict=True)) for row in result.rows()],
     }

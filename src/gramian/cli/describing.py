@@ -1,35 +1,26 @@
 """The command that says what components have to do with columns and metadata: ``describe``."""
 
-from typing import Annotated
-
 from gramian.checks import check_integer
-from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data, recalled
-from gramian.cli.options import Data, JsonFlag, MemoryLimit, ModelFile, Reading, option, typer_option
-from gramian.cli.outputs import answer, check_file, check_not_input
+from gramian.cli.inputs import model_path, read_model, read_new_data, recalled
+from gramian.cli.options import MEMORY_LIMIT, META, Data, JsonFlag, ModelFile, Reading, option
+from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
 FORMATS = (".csv", ".parquet")
-MetaFile = Annotated[
-    str | None,
-    typer_option(
-        "--meta",
-        "FILE",
-        "A table of metadata, such as batch, sex and age, joined by row names or order. [none]",
-    ),
-]
+STATISTICS = ("rows", "levels", "weighted_r2", "r2", "p", "p_adjusted")  # of a variable
 
 
 def describe(
     model: ModelFile,
     data: Data,
     reading: Reading,
-    meta: MetaFile = None,
+    meta: str | None = META,
     top: int = option("NUMBER", "Columns to list for each component. [5]", 5),
     out: str | None = option(
         "FILE", "Also write a .csv or .parquet table, a line for each variable and component."
     ),
-    memory_limit: MemoryLimit = None,
+    memory_limit: str | None = MEMORY_LIMIT,
     as_json: JsonFlag = False,
 ) -> None:
     """Say what columns and metadata have to do with each component.
@@ -40,45 +31,29 @@ def describe(
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.describe import describe as described
+    from gramian.report.facts import payload
     from gramian.report.tables import format_of, write_table
 
     check_integer("--top", top, 0)
     if out is not None:
-        if not out.lower().endswith(FORMATS):
-            raise ParameterError(
-                f"-o {out}: describe writes a table. Name a file that ends in .csv or .parquet."
-            )
-        check_file(out)
         metas = [] if meta is None else [meta]
-        check_not_input(out, *reading.inputs(data), *metas, str(model_path(model)))
+        inputs = (*reading.inputs(data), *metas, str(model_path(model)))
+        check_out(out, *inputs, ends=FORMATS, writes="describe writes a table")
     fitted = read_model(model)
     data, reading = recalled(fitted, data, reading)
     if meta is None and not reading.labelled:
         raise ParameterError(
             "describe needs --meta FILE, or --label with columns of the data, such as sex,age."
         )
-    table = read_new_data(data, reading, fitted, memory_limit_bytes(memory_limit))
-    table = table if meta is None else add_metadata(table, meta, reading.id)
+    table = read_new_data(data, reading, fitted, memory_limit_bytes(memory_limit), meta=meta)
     with progress("computing"):
         description = described(fitted, table, top=top)
     if out is not None:
         write_table(out, description.columns(), format_of(out))
+    columns = {"name": description.variables, "kind": description.kinds}
+    columns |= payload(description, *STATISTICS)
     facts = {
-        "variables": [
-            {"name": name, "kind": kind, "rows": int(rows), "levels": int(levels), "weighted_r2": weighted}
-            | {"r2": r2, "p": p, "p_adjusted": adjusted}
-            for name, kind, rows, levels, weighted, r2, p, adjusted in zip(
-                description.variables,
-                description.kinds,
-                description.rows,
-                description.levels,
-                description.weighted_r2,
-                description.r2,
-                description.p,
-                description.p_adjusted,
-                strict=True,
-            )
-        ],
+        "variables": [dict(zip(columns, one, strict=True)) for one in zip(*columns.values(), strict=True)],
         "components": [
             {"name": name, description.measure: dict(columns)}
             for name, columns in zip(description.components, description.top, strict=True)

@@ -1,13 +1,11 @@
 """The command that writes a saved model for other programs: ``export``."""
 
-from pathlib import Path
 from typing import Annotated
 
 from gramian.cli.inputs import model_path, read_model
 from gramian.cli.options import JsonFlag, ModelFile, out
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
-from gramian.errors import ParameterError
 
 
 def export(
@@ -22,9 +20,7 @@ def export(
     from gramian.onnx import to_onnx
     from gramian.store import atomic_write
 
-    if Path(out).suffix.lower() != ".onnx":
-        raise ParameterError(f"-o {out}: export writes ONNX. Name a file that ends in .onnx.")
-    check_out(out, as_json, str(model_path(model)))
+    check_out(out, str(model_path(model)), ends=[".onnx"], writes="export writes ONNX")
     fitted = read_model(model)
     with progress(f"writing {out}"):
         content = to_onnx(fitted).SerializeToString()

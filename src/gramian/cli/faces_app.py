@@ -29,5 +29,5 @@ def faces_group(context: typer.Context) -> None:
 for command in (fit, reconstruct, enroll, forget):
     faces.command()(command)
 faces.command("list")(list_people)
-for command in (identify, verify):
-    faces.command()(command)
+for question in (identify, verify):
+    faces.command()(question)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,16 +14,16 @@ import typer
 
 from gramian.checks import counted, shown
 from gramian.cli.faces_options import (
+    FAR,
+    STRICT,
     FacesModel,
-    Far,
     GalleryFile,
     Pictures,
-    Strict,
     open_model,
     read_pictures,
 )
-from gramian.cli.options import JsonFlag, argument, flag, option, spread, typer_option
-from gramian.cli.outputs import answer, check_file
+from gramian.cli.options import JsonFlag, argument, flag, option, required
+from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress, say
 from gramian.errors import DataError, FileError, ParameterError
 
@@ -31,14 +31,13 @@ SHOWN = 3
 Skipped = tuple[str, str]
 
 
-@spread
 def enroll(
     model: FacesModel,
     gallery: Annotated[str, argument("GALLERY", "The file of people; created if it does not exist.")],
     pictures: Pictures,
     person: str | None = option("NAME", "The person on the pictures. [the names of folders in a folder]"),
     keep_pictures: bool = flag("Store the picture files too, not only their vectors and hashes."),
-    strict: Strict = False,
+    strict: bool = STRICT,
     as_json: JsonFlag = False,
 ) -> None:
     """Add people to a gallery.
@@ -46,6 +45,7 @@ def enroll(
     The model is not fitted again. Either all pictures are added, or none.
     """
     from gramian.faces.gallery import Gallery, enroll_into
+    from gramian.report.facts import skipped_facts
     from gramian.rows.files import locate
 
     name = None if person is None else _named(person)
@@ -54,14 +54,14 @@ def enroll(
     if os.path.lexists(gallery):
         Gallery.open(gallery, space).close()
     else:
-        check_file(gallery)
+        check_out(gallery)
     for picture in pictures:
         if not (os.path.exists(picture) or _is_picture(picture)):
             locate(picture)
     given, skipped = _read_arguments(pictures, space, strict=strict, keep_files=keep_pictures)
     if not given:
         raise DataError("None of the pictures can be used, so nobody was enrolled.")
-    people = [who for one in given for who in _people(one, name)]
+    people = [who for faces in given for who in _people(faces, name)]
     with progress("projecting"):
         vectors, strange = _projected(given, space)
     with progress("writing the gallery"):
@@ -70,13 +70,13 @@ def enroll(
             space,
             people,
             vectors,
-            [digest for one in given for digest in one.faces.hashes],
-            [file for one in given for file in one.faces.files] if keep_pictures else None,
-            sources=[source for one in given for source in one.names],
+            [digest for faces in given for digest in faces.hashes],
+            [file for faces in given for file in faces.files] if keep_pictures else None,
+            sources=[name for faces in given for name in faces.names],
         )
     recogniser = _recogniser(gallery, space)
     facts = _enrolled_facts(gallery, enrolled, given, strange)
-    facts |= _trade(recogniser) | {"skipped": _skipped_facts(skipped)}
+    facts |= _trade(recogniser) | {"skipped": skipped_facts(skipped)}
     answer(as_json, facts, _text([*_enrolled_lines(facts, enrolled), *_trade_lines(recogniser)]))
 
 
@@ -90,34 +90,33 @@ def _named(person: str) -> str:
         raise ParameterError(f"--person: {error}") from error
 
 
-def _people(given: ReadPictures, person: str | None) -> list[str]:
+def _people(faces: Any, person: str | None) -> list[str]:
     """Say who is on each picture: the person named, or the folders."""
-    faces, folders = given.faces, given.faces.people
+    folders = faces.people
     if person is None:
         if folders is None:
-            first = faces.names[0] if isinstance(given.source, list) else given.source
             raise ParameterError(
-                f"{shown(first)}: the person is not known. Give --person NAME, or a folder with one folder "
-                "for each person."
+                f"{shown(faces.names[0])}: the person is not known. Give --person NAME, or a folder with one "
+                "folder for each person."
             )
         return list(folders)
     if folders is not None and len(set(folders)) > 1:
         raise ParameterError(
-            f"{shown(given.source)} has folders of {len(set(folders)):,} people, but --person names one. "
+            f"{shown(faces.source)} has folders of {len(set(folders)):,} people, but --person names one. "
             "Leave --person out, or name one of the folders."
         )
     return [person] * len(faces)
 
 
-def _projected(given: list[ReadPictures], space: Any) -> tuple[Any, list[str]]:
+def _projected(given: list[Any], space: Any) -> tuple[Any, list[str]]:
     """Return the vectors of all pictures, and the names of those that look like no face."""
     import numpy as np
 
-    vectors = np.concatenate([space.transform(one.faces) for one in given])
+    vectors = np.concatenate([space.transform(faces) for faces in given])
     strange = []
-    for one in given:
-        unlike = space.face_score(one.faces) > space.face_threshold_
-        strange += [one.names[i] for i in np.flatnonzero(unlike)]
+    for faces in given:
+        unlike = space.face_score(faces) > space.face_threshold_
+        strange += [faces.names[i] for i in np.flatnonzero(unlike)]
     if strange:
         names = ", ".join(shown(name) for name in strange[:SHOWN]) + (", ..." if len(strange) > SHOWN else "")
         say(
@@ -127,9 +126,7 @@ def _projected(given: list[ReadPictures], space: Any) -> tuple[Any, list[str]]:
     return vectors, strange
 
 
-def _enrolled_facts(
-    gallery: str, enrolled: Any, given: list[ReadPictures], strange: list[str]
-) -> dict[str, Any]:
+def _enrolled_facts(gallery: str, enrolled: Any, given: list[Any], strange: list[str]) -> dict[str, Any]:
     known = Counter(who for who, _ in enrolled.repeated)
     return {
         "gallery": gallery,
@@ -140,7 +137,7 @@ def _enrolled_facts(
         ],
         "known_already": [{"person": who, "picture": source} for who, source in enrolled.repeated],
         "looks_like_no_face": strange,
-        "notes": [note for one in given for note in one.faces.notes],
+        "notes": [note for faces in given for note in faces.notes],
     }
 
 
@@ -185,36 +182,23 @@ def _trade_lines(recogniser: Any) -> list[str]:
 # ------------------------------------------------------------------ pictures
 
 
-@dataclass(frozen=True, eq=False)
-class ReadPictures:
-    """What was read from one argument, or from several picture files in a row."""
-
-    source: str | list[str]
-    faces: Any
-
-    @property
-    def names(self) -> list[str]:
-        """Name of each picture, as it can be found from where the command was called."""
-        if isinstance(self.source, list):
-            return list(self.faces.names)
-        return [f"{self.source.rstrip('/')}/{name}" for name in self.faces.names]
-
-
 def _read_arguments(
     pictures: Sequence[str], space: Any, *, strict: bool = False, keep_files: bool = False
-) -> tuple[list[ReadPictures], list[Skipped]]:
+) -> tuple[list[Any], list[Skipped]]:
     """Read pictures in a model's size, and say what was skipped, resized and stretched.
 
-    An argument of which nothing can be used is skipped, as a picture is, unless it is strict.
+    The Faces of each argument, or of several picture files in a row, have names by which pictures can be
+    found from where the command was called. An argument of which nothing can be used is skipped, as a
+    picture is, unless it is strict.
     """
     sources = _sources(pictures)
-    given: list[ReadPictures] = []
+    given: list[Any] = []
     skipped: list[Skipped] = []
     while sources:
         source = sources.pop(0)
         try:
             given.append(_read(source, space, strict, keep_files))
-            skipped += given[-1].faces.skipped
+            skipped += given[-1].skipped
         except (DataError, FileError) as error:
             if strict:
                 raise
@@ -242,7 +226,7 @@ def _sources(pictures: Sequence[str]) -> list[str | list[str]]:
     return sources
 
 
-def _read(source: str | list[str], space: Any, strict: bool, keep_files: bool) -> ReadPictures:
+def _read(source: str | list[str], space: Any, strict: bool, keep_files: bool) -> Any:
     height, width = space.picture_shape_
     faces = read_pictures(source, size=(width, height), strict=strict, keep_files=keep_files)
     if other := faces.stretched():
@@ -252,20 +236,17 @@ def _read(source: str | list[str], space: Any, strict: bool, keep_files: bool) -
             f"{width}x{height}, the first {first} of {w}x{h}. Answers are unreliable unless pictures are "
             "cropped and aligned."
         )
-    return ReadPictures(source, faces)
-
-
-def _skipped_facts(skipped: list[Skipped]) -> list[dict[str, str]]:
-    return [{"picture": name, "why": why} for name, why in skipped]
+    if isinstance(source, list):
+        return faces
+    return replace(faces, names=tuple(f"{source.rstrip('/')}/{name}" for name in faces.names))
 
 
 # ------------------------------------------------------------------ forget, list
 
 
-@spread
 def forget(
     gallery: GalleryFile,
-    person: Annotated[str, typer_option("--person", "NAME", "The person to remove.")],
+    person: Annotated[str, required("NAME", "The person to remove.", "--person")],
 ) -> None:
     """Remove all data of a person from a gallery."""
     from gramian.faces.gallery import Gallery
@@ -276,23 +257,15 @@ def forget(
     print(f"{counted(removed, 'picture')} of {name} removed from {shown(gallery)}.")
 
 
-@spread
 def list_people(gallery: GalleryFile, as_json: JsonFlag = False) -> None:
     """List the people in a gallery."""
     from gramian.faces.gallery import Gallery
+    from gramian.report.facts import gallery_facts
 
     with Gallery.open(gallery, read_only=True) as opened:
-        people, settings = opened.people(), opened.settings
+        facts, people, settings = gallery_facts(opened), opened.people(), opened.settings
     pictures = sum(person.pictures for person in people)
-    facts = {
-        "gallery": gallery,
-        "model": opened.fingerprint,
-        "components": opened.n_components,
-        "created": opened.created,
-        "settings": settings,
-        "pictures": pictures,
-        "people": [asdict(person) for person in people],
-    }
+    facts |= {"gallery": gallery, "created": opened.created, "pictures": pictures}
     lines = [
         f"{counted(len(people), 'person', 'people')}, {counted(pictures, 'picture')}; created "
         f"{_shown_time(opened.created)} with the model {opened.fingerprint[:12]}, "
@@ -315,9 +288,12 @@ def _shown_time(text: str) -> str:
 # ------------------------------------------------------------------ identify, verify
 
 
-@spread
 def identify(
-    model: FacesModel, gallery: GalleryFile, pictures: Pictures, far: Far = None, as_json: JsonFlag = False
+    model: FacesModel,
+    gallery: GalleryFile,
+    pictures: Pictures,
+    far: float | None = FAR,
+    as_json: JsonFlag = False,
 ) -> None:
     """Identify the person on each picture.
 
@@ -328,13 +304,12 @@ def identify(
     _answer(model, gallery, pictures, None, far, as_json)
 
 
-@spread
 def verify(
     model: FacesModel,
     gallery: GalleryFile,
     pictures: Pictures,
-    person: Annotated[str, typer_option("--person", "NAME", "The claimed person.")],
-    far: Far = None,
+    person: Annotated[str, required("NAME", "The claimed person.", "--person")],
+    far: float | None = FAR,
     as_json: JsonFlag = False,
 ) -> None:
     """Verify that pictures show a given person.
@@ -356,7 +331,7 @@ def _answer(
     """Print the answers; exit with 1 where no person was recognised on a picture."""
     from gramian.faces import recognition
     from gramian.faces.gallery import Gallery
-    from gramian.report.facts import calibration_facts
+    from gramian.report.facts import calibration_facts, skipped_facts
 
     space = open_model(model)
     with Gallery.open(gallery, space, read_only=True) as opened:
@@ -367,15 +342,15 @@ def _answer(
     given, skipped = _read_arguments(pictures, space)
     answered: list[tuple[str, Any]] = []
     with progress("comparing"):
-        for one in given:
+        for faces in given:
             ask, whom = (recognition.identify, ()) if person is None else (recognition.verify, (person,))
-            answered += zip(one.names, ask(space, recogniser, one.faces, *whom), strict=True)
+            answered += zip(faces.names, ask(space, recogniser, faces, *whom), strict=True)
     calibration = calibration_facts(recogniser, person)
     facts = {
         "gallery": gallery,
         "calibration": calibration,
         "answers": [{"picture": name} | asdict(said) for name, said in answered],
-        "skipped": _skipped_facts(skipped),
+        "skipped": skipped_facts(skipped),
     }
     if as_json or answered:
         said = (f"{name}: {one}" for name, one in answered)

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.checks import counted, shown
-from gramian.cli.faces_options import (
-    FacesData,
-    FacesModel,
-    FacesReading,
-    Shift,
-    open_model,
-    read_pictures,
-)
+from gramian.cli.faces_options import STRICT, FacesData, FacesModel, open_model, read_pictures
 from gramian.cli.models import read_components, read_counts
-from gramian.cli.options import JsonFlag, Seed, argument, option, out, spread
-from gramian.cli.outputs import answer, check_file, check_not_input
+from gramian.cli.options import JsonFlag, Seed, argument, option, out
+from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 
 COUNTS = (25, 50, 100, 200, 400, 800, 1600)
 
 
-@spread
 def fit(
     data: FacesData,
     out: Annotated[str, out("FILE", "The model, FILE.gramian.")],
-    reading: FacesReading,
+    size: str | None = option("WxH", "Resize pictures to this size."),
+    strict: bool = STRICT,
     components: str = option(
         "K", "Number of components such as 300, or explained variance ratio. [0.95]", "0.95"
     ),
     kernel: str | None = option("KERNEL", "Kernel for kernel PCA, such as rbf. [PCA]"),
     light: str = option("HOW", "Illumination correction: none, log, equalise or dog. [none]", "none"),
-    shift: Shift = 0.0,
+    shift: float = option(
+        "SHARE",
+        "Also fit on copies shifted by this share of the width, against bad alignment; try 0.04. [0]",
+        0.0,
+    ),
     seed: Seed = 0,
     as_json: JsonFlag = False,
 ) -> None:
@@ -46,11 +41,9 @@ def fit(
     """
     from gramian.faces.space import FaceSpace
 
-    _check_suffix(out, ".gramian", "the model")
     wanted: Any = read_components(components)
-    check_file(out)
-    check_not_input(out, data)
-    faces = read_pictures(data, **asdict(reading))
+    check_out(out, data, ends=[".gramian"], writes="faces fit writes a model")
+    faces = read_pictures(data, size=size, strict=strict)
     model = FaceSpace(wanted, kernel=kernel, light=light, shift=shift, random_state=seed)
     with progress("computing"):
         model.fit(faces)
@@ -59,7 +52,6 @@ def fit(
     answer(as_json, _fit_facts(model, faces, out), "\n".join(_fit_lines(model, faces, out)))
 
 
-@spread
 def reconstruct(
     model: FacesModel,
     picture: Annotated[str, argument("PICTURE", "A picture file.")],
@@ -77,9 +69,7 @@ def reconstruct(
     from gramian.plots.images import strip
 
     wanted = None if counts is None else read_counts("-r", counts)
-    _check_suffix(out, ".png", "the strip")
-    check_file(out)
-    check_not_input(out, picture)
+    check_out(out, picture, ends=[".png"], writes="the strip is a picture")
     space = open_model(model)
     wanted = wanted or _default_counts(space.n_components_)
     height, width = space.picture_shape_
@@ -147,13 +137,8 @@ def _rebuilt_facts(result: Any, counts: list[int], faces: Any, out: str, space: 
     }
 
 
-def _check_suffix(out: str, suffix: str, what: str) -> None:
-    if Path(out).suffix.lower() != suffix:
-        raise ParameterError(f"-o {shown(out)}: {what} is written to a {suffix} file.")
-
-
 def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:
-    from gramian.report.facts import certificate_facts, plan_facts
+    from gramian.report.facts import certificate_facts, payload, plan_facts, skipped_facts
 
     height, width = model.picture_shape_
     shares = model.explained_variance_ratio_
@@ -161,12 +146,10 @@ def _fit_facts(model: Any, faces: Any, out: str) -> dict[str, Any]:
         "source": faces.source,
         "pictures": len(faces),
         "people": model.n_people_ or None,
-        "skipped": [{"picture": name, "why": why} for name, why in faces.skipped],
+        "skipped": skipped_facts(faces.skipped),
         "notes": [*faces.notes, *model.notes_],
         "size": {"width": width, "height": height},
-        "light": model.light,
-        "shift": model.shift,
-        "kernel": model.kernel,
+        **payload(model, "light", "shift", "kernel"),
         "components": model.n_components_,
         "explained_variance_ratio": None if shares is None else float(shares.sum()),
         "eigenvalues": model.eigenvalues_,

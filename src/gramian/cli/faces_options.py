@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
-
-import typer
 
 from gramian.checks import shown
 from gramian.cli.inputs import read_model
-from gramian.cli.options import argument, option, typer_option
+from gramian.cli.options import argument, flag, option
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
 
@@ -27,36 +24,12 @@ Pictures = Annotated[
     list[str],
     argument("PICTURE..", "Picture files, folders or zips of them, or an .npz file."),
 ]
-Far = Annotated[
-    float | None,
-    typer_option(
-        "--far",
-        "SHARE",
-        "False accept rate: share of strangers that may be accepted. [as stored in the gallery, or the "
-        "smallest rate that its people can show]",
-    ),
-]
-Shift = Annotated[
-    float,
-    typer_option(
-        "--shift",
-        "SHARE",
-        "Also fit on copies shifted by this share of the width, against bad alignment; try 0.04. [0]",
-    ),
-]
-
-
-Strict = Annotated[
-    bool, typer.Option("--strict", help="Stop at a bad picture instead of reporting and skipping it.")
-]
-
-
-@dataclass(frozen=True)
-class FacesReading:
-    """How pictures of faces are read."""
-
-    size: str | None = option("WxH", "Resize pictures to this size.")
-    strict: Strict = False
+FAR = option(
+    "SHARE",
+    "False accept rate: share of strangers that may be accepted. [as stored in the gallery, or the "
+    "smallest rate that its people can show]",
+)
+STRICT = flag("Stop at a bad picture instead of reporting and skipping it.")
 
 
 # ------------------------------------------------------------------ reading

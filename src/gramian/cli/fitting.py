@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from gramian.checks import check_choice
 from gramian.cli.annotating import Annotated, fit_annotated
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import estimator
@@ -20,18 +19,16 @@ from gramian.cli.options import (
     Reading,
     as_arguments,
     flag,
+    given_options,
     only_for,
     option,
     spelled,
 )
-from gramian.cli.outputs import answer, check_file, check_not_input, check_place, is_model_file, model_lines
+from gramian.cli.outputs import answer, check_not_input, check_out, check_place, is_model_file, model_lines
 from gramian.cli.progress import progress, say
 from gramian.cli.reporting import read_arguments
 from gramian.errors import ParameterError
 from gramian.reading import IMPUTED
-
-LOADINGS = ("unit", "correlation")
-FORMATS = ("csv", "parquet")
 
 
 @dataclass(frozen=True)
@@ -41,9 +38,9 @@ class Writing:
     panel: ClassVar[str] = OUTPUT
 
     loadings: str | None = option(
-        "KIND", "unit vectors, or correlation of columns with scores. [unit]", choices=LOADINGS
+        "KIND", "unit vectors, or correlation of columns with scores. [unit]", choices=("unit", "correlation")
     )
-    format: str | None = option("KIND", "Tables as csv or parquet. [csv]", choices=FORMATS)
+    format: str | None = option("KIND", "Tables as csv or parquet. [csv]", choices=("csv", "parquet"))
     checkpoint: str | None = option(
         "FOLDER",
         "Save progress here once a minute, on data in a file or for kernel PCA. After a crash the same "
@@ -102,8 +99,7 @@ def fit(
             check_folder(Path(out))
             check_not_input(out, *inputs, replaced=[Path(out) / name for name in own_files(Path(out))])
         else:
-            check_not_input(out, *inputs)
-            check_file(out)
+            check_out(out, *inputs)
     limit = memory_limit_bytes(model.memory_limit)
     keep = writing.checkpoint is not None and model.kernel is None
     table = read_table(data, reading, limit=limit, in_place=keep, engine=engine, imputes=model.kernel is None)
@@ -170,13 +166,9 @@ def _estimator(options: Model, reading: Reading) -> Any:
 
 
 def _check_writing(options: Model, writing: Writing, to_folder: bool) -> None:
-    if writing.report and not to_folder:
-        raise ParameterError("--report needs a folder of results. Name one with -o, or see gramian report.")
-    for name, allowed in (("loadings", LOADINGS), ("format", FORMATS)):
-        if (value := getattr(writing, name)) is not None:
-            check_choice(spelled(name), value, allowed)
-            if not to_folder:
-                raise ParameterError(f"{spelled(name)} needs a folder of results. Name one with -o.")
+    for name in ("report", "loadings", "format"):
+        if name in given_options(writing) and not to_folder:
+            raise ParameterError(f"{spelled(name)} needs a folder of results. Name one with -o.")
     if writing.loadings is not None and options.kernel is not None:
         raise ParameterError(
             "--loadings applies only to PCA: components of kernel PCA have no loadings. Leave it out."

@@ -5,12 +5,12 @@ import math
 import os
 import shlex
 import sys
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from gramian.checks import amount
-from gramian.cli.options import Engine, Reading, as_arguments
+from gramian.cli.options import Engine, Reading, as_arguments, given_options
 from gramian.cli.progress import progress, say
 from gramian.errors import DataError, MemoryLimitError, MissingValuesError, ParameterError
 from gramian.reading import IMPUTED, Remembered
@@ -98,9 +98,14 @@ def read_table(
 
 
 def read_new_data(
-    data: str, reading: Reading, model: Any, limit: int | None = None, engine: Engine = HERE
+    data: str,
+    reading: Reading,
+    model: Any,
+    limit: int | None = None,
+    engine: Engine = HERE,
+    meta: Any = None,
 ) -> Any:
-    """Read data for a fitted model by the options of its fit, its columns in its order.
+    """Read data for a fitted model by the options of its fit, its columns in its order; join metadata.
 
     Raises
     ------
@@ -118,12 +123,13 @@ def read_new_data(
         )
     expected = expected_columns(model)
     try:
-        return read_table(data, reading, expected, limit=limit, engine=engine, imputes=True)
+        table = read_table(data, reading, expected, limit=limit, engine=engine, imputes=True)
     except MissingValuesError as error:
         raise DataError(
             f"{error.there} The model needs all values of a row. Leave out rows without them with --missing "
             "drop-rows, or fill the values first."
         ) from error
+    return table if meta is None else add_metadata(table, meta, reading.id)
 
 
 def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
@@ -146,7 +152,7 @@ def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
     same = base_name(data) == source
     if same and key is not None and "::" not in data:
         data = f"{data}::{key}"
-    given = {one.name: value for one in fields(reading) if (value := getattr(reading, one.name))}
+    given = given_options(reading)
     if "label" in given or "labels_from" in given:
         fitted |= {"label": None, "labels_from": None}
     if "columns" in given:
@@ -176,6 +182,20 @@ def _names(value: Any) -> tuple[str, ...]:
     if isinstance(value, str) and not value.startswith("@"):
         return tuple(name.strip() for name in next(csv.reader([value], skipinitialspace=True), []))
     return tuple(value) if isinstance(value, tuple) else ()
+
+
+def only_with_data(**options: str | None) -> None:
+    """Raise an error for options that say something about rows where there are none.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for name, value in options.items():
+        if value is not None:
+            raise ParameterError(
+                f"--{name} is about the rows of DATA, but there is no DATA. Add its file after the model."
+            )
 
 
 def add_metadata(table: Any, meta: Any, id: str | None) -> Any:

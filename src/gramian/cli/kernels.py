@@ -15,7 +15,6 @@ from gramian.cli.options import (
     as_arguments,
     help_alone,
     option,
-    spread,
 )
 from gramian.cli.outputs import answer
 from gramian.cli.progress import progress
@@ -37,7 +36,6 @@ def kernels_group(context: typer.Context) -> None:
 
 
 @kernels.command("table")
-@spread
 def kernels_table() -> None:
     """List all kernels with their formulas.
 
@@ -49,7 +47,6 @@ def kernels_table() -> None:
 
 
 @kernels.command("audit")
-@spread
 def kernels_audit(
     kernel: Annotated[
         str,

@@ -1,18 +1,19 @@
 """From options to an estimator; an option that does not apply is an error."""
 
+import inspect
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from gramian.checks import check_choice
-from gramian.cli.options import Model, only_for, spelled
+from gramian.cli.options import Model, given_options, only_for
 from gramian.errors import ParameterError
 
 # Options that are parameters of a kernel whose name stands alone.
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")
-KERNEL_ONLY = (*KERNEL_OPTIONS, "repair", "preimage")
 # What the shell calls by another name than Python.
-LANDMARKS = {"landmarks": "n_landmarks", "landmark_rule": "landmarks"}
-PCA_ONLY = ("scale", "whiten", "ddof", "max_rmse")
+PARAMETERS = {"components": "n_components", "landmarks": "n_landmarks", "landmark_rule": "landmarks"}
+PARAMETERS |= {"no_center": "center", "seed": "random_state"}
 
 
 def estimator(options: Model) -> Any:
@@ -25,59 +26,35 @@ def estimator(options: Model) -> Any:
     """
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.component_choice import NAMED, check_rmse
-    from gramian.estimators.exact_kernel import RULES as KERNEL_RULES
-    from gramian.estimators.exact_kernel import SOLVERS as KERNEL_SOLVERS
-    from gramian.estimators.inputs import SCALES
+    from gramian.estimators.exact_kernel import RULES
     from gramian.estimators.kernel_pca import KernelPCA
-    from gramian.estimators.landmarks import LANDMARK_RULES
-    from gramian.estimators.linear_fit import SOLVERS as PCA_SOLVERS
     from gramian.estimators.pca import PCA
-    from gramian.estimators.preimages import PREIMAGES
+    from gramian.solvers.names import solver_names
 
-    _check_applicable(options)
-    memory_limit_bytes(options.memory_limit)
     pca = options.kernel is None
-    allowed = {
-        "solver": PCA_SOLVERS if pca else KERNEL_SOLVERS,
-        "scale": SCALES,
-        "repair": ("clip",),
-        "preimage": PREIMAGES,
-        "landmark_rule": LANDMARK_RULES,
-    }
-    for name, choices in allowed.items():
-        if (value := getattr(options, name)) is not None:
-            check_choice(spelled(name), value, choices)
+    kind: type[Any] = PCA if pca else KernelPCA
+    names = {one.name: PARAMETERS.get(one.name, one.name) for one in fields(options)}
+    takes = inspect.signature(kind).parameters
+    what = "a kernel, which --kernel names" if pca else "PCA, without --kernel"
+    only_for(what, options, *(option for option, name in names.items() if name not in takes))
+    if options.kernel is not None:
+        _check_kernel_options(options, options.kernel)
+    memory_limit_bytes(options.memory_limit)
+    if options.solver is not None:
+        check_choice("--solver", options.solver, ("auto", *solver_names(kind.__name__)))
     if options.max_rmse is not None:
         check_rmse(options.max_rmse)
-    shared: dict[str, Any] = {
-        "center": not options.no_center,
-        "solver": options.solver or "auto",
-        "tol": options.tol,
-        "random_state": options.seed,
-        "memory_limit": options.memory_limit,
-        "device": options.device,
-    }
-    components: Any = read_components(options.components, NAMED if pca else KERNEL_RULES)
-    names = PCA_ONLY if pca else KERNEL_ONLY
-    given = {name: value for name in names if (value := getattr(options, name)) is not None}
-    if pca:
-        return PCA(components, **given, **shared)
-    given |= {
-        to: getattr(options, name) for name, to in LANDMARKS.items() if getattr(options, name) is not None
-    }
-    given["gamma"] = number_or_name("--gamma", options.gamma, ("median", "scale"))
-    assert options.kernel is not None
-    return KernelPCA(components, kernel=options.kernel, **given, **shared)
+    given: dict[str, Any] = {names[option]: value for option, value in given_options(options).items()}
+    given["n_components"] = read_components(options.components, NAMED if pca else RULES)
+    given["center"] = not options.no_center
+    if options.gamma is not None:
+        given["gamma"] = number_or_name("--gamma", options.gamma, ("median", "scale"))
+    return kind(**given)
 
 
-def _check_applicable(options: Model) -> None:
+def _check_kernel_options(options: Model, kernel: str) -> None:
     from gramian.kernels.expression import PRECOMPUTED, parse
 
-    kernel = options.kernel
-    if kernel is None:
-        only_for("a kernel, which --kernel names", options, *KERNEL_ONLY, *LANDMARKS)
-        return
-    only_for("PCA, without --kernel", options, *PCA_ONLY)
     if options.solver != "nystroem":
         only_for("--solver nystroem", options, "landmark_rule")
         if options.solver != "random-features":

@@ -5,7 +5,7 @@ import typer
 from gramian.checks import check_share
 from gramian.cli.inputs import model_path, read_model, read_new_data
 from gramian.cli.options import Data, JsonFlag, ModelFile, Reading, flag, option
-from gramian.cli.outputs import answer, check_file, check_not_input, table_target
+from gramian.cli.outputs import answer, check_out, table_target
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
 
@@ -48,16 +48,15 @@ def monitor(
     if save is not None:
         if not save.endswith(".gramian"):
             raise ParameterError(f"--save {save}: name a file that ends in .gramian.")
-        check_file(save)
-        check_not_input(save, *inputs)
+        check_out(save, *inputs)
     given = read_model(model, whole=True)
     fitted = mapping_of(given)
     if not fitted.model_kind.gives_scores:
         raise ParameterError(f"monitor needs a PCA or a kernel PCA, and this is a {type(fitted).__name__}.")
     limit = memory_limit_bytes(fitted.memory_limit)
     table = read_new_data(data, reading, fitted, limit=limit)
+    rows = None if normal is None else read_new_data(normal, reading, fitted, limit=limit)
     with progress("computing"):
-        rows = None if normal is None else read_new_data(normal, reading, fitted, limit=limit)
         made = monitor_of(given, table, alpha=alpha, normal=rows)
         result = made.statistics(table, rows="auto")
     if save is not None:

@@ -3,15 +3,14 @@
 import csv
 import inspect
 import io
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import wraps
 from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.models import CommandFunctionType
 
 from gramian.checks import check_choice, check_seed
 from gramian.errors import ParameterError
@@ -23,7 +22,8 @@ READING, METHOD, OTHER, OUTPUT, LIMITS = (
     *("Reading the data", "The method", "Options", "Output", "Limits and hardware"),
 )
 PANELS = (READING, METHOD, OTHER, OUTPUT, LIMITS)
-PANEL_OF = dict.fromkeys(("out", "as_json", "verbose"), OUTPUT) | {"memory_limit": LIMITS}
+PANEL_OF = dict.fromkeys(("out", "as_json", "verbose"), OUTPUT)
+PANEL_OF |= dict.fromkeys(("device", "memory_limit"), LIMITS)
 # An option with such a metavar takes a list; if it is repeated, the lists are joined.
 LIST = ",.."
 
@@ -70,30 +70,20 @@ class Application(typer.Typer):
             context_settings={"help_option_names": ["-h", "--help"]},
         )
 
-    def command(
-        self, name: str | None = None, **settings: Any
-    ) -> Callable[[CommandFunctionType], CommandFunctionType]:
-        """Add a command, as typer does."""
-        return super().command(name, **({"cls": Command} | settings))
+    def command(self, name: str | None = None, **settings: Any) -> Callable[..., Any]:
+        """Add a command as typer does, with the fields of its records as options."""
+        add = super().command(name, cls=Command, **settings)
+        return lambda function: add(spread(function))
 
 
-def typer_option(
-    name: str, metavar: str, help: str, panel: str | None = None, choices: Sequence[str] = ()
-) -> Any:
-    """Declare an option with a value for an annotation; the help text names its default."""
-    return typer.Option(
-        name,
-        metavar=metavar,
-        help=help,
-        show_default=False,
-        rich_help_panel=panel,
-        autocompletion=_completion(choices),
-    )
+def required(metavar: str, help: str, *flags: str, panel: str | None = None) -> Any:
+    """Declare an option that must be given, for an annotation."""
+    return typer.Option(*flags, metavar=metavar, help=help, show_default=False, rich_help_panel=panel)
 
 
 def out(metavar: str, help: str) -> Any:
     """Declare where results go, where the option is required."""
-    return typer.Option("--out", "-o", metavar=metavar, help=help, show_default=False, rich_help_panel=OUTPUT)
+    return required(metavar, help, "--out", "-o", panel=OUTPUT)
 
 
 def argument(metavar: str, help: str) -> Any:
@@ -101,14 +91,22 @@ def argument(metavar: str, help: str) -> Any:
     return typer.Argument(metavar=metavar, help=help, show_default=False)
 
 
-def option(metavar: str, help: str, default: Any = None, *flags: str, choices: Sequence[str] = ()) -> Any:
+def option(
+    metavar: str,
+    help: str,
+    default: Any = None,
+    *flags: str,
+    choices: Sequence[str] = (),
+    suggestions: Sequence[str] = (),
+) -> Any:
     """Declare an option with a value, spelled like the name of its parameter or field.
 
-    It stands in place of the default; :func:`spread` turns it into an option. A shell completes the choices;
-    without any it completes names of files.
+    It stands in place of the default; :func:`spread` turns it into an option. Other values than the choices
+    are errors. A shell completes choices and suggestions; without any it completes names of files.
     """
     declared = {"metavar": metavar, "help": help, "flags": flags, "show_default": False}
-    return field(default=default, metadata=declared | {"autocompletion": _completion(choices)})
+    declared |= {"choices": choices, "autocompletion": _completion((*choices, *suggestions))}
+    return field(default=default, metadata=declared)
 
 
 def flag(help: str) -> Any:
@@ -157,25 +155,15 @@ Seed = Annotated[
 ]
 Text = str | None
 TextList = list[str] | None
-Device = Annotated[
-    Text,
-    typer_option(
-        "--device",
-        "NAME",
-        "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host. [the host]",
-        LIMITS,
-        ("cuda", "cpu"),
-    ),
-]
-MemoryLimit = Annotated[
-    Text,
-    typer_option(
-        "--memory-limit",
-        "BYTES",
-        "Working memory, such as 4GB; larger tables are read in blocks. [80 % of the machine's]",
-        LIMITS,
-    ),
-]
+DEVICE = option(
+    "NAME",
+    "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host. [the host]",
+    suggestions=("cuda", "cpu"),
+)
+MEMORY_LIMIT = option(
+    "BYTES", "Working memory, such as 4GB; larger tables are read in blocks. [80 % of the machine's]"
+)
+META = option("FILE", "A table of metadata, such as batch, sex and age, joined by row names or order. [none]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +232,7 @@ class Model:
         "NUMBER",
         "Factor of rbf, poly, laplacian, sigmoid, chi2; scale: 1 / (columns * variance of all entries); "
         "median: by the median distance of rows. [1 / columns; 1 for chi2]",
-        choices=("scale", "median"),
+        suggestions=("scale", "median"),
     )
     degree: int | None = option("NUMBER", "Power of poly. [3]")
     coef0: float | None = option("NUMBER", "Constant of poly and sigmoid. [1]")
@@ -261,7 +249,7 @@ class Model:
         "NAME",
         f"PCA: {_solvers('PCA')}; kernel PCA: {_solvers('KernelPCA')}. Approximate: {_solvers('PCA', True)} "
         f"for a PCA of many columns, {_solvers('KernelPCA', True)} for a kernel PCA of many rows. [auto]",
-        choices=tuple(dict.fromkeys((*solver_names("PCA"), *solver_names("KernelPCA")))),
+        suggestions=tuple(dict.fromkeys((*solver_names("PCA"), *solver_names("KernelPCA")))),
     )
     landmarks: int | None = option("NUMBER", "Landmarks of nystroem, or number of random features. [1000]")
     landmark_rule: Text = option(
@@ -276,14 +264,14 @@ class Model:
     memory_limit: Text = option(
         "BYTES", "Working memory, such as 4GB, without data and results. [80 % of the machine's]"
     )
-    device: Device = None
+    device: Text = DEVICE
     repair: Text = option(
         "HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [an error]", choices=("clip",)
     )
     preimage: Text = option(
         "HOW",
         "Kernel PCA, method of pre-images: fixed-point, gradient or ridge. [by the kernel]",
-        choices=("fixed-point", "gradient", "ridge"),
+        choices=("auto", "fixed-point", "gradient", "ridge"),
     )
 
 
@@ -298,9 +286,8 @@ class Engine:
     )
     scheduler: Text = option("ADDRESS", "Cluster of --engine dask: tcp://HOST:8786.")
 
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Compute there what runs inside.
+    def at_work(self) -> AbstractContextManager[Any]:
+        """Return a context in which is computed there.
 
         Raises
         ------
@@ -309,13 +296,10 @@ class Engine:
         """
         if self.engine is None:
             only_for("--engine dask", self, "scheduler")
-            yield
-            return
-        check_choice("--engine", self.engine, ("dask",))
+            return nullcontext()
         from gramian.rows.chunks import cluster
 
-        with cluster(self.scheduler):
-            yield
+        return cluster(self.scheduler)
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
@@ -361,12 +345,18 @@ def _parameter(name: str, kind: Any, default: Any, panel: str | None = None) -> 
         flags = declared.pop("flags", ()) or (("--out", "-o") if name == "out" else (spelled(name),))
         if name == "missing":
             declared["autocompletion"] = _completion(get_args(MissingPolicy))
+        if choices := declared.pop("choices", ()):
+            declared["callback"] = lambda value: _checked(flags[0], value, choices)
         if declared:
             kind = TextList if declared.get("metavar", "").endswith(LIST) else kind
             declared.setdefault("rich_help_panel", PANEL_OF.get(name, panel))
             kind = Annotated[kind, typer.Option(*flags, **declared)]
         default = default.default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _checked(option: str, value: str | None, choices: Sequence[str]) -> str | None:
+    return None if value is None else check_choice(option, value, choices)
 
 
 def _is_list(kind: Any) -> bool:
@@ -409,8 +399,13 @@ def only_for(what: str, options: Any, *names: str) -> None:
     ParameterError
     """
     for name in names:
-        if getattr(options, name) is not None and getattr(options, name) is not False:
+        if name in given_options(options):
             raise ParameterError(f"{spelled(name)} applies only to {what}. Leave it out.")
+
+
+def given_options(options: Any) -> dict[str, Any]:
+    """Return the options of a record that are neither None nor False."""
+    return {name: value for name, value in vars(options).items() if value is not None and value is not False}
 
 
 def as_arguments(*records: Any) -> list[str]:

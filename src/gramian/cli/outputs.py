@@ -7,6 +7,7 @@ import re
 import stat
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,6 +15,7 @@ from gramian.checks import is_hidden, shown_lines
 from gramian.errors import FileError, ParameterError
 
 TABLES = (".csv", ".parquet", ".npy", ".zarr")
+FIGURES = (".svg", ".png", ".pdf", ".html")
 LISTED = 10
 
 # Names that ask for a file, which a results folder is not.
@@ -42,19 +44,6 @@ def is_model_file(out: str) -> bool:
     return False
 
 
-def check_file(out: str) -> None:
-    """Refuse a file that cannot be written.
-
-    Raises
-    ------
-    FileError
-        If it is a folder, or its folder is not there or protected.
-    """
-    from gramian.store import check_writable
-
-    check_writable(out)
-
-
 def check_place(folder: Path) -> None:
     """Refuse a folder that cannot be made or written to.
 
@@ -65,21 +54,46 @@ def check_place(folder: Path) -> None:
     """
     from gramian.store.atomic import as_file_error
 
-    existing = folder
-    with as_file_error(folder):
-        while not os.path.isdir(existing):
-            if existing.is_symlink() and not existing.exists():
-                raise FileError(
-                    f"{existing} is a link to what is not there. Remove it, or choose another name."
-                )
-            try:
-                os.stat(existing)
-            except (FileNotFoundError, NotADirectoryError):
-                existing = existing.parent
-            else:
-                raise FileError(f"{existing} is a file, so there is no folder {folder}. Choose another name.")
+    existing = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
+    if existing.is_symlink() and not existing.exists():
+        raise FileError(f"{existing} is a link to what is not there. Remove it, or choose another name.")
+    with as_file_error(folder), suppress(FileNotFoundError, NotADirectoryError):
+        os.stat(folder)
+    if not existing.is_dir():
+        raise FileError(f"{existing} is a file, so there is no folder {folder}. Choose another name.")
     if not os.access(existing, os.W_OK):
         raise FileError(f"{folder} cannot be written: {existing} is write-protected. Choose another place.")
+
+
+def check_out(
+    out: str, *inputs: str, as_json: bool = False, ends: Sequence[str] = (), writes: str = ""
+) -> None:
+    """Refuse a file that cannot be written or is an input, and standard output where JSON goes there.
+
+    Parameters
+    ----------
+    out : str
+    *inputs : str
+        As of :func:`check_not_input`.
+    as_json : bool
+    ends : sequence of str
+        What the name may end in; anything if empty.
+    writes : str
+        What is written there, such as "report writes a page".
+
+    Raises
+    ------
+    FileError, ParameterError
+    """
+    from gramian.store import check_writable
+
+    if ends and Path(out).suffix.lower() not in ends:
+        raise ParameterError(f"-o {out}: {writes}. Name a file that ends in {' or '.join(ends)}.")
+    if out != "-":
+        check_writable(out)
+        check_not_input(out, *inputs)
+    elif as_json:
+        raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
 
 
 def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
@@ -94,7 +108,7 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
     from gramian.rows.formats.zarr import require_zarr
 
     kind = "csv" if out == "-" else format_of(out)
-    check_out(out, as_json, *inputs)
+    check_out(out, *inputs, as_json=as_json)
     if kind == "zarr":
         require_zarr(f"writing {out}")
     if out != "-":
@@ -102,8 +116,17 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
     return (_Terminal() if sys.stdout.isatty() else sys.stdout.buffer), kind
 
 
-def picture_target(out: str, listing: str, *inputs: str) -> Path:
-    """Return the folder for a PNG file of each row, and refuse one that holds other files or an input.
+def rows_target(out: str, listing: str, as_json: bool, *inputs: str, pictures: bool) -> tuple[Any, str]:
+    """Return where rows are written, and "pictures" for a folder of PNG files or the format of a table.
+
+    Parameters
+    ----------
+    out : str
+    listing : str
+        The table in a folder of pictures; other folders are refused.
+    as_json : bool
+    *inputs : str
+    pictures : bool
 
     Raises
     ------
@@ -111,11 +134,15 @@ def picture_target(out: str, listing: str, *inputs: str) -> Path:
     """
     from gramian.report.picture_folder import check_picture_folder
 
+    if not pictures:
+        return table_target(out, as_json, *inputs)
+    if out == "-":
+        raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
     folder = Path(out)
     check_place(folder)
     check_not_input(out, *inputs, replaced=list(folder.rglob("*")))
     check_picture_folder(folder, listing)
-    return folder
+    return folder, "pictures"
 
 
 def check_pictures(table: Any, out: str) -> None:
@@ -138,20 +165,6 @@ class _Terminal:
 
     def write(self, content: bytes) -> None:
         sys.stdout.write(shown_lines(content.decode("utf-8", "surrogateescape")))
-
-
-def check_out(out: str, as_json: bool, *inputs: str) -> None:
-    """Refuse a file that cannot be written, and standard output where JSON goes there.
-
-    Raises
-    ------
-    FileError, ParameterError
-    """
-    if out != "-":
-        check_file(out)
-        check_not_input(out, *inputs)
-    elif as_json:
-        raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
 
 
 def check_not_input(out: str, *inputs: str, replaced: Sequence[Path] = ()) -> None:

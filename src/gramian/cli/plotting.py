@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gramian.checks import check_choice
-from gramian.cli.describing import MetaFile
-from gramian.cli.inputs import add_metadata, read_model, read_new_data, recalled
-from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, option
+from gramian.cli.inputs import only_with_data, read_model, read_new_data, recalled
+from gramian.cli.options import META, JsonFlag, ModelFile, Reading, argument, option
 from gramian.cli.outputs import answer, check_place
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -25,7 +24,7 @@ def plot(
         argument("DATA", "Rows to draw, read as by transform. [those of a folder of results]"),
     ] = None,
     what: str | None = option(
-        "A,B,..", f"Figures: {', '.join(BY_NAME)}. [all possible]", choices=tuple(BY_NAME)
+        "A,B,..", f"Figures: {', '.join(BY_NAME)}. [all possible]", suggestions=tuple(BY_NAME)
     ),
     color: str | None = option(
         "COLUMN", "Column that sets the colour of points; may hold text. [the first of --label or --meta]"
@@ -33,7 +32,7 @@ def plot(
     shape: str | None = option(
         "COLUMN", "Column that sets the shape of points. [the second of --label or --meta]"
     ),
-    meta: MetaFile = None,
+    meta: str | None = META,
     x: str = option("PC1", "Component on the X axis, such as PC3; for whitening a column number. [1]", "1"),
     y: str = option("PC2", "Component on the Y axis; for whitening a column number. [2]", "2"),
     kind: str = option("KIND", "svg, png, pdf or html. [svg]", "svg", "--format", choices=FORMATS),
@@ -49,7 +48,6 @@ def plot(
     from gramian.analysis.components import mapping_of
     from gramian.plots.names import groupings
 
-    check_choice("--format", kind, FORMATS)
     names = [] if what is None else [check_choice("--what", name, tuple(BY_NAME)) for name in what.split(",")]
     folder = Path(out)
     if folder.suffix[1:] in FORMATS:
@@ -58,21 +56,21 @@ def plot(
         )
     check_place(folder)
     fitted = read_model(model, whole=True)
-    table = None
+    table: Any = None
     if data is not None and fitted.model_kind.faces:
         raise ParameterError("Figures of a face model take no DATA. Leave it out.")
     wanted: dict[str, Any] = {"color": color, "shape": shape}
     look: dict[str, Any] = {}
-    figures = {figure.name: figure for figure in available(fitted, None)}
     if data is not None:
         table, look = _read(data, reading, mapping_of(fitted), wanted, meta)
-        figures = {figure.name: figure for figure in available(fitted, table)}
-    elif meta is None and (stored := _stored_scores(model, mapping_of(fitted))) is not None:
-        table, look = stored, {"mapped": stored.values} | (_given(wanted) or groupings(stored))
-        figures |= {one.name: one for one in available(fitted, table) if "mapped" in one.options}
-        _check_labels(stored, wanted)
+    elif meta is None and (table := _stored_scores(model, mapping_of(fitted))) is not None:
+        _check_labels(table, wanted)
+        look = {"mapped": table.values} | (_given(wanted) or groupings(table))
     else:
         only_with_data(color=color, shape=shape, meta=meta)
+    figures = {figure.name: figure for figure in available(fitted, table)}
+    if "mapped" in look:  # the stored rows have scores only
+        figures = {name: one for name, one in figures.items() if not one.data or "mapped" in one.options}
     for name in names:
         if name not in figures:
             raise ParameterError(
@@ -86,20 +84,6 @@ def plot(
             drawn.save(folder / f"{name}.{kind}")
             files.append(str(folder / f"{name}.{kind}"))
     answer(as_json, {"files": files}, "\n".join(f"Written: {file}" for file in files))
-
-
-def only_with_data(**options: str | None) -> None:
-    """Raise an error for options that say something about rows where there are none.
-
-    Raises
-    ------
-    ParameterError
-    """
-    for name, value in options.items():
-        if value is not None:
-            raise ParameterError(
-                f"--{name} is about the rows of DATA, but there is no DATA. Add its file after the model."
-            )
 
 
 def _read(
@@ -123,13 +107,12 @@ def _read(
         )
     reading = replace(reading, label=(*labels, *new) or None)
     try:
-        table = completed(fitted, read_new_data(data, reading, fitted))
+        table = completed(fitted, read_new_data(data, reading, fitted, meta=metadata))
     except ParameterError as error:  # colour and shape are read as labels
         channel = next((channel for channel, name in given.items() if f"label={name!r}" in str(error)), None)
         if channel is None or new == [] or channel in labels:
             raise
         raise ParameterError(str(error).replace("label=", f"{channel}=")) from error
-    table = table if metadata is None else add_metadata(table, metadata, reading.id)
     return table, given or groupings(table)
 
 

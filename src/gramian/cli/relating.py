@@ -1,19 +1,16 @@
 """The command ``relations``."""
 
-from pathlib import Path
-
 from gramian.cli.inputs import read_table
 from gramian.cli.options import Data, JsonFlag, Reading, option
-from gramian.cli.outputs import answer, check_out
+from gramian.cli.outputs import FIGURES, answer, check_out
 from gramian.cli.progress import progress
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError
 
 # Attributes of a relation in JSON, in addition to the columns.
 FIELDS = (
     *("equation", "terms", "powers", "coefficients", "errors", "residual", "held_out", "noise_level"),
     *("limit", "origin", "unit"),
 )
-FIGURES = (".svg", ".png", ".pdf", ".html")
 
 
 def relations(
@@ -34,9 +31,7 @@ def relations(
     For instance x^2 + y^2 - 1 = 0, in the units of the columns, with residuals.
     """
     if out is not None:
-        if Path(out).suffix not in FIGURES:
-            raise ParameterError(f"-o {out} is a figure. Name a file with {', '.join(FIGURES)}.")
-        check_out(out, as_json, *reading.inputs(data))
+        check_out(out, *reading.inputs(data), ends=FIGURES, writes="relations draws a figure")
         from gramian import plots
 
         draw = plots.relation  # raises without its extra, before anything is computed

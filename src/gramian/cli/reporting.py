@@ -1,13 +1,11 @@
 """The command that explains a saved model on one page: ``report``."""
 
-from dataclasses import fields, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Annotated, Any
 
-from gramian.cli.describing import MetaFile
-from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data, recalled
-from gramian.cli.options import JsonFlag, ModelFile, Reading, argument, option
-from gramian.cli.outputs import answer, check_file, check_not_input
+from gramian.cli.inputs import model_path, only_with_data, read_model, read_new_data, recalled
+from gramian.cli.options import META, JsonFlag, ModelFile, Reading, argument, given_options, option
+from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
 from gramian.reading import IMPUTED
@@ -22,7 +20,7 @@ def report(
         str | None,
         argument("DATA", "Fitted or new rows, read as by transform."),
     ] = None,
-    meta: MetaFile = None,
+    meta: str | None = META,
     out: str = option("FILE", "A .html file. [report.html]", "report.html"),
     as_json: JsonFlag = False,
 ) -> None:
@@ -40,11 +38,9 @@ def report(
     from gramian.report.summary import Fitted
     from gramian.store import read_model as stored_model
 
-    if Path(out).suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"-o {out}: report writes a page. Name a file that ends in .html.")
-    check_file(out)
     metas = () if meta is None else (meta,)
-    check_not_input(out, model, *metas, *(reading.inputs(data) if data is not None else ()))
+    inputs = (model, *metas, *(reading.inputs(data) if data is not None else ()))
+    check_out(out, *inputs, ends=(".html", ".htm"), writes="report writes a page")
     given = read_model(model, whole=True)
     fitted = mapping_of(given)
     if not fitted.model_kind.has_components:
@@ -58,10 +54,9 @@ def report(
             raise ParameterError("The report of a faces model needs no DATA. Leave it out.")
         limit = memory_limit_bytes(getattr(fitted, "memory_limit", None))
         data, reading = recalled(fitted, data, reading)
-        table = completed(fitted, read_new_data(data, reading, fitted, limit=limit))
-        table = table if meta is None else add_metadata(table, meta, reading.id)
-    elif meta is not None:
-        raise ParameterError("--meta is about the rows of DATA, but there is no DATA. Add its file.")
+        table = completed(fitted, read_new_data(data, reading, fitted, limit, meta=meta))
+    else:
+        only_with_data(meta=meta)
     same = table is not None and table.values.shape[0] == fitted.n_samples_
     if (method := getattr(fitted, "missing", None)) in IMPUTED:
         reading = replace(reading, missing=method)
@@ -76,9 +71,7 @@ def report(
 
 def read_arguments(data: str, reading: Reading) -> dict[str, Any]:
     """Return what :func:`gramian.scan` is given to read the same in Python."""
-    given = {field.name: getattr(reading, field.name) for field in fields(reading)}
-    named = {name: _plain(value) for name, value in given.items() if value not in (None, False)}
-    return {"path": data} | named
+    return {"path": data} | {name: _plain(value) for name, value in given_options(reading).items()}
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from gramian.checks import check_choice, shown_lines
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_share
-from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, flag, only_for, option
+from gramian.cli.options import Data, Engine, JsonFlag, Reading, Seed, flag, given_options, only_for, option
 from gramian.cli.outputs import answer, check_out
 from gramian.cli.progress import progress
 from gramian.errors import ParameterError
@@ -16,6 +16,7 @@ from gramian.wording import worded
 FILTERS = ("mutual-information", "f", "chi2", "correlation")
 WRAPPERS = ("forward", "backward", "exhaustive")
 WRAPPER_ONLY = ("floating", "patience", "nested")
+FILTER_ONLY = ("redundancy", "alpha")
 VALIDATING = ("estimator", "cv", "scoring")
 CLASSES = ("logistic", "lda", "knn", "tree")
 NUMBERS = ("ridge", "knn", "tree")
@@ -36,13 +37,13 @@ class Selecting:
         "NAME",
         "Estimator for validation: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. "
         "All but tree use standardised columns. [logistic or ridge, by the label]",
-        choices=tuple(dict.fromkeys(CLASSES + NUMBERS)),
+        suggestions=tuple(dict.fromkeys(CLASSES + NUMBERS)),
     )
     features: str | None = option(
         "K",
         "A number such as 10, a share such as 0.1, for filters also cv or fdr, for wrappers best or "
         "one-se. [cv; best]",
-        choices=("cv", "fdr", "best", "one-se"),
+        suggestions=("cv", "fdr", "best", "one-se"),
     )
     alpha: float | None = option("RATE", "With --features fdr: false discovery rate. [0.05]")
     cv: int | None = option("FOLDS", "Number of cross-validation folds. [5]")
@@ -72,11 +73,10 @@ def select(
     columns one by one, or tries all subsets, by the cross-validated score of an estimator. Text, and whole
     numbers with few distinct values, are classes; other labels are numbers.
     """
-    check_choice("--method", selecting.method, FILTERS + WRAPPERS)
     wanted = read_features(selecting.features, selecting.method)
     _check_applicable(selecting, wanted)
     if out is not None:
-        check_out(out, as_json, *reading.inputs(data))
+        check_out(out, *reading.inputs(data), as_json=as_json)
     reading.refuse_several_labels()
     if not reading.labelled:
         raise ParameterError(
@@ -135,7 +135,7 @@ def read_features(text: str | None, method: str) -> int | float | str:
 def _check_applicable(selecting: Selecting, wanted: int | float | str) -> None:
     """Refuse options that would be ignored."""
     if selecting.method in WRAPPERS:
-        only_for("filters", selecting, "redundancy", "alpha")
+        only_for("filters", selecting, *FILTER_ONLY)
     else:
         only_for("--method forward, backward and exhaustive", selecting, *WRAPPER_ONLY)
         if wanted != "cv":
@@ -201,24 +201,15 @@ def _selector(selecting: Selecting, wanted: int | float | str, discrete: bool) -
     from gramian.selection.wrappers import SequentialFeatureSelector
 
     validating = estimator(selecting.estimator, discrete, selecting.seed)
-    shared: dict[str, Any] = {"cv": 5 if selecting.cv is None else selecting.cv, "scoring": selecting.scoring}
+    given = given_options(selecting)
+    options = {name: given[name] for name in ("cv", "scoring", *WRAPPER_ONLY, *FILTER_ONLY) if name in given}
     if selecting.method in WRAPPERS:
         return SequentialFeatureSelector(
-            validating,
-            n_features_to_select=wanted,
-            direction=selecting.method,
-            floating=selecting.floating,
-            patience=selecting.patience,
-            nested=selecting.nested,
-            **shared,
+            validating, n_features_to_select=wanted, direction=selecting.method, **options
         )
     if selecting.estimator is not None:
-        shared["estimator"] = validating
-    if selecting.alpha is not None:
-        shared["alpha"] = selecting.alpha
-    return FeatureFilter(
-        selecting.method, wanted, redundancy=selecting.redundancy, random_state=selecting.seed, **shared
-    )
+        options["estimator"] = validating
+    return FeatureFilter(selecting.method, wanted, random_state=selecting.seed, **options)
 
 
 def _known_as(table: Any, kept: Any) -> list[str]:

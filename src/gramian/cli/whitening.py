@@ -4,11 +4,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gramian.checks import check_choice
 from gramian.cli.inputs import HERE, read_table
 from gramian.cli.models import number_or_name, read_components
-from gramian.cli.options import Data, Device, Engine, JsonFlag, Reading, Seed, option
-from gramian.cli.outputs import TABLES, answer, check_out, check_pictures, picture_target, table_target
+from gramian.cli.options import DEVICE, Data, Engine, JsonFlag, Reading, Seed, option
+from gramian.cli.outputs import TABLES, answer, check_out, check_pictures, rows_target
 from gramian.cli.progress import progress
 
 LIST = "whitening.csv"
@@ -27,12 +26,14 @@ def whiten(
     method: str = option("NAME", "zca, zca-cor, pca, pca-cor or cholesky. [zca]", "zca", choices=METHODS),
     components: str | None = option("K", "Directions to keep, or the explained variance ratio. [all]"),
     regularization: str | None = option(
-        "HOW", "A number added to eigenvalues, or ledoit-wolf or oas. [none]", choices=("ledoit-wolf", "oas")
+        "HOW",
+        "A number added to eigenvalues, or ledoit-wolf or oas. [none]",
+        suggestions=("ledoit-wolf", "oas"),
     ),
     ddof: int = option("NUMBER", "Variances divide by rows - ddof. [1]", 1),
     seed: Seed = 0,
     engine: Engine = HERE,
-    device: Device = None,
+    device: str | None = DEVICE,
     as_json: JsonFlag = False,
 ) -> None:
     """Make columns uncorrelated, with variance 1.
@@ -44,16 +45,17 @@ def whiten(
     from gramian.arrays import memory_limit_bytes
     from gramian.estimators.whitener import Whitener
     from gramian.report.pieces import mapped
+    from gramian.report.tables import feature_names, write_blocks
 
     model = Whitener(
-        check_choice("--method", method, METHODS),
+        method,
         n_components=read_components(components),
         regularization=number_or_name("--regularization", regularization, SHRINKAGE),
         ddof=ddof,
         random_state=seed,
         device=device,
     )
-    kind, target = _target(out, method, as_json, *reading.inputs(data))
+    target, kind = _target(out, as_json, *reading.inputs(data))
     limit = memory_limit_bytes(None)
     table = read_table(data, reading, limit=limit, engine=engine)
     if kind == "pictures":
@@ -67,29 +69,20 @@ def whiten(
         elif kind == "pictures":
             files = _write_pictures(target, table, fitted.transform(table))
         else:
-            _write_table(target, kind, model, table, mapped(fitted, table, limit))
+            names = None if method.startswith("pca") else feature_names(table)
+            write_blocks(target, table, mapped(fitted, table, limit), kind, names)
     _report(model, out, files, as_json)
 
 
-def _target(out: str, method: str, as_json: bool, *inputs: str) -> tuple[str, Any]:
-    """Say what is written, "model", a kind of table, or "pictures", and where to; refuse what cannot be."""
+def _target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
+    """Return where to write, and what: "model", a kind of table, or "pictures"; refuse what cannot be."""
     suffix = Path(out).suffix.lower()
     folder = out.endswith("/") or (Path(out).is_dir() and suffix != ".zarr")
-    if out == "-" or (suffix in TABLES and not folder):
-        target, kind = table_target(out, as_json, *inputs)
-        return kind, target
     if suffix == ".gramian" and not folder:
-        check_out(out, as_json, *inputs)
-        return "model", out
-    return "pictures", picture_target(out, LIST, *inputs)
-
-
-def _write_table(target: Any, kind: str, model: Any, table: Any, blocks: Any) -> None:
-    from gramian.report.tables import feature_names, row_table, write_pieces
-
-    names = None if model.method.startswith("pca") else feature_names(table)
-    pieces = (row_table(table, whitened, names, rows) for rows, whitened in blocks)
-    write_pieces(target, pieces, table.values.shape[0], kind)
+        check_out(out, *inputs)
+        return out, "model"
+    pictures = out != "-" and (folder or suffix not in TABLES)
+    return rows_target(out, LIST, as_json, *inputs, pictures=pictures)
 
 
 def _write_pictures(folder: Path, table: Any, whitened: Any) -> int:

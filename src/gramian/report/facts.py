@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -249,14 +250,28 @@ def calibration_facts(recogniser: Any, person: str | None) -> dict[str, Any]:
     """Return the threshold for identification or verification, and its predicted error rates."""
     result = recogniser.calibration_
     used = result.identify if person is None else result.verify
-    return {
+    return rates(used) | {
         "people": len(recogniser.people_),
         "threshold": used.value,
         "far_asked": recogniser.far,
-        **rates(used),
         "impostor_pictures": result.n_impostor,
         "genuine_pictures": result.n_genuine,
         "notes": list(recogniser.notes_ if person is None else recogniser.verify_notes_),
+    }
+
+
+def skipped_facts(skipped: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """Return the pictures that were skipped, with the reasons."""
+    return [{"picture": name, "why": why} for name, why in skipped]
+
+
+def gallery_facts(gallery: Any) -> dict[str, Any]:
+    """Return model, settings and people of an open gallery."""
+    return {
+        "model": gallery.fingerprint,
+        "components": gallery.n_components,
+        "settings": plain(gallery.settings),
+        "people": [asdict(person) for person in gallery.people()],
     }
 
 

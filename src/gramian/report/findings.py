@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gramian.analysis.associations import associated
 from gramian.analysis.components import component_names, feature_names_of, shares_of
 from gramian.arrays import as_float64
 from gramian.checks import percent
@@ -68,25 +68,17 @@ def _groups(labels: Any, title: str, scores: Any, k: int) -> str:
     texts = np.asarray(labels).astype(str)
     known = ~np.isin(texts, WITHOUT)
     texts, values = texts[known], as_float64(scores)[known, :k]
-    if not 1 < len(np.unique(texts)) <= min(MOST_GROUPS, len(texts) - 1):
+    association = associated(texts, values) if len(np.unique(texts)) <= MOST_GROUPS else ""
+    if isinstance(association, str):
         return ""
-    shares = [percent(_between(texts, column)) for column in values.T]
-    parts = [
-        f"{share} of the variance of {name}" for share, name in zip(shares, component_names(k), strict=True)
-    ]
+    shares = zip(map(percent, association.r2), component_names(k), strict=True)
+    parts = [f"{share} of the variance of {name}" for share, name in shares]
     return f"The groups of {_code(title) if title else 'the labels'} explain {_and(parts)}."
 
 
 def _code(name: str) -> str:
     """Return a name between backticks, without those of its own, and not longer than a line."""
     return f"`{shortened(name.replace('`', chr(39)), LONGEST)}`"
-
-
-def _between(groups: npt.NDArray[Any], values: npt.NDArray[np.float64]) -> float:
-    centred = values - values.mean()
-    _, places, counts = np.unique(groups, return_inverse=True, return_counts=True)
-    means = np.bincount(places, centred) / counts
-    return float((counts * means**2).sum() / (float((centred**2).sum()) or 1.0))
 
 
 def _and(words: list[str]) -> str:

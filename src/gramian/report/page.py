@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
@@ -15,6 +15,7 @@ from string import Template
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian import plots
 from gramian.analysis.component_rules.table import RULES
@@ -221,25 +222,27 @@ class _Page:
         if "contribution" not in statistics:  # of rows that count differently
             return ""
         title, names = row_names(self.table)
-        tables = []
-        for j, caption in enumerate(component_titles(model, k)):
-            shares = statistics["contribution"][:, j]
-            top = np.argsort(-shares, kind="stable")[:TOP].tolist()
-            rows = [
-                (
-                    str(names[i]),
-                    f"{statistics['coordinate'][i, j]:.4g}",
-                    f"{statistics['cos2'][i, j]:.3f}",
-                    percent(shares[i]),
-                )
-                for i in top
-            ]
-            tables.append(table((title, "score", "cos2", "contribution"), rows, "rnnn", caption))
+        scores, cos2, shares = (statistics[name] for name in ("coordinate", "cos2", "contribution"))
+
+        def line(i: int, j: int) -> list[str]:
+            return [str(names[i]), f"{scores[i, j]:.4g}", f"{cos2[i, j]:.3f}", percent(shares[i, j])]
+
+        tables = self._largest((title, "score", "cos2", "contribution"), shares, line)
         said = (
             "<p>For each component, the rows that contribute most to its variance. cos2 is the share of the "
             "squared distance of a row from the mean that the component represents.</p>"
         )
-        return f'<h3>Rows that contribute most</h3>{said}<div class="pair small">{"".join(tables)}</div>'
+        return f"<h3>Rows that contribute most</h3>{said}{tables}"
+
+    def _largest(
+        self, head: Sequence[str], sizes: npt.NDArray[Any], line: Callable[[int, int], Sequence[str]]
+    ) -> str:
+        """Return a table for each component: the lines of the rows or columns of the largest sizes."""
+        tables = []
+        for j, caption in enumerate(component_titles(self.model, sizes.shape[1])):
+            top = np.argsort(-sizes[:, j], kind="stable")[:TOP].tolist()
+            tables.append(table(head, [line(i, j) for i in top], "r" + "n" * (len(head) - 1), caption))
+        return f'<div class="pair small">{"".join(tables)}</div>'
 
     def _unusual(self, seen: Survey) -> str:
         """Return the rows that are largest relative to their limits, with the columns that cause it."""
@@ -269,21 +272,19 @@ class _Page:
             return figures(show("components", lambda: plots.components(self.given)))
         names = feature_names_of(model)
         count = min(LOADED, model.n_components_, max(1, model.rank_))
-        tables = []
         heads, facts = self._column_facts()
-        for title, direction in zip(
-            component_titles(model, count), as_float64(model.components_[:count]), strict=True
-        ):
-            top = np.argsort(-np.abs(direction), kind="stable")[:TOP].tolist()
-            rows = [(names[j], f"{direction[j]:+z.3f}", *facts[j]) for j in top]
-            tables.append(table(("column", "loading", *heads), rows, "rn" + "n" * len(heads), title))
+        loadings = as_float64(model.components_[:count]).T
+
+        def line(i: int, j: int) -> list[str]:
+            return [names[i], f"{loadings[i, j]:+z.3f}", *facts[i]]
+
+        tables = self._largest(("column", "loading", *heads), np.abs(loadings), line)
         of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
         said = f"<p>For each component, the {of} with the largest loadings (entries of unit vectors):</p>"
         drawn = [show("loadings", lambda: plots.loadings(model))] if len(names) > 1 else []
         if drawn and model.n_components_ > 1 and not self.whitens:
             drawn.append(show("correlation-circle", lambda: plots.correlation_circle(model)))
-        numbers = f'{said}<div class="pair small">{"".join(tables)}</div>'
-        return figures(*drawn) + numbers
+        return figures(*drawn) + said + tables
 
     def _column_facts(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return what is said of each column in the tables of loadings: titles, and numbers by column."""

@@ -17,7 +17,7 @@ from gramian.plots.images import center_of
 from gramian.plots.pixels import grey
 from gramian.report.picture_folder import grey_limits, write_picture_folder
 from gramian.report.pieces import pieces_of
-from gramian.report.tables import feature_names, row_table, write_pieces
+from gramian.report.tables import feature_names, write_blocks
 from gramian.rows.kinds.dask import DaskTable, computed
 from gramian.rows.table import Table
 
@@ -125,11 +125,9 @@ def write_rows(
     target: Any, kind: str, model: Any, table: Table, count: int, result: Any = None, limit: int = 0
 ) -> Errors:
     """Write reconstructions as a table with row and column names."""
-    errors, names = Errors(center_of(model)), feature_names(table)
+    errors = Errors(center_of(model))
     blocks = rebuilt(model, table, count, errors, result, limit)
-    write_pieces(
-        target, (row_table(table, back, names, rows) for rows, back in blocks), table.values.shape[0], kind
-    )
+    write_blocks(target, table, blocks, kind, feature_names(table))
     return errors
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian import plots
 from gramian.analysis.components import component_names
 from gramian.analysis.imputation import Imputed
 from gramian.analysis.loadings import correlations
@@ -30,18 +28,19 @@ from gramian.report.page import write_report
 from gramian.report.picture_folder import grey_limits
 from gramian.report.pieces import mapped
 from gramian.report.summary import Fitted, summary_page
-from gramian.report.tables import feature_names, row_names, row_table, write_pieces, write_table
+from gramian.report.tables import Columns, feature_names, row_names, row_table, write_blocks, write_table
 from gramian.rows.table import Table
 from gramian.store import atomic_folder, atomic_write, finish_folder, place_inside
 
 MODEL, PAGE, REPORT = "model.gramian", "summary.md", "report.html"
 MOST_CELLS = 5_000_000
 MOST_PICTURES = 24
+DRAWN = ("scores", "scree", "loadings", "biplot", "correlation-circle")
 DESCRIBED = 10  # components in the tables of rows and columns
 OWN = re.compile(
     r"(model\.gramian|summary\.md|report\.html"
     r"|(scores|rows|columns|loadings|eigenvalues|imputed)\.(csv|parquet)"
-    r"|(scores|scree|biplot|correlation-circle|loadings)\.svg"
+    rf"|({'|'.join(DRAWN)})\.svg"
     r"|components\.png|mean\.png|components/PC\d+\.png)"
 )
 
@@ -51,6 +50,7 @@ class Written:
     """The written files in order, and notes for the user."""
 
     folder: Path
+    format: str
     files: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -58,6 +58,10 @@ class Written:
         """Write one file and remember it."""
         write(self.folder / name)
         self.files.append(name)
+
+    def table(self, name: str, columns: Columns) -> None:
+        """Write one table and remember it."""
+        self.add(f"{name}.{self.format}", lambda path: write_table(path, columns, self.format))
 
 
 def check_folder(folder: Path) -> None:
@@ -95,7 +99,7 @@ def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written
     """
     check_folder(folder)
     with atomic_folder(folder, own_files(folder), last=PAGE) as place:
-        written = Written(place)
+        written = Written(place, fitted.format)
         written.add(MODEL, fitted.model.save)
         scores, shown = _write_scores(written, fitted)
         _write_tables(written, fitted)
@@ -107,7 +111,7 @@ def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written
             written.add(REPORT, lambda path: write_report(path, fitted))
         with atomic_write(place / PAGE) as file:
             file.write(summary_page(fitted, written.files, written.notes).encode())
-    return Written(folder, [*written.files, PAGE], written.notes)
+    return replace(written, folder=folder, files=[*written.files, PAGE])
 
 
 def own_files(folder: Path) -> list[str]:
@@ -124,19 +128,18 @@ def _write_scores(written: Written, fitted: Fitted) -> tuple[npt.NDArray[Any], l
     """Write the table of scores; return those to draw, and their rows if not all."""
     table, suffix = fitted.table, fitted.format
     if table.in_memory:
-        columns = row_table(table, fitted.scores)
-        written.add(f"scores.{suffix}", lambda path: write_table(path, columns, suffix))
+        written.table("scores", row_table(table, fitted.scores))
         return fitted.scores, None
     n = table.values.shape[0]
     shown, drawn = np.array(evenly(n, MOST_DRAWN)), []
 
-    def pieces() -> Iterator[dict[str, Any]]:
+    def blocks() -> Iterator[tuple[slice, npt.NDArray[Any]]]:
         for rows, scores in mapped(fitted.model, table, memory_limit_bytes(fitted.model.memory_limit)):
             first, last = np.searchsorted(shown, [rows.start, rows.stop])
             drawn.append(scores[shown[first:last] - rows.start, :2])
-            yield row_table(table, scores, rows=rows)
+            yield rows, scores
 
-    written.add(f"scores.{suffix}", lambda path: write_pieces(path, pieces(), n, suffix))
+    written.add(f"scores.{suffix}", lambda path: write_blocks(path, table, blocks(), suffix))
     if len(shown) < n:
         written.notes.append(f"scores.svg shows {len(shown):,} of {n:,} rows, evenly spaced.")
     return np.concatenate(drawn), shown.tolist() if len(shown) < n else None
@@ -145,36 +148,28 @@ def _write_scores(written: Written, fitted: Fitted) -> tuple[npt.NDArray[Any], l
 def _write_figures(
     written: Written, fitted: Fitted, scores: npt.NDArray[Any], shown: list[int] | None
 ) -> None:
+    model, table = fitted.model, fitted.table
+    figures = {figure.name: figure for figure in available(model, table) if figure.name in DRAWN}
     try:
-        written.add("scree.svg", plots.scree(fitted.model).save)
-        written.add("scores.svg", scores_chart(fitted.model, fitted.table, scores, shown).save)
-        known = {figure.name for figure in available(fitted.model, fitted.table)}
-        if "biplot" in known:
-            drawn = scores_chart(fitted.model, fitted.table, scores, shown, "biplot")
-            written.add("biplot.svg", drawn.save)
-        if "loadings" in known:
-            written.add("loadings.svg", plots.loadings(fitted.model).save)
-        if "correlation-circle" in known:
-            written.add("correlation-circle.svg", plots.correlation_circle(fitted.model).save)
+        for name, figure in figures.items():
+            by_rows = name in ("scores", "biplot")
+            chart = scores_chart(model, table, scores, shown, name) if by_rows else figure.draw(model)
+            written.add(f"{name}.svg", chart.save)
     except MissingExtraError as error:
         written.notes.append(f"No figures were written. {error}")
 
 
 def _write_tables(written: Written, fitted: Fitted) -> None:
-    suffix = fitted.format
-    facts = component_facts(fitted.model)
-    written.add(f"eigenvalues.{suffix}", lambda path: write_table(path, facts, suffix))
+    written.table("eigenvalues", component_facts(fitted.model))
     imputed = getattr(fitted.model, "imputed_", None)
     if imputed is not None:
-        table = imputed_table(imputed, fitted.table)
-        written.add(f"imputed.{suffix}", lambda path: write_table(path, table, suffix))
+        written.table("imputed", imputed_table(imputed, fitted.table))
     if fitted.model.model_kind.linear:
         _write_statistics(written, fitted)
         _write_loadings(written, fitted)
 
 
 def _write_loadings(written: Written, fitted: Fitted) -> None:
-    suffix = fitted.format
     k, d = fitted.model.components_.shape
     if k * d > MOST_CELLS:
         written.notes.append(
@@ -183,10 +178,8 @@ def _write_loadings(written: Written, fitted: Fitted) -> None:
         )
         return
     columns = {"feature": np.array(feature_names(fitted.table), dtype=object)}
-    columns |= dict(
-        zip(component_names(k), loadings(fitted.model, fitted.table, fitted.loadings).T, strict=True)
-    )
-    written.add(f"loadings.{suffix}", lambda path: write_table(path, columns, suffix))
+    values = loadings(fitted.model, fitted.table, fitted.loadings)
+    written.table("loadings", columns | dict(zip(component_names(k), values.T, strict=True)))
 
 
 def imputed_table(imputed: Imputed, table: Table) -> dict[str, npt.NDArray[Any]]:
@@ -203,7 +196,7 @@ def imputed_table(imputed: Imputed, table: Table) -> dict[str, npt.NDArray[Any]]
 
 def _write_statistics(written: Written, fitted: Fitted) -> None:
     """Write coordinates, cos2 and contributions of columns, and of the rows of a table in memory."""
-    model, table, suffix = fitted.model, fitted.table, fitted.format
+    model, table = fitted.model, fitted.table
     n, d = table.values.shape[0], model.n_features_in_
     k = min(DESCRIBED, int(model.n_components_))
     if not k:
@@ -215,8 +208,7 @@ def _write_statistics(written: Written, fitted: Fitted) -> None:
             items = linear_rows(model, table, k) if what == "rows" else linear_columns(model, k)
             columns = items_table([replace(items, names=names)], k)
             del columns["kind"]
-            columns = {title if name == "name" else name: values for name, values in columns.items()}
-            written.add(f"{what}.{suffix}", partial(write_table, columns=columns, kind=suffix))
+            written.table(what, {title if name == "name" else name: columns[name] for name in columns})
         else:
             written.notes.append(
                 f"No table of cos2 and contributions of the {what} was written, since they are many. In "

@@ -20,6 +20,7 @@ from gramian.rows.table import Table, unique_names
 from gramian.store import atomic_write
 
 FORMATS = ("csv", "parquet", "npy", "zarr")
+BATCH = 10_000  # rows of CSV that are text at a time
 ALL = slice(None)
 Columns = Mapping[str, "npt.NDArray[Any] | Sequence[Any]"]
 
@@ -92,7 +93,8 @@ def write_table(target: str | os.PathLike[str] | IO[bytes], columns: Columns, ki
     columns : mapping of str to array
         In order. Missing numbers are None or NaN, and empty in a CSV file.
     kind : {"csv", "parquet", "npy", "zarr"}
-        ``"npy"`` and ``"zarr"`` contain only the floating-point columns, without names.
+        A stream takes CSV only. ``"npy"`` and ``"zarr"`` contain only the floating-point columns, without
+        names.
     """
     write_pieces(target, [columns], len(next(iter(columns.values()), ())), kind)
 
@@ -106,18 +108,23 @@ def write_pieces(
     """
     if kind == "zarr":
         write_zarr(Path(target), map(_numbers, pieces), rows)  # type: ignore[arg-type]
-    elif not hasattr(target, "write"):
+    elif isinstance(target, str | os.PathLike):
         with atomic_write(target) as file:
             _WRITERS[kind](file, pieces, rows)
-    elif kind == "csv":
-        for place, columns in enumerate(pieces):
-            buffer = io.BytesIO()
-            _write_csv(buffer, [columns], rows, header=place == 0)
-            target.write(buffer.getvalue())
     else:
-        buffer = io.BytesIO()
-        _WRITERS[kind](buffer, pieces, rows)
-        target.write(buffer.getvalue())
+        _WRITERS[kind](target, pieces, rows)
+
+
+def write_blocks(
+    target: str | os.PathLike[str] | IO[bytes],
+    table: Table,
+    blocks: Iterable[tuple[slice, npt.NDArray[Any]]],
+    kind: str,
+    names: Iterable[str] | None = None,
+) -> None:
+    """Write numbers for the rows of a table, block by block, with names and labels of the rows."""
+    pieces = (row_table(table, values, names, rows) for rows, values in blocks)
+    write_pieces(target, pieces, table.values.shape[0], kind)
 
 
 def _write_npy(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
@@ -136,16 +143,20 @@ def _numbers(columns: Columns) -> npt.NDArray[Any]:
     return np.stack(numbers, axis=1) if numbers else np.empty((0, 0))
 
 
-def _write_csv(file: IO[bytes], pieces: Iterable[Columns], rows: int, header: bool = True) -> None:
+def _write_csv(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
+    import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     options = arrow_csv.WriteOptions(include_header=False)
     for place, columns in enumerate(pieces):
-        if header and place == 0:
+        if place == 0:
             names = io.StringIO()
             csv.writer(names, lineterminator="\n").writerow(columns)
             file.write(names.getvalue().encode())
-        arrow_csv.write_csv(_arrow(columns), _Kept(file), options)
+        for batch in _arrow(columns).to_batches(BATCH):
+            sink = pa.BufferOutputStream()
+            arrow_csv.write_csv(batch, sink, options)
+            file.write(sink.getvalue().to_pybytes())
 
 
 def _write_parquet(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
@@ -153,7 +164,7 @@ def _write_parquet(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> Non
 
     tables = map(_arrow, pieces)
     first = next(tables)
-    with parquet.ParquetWriter(_Kept(file), first.schema) as writer:
+    with parquet.ParquetWriter(file, first.schema) as writer:
         for table in chain([first], tables):
             writer.write_table(table)
 
@@ -169,18 +180,6 @@ def _arrow(columns: Columns) -> Any:
         return pa.array(values, from_pandas=True)
 
     return pa.Table.from_arrays(list(map(stored, columns.values())), names=list(columns))
-
-
-class _Kept:
-    """A file that stays open when the writer closes it."""
-
-    closed = False
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.write, self.flush, self.tell = file.write, file.flush, file.tell
-
-    def close(self) -> None:
-        pass
 
 
 _WRITERS = {"csv": _write_csv, "parquet": _write_parquet, "npy": _write_npy}

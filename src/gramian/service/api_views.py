@@ -71,7 +71,7 @@ async def add_example(
 @views.get("/examples/door/{who}", **produces("image/png"))
 async def example_visitor(state: AppState, who: Literal["known", "stranger", "house"]) -> Response:
     """Return a test picture for the drawn faces: a known person, a stranger, or a house."""
-    return await send_answer(state, {"do": "example visitor", "who": who}, "image/png")
+    return await send_answer(state, {"do": "example_visitor", "who": who}, "image/png")
 
 
 @views.get("/data/{id}/width")

@@ -61,10 +61,8 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app, self.settings, self.access = app, settings, Access(settings.token)
         self._bodies: set[_Body] = set()
-        names = {name.lower() for name in settings.hosts}
-        if settings.token is not None:
-            names.add(socket.gethostname().lower())
-        self._names = names
+        own = [] if settings.token is None else [socket.gethostname()]
+        self._names = {name.lower() for name in (*settings.hosts, *own)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -19,7 +18,7 @@ from gramian.plots.names import component_titles
 from gramian.report.facts import audit_facts, plain
 from gramian.report.mathml import mathml, matrix, number
 from gramian.service.bodies import Message
-from gramian.service.tasks import Say
+from gramian.service.tasks import by_name
 
 NARROW = 340  # pixels of a figure that fits a phone
 MOST_POINTS = 5  # of a counterexample whose matrix is written out
@@ -28,7 +27,7 @@ POINTS, SEED, COMPONENTS, CELLS, LEVELS = 120, 1, 3, 48, 9
 CONSTANT = 1e-9  # range of scores relative to the largest, up to which nothing varies
 
 
-def kernel(say: Say, expression: str, features: int | None, seconds: float) -> Message:
+def kernel(expression: str, features: int | None, seconds: float) -> Message:
     """Check whether an expression is a kernel; return the proof or a counterexample."""
     kernel = kernel_from_name(expression)
     report = audit(kernel, n_features=features, random_state=0, time_limit=seconds)
@@ -67,13 +66,13 @@ def _negative_sum(witness: Any) -> str:
     return f"<math><mrow>{names}<mo>=</mo>{parts}<mo>=</mo>{value}<mo>&lt;</mo><mn>0</mn></mrow></math>"
 
 
-def kernel_table(say: Say) -> Message:
+def kernel_table() -> Message:
     """Return all kernels, with their formulas as MathML."""
     entries = [asdict(entry) | {"typeset": mathml(entry.formula)} for entry in table()]
     return {"kernels": plain(entries)}
 
 
-def contours(say: Say, expression: str, points: str) -> Message:
+def contours(expression: str, points: str) -> Message:
     """Return lines of equal score of a kernel PCA of points in the plane, as paths in a square of side 1."""
     with needs("plots", "altair", "Drawing figures"):
         from gramian.plots.contours import contour
@@ -111,8 +110,4 @@ def _in_plane(points: str) -> tuple[Any, Any]:
     return 0.8 * X / np.abs(X).max(), classes
 
 
-VIEWS: dict[str, Callable[..., Message]] = {
-    "kernel": kernel,
-    "kernel table": kernel_table,
-    "contours": contours,
-}
+VIEWS = by_name(kernel, kernel_table, contours)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
-from jinja2 import ChainableUndefined, Environment, FunctionLoader
+from jinja2 import ChainableUndefined, Environment, PackageLoader
 
 from gramian.checks import amount, counted
 from gramian.service.api import Id
@@ -62,7 +62,7 @@ def about(item: Item) -> str:
 TEMPLATES = Environment(
     autoescape=True,
     undefined=ChainableUndefined,
-    loader=FunctionLoader(lambda name: PAGE.joinpath(name).read_text(encoding="utf-8")),
+    loader=PackageLoader("gramian.service", "page"),
 )
 TEMPLATES.globals |= {"version": __version__, "about": about}
 
@@ -165,5 +165,5 @@ def model(
 @people.get("/kernels")
 async def kernels(state: AppState) -> Response:
     """Return the page of kernels."""
-    table = await state.quick.ask({"do": "kernel table"})
+    table = await state.quick.ask({"do": "kernel_table"})
     return page("kernels.html", examples=EXAMPLES, sliders=SLIDERS, kernels=table["kernels"])

@@ -107,7 +107,7 @@ class State:
 
 def describe(kind: Kind, payload: dict[str, Any], draft: bool = False) -> Message:
     """Return the order to describe an item."""
-    return {"do": f"describe {kind}", kind: payload} | ({"draft": draft} if kind == "data" else {})
+    return {"do": f"describe_{kind}", kind: payload} | ({"draft": draft} if kind == "data" else {})
 
 
 def state_of(request: Request) -> State:

@@ -33,7 +33,16 @@ from gramian.loading import load
 from gramian.plots.images import center_of
 from gramian.progress import report_to
 from gramian.reading import IMPUTED
-from gramian.report.facts import calibration_facts, data_facts, info_facts, plain, plan_facts, used_text
+from gramian.report.facts import (
+    calibration_facts,
+    data_facts,
+    gallery_facts,
+    info_facts,
+    plain,
+    plan_facts,
+    skipped_facts,
+    used_text,
+)
 from gramian.report.pieces import completed
 from gramian.report.reconstruction import Errors, rebuilt
 from gramian.report.tables import feature_names
@@ -52,6 +61,7 @@ MOST_CACHED = 8  # cached models, galleries and tables
 TOLD = 100  # names of columns and labels in the facts of a table
 SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
 Say = Callable[[Message], None]
+Task = Callable[..., Message]
 _cache: dict[tuple[Any, ...], Any] = {}
 
 
@@ -85,24 +95,19 @@ def bytes_of(values: Any) -> int:
 # --------------------------------------------------------------- items
 
 
-def describe_model(say: Say, model: Message) -> Message:
+def describe_model(model: Message) -> Message:
     """Return the facts of a model file; others raise an error."""
     stored = read_model(model["path"])
     return {**info_facts(load(model["path"]), stored.kind), "versions": stored.versions}
 
 
-def describe_gallery(say: Say, gallery: Message) -> Message:
+def describe_gallery(gallery: Message) -> Message:
     """Return the facts of a gallery; other files raise an error."""
     with Gallery.open(gallery["path"], read_only=True) as opened:
-        return {
-            "model": opened.fingerprint,
-            "components": opened.n_components,
-            "settings": plain(opened.settings),
-            "people": [asdict(person) for person in opened.people()],
-        }
+        return gallery_facts(opened)
 
 
-def describe_data(say: Say, data: Message, draft: bool = False) -> Message:
+def describe_data(data: Message, draft: bool = False) -> Message:
     """Return the facts of a table or pictures. Unless it is a draft, unusable data raise an error."""
     seen, problem = columns_of(data), None
     facts: Message = {"rows": seen.rows, "columns": seen.width} if seen else {}
@@ -150,7 +155,7 @@ def _training(made: Any, data: Message) -> Any:
     return read_faces(data["path"], size=data["reading"].get("size"))
 
 
-def plan(say: Say, fit: Message, data: Message) -> Message:
+def plan(fit: Message, data: Message) -> Message:
     """Return the plan of a fit."""
     made = _made(fit)
     return _plan(made, _training(made, data))
@@ -162,7 +167,7 @@ def _plan(made: Any, table: Any) -> Message:
     return {"plan": plain(plan_facts(chosen)), "text": str(chosen), "used": used}
 
 
-def fit(say: Say, fit: Message, data: Message, answer: Message) -> Message:
+def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     """Fit and save a model; send the plan first, and then the progress."""
     made = _made(fit)
     with report_to(_Messages(say)):
@@ -214,7 +219,7 @@ def applied(model: Message, data: Message, *, whole: bool = True) -> tuple[Any, 
     return fitted, completed(fitted, table) if whole else table
 
 
-def transform(say: Say, model: Message, data: Message, answer: Message) -> Message:
+def transform(model: Message, data: Message, answer: Message) -> Message:
     """Write the scores of rows."""
     fitted, table = applied(model, data, whole=False)
     with warnings.catch_warnings(record=True) as raised:
@@ -224,7 +229,7 @@ def transform(say: Say, model: Message, data: Message, answer: Message) -> Messa
     return write_rows(answer, table, fitted.get_feature_names_out(), scores.reshape(len(scores), -1))
 
 
-def reconstruct(say: Say, model: Message, data: Message, answer: Message, components: int | None) -> Message:
+def reconstruct(model: Message, data: Message, answer: Message, components: int | None) -> Message:
     """Write reconstructions of rows from some components, with relative errors."""
     fitted, table = applied(model, data)
     if not fitted.model_kind.has_components:
@@ -242,7 +247,7 @@ def reconstruct(say: Say, model: Message, data: Message, answer: Message, compon
 
 
 def monitor(
-    say: Say, model: Message, data: Message, answer: Message, alpha: float | None, normal: Message | None
+    model: Message, data: Message, answer: Message, alpha: float | None, normal: Message | None
 ) -> Message:
     """Write T2 and SPE of each row with limits, alarms and the columns that contribute most."""
     given = cached(model, load)
@@ -260,7 +265,7 @@ def monitor(
     return write_rows(answer, noted, tuple(numbers), np.stack(list(numbers.values()), axis=1), **texts)
 
 
-def denoise(say: Say, model: Message, data: Message, answer: Message) -> Message:
+def denoise(model: Message, data: Message, answer: Message) -> Message:
     """Write rows denoised by kernel PCA, with distances from their projections in feature space."""
     fitted, table = applied(model, data)
     if not fitted.model_kind.kernel:
@@ -270,7 +275,7 @@ def denoise(say: Say, model: Message, data: Message, answer: Message) -> Message
     return write_rows(answer, table, feature_names(table), values.reshape(len(values), -1), error=residuals)
 
 
-def components(say: Say, model: Message, answer: Message, count: int) -> Message:
+def components(model: Message, answer: Message, count: int) -> Message:
     """Write the mean and the first components as rows or pictures."""
     fitted = mapping_of(cached(model, load))
     if isinstance(fitted, FaceSpace):
@@ -300,7 +305,7 @@ def _space(model: Message) -> FaceSpace:
 
 
 def recognise(
-    say: Say, model: Message, gallery: Message, data: Message, person: str | None, far: float | None
+    model: Message, gallery: Message, data: Message, person: str | None, far: float | None
 ) -> Message:
     """Identify people in pictures, or verify one person."""
     space = _space(model)
@@ -318,13 +323,15 @@ def recognise(
     else:
         answers = recognition.verify(space, recogniser, faces, person)
     listed = faces.names or [str(place) for place in range(len(answers))]
-    skipped = [{"picture": name, "why": why} for name, why in faces.skipped]
-    payload = [{"picture": name, **asdict(one)} for name, one in zip(listed, answers, strict=True)]
-    facts = {"answers": payload, "skipped": skipped, "calibration": calibration_facts(recogniser, person)}
+    facts = {
+        "answers": [{"picture": name, **asdict(one)} for name, one in zip(listed, answers, strict=True)],
+        "skipped": skipped_facts(faces.skipped),
+        "calibration": calibration_facts(recogniser, person),
+    }
     return dict(plain(facts))
 
 
-def enroll(say: Say, model: Message, data: Message, answer: Message) -> Message:
+def enroll(model: Message, data: Message, answer: Message) -> Message:
     """Create a gallery of people from pictures with a folder for each person."""
     space = _space(model)
     height, width = space.picture_shape_
@@ -334,21 +341,20 @@ def enroll(say: Say, model: Message, data: Message, answer: Message) -> Message:
     enroll_into(
         answer["path"], space, faces.people, space.transform(faces), faces.hashes, sources=faces.names
     )
-    return describe_gallery(say, answer)
+    return describe_gallery(answer)
 
 
-TASKS: dict[str, Callable[..., Message]] = {
-    "nothing": lambda say: {},
-    "describe model": describe_model,
-    "describe gallery": describe_gallery,
-    "describe data": describe_data,
-    "plan": plan,
-    "fit": fit,
-    "transform": transform,
-    "reconstruct": reconstruct,
-    "denoise": denoise,
-    "monitor": monitor,
-    "components": components,
-    "recognise": recognise,
-    "enroll": enroll,
-}
+def nothing() -> Message:
+    """Return nothing: the worker has started."""
+    return {}
+
+
+def by_name(*tasks: Task) -> dict[str, Task]:
+    """Return tasks by their names, as orders have them."""
+    return {task.__name__: task for task in tasks}
+
+
+TASKS = by_name(
+    *(nothing, describe_model, describe_gallery, describe_data, plan, fit),
+    *(transform, reconstruct, denoise, monitor, components, recognise, enroll),
+)

@@ -6,7 +6,6 @@ import base64
 import json
 import shutil
 import zipfile
-from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.associations import telling_pair
 from gramian.analysis.components import decomposition_of, mapping_of
 from gramian.arrays import as_float64
 from gramian.checks import check_choice
@@ -26,6 +24,7 @@ from gramian.plots.names import groupings
 from gramian.plots.pixels import Picture, contact_sheet, enlarged, grey
 from gramian.plots.registry import available
 from gramian.report.facts import plain
+from gramian.report.figures import shown_first
 from gramian.report.findings import findings
 from gramian.report.page import python_calls, report_page
 from gramian.report.results import write_results
@@ -34,7 +33,7 @@ from gramian.report.tables import write_table
 from gramian.rows.metadata import labels_of
 from gramian.rows.table import Table
 from gramian.service.bodies import Message, read_table
-from gramian.service.tasks import Say, applied, cached
+from gramian.service.tasks import applied, by_name, cached
 
 SHOWN = 24  # pictures of data
 MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one that sets the shape
@@ -43,7 +42,7 @@ PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn f
 # ------------------------------------------------------------------ examples
 
 
-def example(say: Say, name: str, answer: Message) -> Message:
+def example(name: str, answer: Message) -> Message:
     """Write example data: measured penguins, pictures of digits, points on two rings, or drawn faces."""
     if name == "penguins":
         content = files("gramian").joinpath("examples", "penguins.csv").read_bytes()
@@ -77,7 +76,7 @@ def _write_pictures(path: str, pictures: Any, folders: Any) -> None:
             archive.writestr(f"{folder}/{place:04d}.png", png)
 
 
-def example_visitor(say: Say, who: str, answer: Message) -> Message:
+def example_visitor(who: str, answer: Message) -> Message:
     """Draw a test picture for the model of the drawn faces: a known person, a stranger, or a house."""
     if who == "house":
         picture = drawn_others(1, size=SIZE, seed=SEED).pictures[0]
@@ -89,12 +88,12 @@ def example_visitor(say: Say, who: str, answer: Message) -> Message:
     return {}
 
 
-def width(say: Say, data: Message) -> Message:
+def width(data: Message) -> Message:
     """Return the median distance between rows, a first guess of a kernel's width."""
     return {"median": median_distance(read_table(data).flat)}
 
 
-def sheet(say: Say, data: Message, answer: Message) -> Message:
+def sheet(data: Message, answer: Message) -> Message:
     """Draw some pictures, evenly spaced."""
     rows = read_table(data)
     if rows.picture_shape is None:
@@ -122,7 +121,6 @@ def folders_of(table: Table) -> Any:
 
 
 def figure(
-    say: Say,
     model: Message,
     data: Message | None,
     answer: Message,
@@ -163,7 +161,7 @@ def _groupings(table: Table | None, color: str | None, shape: str | None) -> Mes
     return {name: usual.get(name) if one is None else one or None for name, one in asked.items()}
 
 
-def figures(say: Say, model: Message, data: Message | None) -> Message:
+def figures(model: Message, data: Message | None) -> Message:
     """List the figures, the columns that may set colour and shape, and what the data show."""
     fitted, table = cached(model, load), None if data is None else applied(model, data)[1]
     titles = {figure.name: figure.title for figure in available(fitted, table)}
@@ -190,9 +188,10 @@ def _shown_first(fitted: Any, table: Table | None) -> tuple[tuple[int, int], lis
     if table is None or not fitted.model_kind.gives_scores:
         return (1, 2), findings(decomposition_of(fitted))
     scores = np.asarray(fitted.transform(table)).reshape(len(table.values), -1)
-    labels, name = folders_of(table), table.label_name or ""
-    pair, why = ((1, 2), "") if labels is None else telling_pair(scores, labels, name)
-    return pair, [*findings(fitted, labels, name, scores), *([why] if why else [])]
+    table = replace(table, labels=folders_of(table))
+    pair, why = shown_first(table, scores)
+    said = findings(fitted, table.labels, table.label_name or "", scores)
+    return pair, [*said, why] if why else said
 
 
 # ------------------------------------------------------------------- downloads
@@ -207,7 +206,7 @@ def _fitted(model: Message, data: Message | None) -> Fitted:
     return Fitted(fitted, table, scores.reshape(len(scores), -1), reading=reading)
 
 
-def report(say: Say, model: Message, data: Message | None, answer: Message) -> Message:
+def report(model: Message, data: Message | None, answer: Message) -> Message:
     """Write the report of a model."""
     given = cached(model, load)
     fitted = _fitted(model, None if given.model_kind.faces else data)
@@ -216,7 +215,7 @@ def report(say: Say, model: Message, data: Message | None, answer: Message) -> M
     return {}
 
 
-def results(say: Say, model: Message, data: Message, answer: Message) -> Message:
+def results(model: Message, data: Message, answer: Message) -> Message:
     """Write the folder of results as a .zip."""
     fitted, folder = mapping_of(cached(model, load)), Path(answer["path"] + "-folder")
     if not fitted.model_kind.has_components or fitted.model_kind.faces:
@@ -233,7 +232,7 @@ def results(say: Say, model: Message, data: Message, answer: Message) -> Message
     return {}
 
 
-def code(say: Say, model: Message, data: Message | None) -> Message:
+def code(model: Message, data: Message | None) -> Message:
     """Return Python code that fits the same model, and a paragraph for a methods section."""
     reading = None if data is None else {"path": data["name"], **data["reading"]}
     fitted = mapping_of(cached(model, load))
@@ -244,7 +243,7 @@ def code(say: Say, model: Message, data: Message | None) -> Message:
 # ------------------------------------------------------------------- drawing
 
 
-def program(say: Say, answer: Message) -> Message:
+def program(answer: Message) -> Message:
     """Write the JavaScript of Vega, which vl-convert contains."""
     try:
         from gramian.plots.style import browser_program
@@ -254,15 +253,4 @@ def program(say: Say, answer: Message) -> Message:
     return {}
 
 
-VIEWS: dict[str, Callable[..., Message]] = {
-    "example": example,
-    "example visitor": example_visitor,
-    "width": width,
-    "figure": figure,
-    "figures": figures,
-    "report": report,
-    "results": results,
-    "code": code,
-    "sheet": sheet,
-    "program": program,
-}
+VIEWS = by_name(example, example_visitor, width, figure, figures, report, results, code, sheet, program)

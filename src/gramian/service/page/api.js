@@ -1,6 +1,12 @@
 // Sends requests to the API and shows messages.
 
 export const byId = (id) => document.getElementById(id);
+// Creates an element with properties and with what is inside.
+export function element(name, about = {}, ...inside) {
+  const made = Object.assign(document.createElement(name), about);
+  made.append(...inside);
+  return made;
+}
 // Forms need this script, so they are inert until it runs.
 for (const one of document.querySelectorAll("[inert]")) one.inert = false;
 const BASE = "/api/v1/";
@@ -18,17 +24,14 @@ export function say(text, bad = false) {
 export function complain(field, text) {
   let place = byId(`${field.id}-error`);
   if (!place) {
-    place = document.createElement("div");
-    place.id = `${field.id}-error`;
-    place.className = "error";
-    place.setAttribute("role", "alert");
+    place = element("div", { id: `${field.id}-error`, className: "error", role: "alert" });
     (field.closest(".field") ?? field.parentElement).append(place);
     field.setAttribute("aria-describedby", `${field.getAttribute("aria-describedby") ?? ""} ${place.id}`.trim());
   }
   // An error in an expression repeats it; the field shows it already, and so does the line above the caret.
   const [first, ...more] = text.replace(/^kernel='.*?', column (\d+): /, "Column $1: ").split("\n");
   place.textContent = first;
-  if (more.length) place.append(Object.assign(document.createElement("pre"), { textContent: more.join("\n") }));
+  if (more.length) place.append(element("pre", {}, more.join("\n")));
   if (text) field.setAttribute("aria-invalid", "true"); else field.removeAttribute("aria-invalid");
 }
 

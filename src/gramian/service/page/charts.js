@@ -1,42 +1,33 @@
 // Draws the figures of the server with Vega.
 
-import { asked } from "./api.js";
+import { asked, element } from "./api.js";
 
 const FRAME = 8;  // pixels for labels that are longer than usual
 const LARGEST = 640;  // pixels of a figure alone in its row, unless it is a long one
 const ENLARGED = 1.25;  // times its own size, at most
 const SLACK = 24;  // pixels by which a card changes before its figure is drawn again
 const LONG = new Set(["contours", "control-chart", "loadings", "whitening", "face-scores"]);
+export const NO_FIGURES = 'Figures are not available. The administrator can install them: pip install "gramian[plots]"';
 let program, last = Promise.resolve();
 const loaded = () => program ??= new Promise((resolve, reject) => {
-  const script = document.createElement("script");
-  script.src = "/static/vega.js";
-  script.onload = () => resolve(globalThis.vegaEmbed);
-  script.onerror = () => reject(new Error('Figures are not available. The administrator can install them: pip install "gramian[plots]"'));
-  document.head.append(script);
+  const onload = () => resolve(globalThis.vegaEmbed), onerror = () => reject(new Error(NO_FIGURES));
+  document.head.append(element("script", { src: "/static/vega.js", onload, onerror }));
 });
 const inTurn = (work) => last = last.then(work, work);  // a visitor uses one worker at a time
 
 // Replaces a figure at once, when the new one is complete; its title goes to a heading, and its sentences above it.
 // One with a brush keeps its size, by which Vega finds the pointer.
 export async function draw(place, content, words, heading, brush = false) {
-  const figure = document.createElement("figure"), drawing = document.createElement("div");
-  figure.tabIndex = 0;
-  figure.setAttribute("role", "group");
-  figure.setAttribute("aria-label", words);
+  const figure = element("figure", { tabIndex: 0, role: "group", ariaLabel: words }), drawing = element("div");
   if (content.png) {
-    const picture = new Image();
-    picture.alt = words;
-    picture.src = `data:image/png;base64,${content.png}`;
-    figure.append(picture);
+    figure.append(element("img", { alt: words, src: `data:image/png;base64,${content.png}` }));
     place.replaceChildren(figure);
     return null;
   }
   const embed = await loaded(), { spec } = content, { title, width, height } = spec;
   delete spec.title;
   if (title?.text) heading.textContent = title.text;
-  const caption = Object.assign(document.createElement("figcaption"), { textContent: [title?.subtitle ?? ""].flat().join(" ") });
-  figure.append(caption, drawing);
+  figure.append(element("figcaption", {}, [title?.subtitle ?? ""].flat().join(" ")), drawing);
   if (brush) Object.assign(spec, { autosize: { type: "fit-x", contains: "padding" }, width: Math.min(place.clientWidth, LARGEST) });
   // The content security policy forbids eval, so Vega interprets its expressions.
   const { view, finalize } = await embed(drawing, spec, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
@@ -54,12 +45,9 @@ export async function draw(place, content, words, heading, brush = false) {
 
 // Adds a card, which draws its figure when it is asked to, and again when its width changes.
 export function card(parent, model, name, words, query, onDrawn = () => {}) {
-  const section = document.createElement("section"), title = document.createElement("h3"), place = document.createElement("div");
-  section.className = "card";
+  const title = element("h3", {}, words), place = element("div", { className: "place" });
+  const section = element("section", { className: "card" }, title, place);
   section.dataset.figure = name;
-  title.textContent = words;
-  place.className = "place";
-  section.append(title, place);
   parent.append(section);
   let options = {}, drawn = 0, waiting;
   const redraw = (more = options) => inTurn(async () => {
@@ -71,10 +59,7 @@ export function card(parent, model, name, words, query, onDrawn = () => {}) {
     try {
       onDrawn(await draw(place, await asked(`models/${model}/figures/${name}?${asking}`), words, title, name === "scores"));
     } catch (error) {
-      const notice = document.createElement("p");
-      notice.className = "notice bad";
-      notice.textContent = error.message;
-      place.replaceChildren(notice);
+      place.replaceChildren(element("p", { className: "notice bad" }, error.message));
     }
   });
   new ResizeObserver(() => {

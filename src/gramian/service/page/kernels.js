@@ -1,7 +1,7 @@
 // Checks an expression, and shows how lines of equal score follow the parameter of a kernel.
 
-import { asked, byId, complain, say } from "./api.js";
-import { draw } from "./charts.js";
+import { asked, byId, complain, element, say } from "./api.js";
+import { NO_FIGURES, draw } from "./charts.js";
 
 // MathML of the server, which escapes all of its texts; without any, the text itself.
 function typeset(place, math, text) {
@@ -36,13 +36,10 @@ async function check() {
   byId("undecided").textContent = kind ? "" : `Verdict: ${result.verdict}.`;
   typeset(byId("formula"), result.formula, "");
   byId("steps").replaceChildren(...result.steps.map((step) => {
-    const line = document.createElement("li"), formula = document.createElement("span"), mark = document.createElement("span");
+    const formula = element("span", { className: "shown" });
     typeset(formula, step.formula, step.expression);
-    formula.className = "shown";
-    mark.textContent = { proven: "kernel", refuted: "no kernel", unknown: "no proof" }[step.status];
-    mark.className = `badge ${{ proven: "good", refuted: "bad", unknown: "" }[step.status]}`;
-    line.append(formula, " ", mark, document.createElement("br"), step.reason);
-    return line;
+    const [mark, kind] = { proven: ["kernel", "good"], refuted: ["no kernel", "bad"], unknown: ["no proof", ""] }[step.status];
+    return element("li", {}, formula, " ", element("span", { className: `badge ${kind}` }, mark), element("br"), step.reason);
   }));
   byId("proof-title").textContent = result.valid ? "Proof" : "What is known of its parts";
   byId("counterexample").hidden = !result.witness;
@@ -55,7 +52,7 @@ async function check() {
     ? `The smallest eigenvalue of K is ${eigenvalue.toPrecision(4)}. Rounding explains at most ${bound.toPrecision(2)}.`
     : values ? `k(x1, x2) is ${values[0]}, but k(x2, x1) is ${values[1]}.` : "";
   byId("found").hidden = false;
-  say(result.witness && !result.figure ? 'Figures are not available. The administrator can install them: pip install "gramian[plots]"' : "");
+  say(result.witness && !result.figure ? NO_FIGURES : "");
   if (result.figure) await draw(byId("figure"), { spec: result.figure }, "Counterexample", byId("figure-title"));
   byId("verdict").focus();
 }
@@ -94,16 +91,13 @@ function drawn(name, about) {
 
 const at = (value) => (SIDE * value).toFixed(1), up = (value) => (SIDE * (1 - value)).toFixed(1);
 function panel({ title, lines }, points) {
-  const figure = document.createElement("figure"), caption = document.createElement("figcaption");
   const picture = drawn("svg", { viewBox: `0 0 ${SIDE} ${SIDE}`, "aria-hidden": "true" });
   for (const [level, pieces] of lines) {
     const path = pieces.map(([x, y, x2, y2]) => `M${at(x)} ${up(y)}L${at(x2)} ${up(y2)}`).join("");
     picture.append(drawn("path", { d: path, class: level < 0 ? "below" : "above", "stroke-opacity": 0.3 + 0.7 * Math.abs(level) }));
   }
   for (const [x, y, kind] of points) picture.append(drawn("circle", { cx: at(x), cy: up(y), r: 2.4, class: `kind-${kind % COLOURS}` }));
-  caption.textContent = title;
-  figure.append(picture, caption);
-  return figure;
+  return element("figure", {}, picture, element("figcaption", {}, title));
 }
 
 // One request at a time; the next one takes the latest position of the slider.

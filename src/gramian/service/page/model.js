@@ -1,6 +1,6 @@
 // Shows what a model says of its data: findings, figures, and unusual rows linked with the scores.
 
-import { asked, byId, say } from "./api.js";
+import { asked, byId, element, say } from "./api.js";
 import { arrange, card } from "./charts.js";
 
 const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.components);
@@ -30,18 +30,15 @@ addEventListener("scroll", markTab, { passive: true });
 // Sentences in which names are between backticks.
 function sentences(place, texts) {
   place.replaceChildren(...texts.join(" ").split("`").map((text, turn) =>
-    turn % 2 ? Object.assign(document.createElement("code"), { textContent: text, dir: "auto" }) : text));
+    turn % 2 ? element("code", { dir: "auto" }, text) : text));
 }
 
 // ------------------------------------------------------------------ figures
 
 function chooser(words, values, chosen) {
-  const field = document.createElement("div"), label = document.createElement("label"), select = document.createElement("select");
-  label.textContent = words;
-  label.htmlFor = select.id = `choose-${words[0].toLowerCase()}`;
-  for (const [value, text] of values) select.add(new Option(text, value, false, value === chosen));
-  field.append(label, select);
-  return { field, select };
+  const id = `choose-${words[0].toLowerCase()}`;
+  const select = element("select", { id }, ...values.map(([value, text]) => new Option(text, value, false, value === chosen)));
+  return { field: element("div", {}, element("label", { htmlFor: id }, words), select), select };
 }
 
 // Lets people choose axes, colour and shape, which several figures follow.
@@ -52,14 +49,12 @@ function choosers(cards, { columns, shapes, color, shape, pair }) {
   if (k > 1) Object.assign(all, { x: chooser("X axis", axes, String(pair[0])), y: chooser("Y axis", axes, String(pair[1])) });
   if (columns.length) all.color = chooser("Colour", named(columns), color);
   if (shapes.length) all.shape = chooser("Shape", named(shapes), shape);
-  const bar = document.createElement("div"), of = (name) => (FOLLOWS[name] ?? []).filter((option) => all[option]);
+  const of = (name) => (FOLLOWS[name] ?? []).filter((option) => all[option]);
   const redraw = (name) => cards[name].redraw(Object.fromEntries(of(name).map((option) => [option, all[option].select.value])));
   for (const [option, { select }] of Object.entries(all)) {
     select.addEventListener("change", () => Object.keys(cards).filter((name) => of(name).includes(option)).forEach(redraw));
   }
-  bar.className = "choosers";
-  bar.append(...Object.values(all).map(({ field }) => field));
-  cards.scores?.title.after(bar);
+  cards.scores?.title.after(element("div", { className: "choosers" }, ...Object.values(all).map(({ field }) => field)));
   return redraw;
 }
 
@@ -122,24 +117,19 @@ function list(chosen) {
   const shown = chosen === null ? rows : rows.filter((row) => chosen.has(row.name));
   const numbers = STATISTICS.filter((name) => rows[0]?.[name] !== undefined);
   const labelled = rows.some((row) => row.label != null);
-  const table = byId("rows-table"), top = document.createElement("tr");
-  for (const name of ["row", ...(labelled ? ["label"] : []), ...numbers, "unusual", "largest contributions"]) {
-    top.append(Object.assign(document.createElement("th"), { scope: "col", className: numbers.includes(name) ? "n" : "", textContent: name }));
-  }
-  table.replaceChildren();
-  table.createTHead().append(top);
-  const body = table.createTBody();
+  const heads = ["row", ...(labelled ? ["label"] : []), ...numbers, "unusual", "largest contributions"];
+  const top = heads.map((name) => element("th", { scope: "col", className: numbers.includes(name) ? "n" : "" }, name));
+  const body = element("tbody");
+  byId("rows-table").replaceChildren(element("thead", {}, element("tr", {}, ...top)), body);
   for (const row of shown.slice(0, FIRST)) {
     const line = body.insertRow();
     const cell = (text, kind = "") => Object.assign(line.insertCell(), { textContent: text, className: kind, dir: kind ? "" : "auto" });
-    const button = Object.assign(document.createElement("button"), { className: "plain", type: "button", dir: "auto", textContent: row.name });
-    button.setAttribute("aria-label", `show row ${row.name} in the figure`);
-    button.addEventListener("click", () => markRow(row.name));
-    cell("").append(button);
+    const ariaLabel = `show row ${row.name} in the figure`, onclick = () => markRow(row.name);
+    cell("").append(element("button", { className: "plain", type: "button", dir: "auto", ariaLabel, onclick }, row.name));
     if (labelled) cell(row.label);
     for (const name of numbers) cell(shortNumber(row[name]), "n");
     const alarm = cell("");
-    if (row.alarm) alarm.append(Object.assign(document.createElement("span"), { className: "badge bad", textContent: row.alarm }));
+    if (row.alarm) alarm.append(element("span", { className: "badge bad" }, row.alarm));
     cell([1, 2, 3].map((j) => row[`contributor ${j}`]).filter(Boolean).join(", "));
   }
   const many = `${Math.min(FIRST, shown.length)} of ${rows.length.toLocaleString("en")} rows, the largest T2 or SPE relative to its limit first.`;

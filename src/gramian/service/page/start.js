@@ -1,6 +1,6 @@
 // Takes a file, shows how it begins, and uploads it; opens examples.
 
-import { ask, asked, byId, complain, say, tried, upload } from "./api.js";
+import { ask, asked, byId, complain, element, say, tried, upload } from "./api.js";
 
 const LINES = 6, READ = 65536;  // of a text file, and bytes of it
 const TEXT = /\.(csv|tsv|txt|json|ndjson)$/i;
@@ -21,15 +21,11 @@ async function preview() {
   complain(file, "");
   place.replaceChildren();
   if (!chosen) return;
-  const about = document.createElement("p");
-  about.append(Object.assign(document.createElement("b"), { textContent: chosen.name }), ` ${size(chosen.size)}`);
-  place.append(about);
+  place.append(element("p", {}, element("b", {}, chosen.name), ` ${size(chosen.size)}`));
   if (!chosen.size) return complain(file, `${chosen.name} is empty. Choose a file with rows or pictures.`);
   if (!TEXT.test(chosen.name)) return;
   const lines = (await chosen.slice(0, READ).text()).split(/\r?\n/).slice(0, LINES);
-  const text = Object.assign(document.createElement("pre"), { tabIndex: 0, textContent: lines.join("\n") });
-  text.setAttribute("aria-label", `First lines of ${chosen.name}`);
-  place.append(text);
+  place.append(element("pre", { tabIndex: 0, ariaLabel: `First lines of ${chosen.name}` }, lines.join("\n")));
 }
 
 file?.addEventListener("change", preview);
