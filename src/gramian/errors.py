@@ -6,6 +6,7 @@ A message says what was received, what is allowed and what to do next.
 
 import errno
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -178,6 +179,15 @@ class IndefiniteKernelWarning(UserWarning):
 
 class MissingValuesWarning(UserWarning):
     """Observed entries do not determine the scores of a row, or an imputation did not converge."""
+
+
+@contextmanager
+def ignoring(*categories: type[Warning]) -> Iterator[None]:
+    """Ignore warnings of some categories inside."""
+    with warnings.catch_warnings():
+        for category in categories:
+            warnings.simplefilter("ignore", category)
+        yield
 
 
 class PreimageWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""How results look in a notebook: sentences, and tables of HTML."""
+"""How results look at a prompt and in a notebook: sentences, and tables of text or HTML."""
 
 from __future__ import annotations
 
@@ -11,22 +11,40 @@ from typing import Any
 
 from gramian.checks import shown
 
-MOST_ROWS = 60  # of a table; results have methods that return all of them
+MOST_LINES, MOST_ROWS = 30, 60  # of a table of text, of HTML; results have methods that return all rows
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: the heads of its columns, and rows of text and numbers."""
+    """A table: the heads of its columns, rows of text and numbers, and a format of the numbers by column."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[Any]]
+    formats: Sequence[str] = ()
+    most: int = MOST_LINES  # lines of text
 
     def __str__(self) -> str:
+        rows = self.rows[: self.most]
+        columns = []
+        for j, (head, form) in enumerate(zip(self.heads, self._forms(), strict=True)):
+            cells = [head, *(_text(row[j], form) for row in rows)]
+            width, side = max(map(len, cells)), ">" if any(_is_number(row[j]) for row in rows) else "<"
+            columns.append([f"{cell:{side}{width}}" for cell in cells])
+        lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+        more = len(self.rows) - self.most
+        return "\n".join([*lines, f"... and {more:,} more"] if more > 0 else lines)
+
+    def html(self) -> str:
+        """Return the table as HTML."""
         head = "".join(f'<th style="text-align:left">{_safe(name)}</th>' for name in self.heads)
-        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in self.rows[:MOST_ROWS])
+        rows = ("".join(map(_cell, row, self._forms())) for row in self.rows[:MOST_ROWS])
+        body = "".join(f"<tr>{cells}</tr>" for cells in rows)
         more = len(self.rows) - MOST_ROWS
         rest = f"<div>... and {more:,} more</div>" if more > 0 else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+    def _forms(self) -> Sequence[str]:
+        return self.formats or [""] * len(self.heads)
 
 
 class InNotebook:
@@ -44,6 +62,29 @@ class InNotebook:
         return f"<{first}>" if first.startswith(name) else f"<{name}: {first}>"
 
 
+class Tabulated(InNotebook):
+    """Shows the same sentences and tables of a record at a prompt and in a notebook."""
+
+    def __str__(self) -> str:
+        return as_text(self._notebook())
+
+    __repr__ = __str__
+
+
+def as_text(parts: Iterable[str | Grid]) -> str:
+    """Return sentences and tables as lines of text.
+
+    Examples
+    --------
+    >>> print(as_text(["Two rows.", Grid(("name", "size"), [("a", 1.5), ("bc", 20.0)])]))
+    Two rows.
+    name  size
+    a      1.5
+    bc      20
+    """
+    return "\n".join(map(str, parts))
+
+
 def as_html(parts: Iterable[str | Grid]) -> str:
     """Return sentences and tables as HTML; what users named is escaped.
 
@@ -52,18 +93,27 @@ def as_html(parts: Iterable[str | Grid]) -> str:
     >>> as_html(["a < b"])
     '<div>a &lt; b</div>'
     """
-    return "".join(str(part) if isinstance(part, Grid) else f"<div>{_safe(part)}</div>" for part in parts)
+    return "".join(part.html() if isinstance(part, Grid) else f"<div>{_safe(part)}</div>" for part in parts)
 
 
-def _cell(value: Any) -> str:
-    """Return a cell: numbers at the right, text at the left."""
-    if value is None or isinstance(value, bool) or not isinstance(value, Real):
-        text = ("yes" if value else "") if isinstance(value, bool) or value is None else _safe(value)
-        return f'<td style="text-align:left">{text}</td>'
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _text(value: Any, form: str) -> str:
+    if value is None or isinstance(value, bool):
+        return "yes" if value else ""
+    if not isinstance(value, Real):
+        return shown(value)
     if isinstance(value, Integral):
-        return f'<td style="text-align:right">{value:,}</td>'
-    number = float(value)
-    return f'<td style="text-align:right">{"-" if math.isnan(number) else f"{number:.5g}"}</td>'
+        return f"{value:,}"
+    return "-" if math.isnan(value) else f"{float(value):{form or '.5g'}}"
+
+
+def _cell(value: Any, form: str) -> str:
+    """Return a cell: numbers at the right, text at the left."""
+    side = "right" if _is_number(value) else "left"
+    return f'<td style="text-align:{side}">{html.escape(_text(value, form))}</td>'
 
 
 def _safe(text: Any) -> str:

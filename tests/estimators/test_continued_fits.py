@@ -85,8 +85,8 @@ def test_nothing_is_false_that_a_certificate_states_after_fit_and_partial_fit(at
 
 
 def test_that_test_notices_where_nothing_states_what_fit_discarded(attack, monkeypatch):
-    original = PCA._seen_by_fit
-    monkeypatch.setattr(PCA, "_seen_by_fit", lambda self: replace(original(self), loss=None))
+    original = PCA._moments_of_fit
+    monkeypatch.setattr(PCA, "_moments_of_fit", lambda self: replace(original(self), loss=None))
     assert sum(bool(false) for false, _ in quietly(attack, range(60))) > 10
 
 

@@ -222,7 +222,7 @@ def test_a_stream_forgets():
     np.testing.assert_allclose(monitor._held_out[-100:, 0], before["T2"])
     assert monitor._weights[-101] == pytest.approx(0.7)
     assert len(monitor._held_out) == 2900
-    n = plain._seen.effective
+    n = plain._moments.effective
     _beta, F = (one.value for one in monitor.limits_.limits[:2])
     assert t2_limit(monitor.limits_.level, n, 3) == F
     # A model that is passed fitted is not changed.

@@ -209,7 +209,7 @@ def test_a_model_of_an_earlier_version_goes_back_too(tmp_path):
 
 
 def test_what_is_learned_is_learned_once_and_forgotten_by_a_new_fit(monkeypatch):
-    import gramian.estimators.preimages as module
+    import gramian.estimators.kernel_pca as module
 
     calls = []
     learn = module.learn_map

@@ -224,7 +224,7 @@ def test_a_stream_is_copied_pickled_and_saved_at_any_time(tmp_path):
             np.testing.assert_allclose(twin.explained_variance_, whole.explained_variance_, rtol=tol)
             np.testing.assert_array_equal(twin.explained_variance_, twins[0].explained_variance_)
     unseen = clone(model)
-    assert "_seen" not in vars(unseen)
+    assert "_moments" not in vars(unseen)
 
 
 def test_a_stream_of_too_few_rows_is_saved_and_continues(tmp_path):
@@ -247,7 +247,7 @@ def test_no_batch_is_kept_alive(array_kind):
         batch = array_kind.make(X)
         seen = weakref.ref(batch)
         model = PCA(2, **settings).partial_fit(batch)
-        size = len(pickle.dumps(model._seen.kind))
+        size = len(pickle.dumps(model._moments.kind))
         del batch
         if seen() is not None:  # held by a cycle
             gc.collect()

@@ -10,7 +10,8 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.feature_selection import chi2, f_classif, f_regression, r_regression
 
 from gramian import DataError, ParameterError
-from gramian.selection.scores import chi2_score, correlation_score, f_score, unit_columns
+from gramian.analysis.explained import unit_columns
+from gramian.selection.scores import chi2_score, correlation_score, f_score
 
 IRIS = load_iris(return_X_y=True)
 NUMBERS = load_diabetes(return_X_y=True)
@@ -214,7 +215,7 @@ def test_equal_columns_have_equal_scores():
 
 
 def test_blocks_of_columns_are_put_together(monkeypatch):
-    import gramian.selection.scores as module
+    import gramian.analysis.explained as module
 
     expected = f_score(*IRIS, discrete=True).values
     monkeypatch.setattr(module, "BLOCK_ENTRIES", 150 * 3)

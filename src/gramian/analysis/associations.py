@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import f as f_distribution
 from scipy.stats import false_discovery_control
 
 from gramian.analysis.components import component_names
+from gramian.analysis.explained import explained
 from gramian.analysis.tables import as_frame
 from gramian.checks import counted, percent
-from gramian.notebook import Grid, InNotebook
+from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, IntArray
 
 NUMBER, CATEGORY = "number", "category"
@@ -67,31 +67,14 @@ def associated(values: npt.NDArray[Any], scores: FloatArray) -> Association | st
     n, c = len(x), len(distinct)
     if c < 2:
         return f"{counted(n, 'row')} with a value, all of them equal" if n else "no row has a value"
-    Z = Z - Z.mean(axis=0)
-    # In units in which no square leaves the range of float64.
-    Z = Z / np.where(Z.any(axis=0), np.abs(Z).max(axis=0), 1.0)
-    total = np.sum(Z**2, axis=0)
-    if numeric and (c > MOST_CODES or bool((distinct % 1).any())):
-        if n < 3:
-            return f"only {counted(n, 'row')} with a value"
-        x = x - x.mean()
-        x = x / np.abs(x).max()
-        between, above, below = (x @ Z) ** 2 / (x @ x), 1, n - 2
-        kind, levels = NUMBER, 0
-    else:
-        if c == n:
-            return "every row has a value of its own"
-        sums = np.zeros((c, Z.shape[1]))
-        np.add.at(sums, codes, Z)
-        between, above, below = np.sum(sums**2 / np.bincount(codes)[:, None], axis=0), c - 1, n - c
-        kind, levels = CATEGORY, c
-    varies = total > 0
-    r2 = np.divide(between, total, out=np.zeros(len(total)), where=varies)
-    r2 = np.minimum(r2, 1.0)
-    with np.errstate(divide="ignore"):
-        ratio = r2 / above / ((1.0 - r2) / below)
-    p = np.where(varies, f_distribution.sf(ratio, above, below), np.nan)
-    return Association(kind, n, levels, r2, p)
+    number = numeric and (c > MOST_CODES or bool((distinct % 1).any()))
+    if number and n < 3:
+        return f"only {counted(n, 'row')} with a value"
+    if not number and c == n:
+        return "every row has a value of its own"
+    result = explained(Z, x if number else codes, discrete=not number)
+    p = np.where(np.ptp(Z, axis=0) > 0, result.p_values, np.nan)
+    return Association(NUMBER if number else CATEGORY, n, 0 if number else c, result.share, p)
 
 
 def telling_pair(scores: FloatArray, labels: npt.NDArray[Any], name: str = "") -> tuple[tuple[int, int], str]:
@@ -129,8 +112,8 @@ def telling_pair(scores: FloatArray, labels: npt.NDArray[Any], name: str = "") -
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Description(InNotebook):
+@dataclass(frozen=True, eq=False, repr=False)
+class Description(Tabulated):
     """What the components of a model have to do with its columns and with metadata; print it.
 
     Attributes
@@ -233,35 +216,15 @@ class Description(InNotebook):
             said.append(f"The first {SHOWN} of {len(self.explained_variance)} components are listed.")
         return said + [f"{name} was left out: {why}." for name, why in self.left_out.items()]
 
-    def __str__(self) -> str:
-        lines = self.lines() if self.variables else []
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        text = []
-        for first, *rest in lines:
-            numbers = "  ".join(
-                f"{cell:>{width}}" for cell, width in zip(rest[:-1], widths[1:-1], strict=True)
-            )
-            text.append(f"{first:{widths[0]}}  {numbers}  {rest[-1]}".rstrip())
-        text += self.sentences()
-        if any(self.top):
-            text.append(f"Columns with the largest {self.measure}s:")
-        for name, columns in zip(self.components[:SHOWN], self.top, strict=False):
-            text.append(f"  {name}: " + ", ".join(f"{column} {value:+z.3f}" for column, value in columns))
-        return "\n".join(text)
-
-    __repr__ = __str__
-
     def _notebook(self) -> Iterator[str | Grid]:
         if self.variables:
             head, *rows = self.lines()
             yield Grid(head, rows)
         yield from self.sentences()
         if any(self.top):
-            rows = [
-                (name, ", ".join(f"{column} {value:+.3f}" for column, value in columns))
-                for name, columns in zip(self.components, self.top, strict=False)
-            ]
-            yield Grid(("", f"columns with the largest {self.measure}s"), rows)
+            yield f"Columns with the largest {self.measure}s:"
+            for name, columns in zip(self.components[:SHOWN], self.top, strict=False):
+                yield f"  {name}: " + ", ".join(f"{column} {value:+z.3f}" for column, value in columns)
 
 
 def described(

@@ -134,9 +134,6 @@ class Selection(InNotebook, Sequence[T_co]):
     def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
         return self.tried[index]
 
-    def __iter__(self) -> Iterator[T_co]:
-        return iter(self.tried)
-
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the values of ``columns`` for each candidate."""
         place = None if self.choice is None else self.choice.place

@@ -15,11 +15,10 @@ from gramian.analysis.directions import direction_bounds
 from gramian.arrays import as_float64
 from gramian.checks import check_number, counted, listed
 from gramian.errors import InputTypeError, ParameterError
-from gramian.notebook import Grid, InNotebook
+from gramian.notebook import Grid, Tabulated
 from gramian.records import DirectionBounds, FloatArray, ModelKind
 
 SETTINGS = ("center", "scale", "ddof")  # which change what is computed, and not how
-SHOWN = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +49,8 @@ class MatchedComponents:
         return float(self.angles[0])
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison(InNotebook):
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Tabulated):
     """How the components of a second fit differ from those of a first; prints as sentences and a table.
 
     Attributes
@@ -161,28 +160,15 @@ class Comparison(InNotebook):
             )
         return lines + list(self.notes)
 
-    def __str__(self) -> str:
-        rows = list(self.rows())
-        head = f"{'old':6}{'new':6}{'old variance':>14}{'new variance':>14}{'change':>10}{'angle':>10}"
-        lines = [*self.sentences(), "", f"{head}  beyond the error bounds"]
-        for old, new, before, after, change, inside, angle, straight in rows[:SHOWN]:
-            beyond = [word for word, fine in (("variance", inside), ("direction", straight)) if not fine]
-            numbers = f"{before:14.6g}{after:14.6g}{change:10.1e}{angle:10.1e}"
-            lines.append(f"{old:6}{new:6}{numbers}  {' and '.join(beyond) or '-'}")
-        lines += [f"... and {len(rows) - SHOWN} more"] if len(rows) > SHOWN else []
-        return "\n".join(lines) if rows else "\n".join(self.sentences())
-
-    __repr__ = __str__
-
     def _notebook(self) -> Iterator[str | Grid]:
         yield from self.sentences()
-        rows = [
-            (old, new, before, after, change, angle, not inside, not straight)
-            for old, new, before, after, change, inside, angle, straight in self.rows()
-        ]
-        heads = "old", "new", "old variance", "new variance", "change", "angle"
+        rows: list[tuple[Any, ...]] = []
+        for old, new, before, after, change, inside, angle, straight in self.rows():
+            beyond = [word for word, fine in (("variance", inside), ("direction", straight)) if not fine]
+            rows.append((old, new, before, after, change, angle, " and ".join(beyond) or "-"))
+        heads = "old", "new", "old variance", "new variance", "change", "angle", "beyond the error bounds"
         if rows:
-            yield Grid((*heads, "variance beyond the bounds", "direction beyond the bounds"), rows)
+            yield Grid(heads, rows, ("", "", ".6g", ".6g", ".1e", ".1e", ""))
 
 
 def compare(old: Any, new: Any) -> Comparison:

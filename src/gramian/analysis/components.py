@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import as_float64, from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
-from gramian.notebook import Grid, InNotebook
+from gramian.notebook import Grid, Tabulated
 from gramian.records import Components, FloatArray, ModelKind, Spectrum
 
 
@@ -47,12 +47,16 @@ def shares_of(model: Any) -> FloatArray | None:
 
 def feature_names_of(model: Any) -> list[str]:
     """Return the column names of the fit; without names x0, x1, ..., of pictures r0c0, r0c1, ..."""
-    names, shape = getattr(model, "feature_names_in_", None), getattr(model, "picture_shape_", None)
-    if names is not None:
-        return [str(name) for name in names]
-    if shape is not None:
-        return [f"r{i}c{j}" for i in range(shape[0]) for j in range(shape[1])]
-    return [f"x{j}" for j in range(model.n_features_in_)]
+    shape = getattr(model, "picture_shape_", None)
+    if shape is None or getattr(model, "feature_names_in_", None) is not None:
+        return column_names(model)
+    return [f"r{i}c{j}" for i in range(shape[0]) for j in range(shape[1])]
+
+
+def column_names(model: Any) -> list[str]:
+    """Return the names of the fitted columns; x0, x1, ... without names."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
 
 
 def components_of(
@@ -123,8 +127,8 @@ def complete_basis(vectors: Any, k: int) -> Any:
     return xp.concat([vectors, extra], axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class Summary(InNotebook):
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary(Tabulated):
     """Importance of components, as a table.
 
     Attributes
@@ -152,22 +156,9 @@ class Summary(InNotebook):
         columns = (self.standard_deviation, self.explained_variance_ratio, self.cumulative)
         return list(zip(self.names, *(column.tolist() for column in columns), strict=True))
 
-    def __str__(self) -> str:
-        lines = [f"{'':6} {'standard deviation':>20} {'explained variance ratio':>26} {'cumulative':>11}"]
-        shown = self.rows()
-        for name, deviation, ratio, total in shown[:30]:
-            lines.append(f"{name:6} {deviation:20.6g} {ratio:26.4f} {total:11.4f}")
-        if len(shown) > 30:
-            lines.append(f"... and {len(shown) - 30} more")
-        if self.choice is not None:
-            lines.append(f"Chosen by {self.choice.rule}: {self.choice.sentence}")
-        lines += self.notes
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
     def _notebook(self) -> Iterator[str | Grid]:
-        yield Grid(("", "standard deviation", "explained variance ratio", "cumulative"), self.rows())
+        heads = "", "standard deviation", "explained variance ratio", "cumulative"
+        yield Grid(heads, self.rows(), ("", ".6g", ".4f", ".4f"))
         if self.choice is not None:
             yield f"Chosen by {self.choice.rule}: {self.choice.sentence}"
         yield from self.notes

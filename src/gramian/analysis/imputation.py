@@ -7,9 +7,10 @@ and the k x k systems of all rows are solved in one batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ from scipy import linalg
 
 from gramian.checks import slices
 from gramian.records import FloatArray
+from gramian.store import Array
+
+IndexArray = npt.NDArray[np.intp]
 
 PAIRS = 512  # columns of products of two components that are multiplied at a time
 BATCH = 1 << 22  # numbers in the k x k matrices of one batch of hole patterns
@@ -61,8 +65,6 @@ class Imputation:
     model : LowRank
     iterations : int
     converged : bool
-    strength : float
-        Multiple of the noise variance that singular values were shrunk by; 1 for EM.
     """
 
     filled: FloatArray
@@ -71,7 +73,6 @@ class Imputation:
     model: LowRank
     iterations: int
     converged: bool
-    strength: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +88,7 @@ class Patterns:
     """
 
     masks: FloatArray
-    of_row: npt.NDArray[np.intp]
+    of_row: IndexArray
 
     @classmethod
     def of(cls, observed: npt.NDArray[np.bool_]) -> Patterns:
@@ -98,14 +99,19 @@ class Patterns:
         return cls(observed[first].astype(np.float64), of_row.reshape(-1))
 
     @cached_property
-    def sorted_rows(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """Row numbers in the order of their patterns, and where each pattern starts among them."""
-        counts = np.bincount(self.of_row, minlength=len(self.masks))
-        return np.argsort(self.of_row, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
+    def _sorted_rows(self) -> IndexArray:
+        return np.argsort(self.of_row, kind="stable")
 
-    def batches(self, k: int) -> list[slice]:
-        """Return slices of patterns whose k x k matrices, and whose masks, fit into a batch."""
-        return slices(len(self.masks), max(1, BATCH // max(k * k, self.masks.shape[1])))
+    def batches(self, k: int) -> Iterator[tuple[slice, IndexArray, IndexArray]]:
+        """Yield slices of patterns whose k x k matrices, and whose masks, fit into a batch.
+
+        With each slice come its rows, in the order of their patterns, and the places of these in the slice.
+        """
+        order = self._sorted_rows
+        for part in slices(len(self.masks), max(1, BATCH // max(k * k, self.masks.shape[1]))):
+            first, last = np.searchsorted(self.of_row, (part.start, part.stop), sorter=order)
+            rows = order[first:last]
+            yield part, rows, self.of_row[rows] - part.start
 
 
 def grams(masks: FloatArray, W: FloatArray) -> FloatArray:
@@ -116,15 +122,22 @@ def grams(masks: FloatArray, W: FloatArray) -> FloatArray:
     masks : ndarray of shape (u, d)
     W : ndarray of shape (d, k)
     """
-    k = W.shape[1]
-    left, right = np.triu_indices(k)
-    out = np.empty((len(masks), k, k))
-    for pairs in slices(len(left), PAIRS):
-        i, j = left[pairs], right[pairs]
-        products = masks @ (W[:, i] * W[:, j])
-        out[:, i, j] = products
-        out[:, j, i] = products
+    return _symmetric(len(masks), W.shape[1], lambda i, j: masks @ (W[:, i] * W[:, j]))
+
+
+def _symmetric(count: int, k: int, entries: Callable[[IndexArray, IndexArray], FloatArray]) -> FloatArray:
+    """Return symmetric matrices, shape (count, k, k), whose entries are computed a few places at a time."""
+    out = np.empty((count, k, k))
+    for i, j in _pairs(k):
+        out[:, i, j] = out[:, j, i] = entries(i, j)
     return out
+
+
+def _pairs(k: int) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield the places of the entries on and above the diagonal, few at a time."""
+    left, right = np.triu_indices(k)
+    for part in slices(len(left), PAIRS):
+        yield left[part], right[part]
 
 
 # ----------------------------------------------------------- maximum likelihood
@@ -250,18 +263,14 @@ def _expectation(C: FloatArray, own: FloatArray, patterns: Patterns, model: LowR
     moments = np.zeros((len(masks), k + 1, k + 1))
     logdet = np.empty(len(masks))
     eye = noise * np.eye(k)
-    order, starts = patterns.sorted_rows
-    for part in patterns.batches(k):
+    for part, rows, which in patterns.batches(k):
         M = grams(masks[part], W) + eye
         L = np.linalg.cholesky(M)
         logdet[part] = 2.0 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
         inverse = np.linalg.inv(M)
-        rows = order[starts[part.start] : starts[part.stop]]
-        here = of_row[rows] - part.start
-        Z[rows, :k] = np.matmul(inverse[here], B[rows][:, :, None])[:, :, 0]
+        Z[rows, :k] = np.matmul(inverse[which], B[rows][:, :, None])[:, :, 0]
         outer = (own[rows, None] * Z[rows])[:, :, None] * Z[rows][:, None, :]
-        first = starts[part] - starts[part.start]
-        moments[part] = np.add.reduceat(outer, first, axis=0)
+        moments[part] = np.add.reduceat(outer, np.flatnonzero(np.diff(which, prepend=-1)), axis=0)
         moments[part, :k, :k] += counts[part, None, None] * noise * inverse
     fitted = squares - (B * Z[:, :k]).sum(axis=1)
     seen = masks.sum(axis=1)
@@ -279,13 +288,7 @@ def _maximised(
     """Return the parameters that maximise the expected log-likelihood, with z back at unit covariance."""
     d, k = C.shape[1], expected.scores.shape[1] - 1
     right = C.T @ expected.scores
-    left, over = np.triu_indices(k + 1)
-    A = np.empty((d, k + 1, k + 1))
-    for pairs in slices(len(left), PAIRS):
-        i, j = left[pairs], over[pairs]
-        sums = patterns.masks.T @ expected.moments[:, i, j]
-        A[:, i, j] = sums
-        A[:, j, i] = sums
+    A = _symmetric(d, k + 1, lambda i, j: patterns.masks.T @ expected.moments[:, i, j])
     solved = np.linalg.solve(A, right[:, :, None])[:, :, 0]
     # The normal equations make the expected squared error the part that is not explained.
     noise = max((_weighted_square(C, own) - float((right * solved).sum())) / entries, 0.0)
@@ -297,48 +300,25 @@ def _maximised(
 
 
 def _imputed(
-    X: FloatArray,
-    patterns: Patterns,
-    model: LowRank,
-    trace: list[float],
-    converged: bool,
-    strength: float = 1.0,
+    X: FloatArray, patterns: Patterns, model: LowRank, trace: list[float], converged: bool
 ) -> Imputation:
     """Return the data with conditional expectations and variances at its holes."""
-    filled = X.copy()
-    variances = _fill(filled, patterns, model)
-    return Imputation(filled, variances, np.array(trace), model, len(trace), converged, strength)
-
-
-def _fill(X: FloatArray, patterns: Patterns, model: LowRank) -> FloatArray:
-    """Replace NaN in X by conditional expectations, and return their variances by rows, then columns."""
     W, noise = model.weights, model.noise
     k = W.shape[1]
-    holes = np.isnan(X)
+    holes, filled, variances = np.isnan(X), X.copy(), np.empty_like(X)
     B = np.where(holes, 0.0, X - model.mean) @ W
-    rows, columns = np.nonzero(holes)
-    variances = np.empty(len(rows))
-    order, starts = patterns.sorted_rows
-    of_hole = patterns.of_row[rows]
-    by_pattern = np.argsort(of_hole, kind="stable")
-    bounds = np.searchsorted(of_hole[by_pattern], np.arange(len(starts)))
-    left, right = np.triu_indices(k)
-    twice = np.where(left == right, 1.0, 2.0)
-    for part in patterns.batches(k):
+    for part, rows, which in patterns.batches(k):
         inverse = np.linalg.inv(grams(patterns.masks[part], W) + noise * np.eye(k))
-        members = order[starts[part.start] : starts[part.stop]]
-        for piece in slices(len(members), max(1, BATCH // max(k * k, len(W)))):
-            some = members[piece]
-            Z = np.matmul(inverse[patterns.of_row[some] - part.start], B[some][:, :, None])[:, :, 0]
-            X[some] = np.where(holes[some], model.mean + Z @ W.T, X[some])
         # w.T M^-1 w of all columns at once, for every pattern.
         spread = np.zeros((len(inverse), len(W)))
-        for pairs in slices(len(left), PAIRS):
-            i, j = left[pairs], right[pairs]
-            spread += (inverse[:, i, j] * twice[pairs]) @ (W[:, i] * W[:, j]).T
-        here = by_pattern[bounds[part.start] : bounds[part.stop]]
-        variances[here] = noise * (1.0 + spread[of_hole[here] - part.start, columns[here]])
-    return variances
+        for i, j in _pairs(k):
+            spread += (inverse[:, i, j] * np.where(i == j, 1.0, 2.0)) @ (W[:, i] * W[:, j]).T
+        for piece in slices(len(rows), max(1, BATCH // max(k * k, len(W)))):
+            some, of = rows[piece], which[piece]
+            Z = np.matmul(inverse[of], B[some][:, :, None])[:, :, 0]
+            filled[some] = np.where(holes[some], model.mean + Z @ W.T, X[some])
+            variances[some] = noise * (1.0 + spread[of])
+    return Imputation(filled, variances[holes], np.array(trace), model, len(trace), converged)
 
 
 # ------------------------------------------------------------- iterative PCA
@@ -404,7 +384,7 @@ def impute_iterative(
     # The noise of an entry is spread over all d directions, and imputed entries have next to none.
     noise = noise * degrees / max(1, d - k) * (total * d / entries)
     model = LowRank(mean, V * np.sqrt(np.maximum(values - noise, 0.0)), noise)
-    result = _imputed(X, Patterns.of(observed), model, trace, trace[-1] <= tol, strength)
+    result = _imputed(X, Patterns.of(observed), model, trace, trace[-1] <= tol)
     result.filled[holes] = filled[holes]
     return result
 
@@ -428,7 +408,7 @@ class HeldOut:
     weights: FloatArray | None = None
 
     @cached_property
-    def folds(self) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+    def folds(self) -> list[tuple[IndexArray, IndexArray]]:
         """Rows and columns of the entries of each fold.
 
         An entry that its row or column would be empty without is not held out.
@@ -550,11 +530,11 @@ class Imputed:
     """
 
     method: str
-    rows: npt.NDArray[np.intp]
-    columns: npt.NDArray[np.intp]
-    values: FloatArray
-    standard_errors: FloatArray
-    trace: FloatArray
+    rows: Annotated[IndexArray, Array("m", least=0, kinds="iu")]
+    columns: Annotated[IndexArray, Array("m", least=0, kinds="iu")]
+    values: Annotated[FloatArray, Array("m")]
+    standard_errors: Annotated[FloatArray, Array("m", least=0)]
+    trace: Annotated[FloatArray, Array("_")]
     noise_variance: float | None
     iterations: int
     converged: bool

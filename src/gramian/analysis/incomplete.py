@@ -108,10 +108,8 @@ class IncompleteRows:
         patterns, s, D = Patterns.of(observed), self._noise, self._roots
         p, counts = (C @ self._rows.T) * D, observed.sum(axis=1)
         squares, logdet = (C**2).sum(axis=1), np.empty(len(X))
-        for part in patterns.batches(len(D)):
-            here = np.flatnonzero((patterns.of_row >= part.start) & (patterns.of_row < part.stop))
+        for part, here, which in patterns.batches(len(D)):
             M = grams(patterns.masks[part], self._rows.T * D) + s * np.eye(len(D))
-            which = patterns.of_row[here] - part.start
             logdet[here] = np.linalg.slogdet(M)[1][which]
             solved = np.matmul(np.linalg.inv(M)[which], p[here][:, :, None])[:, :, 0]
             squares[here] -= (p[here] * solved).sum(axis=1)
@@ -152,9 +150,7 @@ class IncompleteRows:
         if self.method == "mean" and self.means is not None:
             p = np.where(observed, C, self._centered(self.means[None, :])[0]) @ P
         scores, errors, expected = np.empty_like(p), np.empty_like(p), np.empty_like(p)
-        for part in patterns.batches(k):
-            here = np.flatnonzero((patterns.of_row >= part.start) & (patterns.of_row < part.stop))
-            which = patterns.of_row[here] - part.start
+        for part, here, which in patterns.batches(k):
             gone = grams(1.0 - patterns.masks[part], P)
             B, spread = self._coefficients(grams(patterns.masks[part], P), gone)
             B[patterns.masks[part].sum(axis=1) == 0] = np.nan

@@ -44,8 +44,7 @@ def correlations(model: Any, data: Any) -> FloatArray:
     constant = deviation == 0
     factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))
     directions = as_float64(model.components_).T
-    result: FloatArray = directions * np.sqrt(as_float64(model.explained_variance_)) * factor[:, None]
-    return result
+    return np.asarray(directions * np.sqrt(as_float64(model.explained_variance_)) * factor[:, None])
 
 
 def normal_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) -> FloatArray:
@@ -82,8 +81,7 @@ def normal_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60
     root = np.array([[a + d, b], [b, c + d]]) / (np.sqrt(a + c + 2 * d) or 1.0)
     angle = np.linspace(0, 2 * np.pi, corners + 1)
     circle = np.sqrt(chi2.ppf(level, 2)) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    ellipse: FloatArray = size * (given.mean(axis=0) + circle @ root)
-    return ellipse
+    return np.asarray(size * (given.mean(axis=0) + circle @ root))
 
 
 def mean_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) -> FloatArray:
@@ -118,5 +116,4 @@ def mean_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) 
     squared = 2 * (n - 1) / (n - 2) * f.ppf(level, 2, n - 2) / n
     centre = given.mean(axis=0)
     around = normal_ellipse(given, level, corners) - centre
-    ellipse: FloatArray = centre + np.sqrt(squared / chi2.ppf(level, 2)) * around
-    return ellipse
+    return np.asarray(centre + np.sqrt(squared / chi2.ppf(level, 2)) * around)

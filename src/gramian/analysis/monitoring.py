@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +13,7 @@ from scipy import special
 from gramian.analysis.preimages import FeatureSpace
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent
-from gramian.notebook import Grid, InNotebook
-from gramian.operators.kernel_source import cross_times
+from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray
 
 BOTH = ("T2", "SPE")
@@ -68,6 +65,24 @@ def t2_of(scores: FloatArray, variances: FloatArray) -> FloatArray:
     return np.asarray(np.sum(scores**2 / variances, axis=1))
 
 
+@dataclass(frozen=True, eq=False)
+class ScoreStatistics:
+    """T2 of rows of which only scores are known.
+
+    Attributes
+    ----------
+    variances : ndarray of shape (r,)
+        Of the scores, above 0.
+    """
+
+    variances: FloatArray
+
+    def measured(self, scores: FloatArray) -> FloatArray:
+        """Return T2 of scores of shape (b, r), and 0 for SPE: shape (b, 2)."""
+        t2 = t2_of(scores, self.variances)
+        return np.stack([t2, np.zeros(len(t2))], axis=1)
+
+
 # ------------------------------------------------------ statistics of a kernel PCA
 
 
@@ -86,18 +101,13 @@ class KernelStatistics:
     space: FeatureSpace
     variances: FloatArray
 
-    @cached_property
-    def offset(self) -> FloatArray:
-        """Score of the origin, which centring subtracts."""
-        return as_float64(self.space.row_means @ self.space.coefficients)
-
     def measured(self, X: FloatArray) -> FloatArray:
         """Return T2 and SPE of rows of shape (b, d): shape (b, 2).
 
         SPE is the squared distance of the row from its projection in feature space,
         ``kc(x, x) - sum_j t_j^2`` with the centred kernel kc; 0 where rounding makes it negative.
         """
-        scores, norms = self._scores(X)
+        scores, norms = self.space.coordinates(X)
         rest = norms - np.sum(scores**2, axis=1)
         return np.stack([t2_of(scores, self.variances), np.maximum(rest, 0.0)], axis=1)
 
@@ -108,7 +118,7 @@ class KernelStatistics:
         say what a small change of a column would do, and do not sum to the statistic.
         """
         space = self.space
-        scores, _ = self._scores(X)
+        scores, _ = space.coordinates(X)
         by_t2 = (scores / self.variances) @ space.coefficients.T
         by_rest = scores @ space.coefficients.T + space.mean_weights
         to_t2, to_rest = np.zeros_like(X), 0.5 * as_float64(space.evaluator.diagonal_slopes(X).gradient)
@@ -117,14 +127,6 @@ class KernelStatistics:
             to_t2 += slopes.pull(by_t2[:, part])
             to_rest -= slopes.pull(by_rest[:, part])
         return (X - space.center) * to_t2, to_rest
-
-    def _scores(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the scores of rows, and their squared distances from the mean."""
-        space = self.space
-        sums = np.concatenate([space.coefficients, space.mean_weights[:, None]], axis=1)
-        values = as_float64(cross_times(space.evaluator, space.evaluator.encode(X)[0], space.right, sums))
-        norms = as_float64(space.evaluator.diagonal(X)) - 2.0 * values[:, -1] + space.mean
-        return values[:, :-1] - self.offset, norms
 
 
 # --------------------------------------------------------------- limits by theory
@@ -322,11 +324,11 @@ class ControlLimit:
     rows: str
     method: str
     value: float
-    decides: bool
+    decides: bool = False
 
 
 @dataclass(frozen=True, repr=False)
-class ControlLimits(InNotebook):
+class ControlLimits(Tabulated):
     """The limits of T2 and SPE by all methods; prints as a table.
 
     Attributes
@@ -358,20 +360,13 @@ class ControlLimits(InNotebook):
         """
         return {one.statistic: one.value for one in self.limits if one.rows == rows and one.decides}
 
-    def __str__(self) -> str:
-        lines = [
-            f"Limits for {percent(self.alpha)} false alarms in total.",
-            f"{'':4} {'rows':5} {'method':18} {'limit':>12}",
-        ]
-        for one in self.limits:
-            mark = "  decides" if one.decides else ""
-            lines.append(f"{one.statistic:4} {one.rows:5} {one.method:18} {one.value:12.6g}{mark}")
-        return "\n".join([*lines, *self.sentences])
-
     def _notebook(self) -> Iterator[str | Grid]:
         yield f"Limits for {percent(self.alpha)} false alarms in total."
-        rows = [(one.statistic, one.rows, one.method, one.value, one.decides) for one in self.limits]
-        yield Grid(("", "rows", "method", "limit", "decides"), rows)
+        rows = [
+            (one.statistic, one.rows, one.method, one.value, "decides" if one.decides else "")
+            for one in self.limits
+        ]
+        yield Grid(("", "rows", "method", "limit", ""), rows, ("", "", "", ".6g", ""))
         yield from self.sentences
 
 
@@ -404,9 +399,14 @@ class Known:
     ddof: float
     without_spe: str
     discarded: FloatArray | None
-    own: FloatArray | None
-    held_out: FloatArray
-    weights: FloatArray
+    own: FloatArray | None = None
+    held_out: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    weights: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def degrees(self) -> float:
+        """What sums of squares of scores are divided by."""
+        return self.n - self.ddof
 
 
 def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> ControlLimits:
@@ -422,29 +422,33 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
     """
     count = 1 if known.without_spe else 2
     level = 1 - (1 - alpha) ** (1 / count)
-    lines: list[tuple[str, str, str, float]] = []
+    limits: list[ControlLimit] = []
     for rows, method in (("fit", "Beta"), ("new", "F")):
         value = t2_limit(
             level, known.n, known.k, of_fit=rows == "fit", centered=known.centered, ddof=known.ddof
         )
-        lines.append(("T2", rows, method, value))
+        limits.append(ControlLimit("T2", rows, method, value))
     sentences = []
     if not known.without_spe:
-        lines += _spe_lines(level, known)
+        limits += _spe_limits(level, known)
         if known.discarded is None:
             sentences.append("The discarded variances are not all known: no limit by Jackson-Mudholkar.")
     else:
         sentences.append(known.without_spe)
-    theory = {rows: _first(lines, rows) for rows in ("fit", "new")}
+    # The first limit of each statistic.
+    theory = {
+        rows: {one.statistic: one for one in reversed(limits) if one.rows == rows} for rows in ("fit", "new")
+    }
     measured = empirical_limits(alpha, known.held_out, known.weights)
     decides = {rows: set(theory[rows].values()) for rows in theory}
     if measured is not None:
-        empirical = [(s, "new", "empirical", float(v)) for s, v in zip(BOTH[:count], measured, strict=True)]
-        lines += empirical
+        both = zip(BOTH[:count], measured.tolist(), strict=True)
+        empirical = [ControlLimit(statistic, "new", "empirical", value) for statistic, value in both]
+        limits += empirical
         if prefer == "empirical" or len(theory["new"]) < count:
             decides["new"] = set(empirical)
         if len(theory["new"]) == count:
-            sentences += _disagreement(alpha, known, [line[3] for line in theory["new"].values()])
+            sentences += _disagreement(alpha, known, [theory["new"][name].value for name in BOTH[:count]])
     elif len(known.held_out):
         sentences.append(
             f"{counted(len(known.held_out), 'held-out row is', 'held-out rows are')} too few for an "
@@ -452,40 +456,31 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
         )
     for rows, deciding in decides.items():
         if len(deciding) < count:
-            lines.append(("SPE", rows, "none", math.inf))
-            deciding.add(lines[-1])
+            limits.append(ControlLimit("SPE", rows, "none", math.inf))
+            deciding.add(limits[-1])
     if len(theory["new"]) < count and measured is None:
         sentences.append(
             "SPE has no limit: the fit did not compute all discarded variances, and there are too few "
             "held-out rows. Set the limits by normal rows."
         )
     chosen = decides["fit"] | decides["new"]
-    limits = sorted(lines, key=lambda line: (BOTH.index(line[0]), line[1]))
-    made = tuple(ControlLimit(*line, decides=line in chosen) for line in limits)
-    return ControlLimits(alpha, level, made, len(known.held_out), tuple(sentences))
+    limits.sort(key=lambda one: (BOTH.index(one.statistic), one.rows))
+    every = tuple(replace(one, decides=one in chosen) for one in limits)
+    return ControlLimits(alpha, level, every, len(known.held_out), tuple(sentences))
 
 
-def _spe_lines(level: float, known: Known) -> list[tuple[str, str, str, float]]:
+def _spe_limits(level: float, known: Known) -> list[ControlLimit]:
     """Return the limits of SPE by theory; moments of rows that the fit has seen are for such rows only."""
-    lines = []
+    limits = []
     for rows, statistics in (("fit", known.own), ("new", known.held_out)):
         if known.discarded is not None:
-            lines.append(("SPE", rows, "Jackson-Mudholkar", spe_limit(level, known.discarded)))
+            limits.append(ControlLimit("SPE", rows, "Jackson-Mudholkar", spe_limit(level, known.discarded)))
         if statistics is not None and len(statistics) > 1:
             weights = known.weights if rows == "new" else np.ones(len(statistics))
             mean = float(np.average(statistics[:, 1], weights=weights))
             variance = float(np.average((statistics[:, 1] - mean) ** 2, weights=weights))
-            lines.append(("SPE", rows, "Box", box_limit(level, mean, variance)))
-    return lines
-
-
-def _first(lines: list[tuple[str, str, str, float]], rows: str) -> dict[str, Any]:
-    """Return the first limit of each statistic for such rows."""
-    result: dict[str, Any] = {}
-    for line in lines:
-        if line[1] == rows:
-            result.setdefault(line[0], line)
-    return result
+            limits.append(ControlLimit("SPE", rows, "Box", box_limit(level, mean, variance)))
+    return limits
 
 
 def _disagreement(alpha: float, known: Known, limits: list[float]) -> list[str]:

@@ -112,6 +112,19 @@ class FeatureSpace:
         """Squared distance of every fitted row from the mean, in feature space."""
         return to_float64(self.evaluator.diagonal(self.rows)) - 2.0 * self.row_means + self.mean
 
+    def coordinates(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the scores of rows of shape (b, d), and their squared distances from the mean, in NumPy."""
+        sums = namespace(X).concat([self.coefficients, self.mean_weights[:, None]], axis=1)
+
+        def work(part: slice) -> FloatArray:
+            left, _ = self.evaluator.encode(X[part, :])
+            return as_float64(cross_times(self.evaluator, left, self.right, sums))
+
+        parts = slices(X.shape[0], max(1, BLOCK_BYTES // (8 * COLUMNS)))
+        values = np.concatenate(parallel_map(work, parts, most=_workers(X)))
+        norms = as_float64(self.evaluator.diagonal(X)) - 2.0 * values[:, -1] + self.mean
+        return values[:, :-1] - as_float64(self.row_means @ self.coefficients), norms
+
     def weights(self, Z: Any) -> Any:
         """Return g for scores of shape (b, r): shape (b, n)."""
         return Z @ self.coefficients.T + self.mean_weights
@@ -161,18 +174,8 @@ def residuals(space: FeatureSpace, X: Any, Z: Any) -> FloatArray:
     IndefiniteKernelError
         Where the square of a distance is negative beyond rounding, which no valid kernel gives.
     """
-    xp = namespace(space.rows)
-    sums = xp.concat([space.coefficients, space.mean_weights[:, None]], axis=1)
-    size = max(1, BLOCK_BYTES // (8 * COLUMNS))
-
-    def work(part: slice) -> FloatArray:
-        left, _ = space.evaluator.encode(X[part, :])
-        return as_float64(cross_times(space.evaluator, left, space.right, sums))
-
-    values = np.concatenate(parallel_map(work, slices(X.shape[0], size), most=_workers(X)))
+    scores, norms = space.coordinates(X)
     own, Z = as_float64(space.evaluator.diagonal(X)), as_float64(Z)
-    norms = own - 2.0 * values[:, -1] + space.mean
-    scores = values[:, :-1] - as_float64(space.row_means @ space.coefficients)
     # In units in which no square leaves the range of float64.
     unit = np.maximum(np.sqrt(np.abs(own)), np.abs(Z).max(axis=1, initial=0.0))
     unit[unit == 0] = 1.0

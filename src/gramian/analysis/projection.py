@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,12 @@ class LinearProjection:
         """Return new rows as the model centres and scales them."""
         return CenteredRows(rows, self.center, self.divisor, 0, np.zeros(1), 0.0)
 
+    def centered_blocks(self, rows: Rows, *, double: bool = False) -> Iterator[FloatArray]:
+        """Yield a few of these rows at a time, in NumPy; ``double`` computes in float64."""
+        view = replace(self.centered(rows), double=double)
+        for some in view.row_slices():
+            yield as_float64(view.block(some, slice(None)))
+
     def scores(self, rows: Rows) -> Any:
         """Return the scores of rows, shape (n, k).
 
@@ -135,9 +141,12 @@ class LinearProjection:
 
 
 def incomplete_rows(
-    rows: Rows, places: npt.NDArray[np.intp]
+    rows: Rows, places: npt.NDArray[np.intp] | None = None
 ) -> Iterator[tuple[npt.NDArray[np.intp], FloatArray]]:
-    """Yield those of some rows that have missing values, block by block, with their numbers."""
+    """Yield those of some rows, or of all, that have missing values, block by block, with their numbers."""
+    if places is None:
+        holes = rows.holes()
+        places = np.array(sorted(holes.by_row if holes else ()), dtype=np.intp)
     for part in slices(len(places), max(1, HOLED // rows.shape[1])):
         X = as_float64(dense(rows.at(places[part])))
         with_holes = np.isnan(X).any(axis=1)

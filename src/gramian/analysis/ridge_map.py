@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy.linalg import eigh, svd
@@ -11,6 +12,7 @@ from scipy.spatial.distance import cdist
 from gramian.arrays import blas_threads, parallel_map, power_of_two
 from gramian.checks import evenly
 from gramian.records import FloatArray
+from gramian.store import Array
 
 LANDMARKS = 1000
 COMPONENTS = 500  # scores beyond these are left out of the map
@@ -51,12 +53,12 @@ class RidgeMap:
         Effective degrees of freedom, the trace of the hat matrix.
     """
 
-    mean: FloatArray
+    mean: Annotated[FloatArray, Array("r")]
     unit: float
-    linear: FloatArray
-    intercept: FloatArray
-    landmarks: FloatArray
-    radial: FloatArray
+    linear: Annotated[FloatArray, Array("r d")]
+    intercept: Annotated[FloatArray, Array("d")]
+    landmarks: Annotated[FloatArray, Array("m r")]
+    radial: Annotated[FloatArray, Array("m d")]
     width: float | None
     alpha: float
     score: float

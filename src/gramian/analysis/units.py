@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import kind_of
+from gramian.analysis.components import column_names, kind_of
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent
 from gramian.records import FloatArray, IntArray, ModelKind
@@ -58,14 +58,18 @@ def dominant_columns(variances: npt.ArrayLike) -> IntArray:
     return np.empty(0, dtype=np.int64)
 
 
+def column_norms(model: Any) -> FloatArray | None:
+    """Return norms of the centred columns that a PCA was fitted on; None where a model has none."""
+    moments, remainder = getattr(model, "_moments", None), getattr(model, "_remainder", None)
+    if moments is not None:
+        return np.asarray(np.ldexp(np.sqrt(moments.column_squares), moments.exponent))
+    return None if remainder is None else as_float64(remainder.norms)
+
+
 def column_variances(model: Any) -> FloatArray | None:
     """Return variances of the columns as a fitted PCA has scaled them; None where a model has none."""
-    moments, remainder = getattr(model, "_seen", None), getattr(model, "_remainder", None)
-    if moments is not None:
-        norms = np.sqrt(moments.column_squares) * 2.0**moments.exponent
-    elif remainder is not None:
-        norms = remainder.norms
-    else:
+    norms = column_norms(model)
+    if norms is None:
         return None
     divisor = getattr(model, "_divisor", None)
     norms = norms if divisor is None else norms / as_float64(divisor)
@@ -89,9 +93,7 @@ def unit_trap(model: Any, how: str = "") -> str:
     variances = column_variances(model)
     if variances is None:
         return ""
-    given = getattr(model, "feature_names_in_", None)
-    names = [f"x{j}" for j in range(len(variances))] if given is None else [str(name) for name in given]
-    count, clause = dominance(variances, names)
+    count, clause = dominance(variances, column_names(model))
     if not count:
         return ""
     first = "the first component" if count == 1 else f"the first {counted(count, 'component')}"

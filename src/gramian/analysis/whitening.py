@@ -486,6 +486,7 @@ class Whitening:
 
     # -------------------------------------------------------------------- back
 
+    @np.errstate(over="ignore", invalid="ignore")
     def undo(self, Z: Any) -> Any:
         """Return rows whose whitened values are Z, as far as the map keeps them; shape (n, d).
 
@@ -498,10 +499,6 @@ class Whitening:
         DataError
             Where a row is beyond the range of the values' dtype.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
-            return require_range(self._undone(Z), "Rows of these whitened values")
-
-    def _undone(self, Z: Any) -> Any:
         dtype = numpy_dtype(Z)
 
         def like(values: Any, kind: Any = np.float64) -> Any:
@@ -522,7 +519,8 @@ class Whitening:
             inside = deviations - rest if self.turned else deviations
             X = to_dtype(P * like(inside)[None, :], dtype) @ directions
             X = X + to_float64(Z) * rest if self.turned and rest > 0 else X
-        return to_dtype(X * like(self._unscaled, numpy_dtype(X))[None, :], dtype) + like(self.center, dtype)
+        X = to_dtype(X * like(self._unscaled, numpy_dtype(X))[None, :], dtype) + like(self.center, dtype)
+        return require_range(X, "Rows of these whitened values")
 
     @property
     def _unscaled(self) -> FloatArray:
@@ -574,30 +572,26 @@ class Whitening:
         wide = {} if is_numpy(rows.like) else {"dtype": xp.float64}
 
         def of_block(part: slice, C: Any) -> tuple[list[Any], list[tuple[int, Any]]]:
-            # Sums of columns, of their squares, of row norms to the 2nd and 4th power, of products of scores.
-            sums: list[Any] = []
-            kept: list[tuple[int, Any]] = []
+            weights, kept, products = rows.weights_of(part), [], np.zeros((k, k))
             if scores:
                 S = C @ directions.T
-                P = to_float64(S) * from_numpy(inverse, S)[None, :]
                 kept = [(part.start, S)] if keep else []
-            if (weights := rows.weights_of(part)) is not None:
-                C, own = to_float64(C), from_numpy(weights, S if scores else C)
-                if scores:
-                    P = P * xp.sqrt(own)[:, None]
-                squares = C * C
-                norms = as_float64(xp.sum(squares, axis=1))
-                sums += [as_float64(own @ C), as_float64(own @ squares)]
-                sums.append(np.array([weights @ norms, weights @ (norms * norms)]))
-                sums.append(as_float64(P.T @ P) if scores else np.zeros((k, k)))
-                return sums, kept
-            sums.append(as_float64(xp.sum(C, axis=0, **wide)))
-            C = C * C
-            norms = as_float64(xp.sum(C, axis=1))
-            sums.append(as_float64(xp.sum(C, axis=0, **wide)))
-            sums.append(np.array([norms.sum(), norms @ norms]))
-            sums.append(as_float64(P.T @ P) if scores else np.zeros((k, k)))
-            return sums, kept
+                P = to_float64(S) * from_numpy(inverse, S)[None, :]
+                P = P if weights is None else P * xp.sqrt(from_numpy(weights, S))[:, None]
+                products = as_float64(P.T @ P)
+            C = C if weights is None else to_float64(C)
+
+            def column_sums(values: Any) -> FloatArray:
+                if weights is None:
+                    return as_float64(xp.sum(values, axis=0, **wide))
+                return as_float64(from_numpy(weights, values) @ values)
+
+            squares = C * C
+            norms = as_float64(xp.sum(squares, axis=1))
+            own = np.ones(len(norms)) if weights is None else weights
+            powers = np.array([own @ norms, own @ (norms * norms)])
+            # Sums of columns, of their squares, of row norms to the 2nd and 4th power, of products of scores.
+            return [column_sums(C), column_sums(squares), powers, products], kept
 
         def share(draw: Iterator[slice]) -> tuple[list[Any], list[tuple[int, Any]]]:
             totals: list[Any] = []

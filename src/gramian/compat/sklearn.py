@@ -234,7 +234,7 @@ class IncrementalPCA(ExportsToONNX, sklearn.decomposition.IncrementalPCA):  # ty
         for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_"):
             setattr(self, name, _like(getattr(stream, name), components))
         self.components_ = svd_flip(None, components.copy(), u_based_decision=False)[1]
-        self.mean_, self.var_ = stream._seen.column_moments()
+        self.mean_, self.var_ = stream._moments.column_moments()
 
 
 defer(IncrementalPCA, FOLLOWING, IncrementalPCA._follow)

@@ -250,7 +250,7 @@ def _of_pca(
         refused = refusal(rule, shape, center=bool(model.center), sparse=sparse, equal=equal)
         if RULES[rule].draws and not refused:
             if material is not None:
-                room_for(rule, material.rows, material.memory_limit)
+                room_for(rule, material.problem.rows, material.memory_limit)
                 # Each rule starts from the same state, so that its answer does not depend on the others.
                 return material.choose(rule, copy.deepcopy(rng))
             refused = "The rule needs the data: call choose_components(model, X)."

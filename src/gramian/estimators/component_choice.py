@@ -214,7 +214,7 @@ def known_variances(model: Any) -> FloatArray:
 def scree_of(model: Any) -> Scree:
     """Return what a fitted PCA knows about the spectrum: all of it, or a part and the trace."""
     d, n = model.n_features_in_, model.n_samples_
-    seen = vars(model).get("_seen")
+    seen = vars(model).get("_moments")
     return Scree(
         values=known_variances(model),
         total=model.total_variance_,
@@ -243,30 +243,20 @@ class Material:
     memory_limit: int
 
     @property
-    def rows(self) -> Rows:
-        """The data."""
-        return self.problem.rows
-
-    @property
     def view(self) -> CenteredRows:
         """The centred, scaled data; raises a DataError if their variance overflows float64."""
         return self.problem.measured()
 
     @property
-    def degrees(self) -> float:
-        """What sums of squares are divided by."""
-        return self.problem.degrees
-
-    @property
     def varying(self) -> int:
         """Number of columns that vary."""
-        return self.rows.shape[1] - int(self.view.constant.sum())
+        return self.problem.rows.shape[1] - int(self.view.constant.sum())
 
     def fraction_for(self, max_rmse: float) -> float:
         """Return the share of the sum of squares that leaves an error of ``max_rmse`` per entry."""
         if not self.view.total > 0:
             return 0.0
-        mean_square = self.view.total / (self.problem.weight * self.rows.shape[1])
+        mean_square = self.view.total / (self.problem.weight * self.problem.rows.shape[1])
         unit = math.sqrt(self.view.square_unit)
         return 1.0 - (max_rmse / unit / math.sqrt(mean_square)) ** 2
 
@@ -276,24 +266,24 @@ class Material:
         request = SolveRequest(Target(), 1e-6, self.memory_limit, vectors=False, certify=False)
         spectrum = solve(self.problem, request).spectrum
         factor = self.problem.factor()
-        n, d = self.rows.shape
+        n, d = self.problem.rows.shape
         values = np.maximum(spectrum.values, 0.0) * factor
         total = self.view.total * factor
         centered, tolerance = self.problem.center, spectrum.rank_tolerance
         # Errors are of a row on average: sums of squares are over the weights.
-        degrees = n * self.degrees / self.problem.weight
+        degrees = n * self.problem.degrees / self.problem.weight
         return Scree(values, total, n, d, self.varying, centered, degrees, tolerance)
 
     @cached_property
     def matrix(self) -> tuple[Any, float]:
         """The varying columns, centred and scaled, near 1 in size; and what turns squares into variances."""
-        view = replace(self.view, rows=self.rows.at_home)
+        view = replace(self.view, rows=self.problem.rows.at_home)
         C = to_numpy(view.block(slice(None), slice(None)))
         if view.constant.any():
             C = C[:, ~view.constant]
         exponent = power_of_two(math.sqrt(view.total / max(C.size, 1))) if view.total > 0 else 0
         C = np.ldexp(C, -exponent) if exponent else C
-        return C, math.ldexp(view.square_unit, 2 * exponent) / self.degrees
+        return C, math.ldexp(view.square_unit, 2 * exponent) / self.problem.degrees
 
     def choose(self, rule: str, rng: np.random.Generator) -> ComponentChoice:
         """Ask one of :data:`NAMED`."""
@@ -302,15 +292,13 @@ class Material:
         of_spectrum = RULES[rule].request
         if of_spectrum is not None:
             return of_spectrum(self.scree)
-        C, factor = self.matrix
+        (C, factor), centered = self.matrix, self.problem.center
+        squares, size = factor * self.problem.degrees, min(len(C) - int(centered), C.shape[1])
         if rule == "cv":
-            squares = factor * self.degrees
-            return bi_cross_validation(C, factors, rng, centered=self.problem.center, factor=squares)
-        size = min(self.rows.shape[0] - int(self.problem.center), C.shape[1])
+            return bi_cross_validation(C, factors, rng, centered=centered, factor=squares)
         if rule == "parallel":
             return parallel_analysis(C, self.spectrum_of, rng, size=size, factor=factor)
-        squares = factor * self.degrees
-        return sign_flips(C, self.spectrum_of, rng, size=size, centered=self.problem.center, factor=squares)
+        return sign_flips(C, self.spectrum_of, rng, size=size, centered=centered, factor=squares)
 
     def spectrum_of(self, A: Any, count: int) -> FloatArray:
         """Return the largest eigenvalues of ``A.T A`` for a matrix that is not centred again."""

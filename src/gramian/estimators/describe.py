@@ -8,11 +8,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.associations import Description, described
-from gramian.analysis.components import kind_of
+from gramian.analysis.components import column_names, kind_of
 from gramian.arrays import as_float64, from_numpy, memory_limit_bytes
 from gramian.checks import check_integer
 from gramian.errors import ParameterError
-from gramian.estimators.tables import column_names
 from gramian.operators.moments import center_rows
 from gramian.records import FloatArray
 from gramian.rows import Rows

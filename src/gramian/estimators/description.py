@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from gramian.estimators.saving import DECOMPOSED, decode, register_forms
+from gramian.estimators.saving import DECOMPOSED, decode, register_forms, renamed
 from gramian.records import ModelKind
 from gramian.store import Array, Optional, StoredModel, conform
 
@@ -22,6 +22,7 @@ def described(stored: StoredModel) -> SimpleNamespace | None:
 
             register_forms(KERNELS, FUNCTIONS)
         parameters, state = (decode(stored.header[part], stored.arrays) for part in ("parameters", "state"))
+        state = renamed(state)
         # Those of a Whitener are one and the same.
         state.setdefault("explained_variance_", state.get("eigenvalues_"))
         conform(state, DESCRIBED)

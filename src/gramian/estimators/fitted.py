@@ -21,8 +21,9 @@ from gramian.checks import counted
 from gramian.engine import Solution
 from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.estimators.inputs import check_features, expected_columns
+from gramian.estimators.saving import DecompositionAttributes
 from gramian.estimators.sklearn_base import BaseEstimator, TransformerMixin
-from gramian.records import Attempt, Certificate, Components, FloatArray, Plan, RealArray, Spectrum
+from gramian.records import Certificate, Components, FloatArray, RealArray
 from gramian.rows import Rows
 from gramian.rows.kinds.dask import as_pictures
 
@@ -80,22 +81,11 @@ class Transformer(TransformerMixin, BaseEstimator):
         return tags
 
 
-class Decomposer(Transformer):
-    """Base class of transformers whose fit is made of eigenpairs: the attributes that all of them have.
+class Decomposer(Transformer, DecompositionAttributes):
+    """Base class of transformers whose fit is made of eigenpairs.
 
-    They stand here, since every annotation in the body of a dataclass is a parameter.
+    Subclasses add attributes; the dataclass of an estimator cannot, since its annotations are parameters.
     """
-
-    n_samples_: int
-    picture_shape_: tuple[int, int] | None
-    rank_: int
-    plan_: Plan
-    attempts_: tuple[Attempt, ...]
-    spectrum_: Spectrum
-    certificate_: Certificate
-    component_choice_: ComponentChoice | None
-    _fit_parameters: dict[str, Any]
-    _unequal: bool
 
 
 def warn_of_none(choice: ComponentChoice, *, stacklevel: int) -> None:

@@ -92,18 +92,12 @@ def check_feature_weight(feature_weight: Any, rows: Rows) -> FloatArray | None:
     """Return the square roots of the weights of the columns; None where none are given."""
     if feature_weight is None:
         return None
-    d, message = (
-        rows.shape[1],
-        "feature_weight={} must hold {} positive, finite numbers, one for each column.",
+    d = rows.shape[1]
+    message = (
+        f"feature_weight={feature_weight!r} must hold {d} positive, finite numbers, one for each column. "
+        "Leave a column out of X to give it no weight."
     )
-    advice = " Leave a column out of X to give it no weight."
-    try:
-        weights = np.asarray(feature_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(message.format(repr(feature_weight), d) + advice) from error
-    if weights.shape != (d,) or not ((weights > 0) & np.isfinite(weights)).all():
-        raise ParameterError(message.format(repr(feature_weight), d) + advice)
-    return np.sqrt(weights)
+    return np.sqrt(_by_column(feature_weight, d, float(np.finfo(np.float64).max), message))
 
 
 def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray | None:
@@ -124,13 +118,18 @@ def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray
         "None divides by nothing, 'unit' by standard deviations, 'pareto' by their roots, 'genotype' by "
         "sqrt(2 p (1 - p)) for allele frequencies p."
     )
+    return _by_column(scale, d, most, message)
+
+
+def _by_column(values: Any, d: int, most: float, message: str) -> FloatArray:
+    """Return a number above 0 for each column; anything else raises an error with the message."""
     try:
-        divisors = np.asarray(scale, dtype=np.float64)
+        numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(message) from error
-    if divisors.shape != (d,) or not ((divisors > 0) & (divisors <= most)).all():
+    if numbers.shape != (d,) or not ((numbers > 0) & (numbers <= most)).all():
         raise ParameterError(message)
-    return divisors
+    return numbers
 
 
 def generators(random_state: Any, count: int = 2) -> tuple[np.random.Generator, ...]:
@@ -210,18 +209,20 @@ def _described(value: Any) -> str:
 def remember_features(estimator: Any, X: Any, rows: Rows) -> None:
     """Store number and names of features as scikit-learn's estimators do, and the means that fill holes."""
     _validate(estimator, X, rows, reset=True)
-    estimator.column_means_ = None if rows.table is None else rows.table.means
-    if rows.table is not None and rows.feature_names is not None:
-        estimator.feature_names_in_ = np.array(rows.feature_names, dtype=object)
-    estimator.__dict__.pop("reading_", None)
-    if rows.table is not None and rows.table.reading:
-        estimator.reading_ = {"source": base_name(rows.table.source)} | dict(rows.table.reading)
-    alleles = None if rows.table is None else rows.table.alleles
-    estimator.__dict__.pop("counted_alleles_", None)
-    if alleles:
+    table, names = rows.table, rows.feature_names or ()
+    estimator.column_means_ = None if table is None else table.means
+    for name in ("reading_", "counted_alleles_"):
+        estimator.__dict__.pop(name, None)
+    if table is None:
+        return
+    if rows.feature_names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    if table.reading:
+        estimator.reading_ = {"source": base_name(table.source)} | dict(table.reading)
+    if table.alleles:
         # "" where it is not known.
-        names = [alleles.get(name, "") for name in rows.feature_names or ()]
-        estimator.counted_alleles_ = np.array(names, dtype=object)
+        known = [table.alleles.get(name, "") for name in names]
+        estimator.counted_alleles_ = np.array(known, dtype=object)
 
 
 def expected_columns(estimator: Any) -> Expected:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.analysis.components import Summary, summary_of
 from gramian.analysis.preimages import FeatureSpace, residuals
 from gramian.analysis.projection import KernelProjection
-from gramian.analysis.ridge_map import RidgeMap
+from gramian.analysis.ridge_map import RidgeMap, learn_map
 from gramian.arrays import (
     as_float64,
     dense,
@@ -53,8 +53,8 @@ from gramian.estimators.kernel_fit import (
 )
 from gramian.estimators.landmarks import APPROXIMATE, FeatureFit
 from gramian.estimators.onnx_graph import ExportsToONNX, Graph, kernel_scores
-from gramian.estimators.preimages import PreimageMethod, found_rows, learned, preimage_method
-from gramian.estimators.saving import DECOMPOSED, Saved, register_forms
+from gramian.estimators.preimages import PreimageMethod, found_rows, preimage_method
+from gramian.estimators.saving import DECOMPOSED, LACKED, Saved, declared, register_forms
 from gramian.estimators.sklearn_hints import (
     ALWAYS_ALL,
     NEVER_OVERWRITTEN,
@@ -84,22 +84,22 @@ register_forms(KERNELS, FUNCTIONS)
 class KernelPCAAttributes(Decomposer):
     """The attributes that only a fitted KernelPCA has; some fits do not set those with a default."""
 
-    eigenvalues_: FloatArray
-    eigenvectors_: RealArray
-    explained_variance_: FloatArray
-    explained_variance_ratio_: FloatArray | None
-    projection_coef_: RealArray
-    X_fit_: Any
-    kernel_: Kernel | None
-    landmarks_: Any = None
-    landmark_indices_: npt.NDArray[np.intp] | None = None
-    feature_map_: RandomFourierMap | None = None
-    repair_: Repair | None = None
-    _mean_weights: FloatArray | None = None
-    _sums: FeatureSums | None = None
-    _ridge_map: RidgeMap | None = None
-    _row_means: FloatArray
+    # A precomputed kernel has a column for every fitted row.
+    kernel_: Annotated[Kernel | None, Optional(Kernel, equal=("m", "d"))]
+    X_fit_: Annotated[Any, Optional(Array("m d", sparse=True))]
+    landmarks_: Annotated[Any, Optional(Array("m d", sparse=True)), LACKED] = None
+    landmark_indices_: Annotated[npt.NDArray[np.intp] | None, Optional(Array("m", kinds="i")), LACKED] = None
+    feature_map_: Annotated[RandomFourierMap | None, LACKED] = None
+    eigenvalues_: Annotated[FloatArray, Array("k")]
+    eigenvectors_: Annotated[RealArray, Array("n k"), LACKED]
+    explained_variance_: Annotated[FloatArray, Array("k")]
+    projection_coef_: Annotated[RealArray, Array("m k")]
+    repair_: Annotated[Repair | None, LACKED] = None
+    _row_means: Annotated[FloatArray, Array("m")]
     _mean: float
+    _mean_weights: Annotated[FloatArray | None, Optional(Array("m")), LACKED] = None
+    _sums: Annotated[FeatureSums | None, LACKED] = None
+    _ridge_map: Annotated[RidgeMap | None, LACKED] = None
 
 
 @knows_habits
@@ -228,25 +228,7 @@ class KernelPCA(KernelParameters, Saved, ExportsToONNX, InNotebooks, KernelPCAAt
     ((200, 3), True)
     """
 
-    _contents: ClassVar = DECOMPOSED | {
-        "kernel_": Optional(Kernel, equal=("m", "d")),  # a precomputed one has a column for every fitted row
-        "X_fit_": Optional(Array("m d", sparse=True)),
-        "landmarks_?": Optional(Array("m d", sparse=True)),
-        "landmark_indices_?": Optional(Array("m", kinds="i")),
-        "feature_map_?": RandomFourierMap | None,
-        "eigenvalues_": Array("k"),
-        "eigenvectors_?": Array("n k"),
-        "explained_variance_": Array("k"),
-        "projection_coef_": Array("m k"),
-        "_row_means": Array("m"),
-        "_mean": float,
-        "_mean_weights?": Optional(Array("m")),
-        "_unequal?": bool,
-        "_sums?": FeatureSums | None,
-        "repair_?": Repair | None,
-        "_ridge_map?": RidgeMap | None,
-    }
-
+    _contents: ClassVar = DECOMPOSED | declared(KernelPCAAttributes)
     model_kind: ClassVar = ModelKind.KERNEL_PCA
     # Options that select the returned values are no metadata to route.
     __metadata_request__inverse_transform: ClassVar = {"return_error": UNUSED}
@@ -482,12 +464,9 @@ class KernelPCA(KernelParameters, Saved, ExportsToONNX, InNotebooks, KernelPCAAt
         if result.vectors is not None:
             self.eigenvectors_ = result.vectors
         self.explained_variance_ = components.values / (model.weight - 1 if model.weight > 1 else 1)
-        self.projection_coef_, self._row_means, self._mean = (
-            result.coefficients,
-            result.row_means,
-            result.mean,
-        )
-        self._mean_weights, self._sums, self._ridge_map = result.weights, model.sums, None
+        self.projection_coef_, self._mean_weights = result.coefficients, result.weights
+        self._row_means, self._mean = result.row_means, result.mean
+        self._sums, self._ridge_map = model.sums, None
         self.component_choice_, self.repair_ = model.choice, result.repair
         asked = self.n_components is not None
         remember(self, components, model.solution, asked=asked, of=model.of, stacklevel=4)
@@ -726,7 +705,7 @@ class KernelPCA(KernelParameters, Saved, ExportsToONNX, InNotebooks, KernelPCAAt
     def _ridge(self, space: FeatureSpace) -> RidgeMap:
         """Return the learned map, which the model caches."""
         if self._ridge_map is None:
-            self._ridge_map = learned(space)
+            self._ridge_map = learn_map(as_float64(space.scores), as_float64(space.rows))
         return self._ridge_map
 
     def _space(self, like: Any) -> FeatureSpace:

@@ -6,7 +6,6 @@ A model is cloned and fitted, so that kernel PCA itself can ask them.
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +16,7 @@ from gramian.analysis.component_rules.resampling import REPEATS, parallel_analys
 from gramian.analysis.component_rules.rules import ComponentChoice, numbered
 from gramian.arrays import as_float64
 from gramian.checks import evenly
-from gramian.errors import CertificateWarning, IndefiniteKernelWarning, PreimageWarning, RankWarning
+from gramian.errors import CertificateWarning, IndefiniteKernelWarning, PreimageWarning, RankWarning, ignoring
 from gramian.estimators.component_choice import UNEQUAL, refusal
 from gramian.kernels import Kernel, Linear
 from gramian.records import FloatArray, Plan, Step
@@ -73,20 +72,16 @@ def with_kernel_rule(result: Plan, rule: Any, rows: Rows, kernel: Kernel | None)
     """Return a plan with the step that asks the rule, which fits the model many times."""
     if rule == "parallel":
         fits = REPEATS + 2
-        step = Step(
-            "choose", f"{fits} fits to random data, for the rule 'parallel'", fits * (result.seconds + FIT)
-        )
+        detail, seconds = f"{fits} fits to random data", fits * (result.seconds + FIT)
     elif rule == "cv":
         counts = sum(count < rows.shape[0] * (FOLDS - 1) // FOLDS for count in TRIED)
         passes = FOLDS * min(GROUPS, rows.shape[1]) * counts * PASSES
         searched = kernel is not None and not kernel.not_differentiable and not isinstance(kernel, Linear)
-        step = Step(
-            "choose",
-            f"{passes} passes over held-out rows, for the rule 'cv'",
-            FOLDS * (result.seconds + FIT) + passes * (SEARCH if searched else DIRECT),
-        )
+        detail = f"{passes} passes over held-out rows"
+        seconds = FOLDS * (result.seconds + FIT) + passes * (SEARCH if searched else DIRECT)
     else:
         return result
+    step = Step("choose", f"{detail}, for the rule '{rule}'", seconds)
     return replace(result, steps=(step, *result.steps))
 
 
@@ -111,9 +106,7 @@ def _parallel(model: Any, rows: Rows, rng: np.random.Generator) -> ComponentChoi
         return ComponentChoice("parallel", None, {}, said)
     n = rows.shape[0]
     values = as_float64(rows.in_memory())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankWarning)
-        warnings.simplefilter("ignore", IndefiniteKernelWarning)
+    with ignoring(RankWarning, IndefiniteKernelWarning):
         kernel = clone(model).set_params(n_components=1).fit(values).kernel_
         if kernel is None:
             said = "The rule permutes columns of the data, and a precomputed kernel has none."
@@ -215,9 +208,7 @@ def _errors(
     mean, spread = fitted.mean(axis=0), fitted.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     errors = np.zeros(len(tried) + 1)
-    with warnings.catch_warnings():
-        for category in (RankWarning, CertificateWarning, IndefiniteKernelWarning, PreimageWarning):
-            warnings.simplefilter("ignore", category)
+    with ignoring(RankWarning, CertificateWarning, IndefiniteKernelWarning, PreimageWarning):
         trained = clone(model).set_params(n_components=int(tried[-1])).fit(fitted)
         for hidden in (group == g for g in range(int(group.max()) + 1)):
             share = float(hidden.mean())

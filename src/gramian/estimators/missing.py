@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,9 @@ from gramian.analysis.imputation import (
     impute_iterative,
 )
 from gramian.arrays import is_numpy, memory_limit_bytes, power_of_two
-from gramian.checks import NAMES_SHOWN, amount, check_choice, counted
-from gramian.errors import DataError, MemoryLimitError, MissingValuesWarning, ParameterError
+from gramian.checks import NAMES_SHOWN, check_choice, check_number, counted
+from gramian.engine import require_memory
+from gramian.errors import DataError, MissingValuesWarning, ParameterError
 from gramian.estimators.component_choice import check_wanted
 from gramian.estimators.inputs import check_feature_weight, check_scale, generators
 from gramian.estimators.linear_fit import PCAParameters
@@ -136,10 +137,7 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False) -> Filled:
     if method == "mean" or quick:
         values, imputed = _by_means(X, rows.weights)
     else:
-        k, most = _number(asked, method, rows)
-        _require_memory(asked, rows.shape, k or min(most, MOST_CHOSEN))
-        model = ImputingModel(method, k, most, strength, asked.random_state)
-        values, imputed = _by_model(X, _divisor(asked, X, rows), rows.weights, model)
+        values, imputed = _by_model(asked, rows, X, method, strength)
     complete = replace(rows, values=values.astype(rows.dtype), borrowed=False)
     return Filled(complete, rows, method, holes.missing, imputed)
 
@@ -149,13 +147,10 @@ def _check_strength(strength: Any) -> float | str:
         return 1.0
     if isinstance(strength, str) and strength == "cv":
         return "cv"
-    number = isinstance(strength, Real) and not isinstance(strength, bool)
-    if not number or not 0 <= float(strength) < np.inf:
-        raise ParameterError(
-            f"regularization={strength!r} must be a number of at least 0, which multiplies the noise "
-            "variance that is subtracted, 'cv' to choose it by cross-validation, or None for 1."
-        )
-    return float(strength)
+    advice = (
+        "It multiplies the noise variance that is subtracted. 'cv' chooses it by cross-validation; None is 1."
+    )
+    return check_number("regularization", strength, least=0.0, advice=advice)
 
 
 def _refuse_empty(rows: Rows, holes: Holes) -> None:
@@ -223,18 +218,6 @@ def _number(asked: PCAParameters, method: str, rows: Rows) -> tuple[int | None, 
     return int(count), most
 
 
-def _require_memory(asked: PCAParameters, shape: tuple[int, int], k: int) -> None:
-    n, d = shape
-    # The table and copies of it, and the k x k matrices of every row and column.
-    needed = 8 * (6 * n * d + 2 * (n + d) * (k + 1) ** 2)
-    limit = memory_limit_bytes(asked.memory_limit)
-    if needed > limit:
-        raise MemoryLimitError(
-            f"Imputing {n:,} rows x {d:,} columns with {k} components takes {amount(needed)}, but "
-            f"{amount(limit)} may be used. Use missing='mean', fewer components, or raise memory_limit."
-        )
-
-
 def _divisor(asked: PCAParameters, X: FloatArray, rows: Rows) -> FloatArray:
     """Return what the fit would divide columns by, from their observed entries."""
     scale, metric = check_scale(asked.scale, rows), check_feature_weight(asked.feature_weight, rows)
@@ -252,33 +235,32 @@ def _divisor(asked: PCAParameters, X: FloatArray, rows: Rows) -> FloatArray:
     return divisor if metric is None else divisor / metric
 
 
-@dataclass(frozen=True, eq=False)
-class ImputingModel:
-    """What imputes: the method, its components (None: chosen among 1 to ``most``) and regularisation."""
-
-    method: str
-    n_components: int | None
-    most: int
-    strength: float | str
-    random_state: Any
-
-
 def _by_model(
-    X: FloatArray, divisor: FloatArray, weights: FloatArray | None, model: ImputingModel
+    asked: PCAParameters, rows: Rows, X: FloatArray, method: str, strength: float | str
 ) -> tuple[FloatArray, Imputed]:
     """Return the filled table and what was imputed, by a model of scaled columns."""
+    (n, d), weights = rows.shape, rows.weights
+    number, most = _number(asked, method, rows)
+    k = number or min(most, MOST_CHOSEN)
+    require_memory(
+        f"Imputing {n:,} rows x {d:,} columns with {k} components",
+        # The table and copies of it, and the k x k matrices of every row and column.
+        8 * (6 * n * d + 2 * (n + d) * (k + 1) ** 2),
+        memory_limit_bytes(asked.memory_limit),
+        "Use missing='mean', fewer components, or raise memory_limit.",
+    )
+    divisor = _divisor(asked, X, rows)
     scaled = X / divisor
     exponent = power_of_two(float(np.nanmax(np.abs(scaled))))
     scaled = np.ldexp(scaled, -exponent)
-    method, chosen, units = model.method, 1.0, 0.0
-    held_out = HeldOut(scaled, generators(model.random_state, 1)[0], weights)
-    k = model.n_components or choose_count(held_out, model.most, method)[0]
+    chosen, units = 1.0, 0.0
+    held_out = HeldOut(scaled, generators(asked.random_state, 1)[0], weights)
+    k = number or choose_count(held_out, most, method)[0]
     if method == "em":
         result = impute_em(scaled, k, weights=weights)
         own = 1.0 if weights is None else weights[:, None]
         units = exponent * math.log(2.0) * float((own * ~np.isnan(X)).sum())
     else:
-        strength = model.strength
         chosen = choose_strength(held_out, k)[0] if isinstance(strength, str) else strength
         result = impute_iterative(scaled, k, strength=chosen, weights=weights)
     if not result.converged:
@@ -288,14 +270,14 @@ def _by_model(
             MissingValuesWarning,
             stacklevel=6,
         )
-    rows, columns = np.nonzero(np.isnan(X))
-    back, values = np.ldexp(divisor, exponent)[columns], X.copy()
-    values[rows, columns] = result.filled[rows, columns] * back
+    i, j = np.nonzero(np.isnan(X))
+    back, values = np.ldexp(divisor, exponent)[j], X.copy()
+    values[i, j] = result.filled[i, j] * back
     return values, Imputed(
         method,
-        rows,
-        columns,
-        values[rows, columns],
+        i,
+        j,
+        values[i, j],
         np.sqrt(result.variances) * back,
         result.trace - units,
         float(np.ldexp(result.model.noise, 2 * exponent)),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import KW_ONLY, dataclass
-from functools import partial
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,15 +23,22 @@ from gramian.analysis.monitoring import (
     KernelStatistics,
     Known,
     LinearStatistics,
+    ScoreStatistics,
     are_rows_of_the_fit,
     control_limits,
-    t2_of,
     top_contributors,
 )
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.engine.symmetric import eigenvalues
-from gramian.errors import CertificateWarning, DataError, ParameterError, RankWarning, UnavailableError
+from gramian.errors import (
+    CertificateWarning,
+    DataError,
+    ParameterError,
+    RankWarning,
+    UnavailableError,
+    ignoring,
+)
 from gramian.estimators.component_choice import known_variances
 from gramian.estimators.fitted import parameter_at_fit
 from gramian.estimators.kernel_pca import KernelPCA
@@ -41,7 +46,7 @@ from gramian.estimators.linear_fit import TooFewRowsError
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved, register_record
 from gramian.estimators.sklearn_base import BaseEstimator, OutlierMixin, available_if
-from gramian.notebook import Grid, InNotebook
+from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, ModelKind
 from gramian.rows import Rows, as_rows
 from gramian.store import Array
@@ -59,7 +64,7 @@ register_record(ControlLimits)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RowStatistics(InNotebook):
+class RowStatistics(Tabulated):
     """T2 and SPE of rows with their limits, alarms and contributors; prints the rows with an alarm.
 
     Attributes
@@ -119,22 +124,6 @@ class RowStatistics(InNotebook):
         """Return the columns as a pandas data frame."""
         return data_frame(list(zip(*self.columns.values(), strict=True)), tuple(self.columns))
 
-    def _worst_alarms(self) -> tuple[list[str], list[list[str]]]:
-        """Return the heads and the rows of a table of the largest alarms."""
-        names = [name for name in self.columns if not name.endswith(" limit")]
-        places = [place for place in self.worst() if self.alarms[place]]
-        return names, [[_shown(self.columns[name][place]) for name in names] for place in places]
-
-    def __str__(self) -> str:
-        names, places = self._worst_alarms()
-        rows = [names, *places]
-        widths = [max(len(row[j]) for row in rows) for j in range(len(names))]
-        lines = [
-            "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows
-        ]
-        more = [f"The {len(places)} largest:"] if len(places) < self.alarms.sum() else []
-        return "\n".join([self.summary, *more, *(lines if places else [])])
-
     @property
     def summary(self) -> str:
         """The number of alarms, and the limits."""
@@ -145,18 +134,16 @@ class RowStatistics(InNotebook):
             f"Limits for {percent(self.limits.alpha)} false alarms: {said.replace('inf', 'unknown')}."
         )
 
-    __repr__ = __str__
-
     def _notebook(self) -> Iterator[str | Grid]:
         yield self.summary
-        names, rows = self._worst_alarms()
-        if rows:
-            yield f"The {counted(len(rows), 'largest alarm')}:"
-            yield Grid(names, rows)
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+        names = [name for name in self.columns if not name.endswith(" limit")]
+        places = [place for place in self.worst() if self.alarms[place]]
+        if len(places) < self.alarms.sum():
+            yield f"The {len(places)} largest:"
+        if places:
+            rows = [[self.columns[name][place] for name in names] for place in places]
+            cells = [[value if isinstance(value, float) else str(value) for value in row] for row in rows]
+            yield Grid(names, cells, [".4g"] * len(names))
 
 
 def _excess(values: Sequence[FloatArray], limits: Sequence[FloatArray | float]) -> FloatArray:
@@ -289,8 +276,8 @@ class Monitor(Saved, MonitorAttributes):
             self.model_ = clone(self.model).fit(X if named else rows)
         measure = _Measure.of(self.model_)
         known = _known(self.model_)
-        values, degrees = measure(rows), known["n"] - known["ddof"]
-        same = are_rows_of_the_fit(values[:, 0], int(self.model_.n_samples_), known["k"], degrees)
+        values = measure(rows)
+        same = are_rows_of_the_fit(values[:, 0], int(self.model_.n_samples_), known.k, known.degrees)
         self._held_out = self._of_folds(rows) if same else values
         self._weights = np.ones(len(self._held_out))
         self._settle(*((values, rows) if same else ()))
@@ -353,11 +340,11 @@ class Monitor(Saved, MonitorAttributes):
 
     def _settle(self, own: FloatArray | None = None, rows: Rows | None = None) -> None:
         """Set the limits; the rows of the fit, with their statistics, tell what the model does not know."""
-        facts = _known(self.model_)
-        if rows is not None and facts["discarded"] is None and not facts["without_spe"]:
-            facts["discarded"] = _Measure.of(self.model_).discarded(rows, facts["n"] - facts["ddof"])
-        held_out = self._held_out[:, : 1 if facts["without_spe"] else 2]
-        known = Known(**facts, own=own, held_out=held_out, weights=self._weights)
+        known = _known(self.model_)
+        if rows is not None and known.discarded is None and not known.without_spe:
+            known = replace(known, discarded=_Measure.of(self.model_).discarded(rows, known.degrees))
+        held_out = self._held_out[:, : 1 if known.without_spe else 2]
+        known = replace(known, own=own, held_out=held_out, weights=self._weights)
         self.limits_ = control_limits(float(self.alpha), known, self.limit)
 
     def _of_folds(self, rows: Rows) -> FloatArray:
@@ -368,10 +355,7 @@ class Monitor(Saved, MonitorAttributes):
         if count < 2 or getattr(self.model_, "kernel_", self) is None:  # a precomputed matrix has no folds
             return np.empty((0, 2))
         results = []
-        with warnings.catch_warnings():
-            # What is said of the model itself need not be said of every fold.
-            warnings.simplefilter("ignore", RankWarning)
-            warnings.simplefilter("ignore", CertificateWarning)
+        with ignoring(RankWarning, CertificateWarning):  # what they say is said of the model itself
             for fold in np.array_split(np.arange(n), count):
                 others = rows.picked(np.delete(np.arange(n), fold))
                 k = min(int(self.model_.rank_), others.shape[0] - 1, d if isinstance(self.model_, PCA) else n)
@@ -454,20 +438,15 @@ class Monitor(Saved, MonitorAttributes):
         limits = self.limits_.deciding(rows)
         measure = _Measure.of(self.model_)
         names = np.array([*feature_names_of(self.model_), ""], dtype=object)
-        values = measure(data, list(limits.values()) if measure.explains else None)
+        values = measure(data, list(limits.values()))
         columns: dict[str, Any] = {"row": _row_names(data)}
         for place, (name, limit) in enumerate(limits.items()):
             columns |= {name: values[:, place], f"{name} limit": np.full(len(values), limit)}
         beyond = [np.where(columns[name] > limit, name, "") for name, limit in limits.items()]
-        both = np.array(
-            [" and ".join(filter(None, said)) for said in zip(*beyond, strict=True)], dtype=object
-        )
-        columns["alarm"] = both
+        said = [" and ".join(filter(None, exceeded)) for exceeded in zip(*beyond, strict=True)]
+        columns["alarm"] = np.array(said, dtype=object)
         for place in range(CONTRIBUTORS):
-            top = (
-                values[:, 2 + place].astype(int) if values.shape[1] > 2 + place else np.full(len(values), -1)
-            )
-            columns[f"contributor {place + 1}"] = names[top]
+            columns[f"contributor {place + 1}"] = names[values[:, 2 + place].astype(int)]
         return RowStatistics(columns, self.limits_)
 
     def contributions(self, X: Any) -> dict[str, FloatArray]:
@@ -493,7 +472,7 @@ class Monitor(Saved, MonitorAttributes):
         """
         check_is_fitted(self)
         measure = _Measure.of(self.model_)
-        if not measure.explains or measure.statistics is None:
+        if not measure.explains:
             why = _without_spe(self.model_) or vars(self.model_)["kernel_"].not_differentiable
             raise UnavailableError(f"Contributions need the derivative of the kernel. {why}")
         data = self._new_rows(X)
@@ -512,7 +491,7 @@ class Monitor(Saved, MonitorAttributes):
         if rows.shape[0] != self.model_.n_samples_:
             return False
         t2 = _Measure.of(self.model_)(rows)[:, 0]
-        return are_rows_of_the_fit(t2, rows.shape[0], known["k"], known["n"] - known["ddof"])
+        return are_rows_of_the_fit(t2, rows.shape[0], known.k, known.degrees)
 
     # ------------------------------------------------------------ of the model
 
@@ -602,19 +581,16 @@ class _Measure:
 
     Attributes
     ----------
-    statistics : LinearStatistics, KernelStatistics or None
-        None if there is no SPE of new rows: T2 follows from scores.
-    view : callable
-        From rows to centred rows for a PCA, and to scores without SPE.
-    variances : ndarray of shape (r,)
-        Of the scores.
+    statistics : LinearStatistics, KernelStatistics or ScoreStatistics
+        The last one if there is no SPE of new rows.
+    blocks : callable
+        Yields a few of the rows at a time, as the statistics take them.
     explains : bool
         Whether there are contributions.
     """
 
-    statistics: LinearStatistics | KernelStatistics | None
-    view: Callable[[Rows], Any]
-    variances: FloatArray
+    statistics: Any
+    blocks: Callable[[Rows], Iterable[FloatArray]]
     explains: bool
 
     @classmethod
@@ -628,27 +604,20 @@ class _Measure:
         variances = as_float64(model.explained_variance_)[:r]
         if isinstance(model, PCA):
             linear = LinearStatistics(as_float64(model.components_)[:r], variances)
-            return cls(linear, model._projection().centered, variances, True)
-        scores = model._projection.scores
+            return cls(linear, model._projection().centered_blocks, True)
         if _without_spe(model):
-            return cls(None, scores, variances, False)
+            scores = model._projection.scores
+            return cls(ScoreStatistics(variances), lambda rows: [as_float64(scores(rows))[:, :r]], False)
         kernel = KernelStatistics(model._space(np.empty((0, 0))), variances)
-        return cls(kernel, scores, variances, not model.kernel_.not_differentiable)
-
-    def blocks(self, rows: Rows) -> Iterator[FloatArray]:
-        """Yield the rows as the statistics take them, in order."""
-        if isinstance(self.statistics, KernelStatistics):
-            for part in slices(rows.shape[0], BLOCK):
-                yield as_float64(dense(rows.block(part).values))
-            return
-        view = self.view(rows)
-        for part in view.row_slices():
-            yield as_float64(view.block(part, slice(None)))
+        return cls(kernel, _dense_blocks, not model.kernel_.not_differentiable)
 
     def __call__(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
         """Return T2 and SPE of all rows, shape (n, 2); with limits also the numbers of three columns."""
-        work = partial(self._of_part, limits=limits)
-        values = as_float64(rows.mapped(work, 2 if limits is None else 2 + CONTRIBUTORS, np.float64))
+
+        def of_part(part: Rows) -> FloatArray:
+            return np.concatenate([self._of_block(block, limits) for block in self.blocks(part)])
+
+        values = as_float64(rows.mapped(of_part, 2 if limits is None else 2 + CONTRIBUTORS, np.float64))
         if not np.isfinite(values).all():
             rows.require_finite()
             raise DataError(
@@ -667,29 +636,28 @@ class _Measure:
             squares += residuals.T @ residuals
         return np.maximum(eigenvalues(squares / degrees), 0.0)
 
-    def _of_part(self, rows: Rows, limits: Sequence[float] | None) -> FloatArray:
-        if self.statistics is None:
-            t2 = t2_of(as_float64(self.view(rows))[:, : len(self.variances)], self.variances)
-            return np.stack([t2, np.zeros(len(t2))], axis=1)
-        return np.concatenate([self._of_block(block, limits) for block in self.blocks(rows)])
-
     def _of_block(self, block: FloatArray, limits: Sequence[float] | None) -> FloatArray:
-        assert self.statistics is not None
         with np.errstate(over="ignore", invalid="ignore"):
-            values = self.statistics.measured(block)
+            values: FloatArray = self.statistics.measured(block)
             if limits is None:
                 return values
-            to_t2, residuals = self.statistics.contributions(block)
-            if len(limits) > 1:
-                more = values[:, 1] / max(limits[1], 1e-300) > values[:, 0] / max(limits[0], 1e-300)
-                to_t2 = np.where(more[:, None], np.abs(residuals), to_t2)
-        top = np.full((len(block), CONTRIBUTORS), -1.0)
-        found = top_contributors(to_t2, CONTRIBUTORS)
-        top[:, : found.shape[1]] = found
+            top = np.full((len(block), CONTRIBUTORS), -1.0)
+            if self.explains:
+                size, residuals = self.statistics.contributions(block)
+                if len(limits) > 1:
+                    more = values[:, 1] / max(limits[1], 1e-300) > values[:, 0] / max(limits[0], 1e-300)
+                    size = np.where(more[:, None], np.abs(residuals), size)
+                largest = top_contributors(size, CONTRIBUTORS)
+                top[:, : largest.shape[1]] = largest
         return np.concatenate([values, top], axis=1)
 
 
-def _known(model: Any) -> dict[str, Any]:
+def _dense_blocks(rows: Rows) -> Iterator[FloatArray]:
+    for part in slices(rows.shape[0], BLOCK):
+        yield as_float64(dense(rows.block(part).values))
+
+
+def _known(model: Any) -> Known:
     """Return what a fitted model says about the distribution of its statistics."""
     r, ratios = int(model.rank_), shares_of(model)
     linear = isinstance(model, PCA)
@@ -697,25 +665,25 @@ def _known(model: Any) -> dict[str, Any]:
     rest = 1.0 if ratios is None else 1 - float(ratios.sum())
     if not without and rest <= max(NOTHING, model.spectrum_.rank_tolerance):
         without = "No component was discarded, so there is no SPE."
-    discarded, moments = None, vars(model).get("_seen")
+    discarded, moments = None, vars(model).get("_moments")
     # A stream that goes on from fit, or a sketch, knows only a bound on what was discarded.
     if ratios is not None and not without and (moments is None or moments.loss is None):
         every = known_variances(model)
         left = rest / float(ratios.sum()) * float(every[: ratios.size].sum())
         if abs(left - float(every[ratios.size :].sum())) <= COMPLETE * left:
             discarded = every[r:]
-    return {
-        "n": float(model.n_samples_ if moments is None else moments.effective),
-        "k": r,
-        "centered": bool(model.center if linear else parameter_at_fit(model, "center")),
-        "ddof": float(model.ddof) if linear else 1.0,
-        "without_spe": without,
-        "discarded": discarded,
-    }
+    return Known(
+        n=float(model.n_samples_ if moments is None else moments.effective),
+        k=r,
+        centered=bool(model.center if linear else parameter_at_fit(model, "center")),
+        ddof=float(model.ddof) if linear else 1.0,
+        without_spe=without,
+        discarded=discarded,
+    )
 
 
 def _is_begun(model: Any) -> bool:
-    return bool(vars(model).keys() & {"_seen", "components_", "projection_coef_"})
+    return bool(vars(model).keys() & {"_moments", "components_", "projection_coef_"})
 
 
 def _limit_of(model: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from gramian.analysis.gaussian import Gaussian
 from gramian.analysis.imputation import Imputed
 from gramian.analysis.incomplete import IncompleteRows, ProjectionQuality
 from gramian.analysis.projection import LinearProjection, incomplete_rows, warn_of_undetermined
-from gramian.analysis.units import column_variances, dominant_columns, unit_trap
+from gramian.analysis.units import column_norms, column_variances, dominant_columns, unit_trap
 from gramian.analysis.whitening import divided
 from gramian.arrays import (
     as_float64,
@@ -63,7 +63,7 @@ from gramian.estimators.linear_fit import (
 )
 from gramian.estimators.missing import IMPUTING, Filled, filled
 from gramian.estimators.onnx_graph import ExportsToONNX, Graph, linear_scores
-from gramian.estimators.saving import DATA, DECOMPOSED, Saved, register_record
+from gramian.estimators.saving import DATA, DECOMPOSED, LACKED, Saved, declared, register_record
 from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_habits, refuse_metadata
 from gramian.estimators.tables import linear_table
 from gramian.operators.frequent_directions import Sketch
@@ -82,47 +82,34 @@ from gramian.store import Array, Nested, Optional
 CHECKPOINT_INSTEAD = "save the data as .npy and give that file"
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 # Attributes of a stream that need no decomposition.
-AT_ONCE = DATA.keys() | {"_seen?", "_unequal?"}
+AT_ONCE = DATA.keys() | {"_moments?"}
 
-register_record(
-    Imputed,
-    rows=Array("m", least=0, kinds="iu"),
-    columns=Array("m", least=0, kinds="iu"),
-    values=Array("m"),
-    standard_errors=Array("m", least=0),
-    trace=Array("_"),
-)
+register_record(Imputed)
 register_record(Sketch, rows=Array("m d"), shrunk=Array("", least=0))
-register_record(
-    StreamMoments,
-    kind=Array("_ _"),
-    squared_weights=Array("", least=0),
-    loss=Optional(Array("d", least=0)),
-    hidden=Array("_", least=0, kinds="iu"),
-)
+register_record(StreamMoments)
 
 
 class PCAAttributes(Decomposer):
     """The attributes that only a fitted PCA has."""
 
-    components_: RealArray
-    explained_variance_: FloatArray
-    explained_variance_ratio_: FloatArray
-    singular_values_: FloatArray
-    mean_: RealArray
-    scale_: RealArray | None
+    components_: Annotated[RealArray, Array("k d")]
+    explained_variance_: Annotated[FloatArray, Array("k", least=0)]
+    explained_variance_ratio_: Annotated[FloatArray, Array("k", least=0)]
+    singular_values_: Annotated[FloatArray, Array("k", least=0)]
+    mean_: Annotated[RealArray, Array("d")]
+    scale_: Annotated[RealArray | None, Optional(Array("d"), "scale")]
     noise_variance_: float
     reconstruction_error_: float
     total_variance_: float
-    constant_features_: npt.NDArray[np.intp]
-    n_missing_: int
-    imputed_: Imputed | None
-    _center: FloatArray
-    _center_rest: FloatArray
-    _divisor: FloatArray | None
-    _weight: float
-    _remainder: Remainder
-    _seen: StreamMoments
+    constant_features_: Annotated[npt.NDArray[np.intp], Array("_", least=0, kinds="iu")]
+    n_missing_: Annotated[int, LACKED]
+    imputed_: Annotated[Imputed | None, LACKED]
+    _center: Annotated[FloatArray, Array("d")]
+    _center_rest: Annotated[FloatArray, Array("d"), LACKED]
+    _divisor: Annotated[FloatArray | None, Optional(Array("d"), "scale")]
+    _weight: Annotated[float, LACKED]
+    _remainder: Annotated[Remainder, Nested((Remainder,), {"columns": "d"}), LACKED]
+    _moments: Annotated[StreamMoments, Nested((StreamMoments,), {"sizes": "d d d d d"}), LACKED]
 
 
 @knows_habits
@@ -266,27 +253,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
     array([0.8086, 0.5883])
     """
 
-    _contents: ClassVar = DECOMPOSED | {
-        "components_": Array("k d"),
-        "explained_variance_": Array("k", least=0),
-        "singular_values_": Array("k", least=0),
-        "mean_": Array("d"),
-        "scale_": Optional(Array("d"), "scale"),
-        "_center": Array("d"),
-        "_center_rest?": Array("d"),
-        "_divisor": Optional(Array("d"), "scale"),
-        "_weight?": float,
-        "_unequal?": bool,  # whether rows have weights of their own
-        "_remainder?": Nested((Remainder,), {"columns": "d"}),
-        "constant_features_": Array("_", least=0, kinds="iu"),
-        "noise_variance_": float,
-        "reconstruction_error_": float,
-        "total_variance_": float,
-        "n_missing_?": int,
-        "imputed_?": Imputed | None,
-        "_seen?": Nested((StreamMoments,), {"sizes": "d d d d d"}),
-    }
-
+    _contents: ClassVar = DECOMPOSED | declared(PCAAttributes)
     model_kind: ClassVar = ModelKind.PCA
     _habits: ClassVar = {
         "svd_solver": 'use solver="full", "covariance", "gram" or "krylov"',
@@ -335,7 +302,8 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
                 self, SeenRows(dtype=np.dtype(np.float64), count=n, columns=d, kind=np.empty((0, d)))
             )
         else:
-            fit = self._planned(X if sample_weight is not None else first_rows(X), sample_weight)
+            X = X if sample_weight is not None else first_rows(X)
+            fit, _ = self._completed(X, sample_weight, quick=True)  # missing values change no plan
         costs = fit.problem.costs
         matrices = both_matrices(costs, fit.request.target)
         return replace(fit.plan, matrices=() if isinstance(fit, SketchFit) else tuple(matrices))
@@ -486,7 +454,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         True
         """
         refuse_metadata(self, metadata)
-        before: StreamMoments | None = vars(self).get("_seen")
+        before: StreamMoments | None = vars(self).get("_moments")
         fitted = before is None and "components_" in vars(self)
         begun = fitted or before is not None
         rows = self._new_rows(X, sample_weight=sample_weight) if begun else self._rows(X, None, sample_weight)
@@ -497,12 +465,12 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
                 "all rows, or fill each batch by a fitted model first: model.impute(batch)."
             )
         Stream(self, before).check(rows, vars(self).get("n_samples_", 0))
-        seen = Stream(self, self._seen_by_fit() if fitted else before).merged(rows)
+        seen = Stream(self, self._moments_of_fit() if fitted else before).merged(rows)
         Stream(self, seen).require_finite_variance()
         if not begun:
             remember_features(self, X, rows)
             self.picture_shape_ = rows.picture_shape
-        self._seen, self.n_samples_ = seen, seen.rows
+        self._moments, self.n_samples_ = seen, seen.rows
         self._unequal = vars(self).get("_unequal", False) or rows.weights is not None
         for name in self._following():
             self.__dict__.pop(name, None)
@@ -520,10 +488,6 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
             X = replace(X, missing=self.missing)  # type: ignore[arg-type]
         rows = as_rows(X, weigh=True, estimator="PCA", check_finite=False, limit=limit, **options)
         return sent_to(weighted(rows, sample_weight), self.device)
-
-    def _planned(self, X: Any, sample_weight: Any = None) -> TableFit:
-        """Return the planned fit to X; missing values change no plan."""
-        return self._completed(X, sample_weight, quick=True)[0]
 
     def _completed(
         self, X: Any, sample_weight: Any, *, quick: bool = False, **options: Any
@@ -569,7 +533,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
             result = fit.solve(seeds)
         remember_features(self, X, rows)
         self.picture_shape_ = rows.picture_shape
-        self.__dict__.pop("_seen", None)
+        self.__dict__.pop("_moments", None)
         certificate = table.stated(result.solution.certificate)
         result = replace(result, solution=replace(result.solution, certificate=certificate))
         self._unequal = rows.weights is not None
@@ -638,8 +602,8 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
 
     def _look(self) -> None:
         """Decompose the stream's moments unless this was done since the last batch."""
-        if "_seen" in vars(self) and "components_" not in vars(self):
-            fit = Stream(self, self._seen).fit()
+        if "_moments" in vars(self) and "components_" not in vars(self):
+            fit = Stream(self, self._moments).fit()
             self._adopt(fit.solve(drawn_seeds(self.random_state)))
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -648,20 +612,20 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         return "components_" in vars(self)
 
     def _require_savable(self) -> None:
-        if "_seen" in vars(self):
+        if "_moments" in vars(self):
             try:
-                Stream(self, self._seen).require_enough()
+                Stream(self, self._moments).require_enough()
             except TooFewRowsError:
                 return  # the stream alone is saved
         check_is_fitted(self)
 
     @classmethod
     def _contents_of(cls, state: Mapping[str, Any]) -> Mapping[str, Any]:
-        if "_seen" not in state or "components_" in state:
+        if "_moments" not in state or "components_" in state:
             return cls._contents
         return {name: hint for name, hint in cls._contents.items() if name in AT_ONCE}
 
-    def _seen_by_fit(self) -> StreamMoments:
+    def _moments_of_fit(self) -> StreamMoments:
         """Return the moments of the rows of ``fit``, with a bound on the discarded part."""
         center = as_float64(self._center)
         # Without centring nothing is left out of the mean; older files always lack this.
@@ -743,14 +707,10 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         >>> bool((quality.standard_errors < 0.5).all())
         True
         """
-        check_is_fitted(self)
-        rows = self._new_rows(X)
-        rows.require_finite(holes=True)
+        rows, incomplete = self._rows_with_holes(X), self._incomplete()
         n, d = rows.shape
         observed, errors = np.ones(n), np.zeros((n, self.n_components_))
-        incomplete = self._incomplete()
-        holes = rows.holes()
-        for places, some in incomplete_rows(rows, np.array(sorted(holes.by_row if holes else ()), dtype=int)):
+        for places, some in incomplete_rows(rows):
             observed[places] = 1 - np.isnan(some).sum(axis=1) / d
             errors[places, : self.rank_] = incomplete.scores(some)[1]
         if (deviations := self._projection().deviations) is not None:
@@ -787,14 +747,18 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         >>> PCA(1, missing="em").fit(X).impute(X)[2].round(3)
         array([2., 4., 6.])
         """
+        rows, incomplete = self._rows_with_holes(X), self._incomplete()
+        values = np.array(to_numpy(dense(rows.in_memory())))
+        for places, some in incomplete_rows(rows):
+            values[places] = incomplete.filled(some)
+        warn_of_undetermined(rows, np.flatnonzero(np.isnan(values).any(axis=1)))
+        return self._as_fitted(from_numpy(values, rows.like))
+
+    def _rows_with_holes(self, X: Any) -> Rows:
         check_is_fitted(self)
         rows = self._new_rows(X)
         rows.require_finite(holes=True)
-        values, holes = np.array(to_numpy(dense(rows.in_memory()))), rows.holes()
-        for places, some in incomplete_rows(rows, np.array(sorted(holes.by_row if holes else ()), dtype=int)):
-            values[places] = self._incomplete().filled(some)
-        warn_of_undetermined(rows, np.flatnonzero(np.isnan(values).any(axis=1)))
-        return self._as_fitted(from_numpy(values, rows.like))
+        return rows
 
     def _scores(self, rows: Rows) -> RealArray:
         return rows.mapped(self._projection().scores, self.n_components_, holes=True)
@@ -907,7 +871,9 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         >>> np.allclose(alpha.T @ (X - X.mean(axis=0)), pca.components_)
         True
         """
-        Z = self._plain_scores(self._new_rows(X))
+        check_is_fitted(self)
+        plain = replace(self._projection(), deviations=None)
+        Z = as_float64(self._new_rows(X).mapped(plain.scores, self.n_components_))
         if len(Z) != self.n_samples_ or vars(self).get("_unequal", False):
             why = "weights" if len(Z) == self.n_samples_ else f"{len(Z):,} rows, but {self.n_samples_:,}"
             raise DataError(
@@ -955,9 +921,8 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
 
         def errors(part: Rows) -> Any:
             part.require_finite()
-            view, result = replace(projection.centered(part), double=True), []
-            for some in view.row_slices():
-                C = as_float64(view.block(some, slice(None)))
+            result = []
+            for C in projection.centered_blocks(part, double=True):
                 Z = C @ directions.T
                 left = ((C - Z @ directions) ** 2).sum(axis=1)
                 # From the last component back: a difference of sums would lose the digits of small errors.
@@ -966,12 +931,6 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
             return from_numpy(np.concatenate(result), part.like)
 
         return as_float64(rows.mapped(errors, len(wanted), np.float64))
-
-    def _plain_scores(self, rows: Rows) -> FloatArray:
-        """Return scores that are not whitened."""
-        check_is_fitted(self)
-        projection = replace(self._projection(), deviations=None)
-        return as_float64(rows.mapped(projection.scores, self.n_components_))
 
     # ------------------------------------------------ summaries of the model
 
@@ -1046,15 +1005,11 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
 
     def _column_deviations(self) -> FloatArray:
         """Return standard deviations of the fitted columns in units of the data, shape (d,)."""
-        seen: StreamMoments | None = vars(self).get("_seen")
-        if seen is None and "_remainder" not in vars(self):
+        norms = column_norms(self)
+        if norms is None:
             raise ParameterError(
                 "This model was saved by an older gramian without the norms of its columns. Fit it again."
             )
-        if seen is None:
-            norms = self._remainder.norms
-        else:
-            norms = np.sqrt(seen.column_moments()[1]) * np.sqrt(float(seen.moments.count))
         result = np.asarray(norms / np.sqrt(self._degrees))
         result[to_numpy(self.constant_features_)] = 0.0
         return result
@@ -1138,9 +1093,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
 
         def densities(part: Rows) -> Any:
             part.require_finite(holes=True)
-            view = projection.centered(part)
-            blocks = (view.block(some, slice(None)) for some in view.row_slices())
-            values = np.concatenate([gaussian.log_density(as_float64(block)) for block in blocks])
+            values = np.concatenate([*map(gaussian.log_density, projection.centered_blocks(part))])
             for places, X in incomplete_rows(part, np.flatnonzero(np.isnan(values))):
                 values[places] = incomplete.log_density(X)
             return from_numpy(values, part.like)[:, None]

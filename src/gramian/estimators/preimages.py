@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.preimages import LIMIT, FeatureSpace, minimised, residuals
-from gramian.analysis.ridge_map import RidgeMap, learn_map
+from gramian.analysis.ridge_map import RidgeMap
 from gramian.arrays import as_float64, from_numpy, namespace
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, PreimageWarning
 from gramian.estimators.saving import register_record
 from gramian.kernels import Kernel, Linear
-from gramian.store import Array
 
 PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
 # Why a model has no pre-images, with advice.
@@ -37,14 +36,7 @@ SPARSE = (
 )
 
 
-register_record(
-    RidgeMap,
-    mean=Array("r"),
-    linear=Array("r d"),
-    intercept=Array("d"),
-    landmarks=Array("m r"),
-    radial=Array("m d"),
-)
+register_record(RidgeMap)
 
 
 @dataclass(frozen=True)
@@ -171,11 +163,6 @@ def found_rows(
             f"nearer to those of the fitted rows, which reach {known:.3g}."
         )
     return rows
-
-
-def learned(space: FeatureSpace) -> RidgeMap:
-    """Return the map from scores to rows that ridge regression learns."""
-    return learn_map(as_float64(space.scores), as_float64(space.rows))
 
 
 def _searched(space: FeatureSpace, method: str, Z: Any, start: Any) -> Any:

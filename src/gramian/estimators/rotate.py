@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import fixed_signs, kind_of
+from gramian.analysis.components import column_names, fixed_signs, kind_of
 from gramian.analysis.rotation import promax, varimax
 from gramian.analysis.tables import as_frame
 from gramian.arrays import as_float64
 from gramian.checks import check_choice, check_integer, counted
 from gramian.errors import ParameterError
-from gramian.estimators.tables import column_names
-from gramian.notebook import Grid, InNotebook
+from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, ModelKind
 
 METHODS = {"varimax": varimax, "promax": promax}
@@ -39,8 +37,8 @@ OBLIQUE = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Rotation(InNotebook):
+@dataclass(frozen=True, eq=False, repr=False)
+class Rotation(Tabulated):
     """Rotated components; print it.
 
     Attributes
@@ -101,28 +99,14 @@ class Rotation(InNotebook):
         columns: dict[str, npt.NDArray[Any]] = {"name": np.array(self.columns, dtype=object)}
         return as_frame(columns | dict(zip(self.names, self.loadings.T, strict=True)))
 
-    def __str__(self) -> str:
-        lines = [f"{counted(len(self.variances), 'component')} rotated by {self.method}.", ""]
-        lines.append(" " * 18 + "".join(f"{name:>10}" for name in self.names))
-        order = np.argsort(-np.abs(self.loadings).max(axis=1), kind="stable")[:SHOWN]
-        for i in np.sort(order):
-            lines.append(
-                f"{self.columns[i][:17]:18}" + "".join(f"{value:10.3f}" for value in self.loadings[i])
-            )
-        if len(self.columns) > SHOWN:
-            lines.append(f"... the {SHOWN} of {len(self.columns):,} columns with the largest loadings")
-        for title, values in (("variance", self.variances), ("share of the total", self.ratio)):
-            lines.append(f"{title:18}" + "".join(f"{value:10.4g}" for value in values))
-        return "\n".join([*lines, "", *textwrap.wrap(self.lost, 100)])
-
-    __repr__ = __str__
-
     def _notebook(self) -> Iterator[str | Grid]:
         yield f"{counted(len(self.variances), 'component')} rotated by {self.method}."
-        both = zip(("variance", "share of the total"), (self.variances, self.ratio), strict=True)
-        rows = [(title, *values) for title, values in both]
-        loadings = [(name, *values) for name, values in zip(self.columns, self.loadings, strict=True)]
-        yield Grid(("", *self.names), rows + loadings)
+        order = np.argsort(-np.abs(self.loadings).max(axis=1), kind="stable")[:SHOWN]
+        rows = [(self.columns[i], *self.loadings[i].round(3)) for i in np.sort(order)]
+        sums = ("variance", *self.variances), ("share of the total", *self.ratio)
+        yield Grid(("", *self.names), [*sums, *rows], ["", *[".4g"] * len(self.names)])
+        if len(self.columns) > SHOWN:
+            yield f"... the {SHOWN} of {len(self.columns):,} columns with the largest loadings"
         yield self.lost
 
 

@@ -6,31 +6,27 @@ An estimator declares its fitted attributes, and a model that is read is checked
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
+from inspect import get_annotations
 from os import PathLike
-from typing import Any, ClassVar, get_type_hints
+from typing import Annotated, Any, ClassVar, get_args
 
 import numpy as np
 from scipy import sparse
 
+from gramian import records
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import to_numpy
 from gramian.records import (
-    Alternative,
-    Approximation,
     Attempt,
-    Calls,
     Certificate,
-    Completeness,
     DirectionBounds,
+    FloatArray,
     ModelKind,
     Moments,
     Plan,
     Remainder,
-    Repair,
     Spectrum,
-    Step,
-    Target,
 )
 from gramian.store import Array, Optional, Sizes, conform, write_model
 
@@ -43,19 +39,49 @@ COLUMNS: dict[str, Any] = {
     "column_means_?": Optional(Array("d")),
     "reading_?": dict,
 }
-DATA = COLUMNS | {"n_samples_": Sizes("n"), "picture_shape_?": tuple[int, int] | None}
-# What every estimator of k eigenpairs is made of.
-DECOMPOSED: dict[str, Any] = DATA | {
-    "n_components_": Sizes("k"),
-    "rank_": int,
-    "_fit_parameters?": dict,
-    "explained_variance_ratio_": Optional(Array("k", least=0)),
-    "plan_": Plan,
-    "attempts_?": tuple[Attempt, ...],
-    "spectrum_": Spectrum,
-    "certificate_": Certificate,
-    "component_choice_?": ComponentChoice | None,
-}
+LACKED = "?"  # by the files of older models, or of some
+
+
+def declared(attributes: type) -> dict[str, Any]:
+    """Return what a file holds of the annotated attributes of a class, or of the fields of a record.
+
+    Parameters
+    ----------
+    attributes : type
+        An annotation is a declaration of :mod:`gramian.store`, unless ``Annotated`` has another one;
+        ``LACKED`` says that it may be missing.
+    """
+    contents = {}
+    for name, hint in get_annotations(attributes, eval_str=True).items():
+        kind, *more = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
+        contents[name + LACKED * (LACKED in more)] = next((form for form in more if form != LACKED), kind)
+    return contents
+
+
+class DataAttributes:
+    """What is known of the fitted rows before anything is computed."""
+
+    n_samples_: Annotated[int, Sizes("n")]
+    picture_shape_: Annotated[tuple[int, int] | None, LACKED]
+    _unequal: Annotated[bool, LACKED]  # whether rows have weights of their own
+
+
+class DecompositionAttributes(DataAttributes):
+    """The attributes of every estimator of k eigenpairs."""
+
+    n_components_: Annotated[int, Sizes("k")]
+    rank_: int
+    explained_variance_ratio_: Annotated[FloatArray | None, Optional(Array("k", least=0))]
+    plan_: Plan
+    attempts_: Annotated[tuple[Attempt, ...], LACKED]
+    spectrum_: Spectrum
+    certificate_: Certificate
+    component_choice_: Annotated[ComponentChoice | None, LACKED]
+    _fit_parameters: Annotated[dict[str, Any], LACKED]
+
+
+DATA = COLUMNS | declared(DataAttributes)
+DECOMPOSED = DATA | declared(DecompositionAttributes)
 
 
 @dataclass(frozen=True)
@@ -141,7 +167,7 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
     ValueError, TypeError, KeyError
         If it cannot be one.
     """
-    cls = Saved._known[kind]
+    cls, state = Saved._known[kind], renamed(state)
     model = cls(**parameters)
     contents = cls._contents_of(state)
     conform(state, contents)
@@ -150,6 +176,11 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
             setattr(model, key, state[key])
     model._check_restored()
     return model
+
+
+def renamed(state: Parts) -> Parts:
+    """Return attributes that were read from a file under the names of today."""
+    return {RENAMED.get(name, name): value for name, value in state.items()}
 
 
 def _tell_estimator(model: Any) -> Parts:
@@ -164,22 +195,22 @@ def _tell_estimator(model: Any) -> Parts:
 
 # Fields that older files have and records no longer.
 RETIRED = {"Plan": ("options",)}
-# Names that records have in older files.
-RENAMED = {"Seen": "StreamMoments"}
+# Names that records and attributes have in older files.
+RENAMED = {"Seen": "StreamMoments", "_seen": "_moments"}
 _records: dict[str, tuple[type[Any], Mapping[str, Any]]] = {}
 
 
 def register_record(record: type[Any], **shapes: Any) -> None:
     """Let files hold a dataclass; where a type hint says less than is known, a shape takes its place."""
-    _records[record.__name__] = record, get_type_hints(record) | shapes
+    _records[record.__name__] = record, declared(record) | shapes
 
 
 def _make_record(payload: Parts) -> Any:
     name = RENAMED.get(str(payload["record"]), str(payload["record"]))
-    record, declared = _records[name]
+    record, contents = _records[name]
     retired = RETIRED.get(name) or ()
     made = record(**{name: value for name, value in payload["fields"].items() if name not in retired})
-    conform({field.name: getattr(made, field.name) for field in fields(made)}, declared)
+    conform({field.name: getattr(made, field.name) for field in fields(made)}, contents)
     return made
 
 
@@ -187,20 +218,10 @@ def _tell_record(value: Any) -> Parts:
     return {"record": type(value).__name__, "fields": {f.name: getattr(value, f.name) for f in fields(value)}}
 
 
-PLAIN = (
-    Alternative,
-    Approximation,
-    Attempt,
-    Calls,
-    Completeness,
-    ComponentChoice,
-    Plan,
-    Repair,
-    Step,
-    Target,
-)
-for _record in PLAIN:
-    register_record(_record)
+for _record in vars(records).values():
+    if is_dataclass(_record) and isinstance(_record, type) and _record.__module__ == records.__name__:
+        register_record(_record)
+register_record(ComponentChoice)
 register_record(Spectrum, values=Array("r"), residuals=Array("r"), rest=Array("_"))
 register_record(Moments, count=Array("", least=0), mean=Array("d"), rest=Array("d"), squares=np.ndarray)
 register_record(Remainder, norms=Array("d", least=0), root_loss=Array("", least=0))

@@ -31,44 +31,27 @@ def knows_habits(cls: type[C]) -> type[C]:
         Its ``_habits`` map the name of such a parameter to the advice. The signature stays as it is.
     """
     made: Any = cls
-    create = made.__init__
-
-    @wraps(create)
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        refuse_habits(cls.__name__, self._habits, kwargs, cls.__name__)
-        create(self, *args, **kwargs)
-
-    made.__init__ = __init__
+    made.__init__ = knowing(made._habits, cls.__name__, cls.__name__)(made.__init__)
     return cls
 
 
-def knowing(habits: Mapping[str, str], theirs: str) -> Callable[[F], F]:
-    """Make a function raise an error with advice for parameters that only scikit-learn's function has."""
+def knowing(habits: Mapping[str, str], ours: str, theirs: str) -> Callable[[F], F]:
+    """Make a function raise an InputTypeError with advice for parameters that only scikit-learn's has."""
 
     def decorated(function: F) -> F:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            refuse_habits(function.__name__, habits, kwargs, theirs)
+            known = {name: habits[name] for name in kwargs if name in habits}
+            if known:
+                raise InputTypeError(
+                    f"gramian.{ours} does not support {', '.join(known)}. {_advice(known)}. Or import "
+                    f"{theirs} from gramian.compat.sklearn, which takes every parameter of scikit-learn's."
+                )
             return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]
 
     return decorated
-
-
-def refuse_habits(name: str, habits: Mapping[str, str], given: Iterable[str], theirs: str) -> None:
-    """Raise an error with advice for parameters that only scikit-learn has.
-
-    Raises
-    ------
-    InputTypeError
-    """
-    known = {parameter: habits[parameter] for parameter in given if parameter in habits}
-    if known:
-        raise InputTypeError(
-            f"gramian.{name} does not support {', '.join(known)}. {_advice(known)}. Or import {theirs} from "
-            "gramian.compat.sklearn, which takes every parameter of scikit-learn's."
-        )
 
 
 def refuse_metadata(estimator: Any, given: Iterable[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,24 +12,24 @@ from scipy.special import ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.candidates import data_frame
-from gramian.analysis.components import component_names
+from gramian.analysis.components import column_names, component_names
 from gramian.arrays import as_float64, dense, memory_limit_bytes, to_numpy
-from gramian.checks import amount, check_integer, check_number, counted
-from gramian.engine.symmetric import factors, leading_pairs
-from gramian.errors import DataError, InputTypeError, MemoryLimitError
+from gramian.checks import check_integer, check_number, counted
+from gramian.engine import factors, require_memory
+from gramian.engine.symmetric import leading_pairs
+from gramian.errors import DataError, InputTypeError
 from gramian.estimators.inputs import generators
 from gramian.estimators.pca import PCA
-from gramian.notebook import Grid, InNotebook
+from gramian.notebook import Grid, Tabulated
 from gramian.progress import track
 from gramian.progress_bar import shows_progress
 from gramian.records import FloatArray, Seed
 
-SHOWN = 30
 SAME = 1e-3  # relative difference of variances up to which rows are those of the fit
 
 
-@dataclass(frozen=True, eq=False)
-class Stability(InNotebook):
+@dataclass(frozen=True, eq=False, repr=False)
+class Stability(Tabulated):
     """Bootstrap intervals of a PCA's variances and loadings; prints as a table.
 
     Attributes
@@ -67,7 +67,7 @@ class Stability(InNotebook):
     n_boot: int
     n_samples: int
     level: float
-    feature_names: list[str] = field(repr=False)
+    feature_names: list[str]
 
     @property
     def certain_signs(self) -> Any:
@@ -122,30 +122,17 @@ class Stability(InNotebook):
                 )
         return lines
 
-    @property
-    def _about(self) -> str:
-        return (
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield (
             f"Stability of {counted(len(self.variances), 'component')}: {100 * self.level:g} % intervals "
             f"from {self.n_boot:,} samples of {self.n_samples:,} rows with replacement."
         )
-
-    def __str__(self) -> str:
-        lines = [
-            self._about,
-            f"{'':6}{'variance':>12}{'interval':>26}{'ratio':>9}{'interval':>20}{'agreement':>11}",
+        rows = [
+            (name, value, f"{low:.5g} to {high:.5g}", ratio, f"{least:.4f} to {most:.4f}", agreement)
+            for name, value, low, high, ratio, least, most, agreement in self.rows()
         ]
-        for name, value, low, high, ratio, least, most, agreement in self.rows()[:SHOWN]:
-            between, shares = f"{low:.5g} to {high:.5g}", f"{least:.4f} to {most:.4f}"
-            lines.append(f"{name:6}{value:12.6g}{between:>26}{ratio:9.4f}{shares:>20}{agreement:11.3f}")
-        more = len(self.variances) - SHOWN
-        return "\n".join([*lines, *([f"... and {more} more"] if more > 0 else []), *self.sentences()])
-
-    __repr__ = __str__
-
-    def _notebook(self) -> Iterator[str | Grid]:
-        yield self._about
-        heads = "", "variance", "from", "to", "ratio", "from", "to", "agreement"
-        yield Grid(heads, self.rows())
+        heads = "", "variance", "interval", "ratio", "interval", "agreement"
+        yield Grid(heads, rows, ("", ".6g", "", ".4f", "", ".3f"))
         yield from self.sentences()
 
 
@@ -221,7 +208,12 @@ def stability(
     level = check_number("level", level, above=0.0, below=1.0, advice="Use a coverage such as 0.95.")
     rows = model._new_rows(X)
     k, (n, d) = min(int(model.n_components_), int(model.rank_)), rows.shape
-    _require_memory(model, n, d, k, n_boot)
+    require_memory(
+        f"{n_boot} replicates of {k} x {d:,} loadings and {n:,} rows",
+        8 * (3 * n * d + 2 * min(n, d) ** 2 + (n_boot * k + 2 * n_boot) * d),
+        memory_limit_bytes(model.memory_limit),
+        "Use fewer components, or a sample of the rows.",
+    )
     rows.require_finite()
     resampled = _Resampled.of(model, as_float64(dense(rows.in_memory())))
     values, total, axes = resampled.components(np.ones(n), k)
@@ -245,7 +237,6 @@ def stability(
     between = np.array([np.quantile(loadings[:, j], ends, axis=0).T for j in range(k)]).reshape(k, d, 2)
     cosines = np.abs(np.einsum("bkd,kd->bk", loadings, P))
     overlapping = _overlapping(intervals)
-    names = getattr(model, "feature_names_in_", None)
     return Stability(
         variances=values,
         variance_intervals=intervals,
@@ -259,7 +250,7 @@ def stability(
         n_boot=n_boot,
         n_samples=n,
         level=level,
-        feature_names=[f"x{j}" for j in range(d)] if names is None else [str(name) for name in names],
+        feature_names=column_names(model),
     )
 
 
@@ -407,16 +398,6 @@ def _accelerated(drawn: FloatArray, estimate: FloatArray, influence: FloatArray,
         share = ndtr(bias + z / np.maximum(1.0 - skewness * z, 0.1))
         ends.append([np.quantile(some, s) for some, s in zip(drawn.T, share, strict=True)])
     return np.array(ends).reshape(2, -1).T
-
-
-def _require_memory(model: PCA, n: int, d: int, k: int, n_boot: int) -> None:
-    limit = memory_limit_bytes(model.memory_limit)
-    needed = 8 * (3 * n * d + 2 * min(n, d) ** 2 + (n_boot * k + 2 * n_boot) * d)
-    if needed > limit:
-        raise MemoryLimitError(
-            f"{n_boot} replicates of {k} x {d:,} loadings and {n:,} rows take {amount(needed)} of memory; "
-            f"the limit is {amount(limit)}. Use fewer components, or a sample of the rows."
-        )
 
 
 def _require_same_rows(model: PCA, values: FloatArray, n: int) -> None:

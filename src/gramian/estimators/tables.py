@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian.analysis.components import column_names
 from gramian.analysis.preimages import residuals
 from gramian.analysis.tables import (
     Items,
@@ -43,14 +44,11 @@ def linear_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
     if check_choice("of", of, (ROWS, COLUMNS)) == ROWS:
         parts = [linear_rows(model, X, k)]
         if supplementary is not None:
-            others = model._new_rows(supplementary)
-            measured = _scores_and_squares(model, others, k)
-            parts.append(row_items("supplementary row", _row_names(others), *measured, None))
+            parts.append(_linear_rows(model, "supplementary row", model._new_rows(supplementary), k, None))
         return as_frame(items_table(parts, k), X)
     parts = [linear_columns(model, k)]
     if supplementary is not None:
-        rows = _fitted_rows(model, X)
-        parts += _supplementary_items(model, rows, supplementary)
+        parts += _supplementary_items(model, _fitted_rows(model, X), supplementary)
     return as_frame(items_table(parts, k), supplementary if X is None else X)
 
 
@@ -61,7 +59,11 @@ def linear_rows(model: Any, X: Any, k: int) -> Items:
     degrees = rows.shape[0] - float(model.ddof)
     if vars(model).get("_unequal", False) or abs(model._degrees - degrees) > 1e-6 * degrees:
         sums = None  # rows count differently, and the model does not say how much each
-    return row_items("row", _row_names(rows), *_scores_and_squares(model, rows, k), sums)
+    return _linear_rows(model, "row", rows, k, sums)
+
+
+def _linear_rows(model: Any, kind: str, rows: Rows, k: int, sums: FloatArray | None) -> Items:
+    return row_items(kind, _row_names(rows), *_scores_and_squares(model, rows, k), sums)
 
 
 def linear_columns(model: Any, k: int) -> Items:
@@ -95,12 +97,6 @@ def kernel_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
         others = model._new_rows(supplementary, limit=memory_limit_bytes(model.memory_limit))
         parts.append(_kernel_rows(model, "supplementary row", others, None))
     return as_frame(items_table(parts, model.n_components_), X)
-
-
-def column_names(model: Any) -> list[str]:
-    """Return the names of the fitted columns; x0, x1, ... without names."""
-    names = getattr(model, "feature_names_in_", None)
-    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
 
 
 # ---------------------------------------------------------------------- rows

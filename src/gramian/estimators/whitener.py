@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ from gramian.estimators.fitted import (
 from gramian.estimators.inputs import ddof_of, remember_features
 from gramian.estimators.onnx_graph import ExportsToONNX, Graph, affine
 from gramian.estimators.pca import PCA
-from gramian.estimators.saving import DECOMPOSED, Saved
+from gramian.estimators.saving import DECOMPOSED, Saved, declared
 from gramian.estimators.sklearn_hints import refuse_metadata
 from gramian.progress_bar import shows_progress
 from gramian.records import FloatArray, ModelKind, Plan, RealArray, Seed
@@ -54,21 +54,21 @@ MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 class WhitenerAttributes(Decomposer):
     """The attributes that only a fitted Whitener has."""
 
-    mean_: RealArray
-    scale_: RealArray | None
-    components_: RealArray
-    eigenvalues_: FloatArray
-    explained_variance_ratio_: FloatArray
-    regularized_eigenvalues_: FloatArray
+    mean_: Annotated[RealArray, Array("d")]
+    scale_: Annotated[RealArray | None, Optional(Array("d"), "scale")]
+    components_: Annotated[RealArray, Array("k d")]
+    eigenvalues_: Annotated[FloatArray, Array("k", least=0)]
+    explained_variance_ratio_: Annotated[FloatArray, Array("k", least=0)]
+    regularized_eigenvalues_: Annotated[FloatArray, Array("k", least=0)]
     regularization_: float | None
-    variances_: FloatArray
-    constant_features_: npt.NDArray[np.intp]
-    _center: FloatArray
-    _divisor: FloatArray | None
-    _deviations: FloatArray
+    variances_: Annotated[FloatArray, Array("d", least=0)]
+    constant_features_: Annotated[npt.NDArray[np.intp], Array("_", least=0, kinds="iu")]
+    _center: Annotated[FloatArray, Array("d")]
+    _divisor: Annotated[FloatArray | None, Optional(Array("d"), "scale")]
+    _deviations: Annotated[FloatArray, Array("k", least=0)]
     _rest: float
-    _correction: FloatArray | None
-    _triangle: FloatArray | None
+    _correction: Annotated[FloatArray | None, Optional(Array("c c"))]
+    _triangle: Annotated[FloatArray | None, Optional(Array("d d"))]
 
 
 @dataclass(eq=False, repr=False)
@@ -157,23 +157,7 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, WhitenerAttributes):
            [-0.551 ,  1.0634]])
     """
 
-    _contents: ClassVar = DECOMPOSED | {
-        "components_": Array("k d"),
-        "eigenvalues_": Array("k", least=0),
-        "regularized_eigenvalues_": Array("k", least=0),
-        "regularization_": float | None,
-        "variances_": Array("d", least=0),
-        "mean_": Array("d"),
-        "scale_": Optional(Array("d"), "scale"),
-        "constant_features_": Array("_", least=0, kinds="iu"),
-        "_center": Array("d"),
-        "_divisor": Optional(Array("d"), "scale"),
-        "_deviations": Array("k", least=0),
-        "_rest": float,
-        "_correction": Optional(Array("c c")),
-        "_triangle": Optional(Array("d d")),
-    }
-
+    _contents: ClassVar = DECOMPOSED | declared(WhitenerAttributes)
     model_kind: ClassVar = ModelKind.WHITENER
 
     method: str = "zca"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from gramian.operators.moments import (
 from gramian.records import BoundKind, FloatArray, Moments, Remainder
 from gramian.rows import Rows
 from gramian.rows.rows import SeenRows
+from gramian.store import Array, Optional
 
 # Between two to these powers, sums of squares and their squares stay in the range of float64.
 SAFE = 200
@@ -77,15 +78,17 @@ class StreamMoments:
     batches: int
     centered: bool
     moments: Moments
-    squared_weights: float
+    squared_weights: Annotated[float, Array("", least=0)]
     exponent: int
-    kind: Any
+    kind: Annotated[Any, Array("_ _")]
     sketch: Sketch | None = None
     seconds: float = 0.0
     blur: float = 0.0
-    loss: FloatArray | None = None
+    loss: Annotated[FloatArray | None, Optional(Array("d", least=0))] = None
     loss_kind: BoundKind = "deterministic"
-    hidden: Any = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    hidden: Annotated[Any, Array("_", least=0, kinds="iu")] = field(
+        default_factory=lambda: np.empty(0, dtype=np.intp)
+    )
 
     @property
     def columns(self) -> int:

@@ -33,6 +33,7 @@ from gramian.plots.style import (
     Panels,
     axis,
     headed,
+    layered,
     limits,
     outline,
     table,
@@ -263,13 +264,13 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
     else:
         result = correlations(model, X)[:, places]
     fields = [component_names(k)[place] for place in places]
-    columns = {"column": feature_names_of(model), fields[0]: result[:, 0], fields[1]: result[:, 1]}
-    data = table(columns | {"squares": np.square(result).sum(axis=1)})
+    squares = np.square(result).sum(axis=1)
+    names, side = feature_names_of(model), width()
+    columns = {"column": names, fields[0]: result[:, 0], fields[1]: result[:, 1], "squares": squares}
     titles = [f"correlation with {axis_title(model, place)}" for place in places]
     angle = np.linspace(0, 2 * np.pi, 121)
     corners = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     circle = outline(corners, color=LINE, strokeWidth=1)
-    names, side = feature_names_of(model), width()
     # Wide enough for a label on the outer side of each arrow, where it can be of no other arrow.
     shares = [max(0.1, 1 - 2 * (LABEL_LETTER * len(name) + 14) / side) for name in names]
     needed = max(abs(x) / share for x, share in zip(result[:, 0], shares, strict=True))
@@ -284,15 +285,15 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
         tooltip=["column:N", *tooltips],
     )
     marks, notes = Arrows(result, names).layers(labels)
-    mean = float(np.mean(data["squares"]))
-    head = headed(
+    mean = float(np.mean(squares))
+    return layered(
+        columns,
+        [circle, *zero_lines(), *marks, tips],
         "Correlation circle",
         f"The two components explain {100 * mean:.3g} % of a variable's variance on average; variables fully "
         "represented by these two components touch the circle.",
         *notes,
-    )
-    return Layers(
-        data=data, layer=[circle, *zero_lines(), *marks, tips], title=head, width=side, height=height
+        height=height,
     )
 
 

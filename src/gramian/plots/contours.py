@@ -15,7 +15,7 @@ from gramian.errors import DataError
 from gramian.estimators.pca import PCA
 from gramian.plots.names import component_titles, numbers_of
 from gramian.plots.points import Group
-from gramian.plots.style import GREY, MARGIN, MOST_UNEQUAL, WIDTH, Lines, axis, headed, limits, table, width
+from gramian.plots.style import GREY, MARGIN, MOST_UNEQUAL, WIDTH, axis, limits, stacked, table, width
 from gramian.records import FloatArray
 from gramian.rows.table import Table
 
@@ -85,17 +85,19 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
                 pieces["panel"].extend([title] * len(ends))
                 pieces["level"].extend([float(level) / size] * len(ends))
     names = feature_names_of(given[0])
-    over = _points(points, None if color is None else Group.of(color, len(points), given[0], X), names, edges)
+    over = _points(points, Group.of(color, len(points), given[0], X), names, edges)
     beside = SHOWN if width() >= WIDTH else max(1, (width() + MARGIN) // (SIDE + MARGIN))
     lines = [
         alt.concat(*(_panel(title, over) for title in some), columns=beside, spacing=14) for some in titles
     ]
-    head = headed(
+    return stacked(
+        pieces,
+        lines,
         "Lines of equal score",
         f"{LEVELS} evenly spaced lines for each component.",
         f"{len(points):,} rows{f' ({MOST_POINTS} drawn)' if len(points) > MOST_POINTS else ''}.",
+        spacing=14,
     )
-    return Lines(data=table(pieces), vconcat=lines, title=head, spacing=14)
 
 
 def _square(edges: list[list[float]]) -> list[list[float]]:
@@ -133,15 +135,14 @@ def _panel(title: str, over: Any) -> Any:
     return alt.LayerChart(layer=[over, lines], title=heading, width=SIDE, height=SIDE)
 
 
-def _points(points: FloatArray, group: Group | None, names: Sequence[str], edges: list[list[float]]) -> Any:
+def _points(points: FloatArray, group: Group, names: Sequence[str], edges: list[list[float]]) -> Any:
     rows = evenly(len(points), MOST_POINTS)
-    columns: dict[str, Any] = {"point_x": points[rows, 0], "point_y": points[rows, 1]}
-    channels: dict[str, Any] = {"fill": alt.value(GREY)}
-    if group is not None:
-        columns["group"] = group.values[rows].tolist()
+    columns = {"point_x": points[rows, 0], "point_y": points[rows, 1]} | group.columns(rows)
+    channels = group.channels("fill", GREY)
+    if group.values is not None:
         # A legend would draw the fill as faint as the points, inside a line that they do not have.
         look = alt.Legend(symbolOpacity=1, symbolStrokeWidth=0)
-        channels = {name: channel.legend(look) for name, channel in group.channels("fill").items()}
+        channels = {name: channel.legend(look) for name, channel in channels.items()}
     x, y = axis(alt.X, "point_x", names[0], edges[0]), axis(alt.Y, "point_y", names[1], edges[1])
     dots = alt.Chart(table(columns)).mark_point(strokeWidth=0, size=14, opacity=0.6)
     return dots.encode(x=x, y=y, **channels)
@@ -182,8 +183,7 @@ def contour(grid: FloatArray, values: FloatArray, level: float) -> FloatArray:
         other = triangles[place, (alone + step) % 3]
         share = (level - tip[:, 2]) / (other[:, 2] - tip[:, 2])
         ends.append(tip[:, :2] + share[:, None] * (other[:, :2] - tip[:, :2]))
-    pieces: FloatArray = np.concatenate(ends, axis=1)
-    return pieces
+    return np.concatenate(ends, axis=1)
 
 
 _FROM, _TO = slice(None, -1), slice(1, None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gramian.analysis.candidates import Selection
 from gramian.errors import DataError
-from gramian.plots.style import BLUE, VERMILION, Layers, axis, headed, limits, table, width
+from gramian.plots.style import BLUE, VERMILION, axis, layered, limits, width
 
 PADDED = alt.Scale(zero=False, nice=False, padding=8)
 
@@ -79,5 +79,5 @@ def selection(result: Any) -> Any:
     about = f"{result.about.splitlines()[0].rstrip('.')}."
     why = "" if result.choice is None else result.remarks()[0].lstrip("* ")
     said = "Bars: one standard error of the mean over folds." if np.isfinite(error).any() else ""
-    head = headed("Candidates", about, why, said)
-    return Layers(data=table(columns), layer=[*marks, points], title=head, width=across, height=height)
+    size = {"across": across, "height": height}
+    return layered(columns, [*marks, points], "Candidates", about, why, said, **size)

@@ -11,7 +11,7 @@ import numpy as np
 from gramian.analysis.components import kind_of
 from gramian.errors import DataError
 from gramian.plots.names import fitted
-from gramian.plots.style import COLOURS, HEIGHT, Layers, axis, headed, limits, table, width
+from gramian.plots.style import COLOURS, HEIGHT, axis, layered, limits
 from gramian.records import ModelKind
 
 
@@ -66,17 +66,11 @@ def reconstruction_errors(model: Any, X: Any) -> Any:
     lines = alt.Chart().encode(
         x=x, y=y, tooltip=["set:N", "components:Q", alt.Tooltip("error:Q", format=".4f")]
     )
-    if len(sets) > 1:
-        scale = alt.Scale(domain=list(sets), range=list(COLOURS[: len(sets)]))
-        lines = lines.encode(color=alt.Color("set:N", title=None, scale=scale))
-    else:
-        lines = lines.encode(color=alt.value(COLOURS[0]))
+    scale = alt.Scale(domain=list(sets), range=list(COLOURS[: len(sets)]))
+    several = alt.Color("set:N", title=None, scale=scale)
+    lines = lines.encode(color=several if len(sets) > 1 else alt.value(COLOURS[0]))
     marks = [lines.mark_line(strokeWidth=1.6)]
-    marks += (
-        [lines.mark_point(filled=True, size=30, opacity=1)] if len(columns["error"]) <= 60 * len(sets) else []
-    )
-    head = headed(
-        "Reconstruction error",
-        "Distance of rows from their reconstruction over their distance from the mean (root mean squares).",
-    )
-    return Layers(data=table(columns), layer=marks, title=head, width=width(), height=HEIGHT - 60)
+    if len(columns["error"]) <= 60 * len(sets):
+        marks.append(lines.mark_point(filled=True, size=30, opacity=1))
+    said = "Distance of rows from their reconstruction over their distance from the mean (root mean squares)."
+    return layered(columns, marks, "Reconstruction error", said, height=HEIGHT - 60)

@@ -14,7 +14,7 @@ from gramian.checks import check_integer, counted, evenly, percent
 from gramian.errors import ParameterError
 from gramian.estimators.monitor import RowStatistics, monitor_of
 from gramian.plots.names import numbers_of, row_names_of
-from gramian.plots.style import BLUE, VERMILION, Lines, headed, table, width
+from gramian.plots.style import BLUE, VERMILION, panel, stacked, width
 from gramian.rows.table import Table
 
 MOST_POINTS, MOST_ALARMS = 4000, 2000
@@ -57,7 +57,9 @@ def control_chart(monitor: Any, X: Any) -> Any:
     columns["state"] = np.where(result.alarms[places], "alarm", "normal")
     names = [name for name in ("T2", "SPE") if name in columns]
     count = int(result.alarms.sum())
-    title = headed(
+    return stacked(
+        columns,
+        [_panel(name, last=name == names[-1]) for name in names],
         "Control chart",
         f"{counted(count, 'alarm')} in {counted(len(result), 'row')}; limits (dashed) for "
         f"{percent(given.limits_.alpha)} false alarms.",
@@ -66,8 +68,6 @@ def control_chart(monitor: Any, X: Any) -> Any:
         else "",
         *given.limits_.sentences,
     )
-    panels = [_panel(name, last=name == names[-1]) for name in names]
-    return Lines(data=table(columns), vconcat=panels, title=title, spacing=8)
 
 
 def _places(result: RowStatistics) -> npt.NDArray[np.intp]:
@@ -87,7 +87,7 @@ def _panel(name: str, *, last: bool) -> Any:
     )
     line = base.mark_line(color=BLUE, strokeWidth=0.5, opacity=0.4).encode(x=x, y=y)
     limit = base.mark_rule(color=VERMILION, strokeDash=[5, 3]).encode(y=f"max({name} limit):Q")
-    return alt.LayerChart(layer=[line, points, limit], width=width(), height=150)
+    return panel([line, points, limit], 150)
 
 
 def contributions(monitor: Any, X: Any, row: int | str) -> Any:
@@ -146,21 +146,16 @@ def contributions(monitor: Any, X: Any, row: int | str) -> Any:
     measured = [f"{name} {result[name][0]:.4g} (limit {result[name + ' limit'][0]:.4g})" for name in parts]
     shown = row if names is None else names[place]
     more = f"{len(top)} of {len(size):,} columns." if len(top) < len(size) else ""
-    title = headed(f"Contributions to row {shown}", f"{', '.join(measured)}.", more)
     titles = {"T2": "contribution to T2", "SPE": "residual"}
     panels = [_bars(name, titles[name]) for name in parts]
-    return Lines(data=table(columns), vconcat=panels, title=title, spacing=8)
+    return stacked(columns, panels, f"Contributions to row {shown}", f"{', '.join(measured)}.", more)
 
 
 def _bars(name: str, title: str) -> Any:
-    bars = (
-        alt.Chart()
-        .mark_bar()
-        .encode(
-            x=alt.X("column:N", sort=None, title=None),
-            y=alt.Y(f"{name}:Q", title=title),
-            color=alt.condition(f"datum['{name}'] < 0", alt.value(VERMILION), alt.value(BLUE)),
-            tooltip=["column:N", f"{name}:Q"],
-        )
+    bars = alt.Chart(width=width(), height=140).mark_bar()
+    return bars.encode(
+        x=alt.X("column:N", sort=None, title=None),
+        y=alt.Y(f"{name}:Q", title=title),
+        color=alt.condition(f"datum['{name}'] < 0", alt.value(VERMILION), alt.value(BLUE)),
+        tooltip=["column:N", f"{name}:Q"],
     )
-    return bars.properties(width=width(), height=140)

@@ -131,7 +131,7 @@ class Cloud:
         Their names in the table, and on the axes. The second title is "" for a single component, whose second
         values are places within strips.
     names : sequence of str or None
-    group, shape : Group or None
+    group, shape : Group
         What sets the colour, and the shape if that is another.
     unit : str
     """
@@ -140,8 +140,8 @@ class Cloud:
     fields: tuple[str, str]
     titles: tuple[str, str]
     names: Sequence[Any] | None
-    group: Group | None
-    shape: Group | None
+    group: Group
+    shape: Group
     unit: str
 
     @classmethod
@@ -173,8 +173,8 @@ class Cloud:
         given = row_names_of(X) if names is None else names
         if given is not None and len(given) != n:
             raise ParameterError(f"names has {len(given)} entries for {n} rows. Give one for each row.")
-        group = None if color is None else Group.of(color, n, model, X)
-        shapes = None if shape is None else Group.of(shape, n, model, X, "shape", MOST_SHAPES)
+        group = Group.of(color, n, model, X)
+        shapes = Group.of(shape, n, model, X, "shape", MOST_SHAPES)
         if k == 1:
             values[:, 1] = _strips(n, group)
         return cls(values, fields, titles, given, group, shapes, _unit(model))
@@ -185,10 +185,7 @@ class Cloud:
         if self.names is not None:
             columns = {"name": [str(self.names[i]) for i in rows]}
         columns |= {field: self.values[rows, j] for j, field in enumerate(self.fields)}
-        groups = {"group": self.group, "shape": self.shape}
-        return columns | {
-            field: group.values[rows].tolist() for field, group in groups.items() if group is not None
-        }
+        return columns | self.group.columns(rows) | self.shape.columns(rows, "shape")
 
 
 def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any = None) -> Any:
@@ -200,31 +197,28 @@ def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any
         caption.append(
             f"Points: a random sample of {SAMPLE:,} of {n:,} rows (seed 0), over the density of all rows."
         )
-    if group is not None and not group.kinds and (without := int(np.isnan(group.values).sum())):
+    if group.values is not None and not group.kinds and (without := int(np.isnan(group.values).sum())):
         caption.append(f"{counted(without, 'row')} without {group.title or 'a value'} not drawn.")
     columns = cloud.columns(drawn)
-    lines = [] if group is None or ellipses is None or single else _ellipses(cloud.values, group, ellipses)
+    lines = [] if ellipses is None or single else _ellipses(cloud.values, group, ellipses)
     if lines:
         share = f"{100 * float(ellipses or 0):g} %"
         caption.append(f"Ellipses: {share} of a normal distribution (thin), and of its mean (thick).")
     shown = np.concatenate([cloud.values, *(line for *_, line in lines)])
     edges = [limits(shown[:, j], margin=0.05) for j in (0, 1)]
-    strips = len(group.kinds) if group is not None and group.kinds else 1
-    height = max(120, 64 * strips)
     if single:
-        edges[1] = [0.4 - strips, 0.6]
-    if arrows is not None:
-        edges = [arrows.widened(edge) for edge in edges]
-    if not single:
+        strips = len(group.kinds) or 1
+        edges[1], height = [0.4 - strips, 0.6], max(120, 64 * strips)
+    else:
+        edges = edges if arrows is None else [arrows.widened(edge) for edge in edges]
         edges, height, equal = equal_axes(edges)
         caption += [] if equal else ["The axes have different scales."]
-    if arrows is not None:
-        arrows = arrows.scaled(edges, equal)
+        arrows = None if arrows is None else arrows.scaled(edges, equal)
     labels = LabelLayout(edges[0], edges[1], (width(), height))
     labels.block(cloud.values[drawn] if n <= DENSE else np.empty((0, 2)))
-    marks = [*(_density(cloud.values, edges) if n > DENSE else []), *zero_lines(), *_outlines(lines, group)]
-    if single:
-        marks = [*marks[:-2], zero_lines()[0], *_strip_names(group)]
+    upright, level = zero_lines()
+    marks = [*(_density(cloud.values, edges) if n > DENSE else []), upright]
+    marks += _strip_names(group) if single else [level, *_outlines(lines, group)]
     points = _points(cloud, columns, edges)
     brush = alt.selection_interval(name="chosen") if linked else None
     if brush is not None:
@@ -249,15 +243,15 @@ def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any
 def _points(cloud: Cloud, columns: Mapping[str, Any], edges: list[list[float]]) -> Any:
     n = len(cloud.values)
     size = 36 if n <= 500 else 18 if n <= DENSE else 10
-    colors = {"color": alt.value(BLUE)} if cloud.group is None else cloud.group.channels()
-    if cloud.shape is not None:
+    colors = cloud.group.channels()
+    if cloud.shape.kinds:
         colors["shape"] = cloud.shape.shapes("shape")
     points = alt.Chart().mark_point(filled=True, size=size, opacity=0.85 if n <= 2000 else 0.6)
     up: dict[str, Any] = {}
     if not cloud.titles[1]:  # empty, not None: Vega-Lite cannot merge no axis with those of other layers
         up["axis"] = alt.Axis(labels=False, ticks=False, grid=False)
-        if cloud.group is not None and cloud.group.kinds:  # the strips have names
-            own = "shape" if cloud.shape is not None else ""
+        if cloud.group.kinds:  # the strips have names
+            own = "shape" if cloud.shape.kinds else ""
             colors = {name: one if name == own else one.legend(None) for name, one in colors.items()}
     return points.encode(
         x=axis(alt.X, cloud.fields[0], cloud.titles[0], edges[0]),
@@ -269,19 +263,19 @@ def _points(cloud: Cloud, columns: Mapping[str, Any], edges: list[list[float]]) 
     )
 
 
-def _strips(n: int, group: Group | None) -> FloatArray:
+def _strips(n: int, group: Group) -> FloatArray:
     """Return the places of rows across the strips of their groups, 0, 1, ... and around."""
     around = np.modf(np.arange(n) * 0.6180339887498949)[0]  # evenly spread, in any part of the rows
     places: FloatArray = STRIP * (2 * around - 1)
-    if group is not None and group.kinds:
+    if group.kinds:
         number = {kind: -place for place, kind in enumerate(group.kinds)}
         places = places + np.array([number[kind] for kind in group.values.tolist()], dtype=float)
     return places
 
 
-def _strip_names(group: Group | None) -> list[Any]:
+def _strip_names(group: Group) -> list[Any]:
     """Return the names of groups, above their strips at the left."""
-    kinds = [] if group is None else group.kinds
+    kinds = group.kinds
     rows = table({"strip": kinds, "above": [0.46 - place for place in range(len(kinds))]})
     words = alt.Chart(rows).mark_text(align="left", dx=5, fontSize=11, color=SOFT)
     return [words.encode(x=alt.value(0), y="above:Q", text="strip:N")] if kinds else []
@@ -322,14 +316,14 @@ class Group:
 
     Attributes
     ----------
-    values : ndarray of shape (n,)
-        The class of each row, or a number for a continuous scale.
+    values : ndarray of shape (n,) or None
+        The class of each row, or a number for a continuous scale; None if all have the same colour.
     kinds : list of str
         The classes in order; empty for numbers.
     title : str
     """
 
-    values: npt.NDArray[Any]
+    values: Any
     kinds: list[str]
     title: str
 
@@ -344,6 +338,8 @@ class Group:
         most: int = len(COLOURS),
     ) -> Group:
         """Read labels, numbers, or the name of a column; more than so many classes become "others"."""
+        if color is None:
+            return cls(None, [], "")
         title = str(getattr(color, "name", None) or "")
         if isinstance(color, str):
             title, color = color, _column(color, model, X, what)
@@ -379,8 +375,14 @@ class Group:
         greys = (GREY, "#c4c4c4")[: len(self.kinds) - own]
         return alt.Scale(domain=self.kinds, range=[*COLOURS[:own], *greys])
 
-    def channels(self, color: str = "color") -> dict[str, Any]:
-        """Return the channels of colour and shape; ``color`` is "color" or "fill"."""
+    def columns(self, rows: Sequence[int] | npt.NDArray[Any], field: str = "group") -> dict[str, Any]:
+        """Return the column of the table for some rows, if there is one."""
+        return {} if self.values is None else {field: self.values[rows].tolist()}
+
+    def channels(self, color: str = "color", plain: str = BLUE) -> dict[str, Any]:
+        """Return the channels of "color" or "fill", and of shape; ``plain`` is the colour without groups."""
+        if self.values is None:
+            return {color: alt.value(plain)}
         channel, title = {"color": alt.Color, "fill": alt.Fill}[color], self.title or None
         if not self.kinds:
             return {color: channel("group:Q", title=title, scale=alt.Scale(scheme="viridis"))}
@@ -422,8 +424,8 @@ def _ellipses(values: FloatArray, group: Group, level: float) -> list[tuple[str,
     return result
 
 
-def _outlines(lines: list[tuple[str, str, FloatArray]], group: Group | None) -> list[Any]:
-    if not lines or group is None:
+def _outlines(lines: list[tuple[str, str, FloatArray]], group: Group) -> list[Any]:
+    if not lines:
         return []
     corners = np.concatenate([line for *_, line in lines])
     columns = {

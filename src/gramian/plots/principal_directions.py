@@ -14,15 +14,14 @@ from gramian.errors import DataError
 from gramian.plots.names import axis_title, fitted, numbers_of
 from gramian.plots.points import Group
 from gramian.plots.style import (
-    BLUE,
     INK,
     LINE,
     SOFT,
-    Lines,
     axis,
     equal_axes,
-    headed,
     limits,
+    panel,
+    stacked,
     table,
     width,
     zero_lines,
@@ -99,13 +98,12 @@ def directions(
     onto = mean + Z @ P[:r]
     arrows = mean + np.sqrt(as_float64(model.explained_variance_))[:, None] * P
     names = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
-    group = None if color is None else Group.of(color, len(every), model, X)
+    group = Group.of(color, len(every), model, X)
     columns: dict[str, Any] = {"row": rows}
     columns |= {letter: points[:, j] for j, letter in enumerate("xyz"[:d])}
     columns |= {f"projected {letter}": onto[:, j] for j, letter in enumerate("xyz"[:d])}
     columns |= {name: Z[:, j] for j, name in enumerate(component_names(r))}
-    if group is not None:
-        columns["group"] = group.values[rows].tolist()
+    columns |= group.columns(rows)
     eye = np.eye(2) if d == 2 else _eye(*view)
     places, feet, tips, start = (part @ eye.T for part in (points, onto, arrows, mean))
     frame = _frame(points, mean) @ eye.T if d == 3 else np.empty((0, 2, 2))
@@ -120,7 +118,7 @@ def directions(
         axis(kind, field, name if d == 2 else "", edge, **({} if d == 2 else bare))
         for kind, field, name, edge in zip((alt.X, alt.Y), fields, names, edges, strict=False)
     )
-    colors = {"color": alt.value(BLUE)} if group is None else group.channels()
+    colors = group.channels()
     dots = alt.Chart().mark_point(filled=True, size=30, opacity=0.85).encode(x=x, y=y, **colors)
     marks = [
         *_edges(frame, names),
@@ -129,9 +127,10 @@ def directions(
         dots,
         *_arrows(start, tips, (edges[0][1] - edges[0][0]) / width()),
     ]
-    whole = alt.LayerChart(layer=marks, width=width(), height=height)
     deviations = ", ".join(f"{value:.4g}" for value in np.sqrt(as_float64(model.explained_variance_)))
-    head = headed(
+    return stacked(
+        columns,
+        [panel(marks, height), _projected(model, Z, colors)],
         "Principal directions",
         f"Arrows: the roots of the variances, {deviations}.",
         f"Thin lines lead to the projection on {'PC1' if r == 1 else 'PC1 and PC2'}, below.",
@@ -139,9 +138,8 @@ def directions(
         "" if equal else "The axes have different scales: right angles do not look right.",
         "Unit: the scale of each column." if model.scale_ is not None else "",
         f"{len(points):,} of {len(every):,} rows, evenly spaced." if len(points) < len(every) else "",
+        spacing=14,
     )
-    below = _projected(model, Z, colors)
-    return Lines(data=table(columns), vconcat=[whole, below], title=head, spacing=14)
 
 
 def _eye(azimuth: float, elevation: float) -> FloatArray:
@@ -183,15 +181,13 @@ def _arrows(start: FloatArray, tips: FloatArray, pixel: float) -> list[Any]:
     lengths = np.linalg.norm(tips - start, axis=1, keepdims=True)
     beyond = tips + 18 * pixel * np.divide(tips - start, lengths, out=np.zeros_like(tips), where=lengths > 0)
     turned = np.degrees(np.arctan2(tips[:, 0] - start[0], tips[:, 1] - start[1])) % 360
-    names = component_names(len(tips))
-    ends = alt.Chart(table({"tip_x": tips[:, 0], "tip_y": tips[:, 1], "turned": turned, "name": names}))
-    ends = ends.encode(x="tip_x:Q", y="tip_y:Q")
-    scale = alt.Scale(domain=[0, 360], range=[0, 360])
-    heads = ends.mark_point(shape="triangle-up", filled=True, size=90, color=INK, opacity=1)
-    named = alt.Chart(table({"name_x": beyond[:, 0], "name_y": beyond[:, 1], "name": names}))
-    words = named.mark_text(color=INK, fontWeight="bold", fontSize=12)
-    words = words.encode(x="name_x:Q", y="name_y:Q", text="name:N")
-    return [lines, heads.encode(angle=alt.Angle("turned:Q", scale=scale)), words]
+    columns = {"name": component_names(len(tips)), "turned": turned}
+    columns |= {"tip_x": tips[:, 0], "tip_y": tips[:, 1], "name_x": beyond[:, 0], "name_y": beyond[:, 1]}
+    base, turn = alt.Chart(table(columns)), alt.Angle("turned:Q", scale=None)
+    heads = base.mark_point(shape="triangle-up", filled=True, size=90, color=INK, opacity=1)
+    words = base.mark_text(color=INK, fontWeight="bold", fontSize=12)
+    heads = heads.encode(x="tip_x:Q", y="tip_y:Q", angle=turn)
+    return [lines, heads, words.encode(x="name_x:Q", y="name_y:Q", text="name:N")]
 
 
 def _projected(model: Any, Z: FloatArray, colors: dict[str, Any]) -> Any:
@@ -199,10 +195,7 @@ def _projected(model: Any, Z: FloatArray, colors: dict[str, Any]) -> Any:
     dots = alt.Chart().mark_point(filled=True, size=30, opacity=0.85)
     if Z.shape[1] == 1:
         x = axis(alt.X, "PC1", axis_title(model, 0), limits(Z[:, 0]))
-        return alt.LayerChart(
-            layer=[zero_lines()[0], dots.encode(x=x, **colors)], width=width(), height=STRIP
-        )
+        return panel([zero_lines()[0], dots.encode(x=x, **colors)], STRIP)
     edges, height, _ = equal_axes([limits(Z[:, j]) for j in (0, 1)])
     x, y = (axis(kind, f"PC{j + 1}", axis_title(model, j), edges[j]) for j, kind in enumerate((alt.X, alt.Y)))
-    marks = [*zero_lines(), dots.encode(x=x, y=y, **colors)]
-    return alt.LayerChart(layer=marks, width=width(), height=height)
+    return panel([*zero_lines(), dots.encode(x=x, y=y, **colors)], height)

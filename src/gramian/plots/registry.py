@@ -88,7 +88,11 @@ class Figure:
         of["two or three columns"] = model.n_features_in_ in (2, 3)
         of["centred tables"] = not pictures and getattr(model, "center", True)
         fits = of.get(self.fitted_on or "", True) and int(model.n_components_) >= self.components
-        return fits and ("Monitor" not in self.models or _can_be_monitored(model))
+        if not fits or "Monitor" not in self.models:
+            return fits
+        from gramian.estimators.monitor import can_be_monitored
+
+        return can_be_monitored(model)
 
     def draw(self, model: Any, table: Any = None, **options: Any) -> Any:
         """Return the chart or picture; other options than its own are ignored."""
@@ -98,12 +102,6 @@ class Figure:
 
             model = mapping_of(model)
         return function_of(self.module, self.function)(model, *([table] if self.data else []), **given)
-
-
-def _can_be_monitored(model: Any) -> bool:
-    from gramian.estimators.monitor import can_be_monitored
-
-    return can_be_monitored(model)
 
 
 # The most useful first: the page shows them in this order.

@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian.analysis.components import kind_of
 from gramian.errors import DataError
-from gramian.plots.style import COLOURS, INK, Layers, axis, headed, limits, table, width
+from gramian.plots.style import COLOURS, INK, axis, layered, limits, table
 
 BINS = 40
 
@@ -65,6 +65,5 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
         f"{name}: {len(scores):,} scores, median {np.median(scores):.4g}." for name, scores in values.items()
     ]
     drawn = [f"Dashed, {name}: {at:.4g}." for name, at in marked.items()]
-    head = headed("Scores and thresholds", *said, *drawn)
     layers = [bars, steps, *([rule] if marked else [])]
-    return Layers(data=table(columns), layer=layers, title=head, width=width(), height=260)
+    return layered(columns, layers, "Scores and thresholds", *said, *drawn, height=260)

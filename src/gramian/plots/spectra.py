@@ -17,7 +17,7 @@ from gramian.estimators.component_choice import known_variances
 from gramian.estimators.pca import PCA
 from gramian.estimators.stability import Stability
 from gramian.plots.names import fitted
-from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, Layers, Lines, headed, table, width
+from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, layered, panel, stacked, table, width
 
 MOST_BARS = 40
 RULE_LINE, RULE_NAMES = 17, 30  # pixels of a rule, and of its name where it exceeds the margin
@@ -83,7 +83,7 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     silent = ", ".join(choice.rule for choice in asked if choice.number is None)
     enough = int(np.searchsorted(cumulative, MARKED - 1e-9)) + 1
     marked = enough if enough <= len(result) else None
-    title = headed(
+    title = (
         "Explained variance",
         f"{counted(kept, 'component')} kept, {percent(float(shares[:kept].sum()))} of {of}.",
         f"{MARKED} % needs more than the {counted(len(result), 'known component')}."
@@ -102,13 +102,11 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
         x, half = alt.X("component:O", scale=alt.Scale(domain=places)), float(places[len(places) // 2])
         marks = _bars(x, places, of, kept < last)
     marks += [] if marked is None else _mark(x, marked, marked > half)
-    upper = {"layer": marks, "width": across, "height": 260}
     if not answers:
-        return Layers(data=table(columns), title=title, **upper)
-    least = 1 if len(result) > most else 0
-    strip = {"layer": _rules(answers, x, least, last, half), "width": across}
-    panels = [alt.LayerChart(**upper), alt.LayerChart(**strip, height=RULE_LINE * len(answers))]
-    return Lines(data=table(columns), vconcat=panels, title=title, spacing=8)
+        return layered(columns, marks, *title, height=260)
+    rules = _rules(answers, x, 1 if len(result) > most else 0, last, half)
+    panels = [panel(marks, 260, across), panel(rules, RULE_LINE * len(answers), across)]
+    return stacked(columns, panels, *title)
 
 
 def _bars(x: Any, places: list[int], of: str, more: bool) -> list[Any]:
@@ -227,7 +225,7 @@ def eigenvalues(model: Any) -> Any:
     bounds = [part for part in (certificate.completeness, certificate.approximation) if part is not None]
     weakest = max([certificate.widening_kind, *(part.kind for part in bounds)], key=KINDS.index)
     one_sided = "" if np.isfinite(certificate.upper).all() else "; some have no upper bound"
-    title = headed(
+    title = (
         "Eigenvalues with error bounds",
         f"Bars: intervals that contain the {k} largest exact eigenvalues{one_sided} [{weakest}].",
         f"Largest error bound: {float(certificate.radii.max()) / top:.1e} of the largest eigenvalue "
@@ -241,11 +239,8 @@ def eigenvalues(model: Any) -> Any:
     x = alt.X("component:Q", title=None, axis=alt.Axis(labels=False, values=labelled), scale=scale)
     below = x.title("component").axis(alt.Axis(values=labelled, format="d"))
     upper = _intervals(x, float(values[values > 0].min()) / 10, certificate.unit)
-    panels = [
-        alt.LayerChart(layer=upper, width=width(), height=230),
-        alt.LayerChart(layer=_radii(below, certificate.tol), width=width(), height=100),
-    ]
-    return Lines(data=table(columns), vconcat=panels, title=title, spacing=6)
+    panels = [panel(upper, 230), panel(_radii(below, certificate.tol), 100)]
+    return stacked(columns, panels, *title, spacing=6)
 
 
 def _intervals(x: Any, least: float, unit: str) -> list[Any]:
@@ -314,10 +309,9 @@ def stability(result: Stability) -> Any:
             y=y, color=shade.title("agreement")
         ),
     ]
-    title = headed(
-        "Stability of the components",
+    said = (
         f"Bars: {100 * result.level:g} % bootstrap intervals from {result.n_boot:,} samples of "
-        f"{result.n_samples:,} rows.",
-        *result.sentences()[:2],
+        f"{result.n_samples:,} rows."
     )
-    return Layers(data=table(columns), layer=layer, title=title, width=width(), height=260)
+    title = "Stability of the components"
+    return layered(columns, layer, title, said, *result.sentences()[:2], height=260)

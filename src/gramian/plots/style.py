@@ -294,6 +294,32 @@ def headed(title: str, *sentences: str, width: int | None = None) -> Any:
     return alt.Title(title, subtitle=textwrap.wrap(caption, letters) or [""])
 
 
+def panel(layers: Sequence[Any], height: int, across: int | None = None) -> Any:
+    """Return marks over each other, as wide as there is room; a figure has one or several."""
+    return alt.LayerChart(layer=list(layers), width=across or width(), height=height)
+
+
+def layered(
+    columns: Mapping[str, Any],
+    layers: Sequence[Any],
+    title: str,
+    *sentences: str,
+    height: int,
+    across: int | None = None,
+) -> Layers:
+    """Return a figure of marks over each other, which draw one table; sentences are its caption."""
+    size = {"width": across or width(), "height": height}
+    return Layers(data=table(columns), layer=list(layers), title=headed(title, *sentences), **size)
+
+
+def stacked(
+    columns: Mapping[str, Any], panels: Sequence[Any], title: str, *sentences: str, spacing: int = 8
+) -> Lines:
+    """Return a figure of panels below each other, which draw one table; sentences are its caption."""
+    head = headed(title, *sentences)
+    return Lines(data=table(columns), vconcat=list(panels), title=head, spacing=spacing)
+
+
 def limits(*values: Any, zero: bool = False, margin: float = 0.06) -> list[float]:
     """Return axis limits around all numbers with a margin, optionally with 0."""
     every = np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in values])

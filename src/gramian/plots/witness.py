@@ -10,18 +10,7 @@ import numpy as np
 from gramian.checks import counted
 from gramian.errors import DataError
 from gramian.kernels.auditing import AuditReport
-from gramian.plots.style import (
-    BLUE,
-    HEIGHT,
-    VERMILION,
-    Layers,
-    axis,
-    headed,
-    limits,
-    table,
-    width,
-    zero_lines,
-)
+from gramian.plots.style import BLUE, HEIGHT, VERMILION, axis, layered, limits, zero_lines
 
 SIGNS = {"positive": BLUE, "negative": VERMILION}
 
@@ -72,8 +61,5 @@ def counter_example(report: AuditReport) -> Any:
         tooltip=["point:N", "first:Q", "second:Q", "weight:Q"],
     )
     names = base.mark_text(dx=12, dy=-10, align="left").encode(text="point:N")
-    title = headed(f"Counterexample with {counted(len(points), 'point')}", why, *more)
-    layers = [*zero_lines(), dots, names]
-    return Layers(
-        data=table(columns), layer=layers, title=title, width=width(), height=HEIGHT if d > 1 else 120
-    )
+    title, marks = f"Counterexample with {counted(len(points), 'point')}", [*zero_lines(), dots, names]
+    return layered(columns, marks, title, why, *more, height=HEIGHT if d > 1 else 120)

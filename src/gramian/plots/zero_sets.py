@@ -13,18 +13,7 @@ from gramian.errors import DataError
 from gramian.plots.contours import contour
 from gramian.plots.names import numbers_of
 from gramian.plots.points import Group
-from gramian.plots.style import (
-    BLUE,
-    VERMILION,
-    Layers,
-    axis,
-    drawable,
-    equal_axes,
-    headed,
-    limits,
-    table,
-    width,
-)
+from gramian.plots.style import VERMILION, axis, drawable, equal_axes, layered, limits, table
 
 CELLS = 240  # of the grid, along each axis
 MOST_POINTS = 1000
@@ -88,12 +77,8 @@ def relation(law: Any, X: Any, *, color: Any = None) -> Any:
     heights = (left.prod(axis=2) @ law.coefficients).reshape(grid.shape[:2])
     ends = contour(grid, heights, 0.0)
     drawn = evenly(len(pair), MOST_POINTS)
-    columns: dict[str, Any] = {"point_x": pair[drawn, 0], "point_y": pair[drawn, 1]}
-    channels: dict[str, Any] = {"color": alt.value(BLUE)}
-    if color is not None:
-        group = Group.of(color, len(pair), None, X)
-        columns["group"] = group.values[drawn].tolist()
-        channels = group.channels()
+    group = Group.of(color, len(pair), None, X)
+    columns = {"point_x": pair[drawn, 0], "point_y": pair[drawn, 1]} | group.columns(drawn)
     across, up = (
         axis(kind, f"point_{letter}", names[used[j]], edges[j])
         for j, (kind, letter) in enumerate(((alt.X, "x"), (alt.Y, "y")))
@@ -101,12 +86,12 @@ def relation(law: Any, X: Any, *, color: Any = None) -> Any:
     dots = alt.Chart(table(columns)).mark_point(filled=True, size=22, opacity=0.7)
     curve = alt.Chart().mark_rule(strokeWidth=2, strokeCap="round", color=VERMILION, clip=True)
     curve = curve.encode(x="x:Q", y="y:Q", x2="x2", y2="y2")
-    head = headed(
+    return layered(
+        dict(zip(("x", "y", "x2", "y2"), ends.T, strict=True)),
+        [curve, dots.encode(x=across, y=up, **group.channels())],
         drawable(str(law)),
         f"It holds on the curve. The rows are {law.residual:.2g} away from it (root mean square).",
         "" if equal else "The axes have different scales.",
         f"{len(drawn):,} of {len(pair):,} rows." if len(drawn) < len(pair) else "",
+        height=height,
     )
-    layer = [curve, dots.encode(x=across, y=up, **channels)]
-    segments = table(dict(zip(("x", "y", "x2", "y2"), ends.T, strict=True)))
-    return Layers(data=segments, layer=layer, title=head, width=width(), height=height)

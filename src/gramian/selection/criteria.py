@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +25,7 @@ from gramian.errors import (
     ParameterError,
     PreimageWarning,
     RankWarning,
+    ignoring,
 )
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.kernel_rules import first_components
@@ -293,9 +293,7 @@ def preimage_error(model: KernelPCA, noisy: NoisyRows, counts: Sequence[int]) ->
         scores = fitted.transform(np.maximum(X[test] + noisy.noise[test], floor))
         return lambda k: noisy.products(place, first_components(fitted, k).inverse_transform(scores[:, :k]))
 
-    with warnings.catch_warnings():
-        for category in (RankWarning, CertificateWarning, IndefiniteKernelWarning, PreimageWarning):
-            warnings.simplefilter("ignore", category)
+    with ignoring(RankWarning, CertificateWarning, IndefiniteKernelWarning, PreimageWarning):
         values, rank = _measured(model, X, noisy.folds, counts, measure)
     if not np.isfinite(values).all():
         raise DataError("Pre-images exceed the range of float64. Scale the data first.")

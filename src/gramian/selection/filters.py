@@ -28,6 +28,7 @@ from gramian.analysis.candidates import (
     within_one_standard_error,
     writer,
 )
+from gramian.analysis.components import column_names
 from gramian.checks import check_choice, check_integer, check_number, check_share, counted, listed
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import generators
@@ -308,8 +309,7 @@ class FeatureFilter(ColumnSelector):
     def feature_names_(self) -> list[str]:
         """Names of all features; x0, x1, ... where they have none."""
         check_is_fitted(self)
-        given = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if given is None else [str(n) for n in given]
+        return column_names(self)
 
     @property
     def score_name_(self) -> str:

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from gramian.arrays import as_float64
 from gramian.checks import check_integer, evenly
 from gramian.errors import InputTypeError, ParameterError
+from gramian.estimators.kernel_fit import asked_kernel
 from gramian.estimators.kernel_pca import KernelPCA
-from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial, kernel_from_name
+from gramian.estimators.kernel_rules import with_kernel
+from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial
 from gramian.kernels.expression import PRECOMPUTED
 from gramian.kernels.widths import median_distance
 from gramian.records import FloatArray
@@ -67,20 +68,11 @@ def _candidate(given: Any, rows: Rows) -> KernelPCA:
     wanted = model.n_components
     if wanted is not None:
         check_integer(f"The n_components of {model!r}", wanted, 1, advice="None chooses it.")
-    kernel = kernel_from_name(
-        model.kernel,
-        gamma=model.gamma,
-        degree=model.degree,
-        coef0=model.coef0,
-        params=model.kernel_params,
-    )
+    kernel = asked_kernel(model)
     resolved = kernel.resolve(rows.in_memory(), rows.feature_names)
     # As it was written, where nothing in it waits for data: a width stays a width.
-    kernel = kernel if _settled(kernel) else resolved
-    # The kernel carries its own parameters now.
-    own: dict[str, Any] = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
-    held: KernelPCA = clone(model).set_params(kernel=kernel, **own)
-    return held
+    candidate: KernelPCA = with_kernel(model, kernel if _settled(kernel) else resolved)
+    return candidate
 
 
 def kernel_of(candidate: KernelPCA) -> Kernel:

@@ -21,7 +21,6 @@ from gramian.rows import Rows
 from gramian.selection.information import codes_of, entropy, information, plug_in_bias, random_stream
 from gramian.selection.labels import Labelled, as_labelled, column_of, looks_discrete
 
-SHOWN = 30
 PROBED = 64  # rows that tell most columns of fractions from those of whole numbers
 
 
@@ -98,16 +97,12 @@ class MutualInformation(InNotebook):
         return data_frame(self.rows(), ["feature", "nats", "p_value", "kind"])
 
     def __str__(self) -> str:
-        shown = self.rows()[:SHOWN]
-        width = max([7, *(len(name) for name, *_ in shown)])
-        largest = float(self.values.max())
-        lines = [f"{'feature':{width}} {'nats':>8}" + ("" if self.p_values is None else f" {'p':>8}")]
-        for name, value, p, _ in shown:
-            chance = "" if p is None else f" {p:8.3g}"
-            lines.append(f"{name:{width}} {value:8.4f}{chance}  {bar(value, largest)}".rstrip())
-        if len(self) > SHOWN:
-            lines.append(f"... and {len(self) - SHOWN} more")
-        return "\n".join([*lines, *self.notes])
+        largest, tested = float(self.values.max()), self.p_values is not None
+        rows = [
+            (name, value, *([p] if tested else []), bar(value, largest)) for name, value, p, _ in self.rows()
+        ]
+        heads, formats = ("feature", "nats", *["p"] * tested, ""), ("", ".4f", *[".3g"] * tested, "")
+        return "\n".join([str(Grid(heads, rows, formats)), *self.notes])
 
     __repr__ = __str__
 
@@ -122,7 +117,7 @@ HABITS = {
 }
 
 
-@knowing(HABITS, "mutual_info_classif")
+@knowing(HABITS, "mutual_information", "mutual_info_classif")
 def mutual_information(
     X: Any,
     y: Any = None,

@@ -12,13 +12,14 @@ import numpy.typing as npt
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from gramian.analysis.explained import unit_columns
 from gramian.errors import DataError
 from gramian.records import FloatArray
 from gramian.rows import Rows
 from gramian.selection.information import information, random_stream
 from gramian.selection.labels import column_of
 from gramian.selection.mutual_information import MutualInformation, mutual_information
-from gramian.selection.scores import Scores, chi2_score, correlation_score, f_score, unit_columns
+from gramian.selection.scores import Scores, chi2_score, correlation_score, f_score
 from gramian.selection.validation import score_name
 
 Values = Any  # an array, a CSC matrix, or Rows that are spread

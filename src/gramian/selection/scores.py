@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, chdtrc
+from scipy.special import chdtrc
 
-from gramian.arrays import dense, parallel_map
+from gramian.analysis.explained import Explained, by_columns, explained
+from gramian.arrays import dense
 from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray
 
 Values = Any  # an array, or a CSC matrix, of which a block of columns at a time is made dense
 
-BLOCK_ENTRIES = 1 << 20
 NO_FREEDOM = "There are as many {groups} as rows, so no degree of freedom is left and every p-value is 1."
 
 
@@ -38,24 +38,8 @@ class Scores:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class _Explained:
-    """Share of the variance of each feature that the label explains, and the rest, without cancellation."""
-
-    share: FloatArray
-    rest: FloatArray
-    between: int
-    within: int
-
-    @property
-    def p_values(self) -> FloatArray:
-        if self.within < 1:
-            return np.ones(self.share.size)
-        # The upper tail of F, whose argument 1 - R^2 stays finite where F does not.
-        return np.asarray(betainc(self.within / 2, self.between / 2, self.rest))
-
-    def notes(self, discrete: bool) -> tuple[str, ...]:
-        return (NO_FREEDOM.format(groups="classes" if discrete else "coefficients"),) * (self.within < 1)
+def _notes(result: Explained, discrete: bool) -> tuple[str, ...]:
+    return (NO_FREEDOM.format(groups="classes" if discrete else "coefficients"),) * (result.within < 1)
 
 
 def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
@@ -91,13 +75,13 @@ def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
     >>> found.values.round(4).tolist(), found.p_values.round(4).tolist()
     ([18.0, 0.0], [0.0513, 1.0])
     """
-    result = _explained(X, y, discrete)
+    result = explained(X, y, discrete)
     if result.within < 1:
         values = np.zeros(result.share.size)
     else:
         with np.errstate(divide="ignore"):
             values = result.share / result.rest * (result.within / result.between)
-    return Scores(values, result.p_values, result.notes(discrete))
+    return Scores(values, result.p_values, _notes(result, discrete))
 
 
 def correlation_score(X: Values, y: Values, *, discrete: bool) -> Scores:
@@ -128,8 +112,8 @@ def correlation_score(X: Values, y: Values, *, discrete: bool) -> Scores:
     >>> correlation_score(X, np.array([0, 0, 1, 1]), discrete=True).values.round(4).tolist()
     [0.9487, 0.0]
     """
-    result = _explained(X, y, discrete)
-    return Scores(np.sqrt(result.share), result.p_values, result.notes(discrete))
+    result = explained(X, y, discrete)
+    return Scores(np.sqrt(result.share), result.p_values, _notes(result, discrete))
 
 
 def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[str] | None = None) -> Scores:
@@ -197,76 +181,5 @@ def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[s
         with np.errstate(over="ignore"):
             return np.where(varies, np.ldexp(result, exponent), 0.0)[None, :]
 
-    (values,) = _by_columns(X, work)
+    (values,) = by_columns(X, work)
     return Scores(values, np.asarray(chdtrc(len(sizes) - 1, values)))
-
-
-def unit_columns(columns: FloatArray) -> FloatArray:
-    """Return columns, one in each row, centred and of length 1; a constant one becomes zero.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (b, n)
-        Finite numbers of any scale.
-
-    Examples
-    --------
-    >>> unit_columns(np.array([[1e200, 3e200], [5.0, 5.0]])).round(4)
-    array([[-0.7071,  0.7071],
-           [ 0.    ,  0.    ]])
-    """
-    varies = columns.max(axis=1) > columns.min(axis=1)
-    # By a power of two, which rounds nothing and lets the square of any number be held.
-    B = np.ldexp(columns, -np.frexp(np.abs(columns).max(axis=1))[1][:, None])
-    B -= B.mean(axis=1)[:, None]
-    # Far from 0 the first mean is rounded by more than what the column varies.
-    B -= B.mean(axis=1)[:, None]
-    B = np.ldexp(B, -np.frexp(np.abs(B).max(axis=1))[1][:, None])
-    length = np.sqrt((B * B).sum(axis=1))
-    B /= np.where(varies, length, 1.0)[:, None]
-    B[~varies] = 0.0
-    return np.asarray(B)
-
-
-def _explained(X: Values, y: Values, discrete: bool) -> _Explained:
-    n = len(y)
-    # Of this size is what rounding leaves of a feature that the label explains completely.
-    rounding = n * (4 * np.finfo(np.float64).eps) ** 2
-    if discrete:
-        codes = np.unique(y, return_inverse=True)[1]
-        members = [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
-        between, within = len(members) - 1, n - len(members)
-    else:
-        line = unit_columns(np.asarray(y, dtype=np.float64)[None, :])
-        between, within = 1, n - 2
-
-    def work(block: FloatArray) -> FloatArray:
-        U = unit_columns(block)
-        if discrete:
-            share, rest = np.zeros(len(U)), np.zeros(len(U))
-            for rows in members:
-                part = np.take(U, rows, axis=1)
-                mean = part.mean(axis=1)
-                share += len(rows) * mean**2
-                rest += ((part - mean[:, None]) ** 2).sum(axis=1)
-        else:
-            r = (U * line).sum(axis=1)
-            share, rest = r**2, ((U - r[:, None] * line) ** 2).sum(axis=1)
-        varies = U.any(axis=1)
-        rest = np.where(varies, np.where(rest <= rounding, 0.0, rest), 1.0)
-        return np.vstack([np.where(share <= rounding, 0.0, share), rest])
-
-    share, rest = _by_columns(X, work)
-    # Both are rounded on their own.
-    return _Explained(np.minimum(share, 1.0), np.minimum(rest, 1.0), between, within)
-
-
-def _by_columns(X: Values, work: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Apply work to blocks of columns, each as a contiguous row, so that equal columns give equal results."""
-    n, d = X.shape
-    width = max(1, BLOCK_ENTRIES // n)
-
-    def piece(start: int) -> FloatArray:
-        return work(np.ascontiguousarray(dense(X[:, start : start + width]).T, dtype=np.float64))
-
-    return np.concatenate(parallel_map(piece, range(0, d, width)), axis=1)

@@ -17,8 +17,6 @@ from gramian.checks import counted
 from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray
 
-SHOWN = 20
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComponentChoice(InNotebook):
@@ -59,16 +57,7 @@ class ComponentChoice(InNotebook):
 
     def table(self) -> str:
         """Return the evidence as lines of text, one for each number of components."""
-        if not self.evidence:
-            return ""
-        names = sorted(self.evidence, key=lambda name: (name != "components", name))
-        width = [max(len(name), 12) for name in names]
-        lines = ["  ".join(f"{name:>{w}}" for name, w in zip(names, width, strict=True))]
-        columns = [self.evidence[name] for name in names]
-        for row in list(zip(*columns, strict=True))[:SHOWN]:
-            lines.append("  ".join(f"{value:{w}.6g}" for value, w in zip(row, width, strict=True)))
-        more = len(columns[0]) - SHOWN
-        return "\n".join([*lines, f"... and {more} more"] if more > 0 else lines)
+        return str(self._grid()) if self.evidence else ""
 
     @property
     def brief(self) -> str:
@@ -83,9 +72,13 @@ class ComponentChoice(InNotebook):
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield self.brief
+        if self.evidence:
+            yield self._grid()
+
+    def _grid(self) -> Grid:
         names = sorted(self.evidence, key=lambda name: (name != "components", name))
-        if names:
-            yield Grid(names, list(zip(*(self.evidence[name] for name in names), strict=True)))
+        rows = list(zip(*(self.evidence[name] for name in names), strict=True))
+        return Grid(names, rows, [".6g"] * len(names), most=20)
 
 
 @dataclass(frozen=True, eq=False)
