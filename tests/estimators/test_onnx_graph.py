@@ -89,7 +89,7 @@ def test_kernels_with_all_rows_and_with_landmarks():
     kernel = KernelPCA(3, kernel="sigmoid", gamma=0.001, repair="clip").fit(near)
     scores = run(to_onnx(kernel), near)
     assert np.abs(scores - kernel.transform(near)).max() <= 1e-5 * np.abs(scores).max()
-    K = (X @ X.T).astype(np.float32)
+    K = (near @ near.T).astype(np.float32)
     assert_equal(KernelPCA(3, kernel="precomputed"), K, K[:7])
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 import gramian
 import gramian.analysis.tables as tables
 import gramian.estimators.tables as estimator_tables
-from gramian import PCA, DataError, KernelPCA, ParameterError, Whitener, load
+from gramian import PCA, DataError, IndefiniteKernelWarning, KernelPCA, ParameterError, Whitener, load
 from helpers import spectrum_matrix
 
 EVENTS = 10
@@ -263,7 +263,8 @@ def test_tables_of_kernel_pca_and_summaries():
         model.table("columns")
     summary = model.summary()
     np.testing.assert_allclose(summary.explained_variance_ratio, model.explained_variance_ratio_)
-    indefinite = KernelPCA(2, kernel="sigmoid", gamma=1e-3).fit(X).summary()
+    with pytest.warns(IndefiniteKernelWarning):
+        indefinite = KernelPCA(2, kernel="sigmoid", gamma=1e-3).fit(X).summary()
     assert np.isnan(indefinite.cumulative).all()
     whitener = Whitener("zca").fit(X)
     np.testing.assert_allclose(whitener.summary().standard_deviation, np.sqrt(whitener.eigenvalues_))

@@ -13,6 +13,7 @@ X, y = load_iris(return_X_y=True)
 GAMMA = 1.0 / (4 * X.var())
 
 
+@pytest.mark.filterwarnings("ignore::gramian.IndefiniteKernelWarning")  # of sigmoid
 def test_every_kernel_with_a_gamma_takes_it():
     for cls in (RBF, Laplacian, ChiSquared, Polynomial, Sigmoid):
         kernel = cls(gamma="scale")

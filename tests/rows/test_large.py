@@ -437,7 +437,7 @@ def test_what_fits_into_memory_fits_into_more(kind, tmp_path):
     for limit in np.geomspace(14e6, 90e6, 7 if kind in ("csv", "parquet") else 24).astype(int).tolist():
         model = PCA(5, memory_limit=limit)
         try:
-            fit = model._planned(path)
+            fit, _ = model._completed(path, None)
             assert fit.plan.bytes + fit.rows.resident_bytes <= limit
             fitting.append(True)
             whole.append(fit.rows.free_to_revisit)

@@ -97,7 +97,9 @@ class LinearProblem(Problem):
         rows = self.rows
         n, d = rows.shape
         # To read once more costs more than products of few columns in float64, which need one pass.
-        few = n * d <= FEW_ENTRIES if rows.free_to_revisit else d <= FEW_COLUMNS
+        few = d <= FEW_COLUMNS
+        if rows.free_to_revisit:
+            few = n * d <= FEW_ENTRIES and is_numpy(rows.like)
         quick = few or quick_double(rows.like)
         facts = (rows.skips_zeros, rows.speed, rows.cuts_columns, rows.share, rows.spread, quick)
         dtype = rows.dtype if rows.weights is None else np.dtype(np.float64)

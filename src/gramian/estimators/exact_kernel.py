@@ -36,6 +36,7 @@ from gramian.solvers.names import solver_names
 
 SOLVERS = ("auto", *solver_names("KernelPCA"))
 RULES = ("parallel", "cv")
+NEGLIGIBLE = 1e-4  # part of the largest eigenvalue: entries rounded to float32 leave negative ones below it
 # An iteration knows the smallest eigenvalue from above only.
 NEGATIVE = (
     "The Gram matrix has an eigenvalue of {:.4g} or below, so this is not a valid kernel on this data. The "
@@ -82,7 +83,7 @@ class ExactFit(KernelFit):
         if evaluator is not None:
             self._warn_of_products(evaluator, solution, X)
         result = problem.coefficients(solution, target.count)
-        if result.negative:
+        if -result.negative > NEGLIGIBLE * result.components.values[0]:
             warnings.warn(NEGATIVE.format(result.negative), IndefiniteKernelWarning, stacklevel=3)
         certificate = solution.certificate
         if rows.weights is None:
