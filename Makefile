@@ -81,11 +81,11 @@ lint: .venv/installed-dev
 	$(BIN)/python .ci/docstrings/check.py
 
 # The site shows the results: make site afterwards.
-bench: .venv/installed-bench
-	$(BIN)/python benchmarks all
+bench: .venv-bench/installed
+	.venv-bench/bin/python benchmarks all
 
-bench-quick: .venv/installed-bench
-	$(BIN)/python benchmarks/guard.py
+bench-quick: .venv-bench/installed
+	.venv-bench/bin/python benchmarks/guard.py
 
 # This file does not install PyTorch: choose the build for your driver.
 bench-gpu: .venv/installed-dev
@@ -104,7 +104,7 @@ release-check: .venv/installed-release
 	$(BIN)/python .ci/release/check.py $(CHECK)
 
 clean:
-	rm -rf .venv .venv-anndata build dist src/*.egg-info gramian-demo .coverage .hypothesis .ci/browser/screenshots
+	rm -rf .venv .venv-anndata .venv-bench build dist src/*.egg-info gramian-demo .coverage .hypothesis .ci/browser/screenshots
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -127,9 +127,11 @@ clean:
 	$(BIN)/python -m pip install --quiet -e ".[dev]"
 	@touch .venv/installed-core $@
 
-.venv/installed-bench: pyproject.toml | .venv/pyvenv.cfg
-	$(BIN)/python -m pip install --quiet -e ".[bench]"
-	@touch .venv/installed-core $@
+# Tests need none of the peers.
+.venv-bench/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet -e ".[bench]"
+	@touch $@
 
 .venv/installed-release: pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet -e ".[release]"
