@@ -69,13 +69,14 @@ def svg(family: str, values: list[dict[str, Any]]) -> str:
 
 
 def _panel(family: str, values: list[dict[str, Any]], what: str, title: str) -> alt.Chart:
-    log, axis = alt.Scale(type="log"), alt.Axis(format="~s", tickCount=4)
+    log = alt.Scale(type="log")
+    axis, plain = (alt.Axis(format=form, tickCount=4) for form in ("~s", "~g"))
     return (
         alt.Chart(alt.Data(values=[value for value in values if value[what] is not None]))
         .mark_line(point=True)
         .encode(
             x=alt.X("size:Q", title=FAMILIES[family][1], scale=log, axis=axis),
-            y=alt.Y(f"{what}:Q", title=title, scale=log, axis=axis),
+            y=alt.Y(f"{what}:Q", title=title, scale=log, axis=plain),
         )
         .properties(width=270, height=220)
     )
@@ -89,7 +90,7 @@ def section(family: str, values: list[dict[str, Any]]) -> list[str]:
         "",
         f"![Seconds and memory of {heading}, over the size](growth-{family}.svg)",
         "",
-        "| contender | time ~ size^ | memory ~ size^ | largest size | its seconds | its MB |",
+        "| contender | time | memory | size | s | MB |",
         "|---|---|---|---|---|---|",
         *exponents(values),
         "",

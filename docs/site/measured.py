@@ -15,8 +15,8 @@ BEGIN, END = "<!-- results -->\n", "<!-- end of results -->"
 MOST_NAMES = 60  # characters of a contender's name
 GROWTH = (
     "Medians of the suite `growth`, with logarithmic axes: a straight line of slope p is growth with the "
-    "p-th power of the size. The exponents are those between the two largest sizes. Memory below 1 MB counts "
-    "as 1 MB."
+    "p-th power of the size. The tables give these exponents of time and memory, between the two largest "
+    "sizes, and the seconds and MB of the largest. Memory below 1 MB counts as 1 MB."
 )
 
 
