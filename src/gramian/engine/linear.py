@@ -43,8 +43,9 @@ from gramian.solvers.route import Route
 # Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
 # which what is read in every pass is multiplied in float64.
 FEW_ON_DEVICE, FEW_COLUMNS = 512, 400
-# Entries up to which a product in float64 is faster than one in float32 and a pass that improves its result.
-FEW_ENTRIES = 8_000_000
+# Entries, and columns or rows, up to which a product in float64 is faster than one in float32 and a pass that
+# improves its result.
+FEW_ENTRIES, NARROW = 8_000_000, 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,7 @@ class LinearProblem(Problem):
         # To read once more costs more than products of few columns in float64, which need one pass.
         few = d <= FEW_COLUMNS
         if rows.free_to_revisit:
-            few = n * d <= FEW_ENTRIES and is_numpy(rows.like)
+            few = n * d <= FEW_ENTRIES and min(n, d) <= NARROW and is_numpy(rows.like)
         quick = few or quick_double(rows.like)
         facts = (rows.skips_zeros, rows.speed, rows.cuts_columns, rows.share, rows.spread, quick)
         dtype = rows.dtype if rows.weights is None else np.dtype(np.float64)
