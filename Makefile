@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server compat lint bench bench-quick bench-gpu docs site release-check clean
+.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server calibrate compat lint bench bench-quick bench-gpu docs site release-check clean
 FITS = 10000
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make cluster        test a Dask cluster of two processes, one of which is killed"
 	@echo "make attack         check certificates against extended precision (FITS=10000)"
 	@echo "make attack-server  attack a server and the commands; uses Chromium, nginx and openssl if installed"
+	@echo "make calibrate      simulate intervals and limits: do 95 % cover 95 %? about 20 minutes"
 	@echo "make compat         run scikit-learn's own tests on gramian.compat.sklearn"
 	@echo "make lint           check style, types, the import layers and docstrings"
 	@echo "make bench          compare speed and accuracy with other libraries, all suites"
@@ -63,6 +64,9 @@ attack: .venv/installed-dev
 
 attack-server: .venv/installed-dev
 	$(BIN)/python benchmarks/attack_server.py
+
+calibrate: .venv/installed-dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/calibrate.py
 
 # Tests of the installed scikit-learn; .ci/compat/left_out.toml lists the excluded ones with reasons.
 compat: .venv/installed-dev

@@ -146,6 +146,14 @@ def attack():
 
 
 @pytest.fixture(scope="module")
+def calibrate():
+    """benchmarks/calibrate.py, which measures coverage and false alarms."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(BENCHMARKS)
+        yield from _benchmark("calibrate")
+
+
+@pytest.fixture(scope="module")
 def attack_server():
     """benchmarks/attack_server.py, which starts servers, and proxies in front of them."""
     yield from _benchmark("attack_server")

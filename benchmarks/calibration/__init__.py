@@ -1,0 +1,1 @@
+"""Simulations of intervals and limits, one file a subject."""
