@@ -76,6 +76,8 @@ class MissingValuesError(DataError):
     ----------
     where : str
         How many values are missing, and where, as a sentence.
+    fitted : bool
+        Whether these are new rows of a fitted model.
 
     Attributes
     ----------
@@ -83,10 +85,20 @@ class MissingValuesError(DataError):
         The same without a name for the data.
     """
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+    def __init__(self, where: str, fitted: bool = False) -> None:
+        self.where, self.fitted = where, fitted
         there = where.removeprefix("Input X contains NaN: ")
         self.there = there = there if there[:1].isdigit() else f"A value is missing: {there}"
+        if fitted:
+            only, rest = "The model maps complete rows only.", "maps them from their observed entries."
+            super().__init__(
+                f"{where} {only} Leave such rows out, or fill them first. A PCA that was fitted with "
+                f'missing="em" or "projection" {rest}',
+                shell=f"{there} {only} Leave such rows out with --missing drop-rows, or fit a PCA with "
+                f"--missing em, which {rest}",
+                page=f"{there} {only} Leave such rows out, or fit a PCA that imputes missing values, which {rest}",
+            )
+            return
         super().__init__(
             f'{where} Use missing="em" or "iterative", by which PCA imputes them, or "mean"; gramian.scan '
             'also takes "drop-rows" and "drop-columns". For other methods fill them first: '
@@ -96,8 +108,17 @@ class MissingValuesError(DataError):
             page=f"{there} Choose what to do with missing values: impute, fill with means, or drop.",
         )
 
-    def __reduce__(self) -> tuple[type["MissingValuesError"], tuple[str]]:
-        return type(self), (self.where,)
+    def __reduce__(self) -> tuple[type["MissingValuesError"], tuple[str, bool]]:
+        return type(self), (self.where, self.fitted)
+
+
+@contextmanager
+def of_new_rows() -> Iterator[None]:
+    """Say of missing values what a user of a fitted model can do about them."""
+    try:
+        yield
+    except MissingValuesError as error:
+        raise MissingValuesError(error.where, fitted=True) from None
 
 
 class InputTypeError(GramianError, TypeError):

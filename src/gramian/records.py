@@ -713,15 +713,16 @@ class Certificate(InNotebook):
         if not len(self.values):
             return "Certified: nothing, because there are no components."
         if not self.ok:
-            return f"Not certified: {' '.join(self.reasons)}"
+            about = f"{self.about} " if self.about else ""
+            return f"{about}Not certified: {' '.join(self.reasons)}"
         top = float(self.values[0]) or 1.0
         of = "" if self.approximation is None else f" of the approximation by {self.approximation.by}"
         radius = rounded_up(float(self.radii.max()) / top)
         # Others say by how much one could be larger than the last one computed.
         full = self.completeness is not None and self.completeness.method == "full decomposition"
         missed = "none missed" if full else "no larger one missed"
-        about = f" {self.about}" if self.about else ""
-        return f"Certified: every eigenvalue{of} within {radius} (relative to the largest), {missed}.{about}"
+        about = f"{self.about} " if self.about else ""
+        return f"{about}Certified: every eigenvalue{of} within {radius} (relative to the largest), {missed}."
 
     def __repr__(self) -> str:
         return f"<{self.brief}>"
@@ -736,6 +737,7 @@ class Certificate(InNotebook):
             of = f" for the approximation by {self.approximation.by}"
             matrix = "approximate matrix as computed"
         lines = [
+            *([self.about] if self.about else []),
             f"Certificate: {'holds' if self.ok else 'DOES NOT HOLD'}{of} "
             f"(tolerance {self.tol:.1e} of the largest eigenvalue).",
             f"Each of the {k} {self.unit} is within {float(self.radii.max()) / top:.1e} (relative to the "
@@ -748,7 +750,6 @@ class Certificate(InNotebook):
             _completeness_sentence(self.completeness),
             *self.direction_sentences(),
             *([] if self.approximation is None else [str(self.approximation)]),
-            *([self.about] if self.about else []),
         ]
         return "\n".join(lines + [f"Not met: {reason}" for reason in self.reasons])
 

@@ -44,29 +44,30 @@ def test_fit_imputes_and_leaves_out_rows_without_any_value(gramian, birds):
         ran = gramian("fit", "birds.csv", "--missing", method, "--components", 2, "--report", "-o", method)
         assert ran.code == 0
         assert "2 rows without any value were left out: row 3 (named 'bird3'), row 30 (named" in ran.err
-        assert "2 of its 152 entries" in ran.out
+        assert "2 of 152 entries (1.3 %) were missing." in ran.out.partition("Certified")[0]
         model, expected = load(f"{method}/model.gramian"), PCA(2, missing=method).fit(whole)
         assert (model.missing, model.n_missing_, model.n_samples_) == (method, 2, 38)
         assert np.allclose(model.components_, expected.components_)
         entries = table(f"{method}/imputed.csv")
         assert [(one["row"], one["column"]) for one in entries] == [("bird5", "depth"), ("bird7", "flipper")]
         assert np.allclose([float(one["value"]) for one in entries], expected.imputed_.values)
-        assert "filled matrix" in Path(method, "report.html").read_text()
+        about = {"em": "expected covariance matrix", "iterative": "filled table"}[method]
+        assert about in Path(method, "report.html").read_text()
         assert f"--missing {method}" in Path(method, "summary.md").read_text()
         scores = np.array([[float(one["PC1"]), float(one["PC2"])] for one in table(f"{method}/scores.csv")])
         assert np.allclose(scores, expected.transform(whole))
 
 
 def test_new_rows_of_a_saved_model(gramian, birds):
-    whole = np.delete(birds, [3, 30, 5, 7], axis=0)
-    gramian("fit", "birds.csv", "--missing", "drop-rows", "--components", 2, "-o", "m.gramian")
+    whole = np.delete(birds, [3, 30], axis=0)
+    gramian("fit", "birds.csv", "--missing", "em", "--components", 2, "-o", "m.gramian")
     Path("later.csv").write_text(Path("birds.csv").read_text())
     ran = gramian("transform", "m.gramian", "later.csv", "-o", "scores.csv")
     assert "10 missing values in 4 rows: scores of such rows follow from their observed entries" in ran.err
     assert "too few observed entries to determine scores, which are NaN: row 3 (named 'bird3')" in ran.err
     rows = table("scores.csv")
     assert (rows[3]["PC1"], rows[30]["PC2"]) == ("", "")
-    expected = PCA(2).fit(whole).transform(birds[[5, 7]])
+    expected = PCA(2, missing="em").fit(whole).transform(birds[[5, 7]])
     assert np.allclose([[float(rows[i][name]) for name in ("PC1", "PC2")] for i in (5, 7)], expected)
     ran = gramian("reconstruct", "m.gramian", "later.csv", "-o", "back.csv", "--json")
     assert len(table("back.csv")) == ran.json["rows"] == 38
@@ -79,6 +80,17 @@ def test_new_rows_of_a_saved_model(gramian, birds):
     ran = gramian("transform", "m.gramian", "birds.csv", "--missing", "mean")
     assert ran.code == 2
     assert "has no means to fill with" in ran.err
+
+
+def test_a_model_of_complete_rows_maps_complete_rows_only(gramian, birds):
+    gramian("fit", "birds.csv", "--missing", "drop-rows", "--components", 2, "-o", "m.gramian")
+    Path("later.csv").write_text(Path("birds.csv").read_text())
+    ran = gramian("transform", "m.gramian", "later.csv", "--missing", "error", "-o", "scores.csv")
+    assert ran.code == 1
+    assert "row 3 (named 'bird3')" in ran.err
+    assert "or fit a PCA with --missing em" in ran.err
+    gramian("transform", "m.gramian", "later.csv", "-o", "scores.csv")
+    assert len(table("scores.csv")) == 36
 
 
 def test_what_does_not_impute_says_so(gramian, birds):

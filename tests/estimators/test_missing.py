@@ -50,7 +50,7 @@ def conditional(pca, row):
 
 @pytest.mark.parametrize("options", [{}, {"scale": "unit"}, {"whiten": True, "scale": "pareto"}], ids=str)
 def test_new_rows_by_the_definition_of_conditional_expectation(options):
-    pca = PCA(K, **options).fit(WHOLE)
+    pca = PCA(K, missing="em", **options).fit(WHOLE)
     _, _, P = model_of(pca)
     unit = np.sqrt(pca.explained_variance_) if pca.whiten else np.ones(K)
     scores, quality, likelihood = (
@@ -72,7 +72,7 @@ def test_new_rows_by_the_definition_of_conditional_expectation(options):
 
 def test_standard_errors_are_those_of_scores():
     rng = np.random.default_rng(1)
-    pca = PCA(K).fit(WHOLE)
+    pca = PCA(K, missing="em").fit(WHOLE)
     mean, S, _ = model_of(pca)
     rows = rng.multivariate_normal(mean, S, size=4000)
     holed = np.where(rng.random(rows.shape) < 0.25, np.nan, rows)
@@ -87,7 +87,7 @@ def test_standard_errors_are_those_of_scores():
 def test_projection_is_least_squares_and_the_limit_without_noise():
     pca = PCA(K, missing="projection").fit(WHOLE)
     flat = pca.inverse_transform(pca.transform(WHOLE))
-    noiseless = PCA(K).fit(flat)
+    noiseless = PCA(K, missing="em").fit(flat)
     assert noiseless.noise_variance_ < 1e-20
     by_limit = noiseless.transform(np.where(HOLES, np.nan, flat))
     for i, row in enumerate(HOLED):
@@ -105,7 +105,7 @@ def test_rows_that_determine_nothing_are_named_and_never_at_the_origin():
     frame = pd.DataFrame(HOLED[:4].copy(), index=["a", "b", "c", "d"])
     frame.iloc[1] = np.nan
     frame.iloc[2] = [1.0, *[np.nan] * (D - 1)]
-    for method, undetermined in (("error", [1]), ("projection", [1, 2])):
+    for method, undetermined in (("em", [1]), ("projection", [1, 2])):
         pca = PCA(K, missing=method).fit(WHOLE)
         names = ", ".join(f"row {i} (named {'abcd'[i]!r})" for i in undetermined)
         for call in (pca.transform, pca.impute):
@@ -118,18 +118,19 @@ def test_rows_that_determine_nothing_are_named_and_never_at_the_origin():
 def test_complete_rows_keep_their_bits():
     for dtype in (np.float64, np.float32):
         X = WHOLE.astype(dtype)
-        pca = PCA(K).fit(X)
+        pca = PCA(K, missing="em").fit(X)
         some = X.copy()
         some[7, 2] = np.nan
         scores = pca.transform(some)
         assert scores.dtype == dtype
         others = np.arange(N) != 7
         assert (scores[others] == pca.transform(X)[others]).all()
-        assert np.allclose(scores[7], PCA(K).fit(WHOLE).transform(some[[7]].astype(float))[0], rtol=1e-3)
+        double = PCA(K, missing="em").fit(WHOLE).transform(some[[7]].astype(float))
+        assert np.allclose(scores[7], double[0], rtol=1e-3)
 
 
 def test_rows_in_files_and_in_blocks(tmp_path, monkeypatch):
-    pca = PCA(K).fit(WHOLE)
+    pca = PCA(K, missing="em").fit(WHOLE)
     expected = pca.transform(HOLED)
     np.save(tmp_path / "x.npy", HOLED)
     pd.DataFrame(HOLED, columns=list("abcdefghi")).to_csv(tmp_path / "x.csv", index=False)
@@ -151,13 +152,16 @@ def test_fit_of_a_table_with_holes(method, tmp_path):
         assert (pca.n_missing_, len(pca.imputed_)) == (HOLES.sum(), HOLES.sum())
         places = (pca.imputed_.rows, pca.imputed_.columns)
         assert np.array_equal(places, np.nonzero(HOLES))
-        # The model is that of the filled table, and the certificate says so.
         filled = HOLED.copy()
         filled[places] = pca.imputed_.values
+        assert np.array_equal(pca.impute(HOLED), filled)
         plain = PCA(K, **options).fit(filled)
-        assert np.allclose(plain.explained_variance_, pca.explained_variance_)
-        assert f"filled matrix: {HOLES.sum()} of its {N * D} entries" in str(pca.certificate_)
-        assert "filled matrix" not in str(plain.certificate_)
+        assert str(pca.certificate_).startswith(f"{HOLES.sum()} of {N * D} entries (31 %) were missing.")
+        assert repr(pca.certificate_).startswith(f"<{HOLES.sum()} of {N * D} entries (31 %) were missing.")
+        assert "missing" not in str(plain.certificate_)
+        if method != "em":  # which adds the covariance of what is missing
+            assert np.allclose(plain.explained_variance_, pca.explained_variance_)
+            assert "about the filled table" in str(pca.certificate_)
         errors = np.abs(pca.imputed_.values - WHOLE[HOLES])
         assert 0.6 < np.sqrt(np.mean((errors / pca.imputed_.standard_errors) ** 2)) < 1.5
         pca.save(tmp_path / "m.gramian")
@@ -261,16 +265,95 @@ def test_regularization_is_a_strength_or_is_chosen():
         PCA(2, missing="em", regularization=1.0).fit(HOLED)
 
 
-def test_rules_for_the_number_of_components_see_the_filled_table():
-    few = HOLED[:30, :6]
-    for components, method in ((None, "iterative"), (0.9, "em")):
-        pca = PCA(components, missing=method, random_state=0).fit(few)
-        assert 1 <= pca.imputed_.n_components <= 4
-        filled = few.copy()
-        filled[pca.imputed_.rows, pca.imputed_.columns] = pca.imputed_.values
-        plain = PCA(components, random_state=0).fit(filled)
-        assert np.allclose(pca.explained_variance_, plain.explained_variance_)
-        assert np.isfinite(pca.transform(few)).all()
+@pytest.mark.parametrize("scale", [None, "unit", "pareto"])
+def test_em_is_the_eigendecomposition_of_the_expected_covariance(scale):
+    # The model's own conditional expectations and covariances have its eigenpairs again.
+    pca = PCA(K, missing="em", scale=scale, ddof=0).fit(HOLED)
+    expected, covariance = np.empty((N, D)), np.zeros((D, D))
+    for i, row in enumerate(HOLED):
+        expected[i], left, _ = conditional(pca, row)
+        covariance += left
+    C = expected - expected.mean(axis=0)
+    again = (C.T @ C + covariance) / N
+    assert np.allclose(pca.mean_, expected.mean(axis=0), atol=1e-4)
+    if scale is not None:
+        deviations = np.sqrt(np.diag(again))
+        assert np.allclose(pca.scale_, deviations if scale == "unit" else np.sqrt(deviations), rtol=1e-4)
+        again = again / np.outer(pca.scale_, pca.scale_)
+    values, V = np.linalg.eigh(again)
+    assert np.allclose(values[::-1][:K], pca.explained_variance_, rtol=1e-4)
+    assert np.isclose(values[:-K].mean(), pca.noise_variance_, rtol=1e-4)
+    assert np.allclose(np.abs(pca.components_ @ V[:, ::-1][:, :K]), np.eye(K), atol=1e-3)
+    assert np.isclose(pca.total_variance_, np.trace(again), rtol=1e-4)
+    assert np.isclose(pca.explained_variance_ratio_.sum(), values[-K:].sum() / np.trace(again), rtol=1e-4)
+    assert "about the expected covariance matrix given the observed entries" in pca.certificate_.about
+
+
+@pytest.mark.parametrize("method", ["em", "iterative"])
+@pytest.mark.parametrize("components", [None, 0.3, 0.95, "parallel", "mle"])
+def test_one_model_imputes_whatever_sets_the_number_of_components(method, components):
+    few = HOLED[:40, :6]
+    pca = PCA(components, missing=method, random_state=0).fit(few)
+    imputed = pca.imputed_
+    assert 1 <= imputed.n_components <= pca.n_components_
+    assert np.array_equal(pca.impute(few)[imputed.rows, imputed.columns], imputed.values)
+    assert np.isfinite(pca.transform(few)).all()
+    holes = np.isnan(few)
+    # Densities of complete rows are those of the same model.
+    S = pca.get_covariance()
+    row = few[holes.any(axis=1)][0]
+    seen = ~np.isnan(row)
+    r = row[seen] - pca.mean_[seen]
+    part = S[np.ix_(seen, seen)]
+    density = r @ np.linalg.solve(part, r) + np.linalg.slogdet(part)[1] + seen.sum() * np.log(2 * np.pi)
+    assert np.isclose(pca.score_samples(row[None])[0], -0.5 * density)
+    if pca.n_components_ == imputed.n_components:
+        assert np.isclose(pca.noise_variance_, imputed.noise_variance)
+
+
+def test_wide_tables_have_the_noise_in_every_direction():
+    rng = np.random.default_rng(5)
+    wide = 3 * rng.standard_normal((40, 2)) @ rng.standard_normal((2, 100)) + rng.standard_normal((40, 100))
+    wide[rng.random(wide.shape) < 0.2] = np.nan
+    for method in ("em", "iterative"):
+        pca = PCA(2, missing=method).fit(wide)
+        assert 0.85 < pca.noise_variance_ < 1.15
+        assert np.isclose(pca.total_variance_, pca.explained_variance_.sum() + 98 * pca.noise_variance_)
+        assert PCA(missing=method).fit(wide).n_components_ == 40
+
+
+def test_degenerate_likelihoods_are_named():
+    rng = np.random.default_rng(10)
+    X = rng.standard_normal((20, 2)) @ rng.standard_normal((2, 4)) + 0.5 * rng.standard_normal((20, 4))
+    X[rng.random(X.shape) < 0.5] = np.nan
+    X = X[~np.isnan(X).all(axis=1)]
+    with pytest.warns(MissingValuesWarning, match="not determined.*Use fewer components or missing='iter"):
+        PCA(2, missing="em").fit(X)
+
+
+def test_exact_low_rank_has_standard_errors():
+    rng = np.random.default_rng(32)
+    X = np.outer(np.arange(1, 31.0), np.arange(1, 6.0))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X = X[~np.isnan(X).all(axis=1)]
+    for method in ("em", "iterative"):
+        pca = PCA(1, missing=method).fit(X)
+        assert np.isfinite(pca.imputed_.standard_errors).all()
+        assert pca.imputed_.standard_errors.max() < 1e-2
+        assert np.isfinite(pca.projection_quality(X).standard_errors).all()
+
+
+def test_rows_with_holes_are_mapped_only_where_that_was_asked_for():
+    row = WHOLE[:3].copy()
+    row[1, 4] = np.nan
+    for pca in (PCA(K).fit(WHOLE), PCA().fit(WHOLE)):
+        for call in (pca.transform, pca.score_samples, pca.fit):
+            with pytest.raises(DataError, match=r'row 1, column 4.*missing="em"'):
+                call(row)
+        with pytest.raises(DataError, match="The model maps complete rows only"):
+            pca.transform(row)
+    for method in ("em", "iterative", "mean", "projection"):
+        assert np.isfinite(PCA(K, missing=method).fit(WHOLE).transform(row)).all()
 
 
 def test_weights_and_scales_apply_to_the_imputation():
@@ -345,14 +428,12 @@ def test_other_estimators_say_what_to_call_first():
         estimator.fit(PCA(K, missing="em").fit(HOLED).impute(HOLED))
 
 
-def test_models_of_all_columns_map_complete_rows_only():
-    with pytest.raises(DataError, match="contains NaN"):
-        PCA().fit(WHOLE).transform(HOLED)
-
-
 def test_plan_and_complete_data_need_no_imputation():
     pca = PCA(K, missing="em")
-    assert pca.plan(HOLED).operator == PCA(K).plan(WHOLE).operator
+    plan = pca.plan(HOLED)
+    assert (plan.solver, plan.operator) == (pca.fit(HOLED).plan_.solver, "covariance")
+    with pytest.raises(ParameterError, match="solver='gram' needs a table, but missing='em'"):
+        PCA(K, missing="em", solver="gram").fit(HOLED)
     pca.fit(WHOLE)
     assert (pca.n_missing_, pca.imputed_) == (0, None)
     assert np.array_equal(pca.components_, PCA(K).fit(WHOLE).components_)

@@ -55,15 +55,23 @@ def test_the_default_refuses_and_the_choice_imputes(visitor):
 
 
 def test_new_rows_with_nulls(visitor, ids):
-    model = PCA(3).fit(X)
     rows = [[1, 2, 3, None, 5], [None] * 5, [1, 2, 3, 4, 5]]
     values = np.array([[np.nan if value is None else value for value in row] for row in rows])
-    answer = visitor.post(f"/api/v1/models/{ids['pca']}/transform", json=rows).json()
+    refused = visitor.post(f"/api/v1/models/{ids['pca']}/transform", json=rows)
+    assert refused.status_code == 422
+    assert "fit a PCA that imputes missing values" in refused.json()["error"]
+    data = visitor.post("/api/v1/data?name=holes.csv&missing=em", content=holed_csv(), headers=CSV).json()
+    fit = {"data": data["id"], "parameters": {"n_components": 3}, "reading": {"missing": "em"}, "name": "em"}
+    job = visitor.post("/api/v1/jobs", json=fit).json()["id"]
+    until(lambda: visitor.get(f"/api/v1/jobs/{job}").json()["state"] == "done")
+    model = visitor.get(f"/api/v1/jobs/{job}/result").json()["id"]
+    expected = PCA(3, missing="em").fit(np.delete(HOLED, 7, axis=0))
+    answer = visitor.post(f"/api/v1/models/{model}/transform", json=rows).json()
     assert any("too few observed entries" in note and "row 1" in note for note in answer["notes"])
     got = answer["values"]
     assert got[1] == [None] * 3
-    np.testing.assert_allclose([got[0], got[2]], model.transform(values[[0, 2]]), atol=1e-8)
+    np.testing.assert_allclose([got[0], got[2]], expected.transform(values[[0, 2]]), atol=1e-8)
     for task in ("reconstruct", "monitor"):
-        answer = visitor.post(f"/api/v1/models/{ids['pca']}/{task}", json=rows).json()
+        answer = visitor.post(f"/api/v1/models/{model}/{task}", json=rows).json()
         assert np.isfinite(np.array(answer["values"], dtype=float)).all()
         assert any("1 row with too few values was left out: row 1" in note for note in answer["notes"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated
 
@@ -29,6 +29,11 @@ BATCH = 1 << 22  # numbers in the k x k matrices of one batch of hole patterns
 LEAST_NOISE = 1e-12
 STRENGTHS = (0.0, 0.5, 1.0, 2.0, 4.0)  # of regularisation, among which cross-validation chooses
 FOLDS = 5
+FALL = 1e-12  # relative fall of a log-likelihood that rounding explains
+# A noise variance is 0 below this share of that of the columns; observed entries that could show it are few
+# below this share of them.
+COLLAPSED, FEW = 1e-6, 0.2
+NOISE_EVERY = 10  # steps of iterative PCA between estimates of the noise variance
 MOST_CHOSEN = 10  # components among which cross-validation chooses
 
 
@@ -57,8 +62,6 @@ class Imputation:
     ----------
     filled : ndarray of shape (n, d), float64
         The data, with conditional expectations at the holes.
-    variances : ndarray of shape (m,)
-        Variance of each imputed entry under the model, holes in order of rows, then columns.
     trace : ndarray of shape (iterations,)
         EM: log-likelihood of the observed entries before each step. Iterative PCA: root-mean-square change of
         the imputed entries in each step.
@@ -68,11 +71,17 @@ class Imputation:
     """
 
     filled: FloatArray
-    variances: FloatArray
     trace: FloatArray
     model: LowRank
     iterations: int
     converged: bool
+
+    def rescaled(self, factors: FloatArray) -> Imputation:
+        """Return the same of columns that are multiplied by factors, shape (d,), as a start."""
+        model = self.model
+        noise = model.noise * float(np.mean(factors**2))
+        model = LowRank(model.mean * factors, model.weights * factors[:, None], noise)
+        return replace(self, filled=self.filled * factors, model=model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +163,13 @@ class _Expectation:
 
 
 def impute_em(
-    X: FloatArray, k: int, *, weights: FloatArray | None = None, tol: float = 1e-7, max_iter: int = 1000
+    X: FloatArray,
+    k: int,
+    *,
+    weights: FloatArray | None = None,
+    start: Imputation | None = None,
+    tol: float = 1e-10,
+    max_iter: int = 1000,
 ) -> Imputation:
     """Fill holes by maximum-likelihood probabilistic PCA over the observed entries.
 
@@ -166,13 +181,17 @@ def impute_em(
         Number of components, below ``min(n, d)``.
     weights : ndarray of shape (n,), optional
         Weight of each row in the log-likelihood; rows of weight 0 are filled, and count for nothing.
+    start : Imputation, optional
+        Where the iteration starts; by default at the PCA of X with column means at the holes.
     tol : float
-        The iteration stops when a step raises the log-likelihood by less than ``tol`` per observed entry.
+        The iteration stops when a step changes the log-likelihood by less than ``tol`` per observed entry.
     max_iter : int
 
     Returns
     -------
     Imputation
+        ``converged`` is False where a step lowered the log-likelihood, which only rounding does: the noise
+        variance tends to 0, and the likelihood has no maximum.
 
     Notes
     -----
@@ -199,19 +218,29 @@ def impute_em(
     centre = _means(X, observed, own)
     C = np.where(observed, X - centre, 0.0)
     model = _first_model(C, own, k)
+    if start is not None:
+        model = replace(start.model, mean=start.model.mean - centre)
     least = LEAST_NOISE * max(_weighted_square(C, own) / entries, np.finfo(float).tiny)
     trace: list[float] = []
     converged = False
     for _ in range(max_iter):
-        model = LowRank(model.mean, model.weights, max(model.noise, least))
+        model = replace(model, noise=max(model.noise, least))
         expected = _expectation(C, own, patterns, model)
         trace.append(expected.log_likelihood)
-        if len(trace) > 1 and trace[-1] - trace[-2] < tol * entries:
-            converged = True
+        gain = trace[-1] - trace[-2] if len(trace) > 1 else math.inf
+        if gain < tol * entries:
+            exact = model.noise <= least  # the floor holds it: rounding decides the sign of a gain
+            converged = exact or gain > -max(tol * entries, FALL * abs(trace[-1]))
             break
         model = _maximised(C, own, patterns, expected, entries)
-    model = LowRank(model.mean + centre, model.weights, model.noise)
-    return _imputed(X, patterns, model, trace, converged)
+    model = replace(model, mean=model.mean + centre)
+    return Imputation(
+        np.where(observed, X, _expected_rows(X, patterns, model)),
+        np.array(trace),
+        model,
+        len(trace),
+        converged,
+    )
 
 
 def _row_weights(X: FloatArray, weights: FloatArray | None) -> FloatArray:
@@ -299,26 +328,85 @@ def _maximised(
     return LowRank(mean + W @ middle, W @ np.linalg.cholesky(covariance), noise)
 
 
-def _imputed(
-    X: FloatArray, patterns: Patterns, model: LowRank, trace: list[float], converged: bool
-) -> Imputation:
-    """Return the data with conditional expectations and variances at its holes."""
-    W, noise = model.weights, model.noise
+def _expected_rows(X: FloatArray, patterns: Patterns, model: LowRank) -> FloatArray:
+    """Return ``mean + weights E[z]`` of every row."""
+    W = model.weights
     k = W.shape[1]
-    holes, filled, variances = np.isnan(X), X.copy(), np.empty_like(X)
-    B = np.where(holes, 0.0, X - model.mean) @ W
+    B = np.where(np.isnan(X), 0.0, X - model.mean) @ W
+    Z = np.empty_like(B)
     for part, rows, which in patterns.batches(k):
-        inverse = np.linalg.inv(grams(patterns.masks[part], W) + noise * np.eye(k))
-        # w.T M^-1 w of all columns at once, for every pattern.
-        spread = np.zeros((len(inverse), len(W)))
-        for i, j in _pairs(k):
-            spread += (inverse[:, i, j] * np.where(i == j, 1.0, 2.0)) @ (W[:, i] * W[:, j]).T
-        for piece in slices(len(rows), max(1, BATCH // max(k * k, len(W)))):
-            some, of = rows[piece], which[piece]
-            Z = np.matmul(inverse[of], B[some][:, :, None])[:, :, 0]
-            filled[some] = np.where(holes[some], model.mean + Z @ W.T, X[some])
-            variances[some] = noise * (1.0 + spread[of])
-    return Imputation(filled, variances[holes], np.array(trace), model, len(trace), converged)
+        inverse = np.linalg.inv(grams(patterns.masks[part], W) + model.noise * np.eye(k))
+        Z[rows] = np.matmul(inverse[which], B[rows][:, :, None])[:, :, 0]
+    return np.asarray(model.mean + Z @ W.T)
+
+
+def expected_scatter(
+    X: FloatArray, result: Imputation, weights: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the mean, and the expected sum of squares and products about it given the observed entries.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        float64 with NaN at the holes.
+    result : Imputation
+        By :func:`impute_em`.
+    weights : ndarray of shape (n,), optional
+
+    Returns
+    -------
+    mean : ndarray of shape (d,)
+    scatter : ndarray of shape (d, d)
+        ``sum_i (xhat_i - mean)(xhat_i - mean).T + Cov[x_i | observed]``. With noise s, observed entries O and
+        ``M = s I + W_O.T W_O`` the covariance of missing entries is ``s I + s W M^-1 W.T``. At the maximum
+        of the likelihood the k leading eigenpairs of ``scatter / n``, and the mean of its other eigenvalues,
+        are those of the model.
+
+    References
+    ----------
+    Tipping and Bishop (1999), Probabilistic principal component analysis, appendix B.
+    """
+    own, W, noise = _row_weights(X, weights), result.model.weights, result.model.noise
+    d, k = W.shape
+    total = float(own.sum())
+    mean = own @ result.filled / total
+    C = (result.filled - mean) * np.sqrt(own)[:, None]
+    patterns = Patterns.of(~np.isnan(X))
+    counts = np.bincount(patterns.of_row, weights=own, minlength=len(patterns.masks))
+    scatter = C.T @ C
+    scatter.flat[:: d + 1] += noise * (counts @ (1.0 - patterns.masks))
+    eye = noise * np.eye(k)
+    for part in slices(len(patterns.masks), max(1, BATCH // (k * max(k, d)))):
+        masks = patterns.masks[part]
+        # Rows whose products sum to the covariances: W.T solved with the factors of M, at the holes.
+        roots = np.linalg.solve(np.linalg.cholesky(grams(masks, W) + eye), W.T)
+        roots *= (1.0 - masks)[:, None, :] * np.sqrt(noise * counts[part])[:, None, None]
+        roots = roots.reshape(-1, d)
+        scatter += roots.T @ roots
+    return mean, scatter
+
+
+def undetermined(X: FloatArray, k: int, noise: float) -> str:
+    """Return why k components are too many for the observed entries of X; "" if they are not.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        float64 with NaN at the holes.
+    k : int
+    noise : float
+        Variance of the noise of the fitted model.
+    """
+    observed = ~np.isnan(X)
+    counts, d = observed.sum(axis=1), X.shape[1]
+    # A row with k entries or fewer fits any k directions; the others determine mean and directions.
+    left = int(np.maximum(counts - k, 0).sum()) - (d - k) * (k + 1)
+    if left <= 0:
+        return "the model has no fewer parameters than the observed entries determine"
+    variance = float(np.nanvar(X, axis=0).mean())
+    if noise <= COLLAPSED * variance and left < FEW * int(counts.sum()):
+        return "the noise variance tends to 0, where the likelihood has no maximum"
+    return ""
 
 
 # ------------------------------------------------------------- iterative PCA
@@ -330,17 +418,21 @@ def impute_iterative(
     *,
     strength: float = 1.0,
     weights: FloatArray | None = None,
-    tol: float = 1e-6,
+    start: Imputation | None = None,
+    ddof: float = 0.0,
+    tol: float = 1e-7,
     max_iter: int = 5000,
 ) -> Imputation:
     """Fill holes by regularised iterative PCA.
 
     Parameters
     ----------
-    X, k, weights, max_iter
+    X, k, weights, start, max_iter
         As of :func:`impute_em`.
     strength : float
-        Multiple of the noise variance that squared singular values are reduced by; 0 does not shrink.
+        Multiple of the noise variance that variances are reduced by; 0 does not shrink.
+    ddof : float
+        Variances divide by the sum of the weights less this.
     tol : float
         The iteration stops when the imputed entries change by less than ``tol`` times the standard deviation
         of the observed ones, in the root-mean-square.
@@ -348,7 +440,15 @@ def impute_iterative(
     Returns
     -------
     Imputation
-        Variances are those of a probabilistic PCA with the final directions, variances and noise.
+
+    Notes
+    -----
+    The noise variance is the sum of squared residuals of the observed entries, after least squares on the
+    directions in each row, divided by their degrees of freedom: k less than the entries of each row, and
+    ``(d - k) (k + 1)`` less for mean and directions; at least 1. For complete tables that is
+    ``(n - 1 - k) (d - k)``. At the fixed
+    point the imputed entries are the conditional expectations under the probabilistic PCA of the final
+    directions and variances, with ``strength`` times the noise variance as its noise.
 
     References
     ----------
@@ -358,35 +458,48 @@ def impute_iterative(
     observed = ~np.isnan(X)
     holes = ~observed
     own = _row_weights(X, weights)
-    total, d, of_hole = float(own.sum()), X.shape[1], own[np.nonzero(holes)[0]]
-    # Integer weights count rows; weights that are shares of 1 do not say how many rows there are.
-    degrees = max(1.0, min(max(total, float(np.count_nonzero(own))) - 1, d) - k)
+    total, of_hole = float(own.sum()), own[np.nonzero(holes)[0]]
+    degrees = total - ddof
     entries = float(own @ observed.sum(axis=1))
-    filled = np.where(observed, X, _means(X, observed, own))
+    filled = np.where(observed, X, _means(X, observed, own) if start is None else start.filled)
     size = max(math.sqrt(_weighted_square(filled - own @ filled / total, own) / entries), 1e-300)
     trace: list[float] = []
-    for _ in range(max_iter):
+    patterns, noise, settled = Patterns.of(observed), math.nan, False
+    for step in range(max_iter):
         mean = own @ filled / total
         C = filled - mean
         values, V = _leading(C, own, k)
-        values = values / total
-        noise = max(_weighted_square(C, own) / total - float(values.sum()), 0.0) / degrees
+        values, scores = values / degrees, C @ V
+        if step % NOISE_EVERY == 0:
+            before, noise = noise, _residual_variance(np.where(observed, C, 0.0), own, patterns, V)
+            settled = abs(noise - before) <= tol * max(noise, float(values[0]) * LEAST_NOISE)
         kept = np.divide(
             np.maximum(values - strength * noise, 0.0), values, out=np.zeros(k), where=values > 0
         )
-        new = mean + ((C @ V) * kept) @ V.T
+        new = mean + (scores * kept) @ V.T
         squares = (new[holes] - filled[holes]) ** 2
         change = math.sqrt(float(of_hole @ squares) / max(float(of_hole.sum()), 1e-300))
         filled[holes] = new[holes]
         trace.append(change / size)
-        if trace[-1] <= tol:
+        if trace[-1] <= tol and settled:
             break
-    # The noise of an entry is spread over all d directions, and imputed entries have next to none.
-    noise = noise * degrees / max(1, d - k) * (total * d / entries)
     model = LowRank(mean, V * np.sqrt(np.maximum(values - noise, 0.0)), noise)
-    result = _imputed(X, Patterns.of(observed), model, trace, trace[-1] <= tol)
-    result.filled[holes] = filled[holes]
-    return result
+    return Imputation(filled, np.array(trace), model, len(trace), trace[-1] <= tol and settled)
+
+
+def _residual_variance(C: FloatArray, own: FloatArray, patterns: Patterns, V: FloatArray) -> float:
+    """Return the variance of the residuals of observed entries; C is centred, and 0 at the holes."""
+    d, k = V.shape
+    B, squares = C @ V, (C**2).sum(axis=1)
+    seen = patterns.masks.sum(axis=1)[patterns.of_row]
+    for part, rows, which in patterns.batches(k):
+        inverse = np.linalg.pinv(grams(patterns.masks[part], V), rcond=1e-8, hermitian=True)
+        squares[rows] -= (B[rows] * np.matmul(inverse[which], B[rows][:, :, None])[:, :, 0]).sum(axis=1)
+    more = seen > k
+    # Integer weights count rows; weights that are shares of 1 do not say how many rows there are.
+    unit = min(1.0, float(own.sum()) / np.count_nonzero(own))
+    left = float(own[more] @ (seen[more] - k)) - unit * (d - k) * (k + 1)
+    return float(own[more] @ np.maximum(squares[more], 0.0) / max(left, unit))
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,9 +44,11 @@ class IncompleteRows:
     directions : array of shape (k, d)
         Orthonormal rows, of any kind and dtype.
     variances : ndarray of shape (k,)
-        Variance along each.
+        Variance along each; 0 for directions in which the model has noise only.
     noise : float
         Variance along every other direction; 0 stands for the limit.
+    shrinkage : float
+        Noise variance that conditional expectations assume, in place of ``noise``.
     center : ndarray of shape (d,)
     divisor : ndarray of shape (d,) or None
         What centred columns are divided by.
@@ -72,6 +74,7 @@ class IncompleteRows:
     directions: Any
     variances: FloatArray
     noise: float
+    shrinkage: float
     center: FloatArray
     divisor: FloatArray | None
     method: str
@@ -91,6 +94,20 @@ class IncompleteRows:
             values = np.where(np.all(holes, axis=1, keepdims=True), np.nan, self.means)
         return np.where(holes, values, X)
 
+    def variances_at_holes(self, X: FloatArray) -> FloatArray:
+        """Return the conditional variances of the missing entries, in units of the data; 0 at observed ones.
+
+        With K the conditional covariance of the combination of directions they are ``noise + p_j.T K p_j``.
+        """
+        observed, P = ~np.isnan(X), self._rows.T
+        k, patterns = P.shape[1], Patterns.of(observed)
+        result = np.empty(X.shape)
+        for part, here, which in patterns.batches(k):
+            _, K = self._coefficients(grams(patterns.masks[part], P))
+            result[here] = np.maximum(np.einsum("dj,ujl,dl->ud", P, K, P, optimize=True), 0.0)[which]
+        result = np.where(observed, 0.0, result + self._noise)
+        return result if self.divisor is None else result * self.divisor**2
+
     def log_density(self, X: FloatArray) -> FloatArray:
         """Return the log density of the observed entries of each row, in units of the data.
 
@@ -99,7 +116,7 @@ class IncompleteRows:
         DataError
             If the covariance is singular.
         """
-        if self._noise <= 0 or (self.variances <= 0).any():
+        if self._noise <= 0:
             raise DataError(
                 "The fitted covariance is singular, so rows with missing values have no likelihood. Ask for "
                 "fewer components than the rank, so that noise_variance_ is positive."
@@ -124,10 +141,10 @@ class IncompleteRows:
 
     @cached_property
     def _noise(self) -> float:
-        # With all directions there is no rest; the smallest variance in every direction says the same.
-        k, d = self._rows.shape
-        noise = self.noise if k < d else float(self.variances.min(initial=np.inf))
-        least = 10 * d * np.finfo(float).eps * float(self.variances.max(initial=0.0))
+        return self._above_rounding(self.noise)
+
+    def _above_rounding(self, noise: float) -> float:
+        least = 10 * self._rows.shape[1] * np.finfo(float).eps * float(self.variances.max(initial=0.0))
         return noise if noise > least else 0.0
 
     @cached_property
@@ -152,33 +169,42 @@ class IncompleteRows:
         scores, errors, expected = np.empty_like(p), np.empty_like(p), np.empty_like(p)
         for part, here, which in patterns.batches(k):
             gone = grams(1.0 - patterns.masks[part], P)
-            B, spread = self._coefficients(grams(patterns.masks[part], P), gone)
+            B, K = self._coefficients(grams(patterns.masks[part], P))
             B[patterns.masks[part].sum(axis=1) == 0] = np.nan
             expected[here] = np.matmul(B[which], p[here][:, :, None])[:, :, 0]
             scores[here] = p[here] + np.matmul(gone[which], expected[here][:, :, None])[:, :, 0]
+            spread = self._noise * gone + gone @ K @ gone
             diagonal = np.maximum(np.diagonal(spread, axis1=1, axis2=2), 0.0)
             errors[here] = np.where(np.isnan(scores[here]), np.nan, np.sqrt(diagonal)[which])
         return scores, errors, expected
 
-    def _coefficients(self, G: FloatArray, H: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the map from p to the expected combination, and the covariance of scores, of patterns.
+    def _coefficients(self, G: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the map from p to the expected combination of directions, and its covariance K, of patterns.
 
-        G and H are the products of the directions over observed and over missing entries.
+        G are the products of the directions over observed entries.
         """
         k = G.shape[-1]
         eye, s, D = np.eye(k), self._noise, self._roots
         if self.method == "mean":
-            return np.zeros_like(G), s * H + (H * D**2) @ H
+            return np.zeros_like(G), np.broadcast_to(np.diag(D**2), G.shape)
         if self.method == "projection":
             possible = np.linalg.eigvalsh(G)[:, 0] > DETERMINED if k else np.ones(len(G), bool)
             B = np.linalg.inv(np.where(possible[:, None, None], G, eye))
             B[~possible] = np.nan
-            return B, s * (B - eye)
+            return B, s * B
+        B, K = self._given_noise(G, s)
+        shrinkage = self._above_rounding(self.shrinkage)
+        return (B if shrinkage == s else self._given_noise(G, shrinkage)[0]), K
+
+    def _given_noise(self, G: FloatArray, s: float) -> tuple[FloatArray, FloatArray]:
+        """Return ``D inv(s I + D G D) D`` and s times it, or their limits at s = 0."""
+        k = G.shape[-1]
+        eye, D = np.eye(k), np.sqrt(np.maximum(self.variances - s, 0.0))
         top = float(D.max(initial=0.0)) or 1.0
         E, noise = D / top, s / top**2
         M = G * np.outer(E, E)
         if s > 0:
             B = np.linalg.inv(M + noise * eye) * np.outer(E, E)
-            return B, s * (H + H @ B @ H)
+            return B, s * B
         inverse = np.linalg.pinv(M, rcond=10 * k * np.finfo(float).eps, hermitian=True)
         return inverse * np.outer(E, E), (eye - inverse @ M) * np.outer(D, D)

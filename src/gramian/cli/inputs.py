@@ -12,7 +12,7 @@ from typing import Any
 from gramian.checks import amount
 from gramian.cli.options import Engine, Reading, as_arguments, given_options
 from gramian.cli.progress import progress, say
-from gramian.errors import DataError, MemoryLimitError, MissingValuesError, ParameterError
+from gramian.errors import MemoryLimitError, ParameterError
 from gramian.reading import IMPUTED, Remembered
 
 HERE = Engine()
@@ -122,13 +122,7 @@ def read_new_data(
             "Use --missing drop-rows, or fill the values first."
         )
     expected = expected_columns(model)
-    try:
-        table = read_table(data, reading, expected, limit=limit, engine=engine, imputes=True)
-    except MissingValuesError as error:
-        raise DataError(
-            f"{error.there} The model needs all values of a row. Leave out rows without them with --missing "
-            "drop-rows, or fill the values first."
-        ) from error
+    table = read_table(data, reading, expected, limit=limit, engine=engine, imputes=True)
     return table if meta is None else add_metadata(table, meta, reading.id)
 
 

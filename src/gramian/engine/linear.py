@@ -251,7 +251,7 @@ class LinearProblem(Problem):
         k, r, (n, d) = spectrum.values.size, result.components.rank, self.rows.shape
         top, total = float(spectrum.values.max(initial=0.0)), view.total
         error = float(spectrum.residuals.sum()) + spectrum.error_bound + certificate.orthogonality * top
-        error = 4.0 * error + _rounding_of(result.vectors, solution.operator, top)
+        error = 4.0 * error + _rounding_of(result.vectors, solution.operator, view, top)
         kind, complete = spectrum.error_kind, certificate.completeness
         if isinstance(solution.operator, GramOperator) and numpy_dtype(result.vectors) != np.float64:
             kind = "estimate"
@@ -270,9 +270,9 @@ class LinearProblem(Problem):
         return Remainder(data.norms * 2.0**data.exponent, root, kind)
 
 
-def _rounding_of(vectors: Any, operator: Operator, top: float) -> float:
+def _rounding_of(vectors: Any, operator: Operator, view: CenteredRows, top: float) -> float:
     """Bound what the rounding of directions changes ``V diag(t) V.T`` by."""
-    view, terms = operator.centered, 1.0  # type: ignore[attr-defined]
+    terms = 1.0
     unit, size = float(np.finfo(numpy_dtype(vectors)).eps) / 2, math.sqrt(view.total)
     if isinstance(operator, GramOperator):
         # An entry is a sum over the rows, of sparse ones before their means are taken off.

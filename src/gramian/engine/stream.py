@@ -104,6 +104,18 @@ class StreamProblem(MomentsProblem):
 
 
 @dataclass(eq=False)
+class ExpectedProblem(StreamProblem):
+    """Of the expected moments of rows with missing values, whose noise is in every direction."""
+
+    unit: str = "eigenvalues (expected variances)"
+
+    def directions(self, solution: Solution, count: int | None) -> Directions:
+        """Lift the eigenpairs to directions; there are as many variances as columns."""
+        result = super().directions(solution, count)
+        return replace(result, components=replace(result.components, size=self.rows.shape[1]))
+
+
+@dataclass(eq=False)
 class SketchProblem(MomentsProblem):
     """PCA of a stream's sketch, which is a table itself; ``rows`` stands for the rows of the stream."""
 

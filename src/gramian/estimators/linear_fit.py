@@ -20,6 +20,7 @@ from gramian.engine.linear import Directions
 from gramian.engine.planning import schedule
 from gramian.engine.stream import (
     FREQUENT_DIRECTIONS,
+    ExpectedProblem,
     MomentsProblem,
     SketchProblem,
     StreamProblem,
@@ -93,6 +94,11 @@ class Decomposition:
     directions: Directions
     choice: ComponentChoice | None
 
+    @property
+    def count(self) -> int:
+        """Number of components."""
+        return int(self.directions.components.values.size)
+
 
 @dataclass(eq=False)
 class TableFit:
@@ -118,6 +124,11 @@ class TableFit:
             problem.unit = WEIGHTED
         return problem
 
+    @property
+    def ruled(self) -> LinearProblem:
+        """What a rule is asked about."""
+        return self.problem
+
     @cached_property
     def request(self) -> SolveRequest:
         """What is asked of the engine, but for random streams, which a plan does not need."""
@@ -141,13 +152,18 @@ class TableFit:
         return self._with_rule(self.schedule.plan)
 
     def _with_rule(self, result: Plan) -> Plan:
-        return with_rule(result, self.wanted, self.problem, self.request.memory_limit)
+        return with_rule(result, self.wanted, self.ruled, self.request.memory_limit)
+
+    def counted(self, count: int) -> TableFit:
+        """Return this fit, of so many components whatever the parameters say."""
+        self.wanted = ComponentRequest(Target(count=count))
+        return self
 
     def solve(self, seeds: list[int]) -> Decomposition:
         """Ask the rule and the engine; the estimator remembers nothing yet."""
         solver_rng, probe_rng, rule_rng = streams(seeds, 3)
         problem, wanted = self.problem, self.wanted
-        target, choice = settle(self.parameters, problem, wanted, rule_rng)
+        target, choice = settle(self.parameters, self.ruled, wanted, rule_rng)
         known, count = target == wanted.target, target.count
         target = _solvable(target, self.rows)
         planned = self.schedule if known else problem.schedule(replace(self.request, target=target))
@@ -194,6 +210,34 @@ class StreamFit(TableFit):
         if request.target.count is None:
             request = replace(request, target=Target(count=min(*self.rows.shape, problem.size)))
         return request if self.parameters.tol is not None else replace(request, tol=np.inf)
+
+
+@dataclass(eq=False)
+class ExpectedFit(StreamFit):
+    """PCA of the expected moments of a table with missing values.
+
+    Attributes
+    ----------
+    filled : Rows
+        The table with imputed values, for rules that resample rows.
+    """
+
+    filled: Rows
+
+    @cached_property
+    def problem(self) -> LinearProblem:
+        """What the engine is asked about."""
+        asked, rows = self.parameters, self.filled
+        scale, metric = check_scale(asked.scale, rows), check_feature_weight(asked.feature_weight, rows)
+        ddof = ddof_of(asked.ddof, replace(rows, weights=true_weights(rows), weight_exponent=0))
+        return ExpectedProblem(self.rows, True, scale, ddof, metric=metric, seen=self.seen)
+
+    @cached_property
+    def ruled(self) -> LinearProblem:
+        """The filled table for rules that draw rows."""
+        rule = self.wanted.rule
+        draws = rule is not None and RULES[rule].draws
+        return TableFit(self.parameters, self.filled).problem if draws else self.problem
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""Missing values in the fit of PCA: which method applies, what it refuses, and the filled table."""
+"""Missing values in the fit of PCA: which method applies, what it raises, and the model that imputes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ import numpy as np
 from gramian.analysis.imputation import (
     MOST_CHOSEN,
     HeldOut,
+    Imputation,
     Imputed,
     choose_count,
     choose_strength,
+    expected_scatter,
     impute_em,
     impute_iterative,
+    undetermined,
 )
 from gramian.arrays import is_numpy, memory_limit_bytes, power_of_two
 from gramian.checks import NAMES_SHOWN, check_choice, check_number, counted
@@ -25,11 +28,13 @@ from gramian.engine import require_memory
 from gramian.errors import DataError, MissingValuesWarning, ParameterError
 from gramian.estimators.component_choice import check_wanted
 from gramian.estimators.inputs import check_feature_weight, check_scale, generators
-from gramian.estimators.linear_fit import PCAParameters
-from gramian.records import Certificate, FloatArray
+from gramian.estimators.linear_fit import Decomposition, ExpectedFit, PCAParameters, TableFit, fit_of
+from gramian.operators.stream_moments import StreamMoments, empty_like
+from gramian.records import Components, FloatArray, Moments
 from gramian.rows import Rows
 from gramian.rows.kinds.array import ArrayRows
 from gramian.rows.rows import Holes, row_text
+from gramian.rows.weights import true_weights
 
 METHODS = ("error", "mean", "em", "iterative", "projection")
 IMPUTING = ("mean", "em", "iterative")
@@ -38,6 +43,13 @@ BY = {
     "em": "EM for probabilistic PCA",
     "iterative": "regularised iterative PCA",
 }
+ABOUT = {
+    "mean": "the filled table",
+    "em": "the expected covariance matrix given the observed entries",
+    "iterative": "the filled table",
+}
+EPS = float(np.finfo(np.float64).eps)
+RESCALED, STEADY = 50, 1e-9  # rounds in which expected variances scale columns, and their least change
 # Genotypes are read with their means, whatever the method.
 
 
@@ -57,6 +69,8 @@ class Filled:
         Number of missing values.
     imputed : Imputed or None
         None if nothing was missing, or a reader filled it.
+    expected : StreamMoments or None
+        For "em", the moments that the model is computed from.
     """
 
     rows: Rows
@@ -64,18 +78,43 @@ class Filled:
     method: str
     missing: int = 0
     imputed: Imputed | None = None
+    expected: StreamMoments | None = None
 
-    def stated(self, certificate: Certificate | None) -> Certificate | None:
-        """Return the certificate with a statement of which matrix it is about."""
-        if certificate is None or not self.missing:
-            return certificate
-        n, d = self.rows.shape
-        return replace(
-            certificate,
-            about=f"It is about the filled matrix: {self.missing:,} of its {n * d:,} entries "
-            f"({100 * self.missing / (n * d):.2g} %) were missing and imputed by "
-            f"{BY.get(self.method, BY['mean'])}.",
+    def fit(self, asked: PCAParameters) -> TableFit:
+        """Return the fit to the table, or to its expected moments."""
+        if self.expected is None:
+            return fit_of(asked, self.rows)
+        return ExpectedFit(asked, self.expected.table(), self.expected, self.rows)
+
+    def stated(self, result: Decomposition) -> Decomposition:
+        """Return a result whose certificate says what was imputed, and whose noise is that of the model."""
+        certificate = result.solution.certificate
+        if certificate is not None and self.missing:
+            n, d = self.rows.shape
+            method = self.method if self.method in BY else "mean"
+            about = (
+                f"{self.missing:,} of {n * d:,} entries ({100 * self.missing / (n * d):.2g} %) were missing. "
+                f"They were imputed by {BY[method]}, and the certificate is about {ABOUT[method]}."
+            )
+            certificate = replace(certificate, about=about)
+            result = replace(result, solution=replace(result.solution, certificate=certificate))
+        if self.method != "iterative" or self.imputed is None:
+            return result
+        components = self._with_noise(result.directions.components)
+        return replace(result, directions=replace(result.directions, components=components))
+
+    def _with_noise(self, components: Components) -> Components:
+        """Return components whose discarded variances sum to the noise, which imputed entries lack."""
+        assert self.imputed is not None
+        assert self.imputed.noise_variance is not None
+        values, d, k = components.values, self.rows.shape[1], self.imputed.n_components
+        total = components.total or 0.0
+        beyond = total - float(values[:k].sum())
+        factor = (
+            (d - k) * self.imputed.noise_variance / beyond if beyond > components.tolerance * total else 1.0
         )
+        total = float(values.sum()) + factor * max(total - float(values.sum()), 0.0)
+        return replace(components, total=total, rest=factor * components.rest, size=d)
 
 
 def method_of(asked: PCAParameters, rows: Rows) -> str:
@@ -99,7 +138,7 @@ def method_of(asked: PCAParameters, rows: Rows) -> str:
     return read or method
 
 
-def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False) -> Filled:
+def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int | None = None) -> Filled:
     """Return rows without missing values, by the method that was asked for.
 
     Parameters
@@ -108,6 +147,8 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False) -> Filled:
     rows : Rows
     quick : bool
         Fill with means whatever the method: for a plan, which depends on the shape only.
+    number : int, optional
+        Components that impute, in place of those that the parameters name.
 
     Raises
     ------
@@ -134,12 +175,26 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False) -> Filled:
     rows.require_finite(holes=True)
     _refuse_empty(rows, holes)
     X = np.asarray(rows.values, dtype=np.float64)
+    if method == "em":
+        _check_solver(asked)
+    expected: StreamMoments | None = None
     if method == "mean" or quick:
         values, imputed = _by_means(X, rows.weights)
+        if method == "em":
+            means, squares = np.zeros(X.shape[1]), np.eye(X.shape[1])
+            expected = _moments(rows, means, squares, 0, 1)
     else:
-        values, imputed = _by_model(asked, rows, X, method, strength)
+        values, imputed, expected = _by_model(asked, rows, X, method, strength, number)
     complete = replace(rows, values=values.astype(rows.dtype), borrowed=False)
-    return Filled(complete, rows, method, holes.missing, imputed)
+    return Filled(complete, rows, method, holes.missing, imputed, expected)
+
+
+def _check_solver(asked: PCAParameters) -> None:
+    if asked.solver not in ("auto", "covariance", "krylov"):
+        raise ParameterError(
+            f"solver={asked.solver!r} needs a table, but missing='em' decomposes the expected covariance "
+            "matrix. Use solver='auto', 'covariance' or 'krylov', or missing='iterative'."
+        )
 
 
 def _check_strength(strength: Any) -> float | str:
@@ -218,15 +273,14 @@ def _number(asked: PCAParameters, method: str, rows: Rows) -> tuple[int | None, 
     return int(count), most
 
 
-def _divisor(asked: PCAParameters, X: FloatArray, rows: Rows) -> FloatArray:
-    """Return what the fit would divide columns by, from their observed entries."""
+def _divisor(asked: PCAParameters, rows: Rows, means: FloatArray, deviations: FloatArray) -> FloatArray:
+    """Return what the fit divides columns of such means and standard deviations by."""
     scale, metric = check_scale(asked.scale, rows), check_feature_weight(asked.feature_weight, rows)
     if scale is None:
-        divisor = np.ones(X.shape[1])
+        divisor = np.ones(len(means))
     elif not isinstance(scale, str):
         divisor = scale
     else:
-        means, deviations = _spread(X, rows.weights)
         if scale == "genotype":
             divisor = np.sqrt(np.maximum(means * (1 - means / 2), 0.0))
         else:
@@ -236,53 +290,99 @@ def _divisor(asked: PCAParameters, X: FloatArray, rows: Rows) -> FloatArray:
 
 
 def _by_model(
-    asked: PCAParameters, rows: Rows, X: FloatArray, method: str, strength: float | str
-) -> tuple[FloatArray, Imputed]:
-    """Return the filled table and what was imputed, by a model of scaled columns."""
-    (n, d), weights = rows.shape, rows.weights
-    number, most = _number(asked, method, rows)
-    k = number or min(most, MOST_CHOSEN)
+    asked: PCAParameters, rows: Rows, X: FloatArray, method: str, strength: float | str, number: int | None
+) -> tuple[FloatArray, Imputed, StreamMoments | None]:
+    """Return the filled table, what was imputed, and for EM the expected moments.
+
+    The model is one of scaled columns. Values and standard errors of the imputed entries follow from the
+    fitted model later.
+    """
+    (n, d), weights = rows.shape, true_weights(rows)
+    given, most = _number(asked, method, rows)
+    k = number or given or min(most, MOST_CHOSEN)
+    instead = "'iterative' or 'mean'" if method == "em" else "'mean'"
     require_memory(
         f"Imputing {n:,} rows x {d:,} columns with {k} components",
-        # The table and copies of it, and the k x k matrices of every row and column.
-        8 * (6 * n * d + 2 * (n + d) * (k + 1) ** 2),
+        # The table and copies of it, the k x k matrices of every row and column, and the expected covariance.
+        8 * (6 * n * d + 2 * (n + d) * (k + 1) ** 2 + (3 * d * d if method == "em" else 0)),
         memory_limit_bytes(asked.memory_limit),
-        "Use missing='mean', fewer components, or raise memory_limit.",
+        f"Use missing={instead}, fewer components, or raise memory_limit.",
     )
-    divisor = _divisor(asked, X, rows)
-    scaled = X / divisor
-    exponent = power_of_two(float(np.nanmax(np.abs(scaled))))
-    scaled = np.ldexp(scaled, -exponent)
-    chosen, units = 1.0, 0.0
-    held_out = HeldOut(scaled, generators(asked.random_state, 1)[0], weights)
-    k = number or choose_count(held_out, most, method)[0]
-    if method == "em":
-        result = impute_em(scaled, k, weights=weights)
-        own = 1.0 if weights is None else weights[:, None]
-        units = exponent * math.log(2.0) * float((own * ~np.isnan(X)).sum())
-    else:
-        chosen = choose_strength(held_out, k)[0] if isinstance(strength, str) else strength
-        result = impute_iterative(scaled, k, strength=chosen, weights=weights)
-    if not result.converged:
-        warnings.warn(
-            f"The imputation by {BY[method]} did not converge in {result.iterations:,} steps. Use fewer "
-            "components: the observed entries may not determine so many.",
-            MissingValuesWarning,
-            stacklevel=6,
-        )
+    total = float(n) if weights is None else float(weights.sum())
+    divisor = _divisor(asked, rows, *_spread(X, weights))
+    exponent = power_of_two(float(np.nanmax(np.abs(X / divisor))))
+    chosen, result = 1.0, None
+    for _ in range(RESCALED):
+        scaled = np.ldexp(X / divisor, -exponent)
+        if result is None:
+            held_out = HeldOut(scaled, generators(asked.random_state, 1)[0], weights)
+            k = number or given or choose_count(held_out, most, method)[0]
+            if method == "iterative":
+                chosen = choose_strength(held_out, k)[0] if isinstance(strength, str) else strength
+        if method == "em":
+            result = impute_em(scaled, k, weights=weights, start=result)
+            mean, squares = expected_scatter(scaled, result, weights)
+        else:
+            result = impute_iterative(
+                scaled, k, strength=chosen, weights=weights, start=result, ddof=float(asked.ddof)
+            )
+            mean = np.average(result.filled, axis=0, weights=weights)
+            squares = np.diag(total * np.average((result.filled - mean) ** 2, axis=0, weights=weights))
+        back = np.ldexp(divisor, exponent)
+        if not isinstance(asked.scale, str):
+            break
+        # The fit scales columns by what it expects of them, and so has the model to.
+        deviations = np.sqrt(np.diag(squares) / (total - asked.ddof))
+        before, divisor = divisor, _divisor(asked, rows, mean * back, deviations * back)
+        if np.abs(divisor / before - 1.0).max() <= STEADY:
+            divisor = before
+            break
+        result = result.rescaled(before / divisor)
+    assert result is not None
+    _warn(result, method, undetermined(scaled, k, result.model.noise))
+    entries = (np.ones((n, 1)) if weights is None else weights[:, None]) * ~np.isnan(X)
+    units = exponent * math.log(2.0) * float(entries.sum()) if method == "em" else 0.0
     i, j = np.nonzero(np.isnan(X))
-    back, values = np.ldexp(divisor, exponent)[j], X.copy()
-    values[i, j] = result.filled[i, j] * back
-    return values, Imputed(
+    values = X.copy()
+    values[i, j] = result.filled[i, j] * back[j]
+    imputed = Imputed(
         method,
         i,
         j,
         values[i, j],
-        np.sqrt(result.variances) * back,
+        np.empty(len(i)),
         result.trace - units,
         float(np.ldexp(result.model.noise, 2 * exponent)),
         result.iterations,
         result.converged,
         chosen,
         k,
+    )
+    if method == "iterative":
+        return values, imputed, None
+    squares *= np.outer(divisor, divisor)
+    return values, imputed, _moments(rows, mean * divisor, squares, exponent, k)
+
+
+def _warn(result: Imputation, method: str, why: str) -> None:
+    """Warn of an imputation that did not converge, or of components that the observed entries do not show."""
+    if result.converged and not why:
+        return
+    said = f": {why}" if why else f" in {result.iterations:,} steps"
+    instead = " or missing='iterative', which is regularised" if method == "em" else ""
+    warnings.warn(
+        f"The imputation by {BY[method]} {'is not determined' if why else 'did not converge'}{said}. Use "
+        f"fewer components{instead}.",
+        MissingValuesWarning,
+        stacklevel=7,
+    )
+
+
+def _moments(rows: Rows, mean: FloatArray, squares: FloatArray, exponent: int, k: int) -> StreamMoments:
+    """Return expected moments, of data divided by a power of two, as those of a stream of the rows."""
+    n = rows.shape[0]
+    result = Moments(rows.total_weight, mean, squares, np.zeros(len(mean)))
+    # The covariances of the rows are sums of k products each.
+    return StreamMoments(
+        n, 1, True, result, rows.total_weight, exponent, empty_like(rows.home), blur=n * k * EPS
     )

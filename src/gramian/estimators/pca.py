@@ -34,7 +34,7 @@ from gramian.arrays import (
 from gramian.checks import check_integer
 from gramian.engine import LinearProblem, warn_of_cost
 from gramian.engine.linear import Directions
-from gramian.errors import DataError, MemoryLimitError, ParameterError
+from gramian.errors import DataError, MemoryLimitError, ParameterError, of_new_rows
 from gramian.estimators.component_choice import after_the_fit
 from gramian.estimators.deferred import defer
 from gramian.estimators.fitted import (
@@ -501,7 +501,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         options |= {"minimum": 2, "sample_weight": sample_weight}
         table = complete(self._rows(X, **options))
         rows = table.rows
-        fit = fit_of(self, rows)
+        fit = table.fit(self)
         try:
             _ = fit.plan
         except MemoryLimitError:
@@ -509,14 +509,14 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
                 raise
             # A table in memory may take a quarter of the limit.
             table = complete(self._rows(X, 4 * rows.resident_bytes - 1, **options))
-            fit = fit_of(self, table.rows)
+            fit = table.fit(self)
         return fit, table
 
     def _fit(
         self, X: Any, sample_weight: Any = None, checkpoint: str | os.PathLike[str] | None = None
     ) -> tuple[Decomposition, Rows]:
         fit, table = self._completed(X, sample_weight, in_place=checkpoint is not None)
-        rows = fit.rows
+        rows = table.rows
         sketch = isinstance(fit, SketchFit)
         if checkpoint is not None and (sketch or rows.free_to_revisit):
             raise ParameterError(
@@ -531,11 +531,14 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
                 rows.require_finite()
             warn_of_cost(fit.plan, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
             result = fit.solve(seeds)
+            if table.imputed is not None and result.count < table.imputed.n_components:
+                # One model: what imputes has no other components than those of the fit.
+                table = filled(self, table.given, number=result.count)
+                result = replace(table.fit(self).counted(result.count).solve(seeds), choice=result.choice)
         remember_features(self, X, rows)
         self.picture_shape_ = rows.picture_shape
         self.__dict__.pop("_moments", None)
-        certificate = table.stated(result.solution.certificate)
-        result = replace(result, solution=replace(result.solution, certificate=certificate))
+        result = table.stated(result)
         self._unequal = rows.weights is not None
         self._adopt(result)
         self._remember_missing(table)
@@ -545,9 +548,25 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
     def _remember_missing(self, table: Filled) -> None:
         self.n_missing_, self.imputed_ = table.missing, table.imputed
         self._fit_parameters["missing"] = table.method
-        if table.imputed is not None and table.method == "mean":
-            values = as_float64(table.rows.in_memory())
-            self.column_means_ = np.average(values, axis=0, weights=table.rows.weights)
+        imputed = table.imputed
+        if imputed is None:
+            return
+        if table.method == "mean":
+            X = as_float64(table.rows.in_memory())
+            self.column_means_ = np.average(X, axis=0, weights=table.rows.weights)
+            self.imputed_ = replace(imputed, values=self.column_means_[imputed.columns])
+            return
+        if table.method == "em":
+            k, d = imputed.n_components, self.n_features_in_
+            left = max(self.total_variance_ - float(self.explained_variance_[:k].sum()), 0.0)
+            self.imputed_ = imputed = replace(imputed, noise_variance=left / (d - k))
+        incomplete, values, variances = self._incomplete(), [], []
+        for _, X in incomplete_rows(table.given):
+            holes = np.isnan(X)
+            values.append(incomplete.filled(X)[holes])
+            variances.append(incomplete.variances_at_holes(X)[holes])
+        errors = np.sqrt(np.concatenate(variances))
+        self.imputed_ = replace(imputed, values=np.concatenate(values), standard_errors=errors)
 
     def _adopt(self, result: Decomposition) -> None:
         """Set the attributes from the result of a fit."""
@@ -765,15 +784,8 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
 
     @property
     def _maps_holes(self) -> bool:
-        """Whether new rows with missing values are mapped from their observed entries.
-
-        Means fill instead where that was asked for. All ``n_features`` components together say no less than
-        a row, and no more of what is missing in it, so that such a model maps complete rows only.
-        """
-        method = self._missing_method
-        # A stream is not decomposed for an answer.
-        k = vars(self).get("n_components_", 0)
-        return method != "mean" and (method != "error" or 0 < k < self.n_features_in_)
+        """Whether new rows with missing values are mapped from their observed entries, as was asked for."""
+        return self._missing_method not in ("mean", "error")
 
     @property
     def _missing_method(self) -> str:
@@ -783,12 +795,20 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         return str(known.get("missing", "mean" if filling else "error"))
 
     def _incomplete(self) -> IncompleteRows:
-        rank = self.rank_
-        means = getattr(self, "column_means_", None)
+        rank, gaussian = self.rank_, self._gaussian()
+        means, imputed = getattr(self, "column_means_", None), self.imputed_
+        variances, noise = np.zeros(rank), gaussian.noise
+        count = min(rank, len(gaussian.variances))
+        variances[:count] = gaussian.variances[:count]
+        if count == self.n_features_in_:
+            # With all directions there is no rest; the smallest variance in every direction says the same.
+            noise = float(variances.min())
+        strength = 1.0 if imputed is None else imputed.regularization
         return IncompleteRows(
             self.components_[:rank, :],
-            as_float64(self.explained_variance_)[:rank],
-            float(self.noise_variance_),
+            variances,
+            noise,
+            strength * noise,
             as_float64(self._center),
             self._host_divisor,
             self._missing_method,
@@ -806,7 +826,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
             self._host_divisor,
             deviations,
             self.rank_,
-            self._incomplete() if self._maps_holes or self._missing_method == "mean" else None,
+            self._incomplete() if self._missing_method != "error" else None,
         )
 
     def _onnx_scores(self, graph: Graph, rows: str) -> str:
@@ -1092,7 +1112,8 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         projection, incomplete = self._projection(), self._incomplete()
 
         def densities(part: Rows) -> Any:
-            part.require_finite(holes=True)
+            with of_new_rows():
+                part.require_finite(holes=self._missing_method != "error")
             values = np.concatenate([*map(gaussian.log_density, projection.centered_blocks(part))])
             for places, X in incomplete_rows(part, np.flatnonzero(np.isnan(values))):
                 values[places] = incomplete.log_density(X)
@@ -1118,17 +1139,17 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         return float(as_float64(self.score_samples(X)).mean())
 
     def _gaussian(self) -> Gaussian:
+        """Return the normal model: of imputed rows with the components that imputed them."""
         check_is_fitted(self)
-        return Gaussian(
-            as_float64(self.components_),
-            as_float64(self.explained_variance_),
-            float(self.noise_variance_),
-            self._host_divisor,
-        )
+        k, noise = None, float(self.noise_variance_)
+        if self.imputed_ is not None and self.imputed_.noise_variance is not None:
+            k, noise = self.imputed_.n_components, self.imputed_.noise_variance
+        components, variances = as_float64(self.components_), as_float64(self.explained_variance_)
+        return Gaussian(components[:k], variances[:k], noise, self._host_divisor)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing in IMPUTING
+        tags.input_tags.allow_nan = self.missing != "error"
         rule = RULES.get(self.n_components) if isinstance(self.n_components, str) else None
         tags.input_tags.sparse = rule is None or not rule.draws
         return tags

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ from scipy import sparse
 
 from gramian.arrays import dense
 from gramian.checks import listed
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError, ParameterError, of_new_rows
 from gramian.reading import IMPUTED, ReadingOptions, Remembered
 from gramian.rows.archives import damage
 from gramian.rows.expected import Expected
@@ -152,7 +153,8 @@ def _completed(
         table = replace(table, missing="mean")
     # Otherwise the first pass over the numbers finds NaN and infinity.
     if table.values.finite is False if stored else table.values.dtype.kind == "f":
-        rows_of_table(table).require_finite(holes=holes or table.missing in IMPUTED)
+        with nullcontext() if expected is None else of_new_rows():
+            rows_of_table(table).require_finite(holes=holes or table.missing in IMPUTED)
     if not stored:
         return replace(table, values=contiguous(table.values))
     return replace(table, notes=(*table.notes, table.values.note)) if table.values.note else table
