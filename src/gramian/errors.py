@@ -96,7 +96,7 @@ class MissingValuesError(DataError):
                 f'missing="em" or "projection" {rest}',
                 shell=f"{there} {only} Leave such rows out with --missing drop-rows, or fit a PCA with "
                 f"--missing em, which {rest}",
-                page=f"{there} {only} Leave such rows out, or fit a PCA that imputes missing values, which {rest}",
+                page=f"{there} {only} Leave such rows out, or fit a PCA that imputes them, which {rest}",
             )
             return
         super().__init__(

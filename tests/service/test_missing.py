@@ -59,7 +59,7 @@ def test_new_rows_with_nulls(visitor, ids):
     values = np.array([[np.nan if value is None else value for value in row] for row in rows])
     refused = visitor.post(f"/api/v1/models/{ids['pca']}/transform", json=rows)
     assert refused.status_code == 422
-    assert "fit a PCA that imputes missing values" in refused.json()["error"]
+    assert "fit a PCA that imputes them" in refused.json()["error"]
     data = visitor.post("/api/v1/data?name=holes.csv&missing=em", content=holed_csv(), headers=CSV).json()
     fit = {"data": data["id"], "parameters": {"n_components": 3}, "reading": {"missing": "em"}, "name": "em"}
     job = visitor.post("/api/v1/jobs", json=fit).json()["id"]
