@@ -112,7 +112,7 @@ def test_em_is_its_definition_row_by_row():
     assert np.allclose(result.filled, filled)
     rows = incomplete(result.model)
     assert np.allclose(rows.filled(X), filled)
-    assert np.allclose(rows.variances_at_holes(X)[np.isnan(X)], variances)
+    assert np.allclose(rows.deviations_at_holes(X)[np.isnan(X)] ** 2, variances)
     centre, scatter = expected_scatter(X, result)
     assert np.allclose(centre, filled.mean(axis=0))
     C = filled - centre

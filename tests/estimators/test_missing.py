@@ -160,7 +160,7 @@ def test_fit_of_a_table_with_holes(method, tmp_path):
         assert repr(pca.certificate_).startswith(f"<{HOLES.sum()} of {N * D} entries (31 %) were missing.")
         assert "missing" not in str(plain.certificate_)
         if method != "em":  # which adds the covariance of what is missing
-            assert np.allclose(plain.explained_variance_, pca.explained_variance_)
+            assert np.allclose(plain.explained_variance_, pca.explained_variance_, rtol=1e-4)
             assert "about the filled table" in str(pca.certificate_)
         errors = np.abs(pca.imputed_.values - WHOLE[HOLES])
         assert 0.6 < np.sqrt(np.mean((errors / pca.imputed_.standard_errors) ** 2)) < 1.5
@@ -407,7 +407,8 @@ def _stopped_early():
 
         whole = imputation.impute_em
         patch.setattr(
-            "gramian.estimators.missing.impute_em", lambda X, k, **options: whole(X, k, max_iter=2, **options)
+            "gramian.estimators.missing.impute_em",
+            lambda X, k, **options: whole(X, k, **(options | {"max_iter": 2})),
         )
         return PCA(2, missing="em").fit(HOLED)
 

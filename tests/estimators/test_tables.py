@@ -313,3 +313,25 @@ def test_arrays_of_every_kind(array_kind):
     found = gramian.describe(kernel, given, meta)
     np.testing.assert_allclose(found.r2, gramian.describe(expected, X, meta).r2, atol=1e-3)
     assert gramian.rotate(model).scores(given).shape == (30, 2)
+
+
+@pytest.mark.parametrize("method", ["em", "iterative", "mean"])
+def test_rows_of_an_imputed_fit_with_their_holes_or_filled(method):
+    rng = np.random.default_rng(4)
+    X = 2 * rng.standard_normal((60, 2)) @ rng.standard_normal((2, 7)) + rng.standard_normal((60, 7))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    for options in ({"n_components": 2, "scale": "unit"}, {"whiten": True}):
+        pca = PCA(**options, missing=method).fit(X)
+        first = pca.table("rows", X)
+        for k in range(1, 3):
+            assert first[f"contribution PC{k}"].sum() == pytest.approx(1, abs=1e-4)
+        total = sum(first[f"cos2 PC{k + 1}"] for k in range(pca.n_components_))
+        assert total.max() <= 1 + 1e-12
+        if pca.n_components_ == 7:
+            assert np.allclose(total, 1)
+        again = pca.table("rows", pca.impute(X))
+        assert np.allclose(first.select_dtypes("number"), again.select_dtypes("number"), equal_nan=True)
+        other = pca.impute(X)
+        other[pca.imputed_.rows[0], pca.imputed_.columns[0]] += 1
+        with pytest.raises(DataError, match="X is not the table of the fit, in which"):
+            pca.table("rows", other)

@@ -472,7 +472,7 @@ def impute_iterative(
         values, scores = values / degrees, C @ V
         if step % NOISE_EVERY == 0:
             before, noise = noise, _residual_variance(np.where(observed, C, 0.0), own, patterns, V)
-            settled = abs(noise - before) <= tol * max(noise, float(values[0]) * LEAST_NOISE)
+            settled = abs(noise - before) <= tol * max(noise, COLLAPSED * size**2)
         kept = np.divide(
             np.maximum(values - strength * noise, 0.0), values, out=np.zeros(k), where=values > 0
         )

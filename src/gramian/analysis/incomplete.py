@@ -94,10 +94,11 @@ class IncompleteRows:
             values = np.where(np.all(holes, axis=1, keepdims=True), np.nan, self.means)
         return np.where(holes, values, X)
 
-    def variances_at_holes(self, X: FloatArray) -> FloatArray:
-        """Return the conditional variances of the missing entries, in units of the data; 0 at observed ones.
+    def deviations_at_holes(self, X: FloatArray) -> FloatArray:
+        """Return conditional standard deviations of missing entries, in units of the data; 0 elsewhere.
 
-        With K the conditional covariance of the combination of directions they are ``noise + p_j.T K p_j``.
+        With K the conditional covariance of the combination of directions, variances are
+        ``noise + p_j.T K p_j``.
         """
         observed, P = ~np.isnan(X), self._rows.T
         k, patterns = P.shape[1], Patterns.of(observed)
@@ -105,8 +106,8 @@ class IncompleteRows:
         for part, here, which in patterns.batches(k):
             _, K = self._coefficients(grams(patterns.masks[part], P))
             result[here] = np.maximum(np.einsum("dj,ujl,dl->ud", P, K, P, optimize=True), 0.0)[which]
-        result = np.where(observed, 0.0, result + self._noise)
-        return result if self.divisor is None else result * self.divisor**2
+        result = np.where(observed, 0.0, np.sqrt(result + self._noise))
+        return result if self.divisor is None else result * self.divisor
 
     def log_density(self, X: FloatArray) -> FloatArray:
         """Return the log density of the observed entries of each row, in units of the data.

@@ -39,7 +39,12 @@ class Items:
 
 
 def row_items(
-    kind: str, names: Sequence[str], scores: FloatArray, squares: FloatArray, sums: FloatArray | None
+    kind: str,
+    names: Sequence[str],
+    scores: FloatArray,
+    squares: FloatArray,
+    sums: FloatArray | None,
+    spread: FloatArray | float = 0.0,
 ) -> Items:
     """Return coordinates, squared cosines and contributions of rows.
 
@@ -52,6 +57,8 @@ def row_items(
         Squared distances of the rows from the mean, in fitted units.
     sums : ndarray of shape (k,) or None
         Sums of squared scores over the rows of the fit; None for other rows, which contribute nothing.
+    spread : ndarray of shape (n, k) or 0
+        Conditional variances of the scores of rows with missing values: their expected squares are larger.
 
     Returns
     -------
@@ -63,9 +70,10 @@ def row_items(
     ----------
     Lebart, Morineau, Warwick (1984), Multivariate Descriptive Statistical Analysis, chapter 1.
     """
-    statistics = {"coordinate": scores, "cos2": _ratio(scores**2, squares[:, None])}
+    expected = scores**2 + spread
+    statistics = {"coordinate": scores, "cos2": _ratio(expected, squares[:, None])}
     if sums is not None:
-        statistics["contribution"] = _ratio(scores**2, sums[None, :])
+        statistics["contribution"] = _ratio(expected, sums[None, :])
     return Items(kind, names, statistics, {"distance": np.sqrt(squares)})
 
 

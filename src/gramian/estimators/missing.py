@@ -49,7 +49,8 @@ ABOUT = {
     "iterative": "the filled table",
 }
 EPS = float(np.finfo(np.float64).eps)
-RESCALED, STEADY = 50, 1e-9  # rounds in which expected variances scale columns, and their least change
+# Steps in all, however often expected variances scale columns anew, and the least change of these.
+STEPS, STEADY = {"em": 1000, "iterative": 5000}, 1e-6
 # Genotypes are read with their means, whatever the method.
 
 
@@ -311,8 +312,8 @@ def _by_model(
     total = float(n) if weights is None else float(weights.sum())
     divisor = _divisor(asked, rows, *_spread(X, weights))
     exponent = power_of_two(float(np.nanmax(np.abs(X / divisor))))
-    chosen, result = 1.0, None
-    for _ in range(RESCALED):
+    chosen, result, steps = 1.0, None, STEPS[method]
+    while True:
         scaled = np.ldexp(X / divisor, -exponent)
         if result is None:
             held_out = HeldOut(scaled, generators(asked.random_state, 1)[0], weights)
@@ -320,26 +321,33 @@ def _by_model(
             if method == "iterative":
                 chosen = choose_strength(held_out, k)[0] if isinstance(strength, str) else strength
         if method == "em":
-            result = impute_em(scaled, k, weights=weights, start=result)
+            result = impute_em(scaled, k, weights=weights, start=result, max_iter=steps)
             mean, squares = expected_scatter(scaled, result, weights)
         else:
             result = impute_iterative(
-                scaled, k, strength=chosen, weights=weights, start=result, ddof=float(asked.ddof)
+                scaled,
+                k,
+                strength=chosen,
+                weights=weights,
+                start=result,
+                ddof=float(asked.ddof),
+                max_iter=steps,
             )
             mean = np.average(result.filled, axis=0, weights=weights)
             squares = np.diag(total * np.average((result.filled - mean) ** 2, axis=0, weights=weights))
-        back = np.ldexp(divisor, exponent)
-        if not isinstance(asked.scale, str):
+        back, steps = np.ldexp(divisor, exponent), steps - result.iterations
+        why = undetermined(scaled, k, result.model.noise)
+        if not isinstance(asked.scale, str) or why or steps <= 0:
             break
         # The fit scales columns by what it expects of them, and so has the model to.
         deviations = np.sqrt(np.diag(squares) / (total - asked.ddof))
         before, divisor = divisor, _divisor(asked, rows, mean * back, deviations * back)
-        if np.abs(divisor / before - 1.0).max() <= STEADY:
+        if not result.converged or np.abs(divisor / before - 1.0).max() <= STEADY:
             divisor = before
             break
         result = result.rescaled(before / divisor)
     assert result is not None
-    _warn(result, method, undetermined(scaled, k, result.model.noise))
+    _warn(result, method, why)
     entries = (np.ones((n, 1)) if weights is None else weights[:, None]) * ~np.isnan(X)
     units = exponent * math.log(2.0) * float(entries.sum()) if method == "em" else 0.0
     i, j = np.nonzero(np.isnan(X))

@@ -80,6 +80,9 @@ from gramian.solvers.product import both_matrices
 from gramian.store import Array, Nested, Optional
 
 CHECKPOINT_INSTEAD = "save the data as .npy and give that file"
+SAME_VALUE = (
+    1e-4  # difference of an imputed entry, relative to its size and error, up to which it is the same
+)
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 # Attributes of a stream that need no decomposition.
 AT_ONCE = DATA.keys() | {"_moments?"}
@@ -170,13 +173,14 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         PyTorch device for NumPy arrays and files. Data are moved there, large data block by block, and the
         results are NumPy arrays; "cpu" is the host. None computes on the device of the data.
     missing : {"error", "mean", "em", "iterative", "projection"}, default="error"
-        Missing values of the fit (NaN, pandas.NA, masked entries): "error" raises; "mean" fills with column
-        means; "em" imputes by maximum-likelihood probabilistic PCA of the observed entries; "iterative" by
-        regularised iterative PCA. Both impute scaled columns and fit the filled table, which the certificate
-        is about. They impute with ``n_components`` if that is an integer, else with a number that five-fold
-        cross-validation over observed entries chooses. New rows are mapped from their observed entries, by
-        conditional expectation under the fitted model; "mean" fills them with the fitted means, and
-        "projection", which raises in the fit as "error" does, uses least squares.
+        Missing values (NaN, pandas.NA, masked entries) of the fit and of new rows. "error" raises. "mean"
+        fills with column means. "em" imputes by maximum-likelihood probabilistic PCA of the observed entries,
+        and decomposes the expected covariance given them; "iterative" imputes by regularised iterative PCA.
+        The certificate is about that covariance, or about the filled table. Both impute with
+        ``n_components`` if that is an integer, else with a number that five-fold cross-validation over
+        observed entries chooses. New rows are mapped from their observed entries, by conditional expectation
+        under the fitted model; with "mean" they are filled with the fitted means. "projection" maps them by
+        least squares, and raises in the fit as "error" does.
     regularization : float, "cv" or None, default=None
         For "iterative": multiple of the noise variance by which variances are shrunk in each step. None is 1,
         the rule of Josse and Husson (2012); 0 does not shrink; "cv" chooses by five-fold cross-validation
@@ -198,7 +202,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
     scale_ : array of shape (n_features,) or None
         Divisors of the centred columns.
     noise_variance_ : float
-        Mean of the discarded variances.
+        Mean of the discarded variances. After "em" and "iterative" the variance of the noise in every column.
     n_components_ : int
         Number of components.
     component_choice_ : ComponentChoice or None
@@ -560,13 +564,14 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
             k, d = imputed.n_components, self.n_features_in_
             left = max(self.total_variance_ - float(self.explained_variance_[:k].sum()), 0.0)
             self.imputed_ = imputed = replace(imputed, noise_variance=left / (d - k))
-        incomplete, values, variances = self._incomplete(), [], []
+        incomplete, values, errors = self._incomplete(), [], []
         for _, X in incomplete_rows(table.given):
             holes = np.isnan(X)
             values.append(incomplete.filled(X)[holes])
-            variances.append(incomplete.variances_at_holes(X)[holes])
-        errors = np.sqrt(np.concatenate(variances))
-        self.imputed_ = replace(imputed, values=np.concatenate(values), standard_errors=errors)
+            errors.append(incomplete.deviations_at_holes(X)[holes])
+        self.imputed_ = replace(
+            imputed, values=np.concatenate(values), standard_errors=np.concatenate(errors)
+        )
 
     def _adopt(self, result: Decomposition) -> None:
         """Set the attributes from the result of a fit."""
@@ -675,10 +680,10 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
     def transform(self, X: Any) -> RealArray:
         """Return scores ``(x - mean) / scale . components.T``, shape (n_samples, n_components_).
 
-        Rows with missing values get the scores of the row that is expected given their observed entries,
-        under the normal model of mean, components, variances and noise variance. With
-        ``missing="projection"`` they get those of least squares. :meth:`projection_quality` tells how
-        certain they are.
+        A model that was fitted with ``missing="em"`` or "iterative" gives rows with missing values the scores
+        of the row that is expected given their observed entries, under the normal model of mean, components,
+        variances and noise variance. With ``missing="projection"`` they get those of least squares.
+        :meth:`projection_quality` tells how certain they are.
 
         Parameters
         ----------
@@ -689,6 +694,11 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         -------
         array of shape (n_samples, n_components_)
             The scores, in the kind and dtype of X; lazy for Dask's collections.
+
+        Raises
+        ------
+        DataError
+            For infinity; for missing values if the model was fitted with ``missing="error"``.
 
         Warns
         -----
@@ -719,7 +729,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         >>> rng = np.random.default_rng(0)
         >>> X = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 6))
         >>> X = X + 0.1 * rng.standard_normal((100, 6))
-        >>> pca = PCA(2).fit(X)
+        >>> pca = PCA(2, missing="em").fit(X)
         >>> quality = pca.projection_quality([[0.1, 0.2, np.nan, 0.0, 0.3, np.nan]])
         >>> quality.observed.round(2)
         array([0.67])
@@ -740,7 +750,8 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         """Return X with its missing values replaced by their conditional expectations under the model.
 
         Observed entries stay as they are. With ``missing="projection"`` the values are least-squares
-        reconstructions, with ``missing="mean"`` the fitted means.
+        reconstructions, with ``missing="mean"`` the fitted means. Of the fitted rows the result is the table
+        of the fit.
 
         Parameters
         ----------
@@ -772,6 +783,28 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
             values[places] = incomplete.filled(some)
         warn_of_undetermined(rows, np.flatnonzero(np.isnan(values).any(axis=1)))
         return self._as_fitted(from_numpy(values, rows.like))
+
+    def _rows_as_fitted(self, rows: Rows) -> Rows:
+        """Return the rows of the fit as it took them, whether or not the imputed entries are filled in.
+
+        For "em" these entries are missing, since their covariance is part of the fit; otherwise they have
+        their imputed values.
+        """
+        imputed = vars(self).get("imputed_")
+        if imputed is None:
+            return rows
+        at = imputed.rows, imputed.columns
+        X = np.array(to_numpy(dense(rows.in_memory())), dtype=np.float64)
+        known = rows.shape[0] == self.n_samples_ and int(np.isnan(X).sum()) == int(np.isnan(X[at]).sum())
+        unit = np.abs(imputed.values) + imputed.standard_errors
+        if not known or (np.abs(X[at] - imputed.values) > SAME_VALUE * unit).any():
+            raise DataError(
+                f"X is not the table of the fit, in which {len(imputed):,} entries were imputed: other "
+                "entries are missing, or filled with other values. Pass the table with its missing entries, "
+                "or impute(X)."
+            )
+        X[at] = np.nan if imputed.method == "em" else imputed.values
+        return replace(rows.here(), values=X)  # type: ignore[call-arg]
 
     def _rows_with_holes(self, X: Any) -> Rows:
         check_is_fitted(self)
@@ -1090,7 +1123,8 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
     def score_samples(self, X: Any) -> RealArray:
         """Return the log-likelihood of each row under the probabilistic PCA model, shape (n_samples,).
 
-        Rows with missing values get the likelihood of their observed entries. The result is lazy for Dask's
+        Rows with missing values get the likelihood of their observed entries if the model was fitted with a
+        method for them. The result is lazy for Dask's
         collections.
 
         Parameters

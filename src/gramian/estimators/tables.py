@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gramian.analysis.components import column_names
 from gramian.analysis.preimages import residuals
+from gramian.analysis.projection import incomplete_rows
 from gramian.analysis.tables import (
     Items,
     as_frame,
@@ -21,6 +23,7 @@ from gramian.analysis.tables import (
 )
 from gramian.arrays import (
     as_float64,
+    dense,
     from_numpy,
     is_numpy,
     memory_limit_bytes,
@@ -54,7 +57,7 @@ def linear_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
 
 def linear_rows(model: Any, X: Any, k: int) -> Items:
     """Return the statistics of the rows of the fit by the first k components of a PCA."""
-    rows = _fitted_rows(model, X)
+    rows = model._rows_as_fitted(_fitted_rows(model, X))
     sums: FloatArray | None = as_float64(model.singular_values_)[:k] ** 2
     degrees = rows.shape[0] - float(model.ddof)
     if vars(model).get("_unequal", False) or abs(model._degrees - degrees) > 1e-6 * degrees:
@@ -63,7 +66,8 @@ def linear_rows(model: Any, X: Any, k: int) -> Items:
 
 
 def _linear_rows(model: Any, kind: str, rows: Rows, k: int, sums: FloatArray | None) -> Items:
-    return row_items(kind, _row_names(rows), *_scores_and_squares(model, rows, k), sums)
+    scores, squares, spread = _scores_and_squares(model, rows, k)
+    return row_items(kind, _row_names(rows), scores, squares, sums, spread)
 
 
 def linear_columns(model: Any, k: int) -> Items:
@@ -121,14 +125,27 @@ def _row_names(rows: Rows) -> Sequence[str]:
     return list(map(str, range(rows.shape[0]))) if rows.row_names is None else rows.row_names
 
 
-def _scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return k scores before whitening, and squared distances from the mean, in one pass over the rows."""
+def _scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return k scores before whitening, squared distances from the mean, and variances of the scores.
+
+    Of rows with missing values these are conditional expectations, and the variances are conditional.
+    """
     projection = model._projection()
     W = np.ascontiguousarray(as_float64(projection.directions)[:k].T)
     W[:, projection.rank :] = 0.0
 
     def measured(part: Rows) -> Any:
-        part.require_finite()
+        part.require_finite(holes=model._maps_holes)
+        spread = np.zeros((part.shape[0], k + 1))
+        for places, X in incomplete_rows(part):
+            incomplete = model._incomplete()
+            rank = min(k, projection.rank)
+            spread[places, :rank] = incomplete.scores(X)[1][:, :rank] ** 2
+            divisor = 1.0 if model._divisor is None else model._host_divisor
+            spread[places, k] = ((incomplete.deviations_at_holes(X) / divisor) ** 2).sum(axis=1)
+            values = np.array(to_numpy(dense(part.in_memory())), dtype=np.float64)
+            values[places] = incomplete.filled(X)
+            part = replace(part, values=values)  # type: ignore[call-arg]
         view = projection.centered(part)
 
         def of_block(some: slice) -> FloatArray:
@@ -137,10 +154,13 @@ def _scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, Flo
 
         slices = view.row_slices()
         blocks = parallel_map(of_block, slices) if is_numpy(part.like) else list(map(of_block, slices))
-        return from_numpy(np.concatenate(blocks), part.like)
+        return from_numpy(np.column_stack([np.concatenate(blocks), spread]), part.like)
 
-    result = as_float64(rows.mapped(measured, W.shape[1] + 1, np.float64))
-    return result[:, :-1], result[:, -1]
+    result = as_float64(rows.mapped(measured, 2 * k + 2, np.float64, holes=True))
+    scores, squares, spread = np.split(result, [k, k + 1], axis=1)
+    # With variances that divide by n, as those that were expected in the fit.
+    spread *= model._degrees / float(vars(model).get("_weight", model.n_samples_))
+    return scores, squares[:, 0] + spread[:, k], spread[:, :k]
 
 
 def _kernel_rows(model: Any, kind: str, rows: Rows, sums: FloatArray | None) -> Items:
@@ -170,7 +190,7 @@ def _kernel_rows(model: Any, kind: str, rows: Rows, sums: FloatArray | None) -> 
 def _supplementary_items(model: Any, rows: Rows, supplementary: Any) -> list[Items]:
     metadata = as_metadata(supplementary)
     columns, _ = metadata.joined(rows.shape[0], rows.row_names, "X")
-    scores, _ = _scores_and_squares(model, rows, model.n_components_)
+    scores = _scores_and_squares(model, rows, model.n_components_)[0]
     numbers, categories = [], []
     for name, values in columns.items():
         if values.dtype.kind != "f":

@@ -125,6 +125,8 @@ def headline(model: Any) -> str:
     """Return the result in a sentence."""
     k = model.n_components_
     n, size = model.n_samples_, _size(model)
+    if share := imputed_share(model):
+        size += f" ({percent(share)} of the entries imputed)"
     count = counted(k, "component")
     ratios = shares_of(model)
     if ratios is None:
@@ -134,6 +136,11 @@ def headline(model: Any) -> str:
     what = "variance" if centred else "energy (second moments: no mean was subtracted)"
     kept = f"{percent(float(sum(ratios)))} of the {what}{where}"
     return f"{method_name(model)} of {n:,} rows x {size}: {count}, {kept}."
+
+
+def imputed_share(model: Any) -> float:
+    """Return the share of the entries of the fitted table that were imputed."""
+    return float(getattr(model, "n_missing_", 0)) / (int(model.n_samples_) * int(model.n_features_in_))
 
 
 def used_lines(model: Any, table: Table) -> list[str]:
