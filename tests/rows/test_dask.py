@@ -68,7 +68,9 @@ def test_what_is_no_table_is_refused():
     holed[71, 2] = np.nan
     with pytest.raises(DataError, match=r"row 1 of chunk 1, column 2"):
         Whitener(n_components=2).fit(X).transform(da.from_array(holed, chunks=(70, 12))).compute()
-    model = PCA(2).fit(X)
+    with pytest.raises(DataError, match=r"row 1 of chunk 1, column 2"):
+        PCA(2).fit(X).transform(da.from_array(holed, chunks=(70, 12))).compute()
+    model = PCA(2, missing="projection").fit(X)
     lazy = model.transform(da.from_array(holed, chunks=(70, 12)))
     np.testing.assert_allclose(lazy.compute(), model.transform(holed), rtol=1e-12)
     with pytest.raises(DataError, match="minimum of 2 is required"):

@@ -222,8 +222,13 @@ def test_a_wrong_entry_is_found_in_its_row(small_device):
     with pytest.raises(DataError, match="Input X contains NaN: row 2345, column 6"):
         PCA(2, solver="covariance", device="cpu").fit(X)
     model = PCA(2, solver="covariance", device="cpu").fit(TABLE)
+    with pytest.raises(DataError, match=r"row 2345, column 6\. The model maps complete rows only"):
+        model.transform(X)
+    by_least_squares = {"solver": "covariance", "missing": "projection"}
     np.testing.assert_allclose(
-        model.transform(X), PCA(2, solver="covariance").fit(TABLE).transform(X), rtol=1e-6
+        PCA(2, **by_least_squares, device="cpu").fit(TABLE).transform(X),
+        PCA(2, **by_least_squares).fit(TABLE).transform(X),
+        rtol=1e-6,
     )
     X[2345, 6] = np.inf
     with pytest.raises(DataError, match=r"Input X contains inf \(infinity\): row 2345, column 6"):

@@ -28,7 +28,7 @@ from gramian.arrays import (
     to_numpy,
 )
 from gramian.checks import NAMES_SHOWN, counted, slices
-from gramian.errors import MissingValuesWarning, of_new_rows
+from gramian.errors import MissingValuesWarning
 from gramian.kernels import Evaluator, Kernel
 from gramian.kernels.feature_maps import FeatureMap
 from gramian.operators.centered import CenteredRows
@@ -96,8 +96,7 @@ class LinearProjection:
             finite = bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(scores))))
         # A NaN in a row shows in its scores, so one look at them replaces a pass over the data.
         if not finite:
-            with of_new_rows():
-                rows.require_finite(holes=self.incomplete is not None)
+            rows.require_finite(holes=self.incomplete is not None)
             scores = self._with_holes(rows, scores)
         scores[:, self.rank :] = 0
         return self.whitened(scores)

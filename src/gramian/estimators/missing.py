@@ -65,7 +65,6 @@ class Filled:
     given : Rows
         As they came.
     method : str
-        The method that applies to new rows too.
     missing : int
         Number of missing values.
     imputed : Imputed or None
@@ -80,6 +79,12 @@ class Filled:
     missing: int = 0
     imputed: Imputed | None = None
     expected: StreamMoments | None = None
+
+    @property
+    def of_new_rows(self) -> str:
+        """The method for new rows: calls of genotypes are missing in every cohort."""
+        genotypes = self.given.table is not None and self.given.table.alleles is not None
+        return "em" if genotypes and self.method == "error" else self.method
 
     def fit(self, asked: PCAParameters) -> TableFit:
         """Return the fit to the table, or to its expected moments."""

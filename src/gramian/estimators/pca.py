@@ -551,7 +551,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
 
     def _remember_missing(self, table: Filled) -> None:
         self.n_missing_, self.imputed_ = table.missing, table.imputed
-        self._fit_parameters["missing"] = table.method
+        self._fit_parameters["missing"] = table.of_new_rows
         imputed = table.imputed
         if imputed is None:
             return
@@ -813,7 +813,9 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         return rows
 
     def _scores(self, rows: Rows) -> RealArray:
-        return rows.mapped(self._projection().scores, self.n_components_, holes=True)
+        holes = self._missing_method != "error"
+        with of_new_rows():
+            return rows.mapped(self._projection().scores, self.n_components_, holes=holes)
 
     @property
     def _maps_holes(self) -> bool:
@@ -1144,16 +1146,17 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         gaussian = self._gaussian()
         rows = self._new_rows(X)
         projection, incomplete = self._projection(), self._incomplete()
+        holes = self._missing_method != "error"
 
         def densities(part: Rows) -> Any:
-            with of_new_rows():
-                part.require_finite(holes=self._missing_method != "error")
+            part.require_finite(holes=holes)
             values = np.concatenate([*map(gaussian.log_density, projection.centered_blocks(part))])
             for places, X in incomplete_rows(part, np.flatnonzero(np.isnan(values))):
                 values[places] = incomplete.log_density(X)
             return from_numpy(values, part.like)[:, None]
 
-        return rows.mapped(densities, 1, np.float64, holes=True)[:, 0]
+        with of_new_rows():
+            return rows.mapped(densities, 1, np.float64, holes=holes)[:, 0]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows of X.
