@@ -47,6 +47,11 @@ class Caller:
         own = None if self.visitor is None else self.visitor.storage
         return VisibleItems(own, self.state.shared, self.state.sources)
 
+    async def ask(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Return a worker's answer, within the share of the visitor, or of the network if there is none."""
+        who = network_of(self.request.scope) if self.visitor is None else self.visitor.name
+        return await self.state.quick.ask(order, who=who)
+
     async def ensure_visitor(self) -> Visitor:
         """Return the visitor; a new one receives a cookie with the response."""
         visitors = self.state.visitors
@@ -61,6 +66,7 @@ class Caller:
                 self.visitor = visitors.enter(name, network)
                 return self.visitor
         self.visitor, cookie = visitors.make(network)
+        await self.state.forget()  # the visitor who made room, if one did
         set_cookie(self.request.scope, COOKIE, cookie, REMEMBERED)
         return self.visitor
 
