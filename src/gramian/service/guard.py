@@ -163,17 +163,15 @@ class Guard:
 
     def _admit(self, scope: Scope, body: _Body) -> None:
         """Admit a slow upload if the visitor has few; the last ones are for networks that have none."""
-        most, name, network = (
-            self.settings.limits.uploads,
-            name_of(get_cookie(scope, COOKIE)),
-            network_of(scope),
-        )
+        most, network = self.settings.limits.uploads, network_of(scope)
+        name = name_of(get_cookie(scope, COOKIE))
         if name is None or not scope["app"].state.gramian.visitors.is_here(name):
             name = network  # any cookie can be made up
         now = [who for one, who in self._slow.items() if not one.done]
         shared = most - most // 4 if any(one[1] == network for one in now) else most
         if sum(one[0] == name for one in now) >= max(1, most // 4) or len(now) >= shared:
-            raise HTTPException(429, "Too many slow uploads at the same time.", {"Retry-After": "1"})
+            text = "Too many slow uploads at the same time. Try again later."
+            raise HTTPException(429, text, {"Retry-After": "1"})
         self._slow[body] = name, network
 
     def _limit(self, path: str, headers: Headers) -> int:
