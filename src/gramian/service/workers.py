@@ -281,11 +281,11 @@ class Pool:
     async def _turn(self, who: str | None) -> AsyncIterator[None]:
         """Wait for a turn of the visitor, and then for a free worker."""
         seconds = 1 if self.patience else 5
-        share = _Slots(self.count if who is None else max(1, self.count // 4))
+        share = _Slots(self.count)
         if who is not None:
-            share = self._shares.setdefault(who, share)
+            share = self._shares.setdefault(who, _Slots(max(1, self.count // 4)))
         async with (
-            # Their own orders end in this time.
+            # The visitor's own orders end in this time.
             share.one(self.waiting, self.seconds, busy("Too many of your requests are in progress", seconds)),
             self._slots.one(self.waiting, self.patience, busy("The server is busy", seconds)),
         ):
