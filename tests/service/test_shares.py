@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from served import Limits, create_app
+from served import Limits, create_app, httpx
 
 guard = pytest.importorskip("gramian.service.guard")
 workers = pytest.importorskip("gramian.service.workers")
@@ -68,6 +68,10 @@ def test_slow_uploads_of_one_visitor_or_network_lock_nobody_out(monkeypatch):
             assert [await status("192.0.2.2") for _ in range(2)] == [None, 429]
             assert [await status("2001:db8::1"), await status("2001:db8::2")] == [None, 429]
             assert await status("192.0.2.3") == 429
+            # What arrives at once has its place, also at the same address.
+            transport = httpx.ASGITransport(app, client=("192.0.2.1", 1))
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+                assert (await client.post("/api/v1/login", json={"token": ""})).status_code == 204
             await uploads.end()
             assert await status("192.0.2.1") is None
             await uploads.end()
