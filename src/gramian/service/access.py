@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
 import secrets
 import time
@@ -14,7 +13,7 @@ from ipaddress import IPv6Address, IPv6Network, ip_address
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from gramian.service.cookies import get_cookie
+from gramian.service.cookies import get_cookie, name_of
 from gramian.service.problems import busy
 
 PASS = "gramian_pass"  # name of the cookie that replaces the token
@@ -25,11 +24,6 @@ DELAY = 1.0  # seconds
 PENDING = 8  # delayed tokens of one address at a time
 FORGOTTEN = 300.0  # seconds after the last wrong token
 ADDRESSES = 10_000  # with wrong tokens, at most
-
-
-def hash_of(cookie: str | None) -> str:
-    """Return the hash of a secret cookie: all that the server keeps of it."""
-    return hashlib.sha256((cookie or "").encode("utf-8", "replace")).hexdigest()
 
 
 def same(given: str, wanted: str) -> bool:
@@ -68,19 +62,19 @@ class Access:
     ) -> None:
         self.token, self._clock, self._sleep = token, clock, sleep
         self._guesses: dict[str, _Guesses] = {}
-        self._passes: dict[str, float] = {}  # hashes of cookies, and when they end, in this order
+        self._passes: dict[str | None, float] = {}  # names of cookies, and when they end, in this order
 
     def issue_pass(self) -> str:
         """Return a new cookie."""
         cookie, now = secrets.token_urlsafe(32), self._clock()
-        self._passes[hash_of(cookie)] = now + PASS_SECONDS
+        self._passes[name_of(cookie)] = now + PASS_SECONDS
         for old in [one for one, end in self._passes.items() if end <= now] or list(self._passes)[:-PASSES]:
             del self._passes[old]
         return cookie
 
     def revoke_pass(self, scope: Scope) -> None:
         """End the validity of the cookie of a request."""
-        self._passes.pop(hash_of(get_cookie(scope, PASS)), None)
+        self._passes.pop(name_of(get_cookie(scope, PASS)), None)
 
     async def may_enter(self, scope: Scope) -> bool:
         """Return whether a request has the token or its cookie, or needs none.
@@ -90,7 +84,7 @@ class Access:
         Refusal
             429 after too many wrong tokens.
         """
-        if self.token is None or self._passes.get(hash_of(get_cookie(scope, PASS)), 0.0) > self._clock():
+        if self.token is None or self._passes.get(name_of(get_cookie(scope, PASS)), 0.0) > self._clock():
             return True
         kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
         return kind.lower() == "bearer" and await self.is_token(scope, given.strip())

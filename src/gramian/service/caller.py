@@ -8,13 +8,13 @@ from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 
 from gramian.service.access import network_of
-from gramian.service.cookies import get_cookie, set_cookie
+from gramian.service.cookies import get_cookie, name_of, set_cookie
 from gramian.service.item_storage import ItemStorage, VisibleItems
 from gramian.service.items import Item
 from gramian.service.problems import Refusal
 from gramian.service.schemas import Kind, Reading
 from gramian.service.state import AppState
-from gramian.service.visitors import COOKIE, REMEMBERED, Visitor, name_of
+from gramian.service.visitors import COOKIE, REMEMBERED, Visitor
 
 READING = set(Reading.model_fields)
 

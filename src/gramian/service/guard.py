@@ -17,11 +17,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gramian.checks import amount
 from gramian.errors import FULL
 from gramian.service.access import Access, network_of
-from gramian.service.cookies import DEFAULT_PORTS, get_cookie
+from gramian.service.cookies import DEFAULT_PORTS, get_cookie, name_of
 from gramian.service.logs import LOG
 from gramian.service.problems import Refusal, disk_full
 from gramian.service.settings import Settings, is_loopback
-from gramian.service.visitors import COOKIE, name_of
+from gramian.service.visitors import COOKIE
 
 OPEN = ("/healthz", "/api/v1/login")  # paths without a token, besides those under STATIC
 STATIC = "/static/"

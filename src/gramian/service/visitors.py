@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gramian.service.access import hash_of
+from gramian.service.cookies import name_of
 from gramian.service.item_storage import ItemStorage
 from gramian.service.jobs import Job
 from gramian.service.problems import busy
@@ -23,11 +23,6 @@ VISITOR = re.compile("[0-9a-f]{64}")  # name of a visitor's folder
 # Seconds after which a visitor may be replaced by a new one if there are too many:
 NEW = 10.0  # one who never returned the cookie
 AWAY = 600.0  # one who returned it
-
-
-def name_of(cookie: str | None) -> str | None:
-    """Return the name of the visitor with a cookie: its hash."""
-    return None if cookie is None else hash_of(cookie)
 
 
 @dataclass(eq=False)
@@ -74,7 +69,6 @@ class Visitors:
 
     def __init__(self, folder: Path, limits: Limits) -> None:
         self.folder, self.limits = folder, limits
-        folder.mkdir(mode=0o700, exist_ok=True)
         self._known: dict[str, Visitor] = {}
         self.deleted: set[str] = set()  # ids of the items of visitors who were removed
         for name in self._names():
