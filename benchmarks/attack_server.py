@@ -1,9 +1,10 @@
 """``python benchmarks/attack_server.py``: attacks a running server, and commands, as a stranger would.
 
 Starts ``gramian serve`` on the loopback and runs commands in a temporary folder, by HTTP and the shell only.
-It sends hostile folders, names, models, uploads, headers and visitors, and interrupts writes. Each attack
-checks statements, such as "no file changed". A false one is printed with how to repeat it, and the exit code
-is 1. The script stops all that it starts. It takes three to five minutes.
+It sends hostile folders, names, models, uploads, headers and visitors, interrupts writes, and looks for
+deleted data in the memory of processes. Each attack checks statements, such as "no file changed". A false one
+is printed with how to repeat it, and the exit code is 1. The script stops all that it starts. It takes five
+to eight minutes.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ import scipy.sparse as sp
 
 import gramian
 from gramian import PCA, KernelPCA
+from gramian.service.settings import CORES
 
 API = "/api/v1"
 SOURCE = str(Path(gramian.__file__).resolve().parents[1])
@@ -483,7 +485,7 @@ def attack_visitors(attack: Attack) -> None:
                 if method in ("POST", "PUT") and not path.endswith("/keep"):
                     reading = {"rows": "0:10"} if number % 2 else {"rows": "nonsense"}
                     body = {"json": {"data": ids["data"], "reading": reading, "name": "odd"}}
-                    body = {} if "data" in query or "/examples/" in path else body
+                    body = {} if "data" in query or re.search("/examples/|/logout", path) else body
                 got = one.request(method, path, params=query, **body)
                 how = f"{method} {path} {query} {body}"
                 attack.check(got.status_code != 500, f"500: {got.text[:200]}", how)
@@ -567,6 +569,133 @@ def attack_kept_models(attack: Attack) -> None:
         attack.check(owner.delete(f"{API}/models/{id}").status_code == 204, "the owner may not delete it")
 
 
+def memory_of(pid: int) -> Iterator[bytes]:
+    """Yield the writable memory of a process of Linux, in parts that overlap."""
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            places, rights, *_ = line.split()
+            start, end = (int(place, 16) for place in places.split("-"))
+            with suppress(OSError, ValueError, OverflowError):  # some parts cannot be read
+                for place in range(start, end if rights.startswith("rw") else start, 1 << 24):
+                    memory.seek(place)
+                    yield memory.read(min((1 << 24) + 100, end - place))
+
+
+def processes_with(server: Served, secret: bytes) -> int:
+    """Return how many processes that a server started have a text in their memory."""
+    children = Path(f"/proc/{server.process.pid}/task").glob("*/children")
+    pids = [int(pid) for file in children for pid in file.read_text().split()]
+    return sum(any(secret in part for part in memory_of(pid)) for pid in pids)
+
+
+def attack_deleted(attack: Attack) -> None:
+    """What was deleted is in no memory of a worker, and in no list."""
+    secret = f"canary{os.urandom(6).hex()}"
+    with serving(attack) as server, server.client() as visitor:
+        content = table(names=(secret, "b", "c"))
+        data = visitor.post(f"{API}/data?name={secret}", content=content, headers=CSV).json()["id"]
+        model = fit_for(attack, visitor, data, name=secret)
+        visitor.post(f"{API}/models/{model}/transform?data={data}")
+        try:
+            before = processes_with(server, secret.encode())
+        except OSError:
+            attack.skip("the memory of workers, which this system does not show")
+            return
+        attack.check(before > 0, "no worker has a table in its memory, so this attack shows nothing")
+        for path in (f"{API}/data/{data}", f"{API}/models/{model}"):
+            status = visitor.delete(path).status_code
+            attack.check(status == 204, f"DELETE answers {status}", path)
+        left = processes_with(server, secret.encode())
+        attack.check(not left, f"{left} workers have deleted data in their memory", "DELETE, /proc/PID/mem")
+        for path in ("jobs", "data", "models"):
+            attack.check(secret not in visitor.get(f"{API}/{path}").text, f"GET /{path} names deleted data")
+
+
+def attack_temporary_folder(attack: Attack) -> None:
+    """A server without a store survives a cleaner of temporary folders, and uses no folder of others."""
+    home = attack.new("tmp")
+    with serving(attack, TMPDIR=str(home)) as server, server.client() as visitor:
+        (root,) = home.glob("gramian-*")
+        for gone in (root, root / "work", root / "visitors"):
+            item = visitor.post(f"{API}/data", content=table(), headers=CSV).json()["id"]
+            shutil.rmtree(gone)
+            status = visitor.post(f"{API}/data", content=table(), headers=CSV).status_code
+            attack.check(status == 201, f"without {gone.name}/ an upload answers {status}", f"rm -r {gone}")
+            health = visitor.get("/healthz").status_code
+            attack.check(health == 200, f"without {gone.name}/ /healthz answers {health}")
+            status = visitor.get(f"{API}/data/{item}").status_code
+            attack.check(status in (200, 404), f"without {gone.name}/ an item answers {status}")
+            attack.check(root.stat().st_mode & 0o777 == 0o700, "others may enter the temporary folder")
+        shutil.rmtree(root)
+        root.symlink_to(attack.new("theirs"))
+        for method, path in (("GET", "/healthz"), ("POST", f"{API}/data")):
+            status = visitor.request(method, path, content=table(), headers=CSV).status_code
+            attack.check(status == 503, f"a link for its folder: {method} {path} answers {status}")
+        attack.check(not list(root.iterdir()), "the server wrote into a folder of others")
+        root.unlink()
+
+
+def attack_slow_uploads(attack: Attack) -> None:
+    """Many slow uploads of one client stop neither its own small requests nor those of others."""
+    with serving(attack) as server, server.client() as visitor:
+        host, _, port = server.url.removeprefix("http://").partition(":")
+        head = f"POST {API}/data HTTP/1.1\r\nHost: {host}\r\nContent-Type: text/csv\r\n"
+        head += "Content-Length: 99\r\n\r\n"
+        slow = [socket.create_connection((host, int(port)), timeout=PATIENCE) for _ in range(64)]
+        for connection in slow:
+            connection.sendall(head.encode() + b"a,b\n")
+        time.sleep(3)
+        for path, body in (
+            ("/data", {"content": table(), "headers": CSV}),
+            ("/login", {"json": {"token": ""}}),
+        ):
+            status = visitor.post(f"{API}{path}", **body).status_code
+            attack.check(status in (201, 204), f"next to 64 slow uploads POST {path} answers {status}")
+        try:
+            other = socket.create_connection((host, int(port)), PATIENCE, ("127.0.0.2", 0))
+        except OSError:
+            attack.skip("a slow upload of another address, since 127.0.0.2 is none of this machine")
+        else:
+            other.sendall(head.encode() + b"a,b\n")
+            time.sleep(3)
+            other.sendall(b"1,2\n" + 23 * b"3,4\n" + b"5,6")
+            answer = other.recv(100)
+            attack.check(b" 201 " in answer, f"next to 64 slow uploads another network gets {answer[:40]!r}")
+            other.close()
+        for connection in slow:
+            connection.close()
+
+
+def attack_workers(attack: Attack) -> None:
+    """Small files that take long to read hold a part of the workers, and others go on."""
+    if CORES == 1:
+        attack.skip("small files that hold the workers, since there is one worker")
+        return
+    with serving(attack) as server, server.client() as one, server.client() as other:
+        for visitor in (one, other):
+            visitor.post(f"{API}/data", content=table(), headers=CSV)
+        content = wide_table()
+
+        def hold() -> None:
+            status = one.post(
+                f"{API}/data?draft=true", content=content, headers=CSV, timeout=None
+            ).status_code
+            attack.check(status in (413, 422, 429), f"a million columns answer {status}")
+
+        threads = [threading.Thread(target=hold) for _ in range(CORES)]
+        for thread in threads:
+            thread.start()
+        time.sleep(2)
+        began = time.monotonic()
+        got = other.post(f"{API}/data", content=table(), headers=CSV)
+        seconds = time.monotonic() - began
+        how = f"{CORES} times POST /data?draft=true of a million columns"
+        attack.check(got.status_code == 201, f"next to them an upload answers {got.status_code}", how)
+        attack.check(seconds < 15, f"next to them an upload takes {seconds:.0f} s", how)
+        for thread in threads:
+            thread.join()
+
+
 # ------------------------------------------------------------------ the door
 
 
@@ -596,6 +725,11 @@ def attack_tokens(attack: Attack) -> None:
         status = inside.get(f"{API}/models").status_code
         quick = time.monotonic() - began
         attack.check(status == 200 and quick < 0.9, f"the cookie: {status} after {quick:.2f} s")
+        with server.client(cookies=inside.cookies) as thief:
+            attack.check(thief.get(f"{API}/models").status_code == 200, "the cookie is not the whole login")
+            inside.post(f"{API}/logout")
+            status = thief.get(f"{API}/models").status_code
+            attack.check(status == 401, f"after the logout its cookie answers {status}", "POST /logout")
 
 
 def attack_headers(attack: Attack) -> None:
@@ -614,6 +748,11 @@ def attack_headers(attack: Attack) -> None:
             sent = {"Origin": origin} | CSV
             status = visitor.post(f"{API}/data", content=table(), headers=sent).status_code
             attack.check(status == 403, f"Origin {origin!r} answers {status}")
+        for method in ("POST", "PUT", "DELETE"):
+            status = visitor.request(
+                method, f"{API}/data", headers={"Sec-Fetch-Site": "cross-site"}
+            ).status_code
+            attack.check(status == 403, f"{method} of a page of another site answers {status}")
         forwarded = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "8.8.8.8", "X-Forwarded-Host": "evil",
                      "Forwarded": "for=8.8.8.8;proto=https;host=evil"}  # fmt: skip
         got = visitor.post(f"{API}/data", content=table(), headers=forwarded | CSV)
@@ -1482,6 +1621,10 @@ ATTACKS: dict[str, Callable[[Attack], None]] = {
     "visitors": attack_visitors,
     "quota": attack_quota,
     "kept-models": attack_kept_models,
+    "deleted": attack_deleted,
+    "temporary-folder": attack_temporary_folder,
+    "slow-uploads": attack_slow_uploads,
+    "workers": attack_workers,
     "tokens": attack_tokens,
     "headers": attack_headers,
     "proxies": attack_proxies,

@@ -11,7 +11,8 @@ import pytest
 
 from gramian.cli import main
 from gramian.errors import GramianError
-from gramian.service import caller, guard, store_folder
+from gramian.service import access, caller, guard, store_folder
+from gramian.service.problems import Refusal
 from gramian.store import atomic
 from served import create_app, httpx, listening
 
@@ -126,6 +127,22 @@ def test_names_of_lists_that_lead_elsewhere_are_noticed(findings, monkeypatch):
 @pytest.mark.walk
 def test_hosts_and_owners_that_are_not_checked_are_noticed(findings, monkeypatch):
     monkeypatch.setattr(guard.Guard, "_is_ours", lambda self, host: True)
+    monkeypatch.setattr(guard, "READS", ("POST", "PUT", "DELETE"))
     monkeypatch.setattr(caller.Caller, "may_change", lambda self, item: True)
-    assert any("Host 'evil.example'" in one for one in findings("headers"))
+    monkeypatch.setattr(access.Access, "revoke_pass", lambda self, scope: None)
+    found = findings("headers")
+    assert any("Host 'evil.example'" in one for one in found)
+    assert any("POST of a page of another site" in one for one in found)
     assert any("DELETE" in one for one in findings("kept-models"))
+    assert any("after the logout" in one for one in findings("tokens"))
+
+
+@pytest.mark.walk
+def test_slow_uploads_without_a_share_are_noticed(findings, monkeypatch):
+    def only_all(self, scope, body):
+        if len(self._slow) >= 64:
+            raise Refusal(429, "Too many uploads at the same time.")
+        self._slow[body] = "", ""
+
+    monkeypatch.setattr(guard.Guard, "_admit", only_all)
+    assert any("another network gets" in one for one in findings("slow-uploads"))

@@ -52,7 +52,7 @@ def test_guesses_of_an_address_are_slowed_and_the_token_enters():
         assert await entry.is_token(scope_of("192.0.2.2"), TOKEN)
         bearer = scope_of("198.51.100.1", authorization=f"Bearer {TOKEN}")
         assert await entry.may_enter(bearer)
-        known = scope_of(cookie=f"gramian_pass_8765={access.pass_of(TOKEN)}")
+        known = scope_of(cookie=f"gramian_pass_8765={entry.issue_pass()}")
         assert await entry.may_enter(known)
         assert len(time.waited) == 4
         # At most a few wait at the same time.
@@ -89,6 +89,34 @@ def test_addresses_of_one_network_are_one_and_few_are_remembered(monkeypatch):
         await guess(entry, 1, "no address")
 
     asyncio.run(attack())
+
+
+def test_a_cookie_of_the_login_ends_with_the_logout_and_after_a_day(monkeypatch):
+    monkeypatch.setattr(access, "PASSES", 3)
+    time = Time()
+    entry = access.Access(TOKEN, lambda: time.now, time.sleep)
+
+    def new():
+        return scope_of(cookie=f"gramian_pass_8765={entry.issue_pass()}")
+
+    def enter(*scopes):
+        return [asyncio.run(entry.may_enter(scope)) for scope in scopes]
+
+    one, other = new(), new()
+    assert enter(one, other) == [True, True]
+    entry.revoke_pass(one)
+    entry.revoke_pass(scope_of())  # somebody without a cookie
+    assert enter(one, other) == [False, True]
+    time.now = access.PASS_SECONDS - 1
+    later = new()
+    assert enter(other, later) == [True, True]
+    time.now += 1
+    assert enter(other, later) == [False, True]
+    # The server remembers only so many, the latest, and forgets those that have ended.
+    assert enter(later, *(scopes := [new() for _ in range(3)])) == [False, True, True, True]
+    time.now += access.PASS_SECONDS
+    assert enter(*scopes, new()) == [False, False, False, True]
+    assert len(entry._passes) == 1
 
 
 def test_what_is_no_token_is_no_guess():
@@ -182,6 +210,42 @@ def test_guesses_are_counted_by_the_address_that_the_proxy_names(monkeypatch):
     requests = [*access.FREE * [("POST", "/api/v1/login", wrong)], ("POST", "/api/v1/login", wrong)]
     got = asked(made, [*requests, ("GET", "/", page), ("POST", "/api/v1/login", right)])
     assert [one.status_code for one in got] == [*access.FREE * [401], 429, 429, 204]
+
+
+def test_a_logout_ends_the_cookie_on_the_server_too():
+    made = create_app(token=TOKEN, hosts=[NAME], limits=Limits(workers=0))
+
+    async def ask():
+        transport = httpx.ASGITransport(made, client=("127.0.0.1", 1))
+        async with (
+            made.router.lifespan_context(made),
+            httpx.AsyncClient(transport=transport, base_url=f"http://{NAME}") as client,
+            httpx.AsyncClient(transport=transport, base_url=f"http://{NAME}") as other,
+        ):
+            assert (await client.post("/api/v1/logout")).status_code == 401
+            for one in (client, other):
+                got = await one.post("/api/v1/login", json={"token": TOKEN})
+                assert f"Max-Age={24 * 3600}" in got.headers["set-cookie"]
+            page = await client.get("/", headers={"Accept": "text/html"})
+            assert 'id="logout"' in page.text
+            cookie = {"Cookie": f"gramian_pass_80={client.cookies['gramian_pass_80']}"}
+            assert (await client.post("/api/v1/logout")).status_code == 204
+            assert not client.cookies  # the browser's is gone
+            assert (await client.get("/api/v1/models", headers=cookie)).status_code == 401
+            assert (await other.get("/api/v1/models")).status_code == 200
+
+    asyncio.run(ask())
+
+
+def test_pages_of_other_sites_change_nothing_even_without_an_origin():
+    made = create_app(token=TOKEN, hosts=[NAME], limits=Limits(workers=0))
+    path, cases = f"/api/v1/models/{32 * '0'}", []
+    for site in ("cross-site", "same-site", "same-origin", "none"):
+        for method in ("GET", "POST", "PUT", "DELETE"):
+            headers = {"Sec-Fetch-Site": site, "Authorization": f"Bearer {TOKEN}"}
+            cases.append((method, "/api/v1/login" if method == "POST" else path, {"headers": headers}))
+    got = [one.status_code == 403 for one in asked(made, cases)]
+    assert got == 2 * [False, True, True, True] + 8 * [False]
 
 
 def test_what_lets_others_in_needs_a_token_that_is_long_enough(monkeypatch):

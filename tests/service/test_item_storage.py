@@ -4,6 +4,7 @@ import copy
 import errno
 import json
 import os
+import secrets
 import time
 
 import pytest
@@ -15,8 +16,8 @@ visitors = pytest.importorskip("gramian.service.visitors")
 MODEL = {"model": {"kind": "PCA"}}
 
 
-def file_of(folder, text, name="sent.gramian"):
-    path = folder / name
+def file_of(folder, text, name=None):
+    path = folder / (name or f"{secrets.token_hex(16)}.gramian")
     path.write_text(text)
     return path
 
@@ -216,7 +217,9 @@ def test_things_of_those_who_do_not_come_back_go(tmp_path):
     os.utime(goes[0].storage.folder, (time.time() - 101,) * 2)
     assert everybody.find(goes[1]) is not None  # coming back in time is enough
     os.utime(goes[0].storage.folder, (time.time() - 101,) * 2)
+    (item,) = goes[0].storage.items()
     everybody.remove_idle()
+    assert everybody.deleted == {item.id}
     assert everybody.find(goes[1]) is None
     assert everybody.find(stays[1]) is stays[0]
     for cookie in ("", "x", "../" + stays[1], "\udcff", None):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
+import secrets
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -13,20 +13,17 @@ from ipaddress import IPv6Address, IPv6Network, ip_address
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from gramian.service.cookies import get_cookie
+from gramian.service.cookies import get_cookie, name_of
 from gramian.service.problems import busy
 
 PASS = "gramian_pass"  # name of the cookie that replaces the token
+PASS_SECONDS = 86400  # that a cookie is valid
+PASSES = 10_000  # valid ones, at most
 FREE = 10  # wrong tokens of one address without delay
 DELAY = 1.0  # seconds
 PENDING = 8  # delayed tokens of one address at a time
 FORGOTTEN = 300.0  # seconds after the last wrong token
 ADDRESSES = 10_000  # with wrong tokens, at most
-
-
-def pass_of(token: str) -> str:
-    """Return the cookie for a token. It does not reveal the token."""
-    return hmac.new(token.encode(), b"gramian pass", hashlib.sha256).hexdigest()
 
 
 def same(given: str, wanted: str) -> bool:
@@ -44,7 +41,7 @@ class _Guesses:
 
 
 class Access:
-    """Checks tokens and cookies.
+    """Checks tokens, and cookies, which replace the token for a day or until the logout.
 
     After some wrong tokens, the server checks further ones of the same address with a delay, and only a few
     at a time. Somebody with the right token waits about a second. The cookie is too long to be guessed, and
@@ -65,6 +62,19 @@ class Access:
     ) -> None:
         self.token, self._clock, self._sleep = token, clock, sleep
         self._guesses: dict[str, _Guesses] = {}
+        self._passes: dict[str | None, float] = {}  # names of cookies, and when they end, in this order
+
+    def issue_pass(self) -> str:
+        """Return a new cookie."""
+        cookie, now = secrets.token_urlsafe(32), self._clock()
+        self._passes[name_of(cookie)] = now + PASS_SECONDS
+        for old in [one for one, end in self._passes.items() if end <= now] or list(self._passes)[:-PASSES]:
+            del self._passes[old]
+        return cookie
+
+    def revoke_pass(self, scope: Scope) -> None:
+        """End the validity of the cookie of a request."""
+        self._passes.pop(name_of(get_cookie(scope, PASS)), None)
 
     async def may_enter(self, scope: Scope) -> bool:
         """Return whether a request has the token or its cookie, or needs none.
@@ -74,7 +84,7 @@ class Access:
         Refusal
             429 after too many wrong tokens.
         """
-        if self.token is None or same(get_cookie(scope, PASS) or "", pass_of(self.token)):
+        if self.token is None or self._passes.get(name_of(get_cookie(scope, PASS)), 0.0) > self._clock():
             return True
         kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
         return kind.lower() == "bearer" and await self.is_token(scope, given.strip())

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import FileResponse, Response, StreamingResponse
 
-from gramian.service.access import PASS, pass_of
+from gramian.service.access import PASS, PASS_SECONDS
 from gramian.service.caller import Caller, CurrentCaller, upload_payload
 from gramian.service.cookies import set_cookie
 from gramian.service.guard import sends_body
@@ -45,8 +45,7 @@ from gramian.service.schemas import (
     ServerFacts,
     UploadQuery,
 )
-from gramian.service.state import AppState, State, describe
-from gramian.service.visitors import REMEMBERED
+from gramian.service.state import AppState, describe
 from gramian.version import __version__
 
 api = APIRouter(prefix="/api/v1", responses=responses())
@@ -70,12 +69,19 @@ async def server(state: AppState) -> ServerFacts:
 
 @api.post("/login", status_code=204)
 async def log_in(request: Request, state: AppState, login: Login) -> None:
-    """Exchange the token for a cookie, for browsers."""
-    token = state.settings.token
-    if token is not None:
-        if not await request.state.access.is_token(request.scope, login.token):
+    """Exchange the token for a cookie that is valid for a day, for browsers."""
+    access = request.state.access
+    if state.settings.token is not None:
+        if not await access.is_token(request.scope, login.token):
             raise Refusal(401, "The token is wrong.", "Enter the token that the server was started with.")
-        set_cookie(request.scope, PASS, pass_of(token), REMEMBERED)
+        set_cookie(request.scope, PASS, access.issue_pass(), PASS_SECONDS)
+
+
+@api.post("/logout", status_code=204)
+async def log_out(request: Request) -> None:
+    """End the validity of the cookie of the login."""
+    request.state.access.revoke_pass(request.scope)
+    set_cookie(request.scope, PASS, "", 0)
 
 
 # ------------------------------------------------------------------ fits
@@ -90,7 +96,7 @@ def fit_order(caller: Caller, fit: Fit) -> dict[str, Any]:
 @api.post("/plans")
 async def make_plan(caller: CurrentCaller, fit: Fit) -> PlanFacts:
     """Return the plan of a fit without running it."""
-    return PlanFacts(**await caller.state.quick.ask({"do": "plan", **fit_order(caller, fit)}))
+    return PlanFacts(**await caller.ask({"do": "plan", **fit_order(caller, fit)}))
 
 
 @api.post("/jobs", status_code=202)
@@ -102,7 +108,7 @@ async def start_job(caller: CurrentCaller, fit: Fit) -> JobFacts:
     try:
         await job.planned()
     except Refusal:
-        del visitor.jobs[job.facts.id]
+        visitor.jobs.pop(job.facts.id, None)
         raise
     return job.facts
 
@@ -169,7 +175,7 @@ async def store_upload(
 ) -> ItemFacts:
     """Store the body, once a worker has checked it: in a storage, by default the visitor's."""
     async with received(caller.request, UPLOADS[kind], caller.state.work) as path:
-        facts = await caller.state.quick.ask(describe(kind, upload_payload(path, name, reading), draft))
+        facts = await caller.ask(describe(kind, upload_payload(path, name, reading), draft))
         visitor = await caller.ensure_visitor()
         item = (storage or visitor.storage).put(path, kind, name, facts, owner=visitor.name)
         return facts_of(item, facts)
@@ -186,9 +192,10 @@ async def replace_model(caller: CurrentCaller, id: Id) -> ItemFacts:
     """Replace a model; the old one stays until the new one is saved."""
     caller.changeable("model", id)
     async with received(caller.request, UPLOADS["model"], caller.state.work) as path:
-        facts = await caller.state.quick.ask(describe("model", upload_payload(path, "model")))
+        facts = await caller.ask(describe("model", upload_payload(path, "model")))
         item, storage = caller.changeable("model", id)  # it may have been deleted during the upload
         item = storage.put(path, "model", item.name, facts, instead=item)
+        await caller.state.forget(item.id, path.stem)
         return facts_of(item, facts)
 
 
@@ -244,9 +251,10 @@ def info(caller: CurrentCaller, kinds: Kinds, id: Id) -> ItemFacts:
 
 @api.delete("/{kinds}/{id}", status_code=204)
 async def remove(caller: CurrentCaller, kinds: Kinds, id: Id) -> None:
-    """Delete a model, a gallery or data."""
+    """Delete a model, a gallery or data, with the jobs that read or made it."""
     item, storage = caller.changeable(KINDS[kinds], id)
     storage.remove(item)
+    await caller.state.forget(item.id)
 
 
 # ------------------------------------------------------------------ models applied
@@ -267,18 +275,18 @@ async def rows_in(
 
 
 async def send_answer(
-    state: State, order: dict[str, Any], kind: str, filename: str | None = None
+    caller: Caller, order: dict[str, Any], kind: str, filename: str | None = None
 ) -> Response:
     """Send a file that a worker writes, perhaps as a download."""
-    async with output_path(state.work) as path:
+    async with output_path(caller.state.work) as path:
         answer = {"path": str(path), "name": "the answer", "kind": TABLES.get(kind, "")[1:]}
-        await state.quick.ask(order | {"answer": answer})
+        await caller.ask(order | {"answer": answer})
         return send_file(path, kind, filename)
 
 
 async def rows_out(caller: Caller, order: dict[str, Any]) -> Response:
     """Send the rows that a worker writes, in the format that Accept names."""
-    return await send_answer(caller.state, order, accepted_type(caller.request))
+    return await send_answer(caller, order, accepted_type(caller.request))
 
 
 ROWS_OUT: dict[str, Any] = {
@@ -329,7 +337,7 @@ async def recognised(caller: Caller, id: str, gallery: str, **how: Any) -> Recog
     order = {"do": "recognise", "model": caller.items.payload("model", id), **how}
     order["gallery"] = caller.items.payload("gallery", gallery)
     async with rows_in(caller, ApplyQuery(), FACES) as data:
-        return Recognised(**await caller.state.quick.ask(order | {"data": data}))
+        return Recognised(**await caller.ask(order | {"data": data}))
 
 
 Share = Annotated[

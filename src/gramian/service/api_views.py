@@ -24,7 +24,7 @@ from gramian.service.schemas import (
     Kind,
     Reading,
 )
-from gramian.service.state import AppState, describe
+from gramian.service.state import describe
 
 views = APIRouter(prefix="/api/v1", responses=responses())
 EXAMPLES = {
@@ -38,14 +38,13 @@ SEARCHED = 0.7  # of the time of a request; the rest is for shrinking and drawin
 
 async def create_item(caller: Caller, order: dict[str, Any], kind: Kind, name: str) -> ItemFacts:
     """Store a file that a worker writes as an item of the visitor."""
-    state = caller.state
     if caller.visitor is not None:
         caller.visitor.storage.check_space(0)
-    async with output_path(state.work, Path(name).suffix) as path:
+    async with output_path(caller.state.work, Path(name).suffix) as path:
         answer = upload_payload(path, name)
-        facts = await state.quick.ask(order | {"answer": answer})
+        facts = await caller.ask(order | {"answer": answer})
         if kind == "data":
-            facts = await state.quick.ask(describe(kind, answer, draft=True))
+            facts = await caller.ask(describe(kind, answer, draft=True))
         visitor = await caller.ensure_visitor()
         return facts_of(visitor.storage.put(path, kind, name, facts), facts)
 
@@ -69,22 +68,22 @@ async def add_example(
 
 
 @views.get("/examples/door/{who}", **produces("image/png"))
-async def example_visitor(state: AppState, who: Literal["known", "stranger", "house"]) -> Response:
+async def example_visitor(caller: CurrentCaller, who: Literal["known", "stranger", "house"]) -> Response:
     """Return a test picture for the drawn faces: a known person, a stranger, or a house."""
-    return await send_answer(state, {"do": "example_visitor", "who": who}, "image/png")
+    return await send_answer(caller, {"do": "example_visitor", "who": who}, "image/png")
 
 
 @views.get("/data/{id}/width")
 async def width(caller: CurrentCaller, id: Id, reading: Annotated[Reading, Query()]) -> dict[str, float]:
     """Return the median distance between rows, a first guess of a kernel's sigma."""
-    return await caller.state.quick.ask({"do": "width", "data": caller.data(id, reading)})
+    return await caller.ask({"do": "width", "data": caller.data(id, reading)})
 
 
 @views.get("/data/{id}/pictures", **produces("image/png"))
 async def pictures(caller: CurrentCaller, id: Id) -> Response:
     """Return some of the pictures on one sheet."""
     data = caller.items.payload("data", id)
-    return await send_answer(caller.state, {"do": "sheet", "data": data}, "image/png")
+    return await send_answer(caller, {"do": "sheet", "data": data}, "image/png")
 
 
 # ------------------------------------------------------------------ models
@@ -93,7 +92,7 @@ async def pictures(caller: CurrentCaller, id: Id) -> Response:
 @views.get("/models/{id}/figures")
 async def figure_names(caller: CurrentCaller, id: Id, query: Annotated[DataQuery, Query()]) -> FigureNames:
     """List the figures of a model, with data or without, and say what the data show."""
-    return FigureNames(**await caller.state.quick.ask({"do": "figures", **view_payload(caller, id, query)}))
+    return FigureNames(**await caller.ask({"do": "figures", **view_payload(caller, id, query)}))
 
 
 @views.get("/models/{id}/figures/{name}", **produces("application/json"))
@@ -106,14 +105,14 @@ async def figure(
     """Return a figure: `spec`, a Vega-Lite specification, or `png`, a picture in base64."""
     order = {"do": "figure", "name": name, **view_payload(caller, id, query)}
     options = {"x": query.x, "y": query.y, "color": query.color, "shape": query.shape, "width": query.width}
-    return await send_answer(caller.state, order | options, "application/json")
+    return await send_answer(caller, order | options, "application/json")
 
 
 @views.get("/models/{id}/report", **produces("text/html"))
 async def report(caller: CurrentCaller, id: Id, query: Annotated[DataQuery, Query()]) -> Response:
     """Download the report of a model. With its data it shows scores and unusual rows."""
     order = {"do": "report", **view_payload(caller, id, query)}
-    return await send_answer(caller.state, order, "text/html; charset=utf-8", "report.html")
+    return await send_answer(caller, order, "text/html; charset=utf-8", "report.html")
 
 
 @views.get("/models/{id}/results", **produces("application/zip"))
@@ -122,13 +121,13 @@ async def results(caller: CurrentCaller, id: Id, query: Annotated[DataQuery, Que
     if query.data is None:
         raise Refusal(422, "A folder of results needs data.", "Add ?data=ID.")
     order = {"do": "results", **view_payload(caller, id, query)}
-    return await send_answer(caller.state, order, "application/zip", "results.zip")
+    return await send_answer(caller, order, "application/zip", "results.zip")
 
 
 @views.get("/models/{id}/code")
 async def code(caller: CurrentCaller, id: Id, query: Annotated[DataQuery, Query()]) -> dict[str, str]:
     """Return Python code that fits the same model, and a paragraph for a methods section."""
-    return await caller.state.quick.ask({"do": "code", **view_payload(caller, id, query)})
+    return await caller.ask({"do": "code", **view_payload(caller, id, query)})
 
 
 # ------------------------------------------------------------------ faces and kernels
@@ -151,13 +150,13 @@ async def enroll(
 
 
 @views.post("/kernels")
-async def kernel(state: AppState, query: KernelQuery) -> dict[str, Any]:
+async def kernel(caller: CurrentCaller, query: KernelQuery) -> dict[str, Any]:
     """Check whether a function is a kernel: return a proof, or a counterexample with its figure."""
-    seconds = SEARCHED * state.limits.worker_seconds
-    return await state.quick.ask({"do": "kernel", "seconds": seconds, **query.model_dump()})
+    seconds = SEARCHED * caller.state.limits.worker_seconds
+    return await caller.ask({"do": "kernel", "seconds": seconds, **query.model_dump()})
 
 
 @views.post("/kernels/contours")
-async def contours(state: AppState, query: ContoursQuery) -> dict[str, Any]:
+async def contours(caller: CurrentCaller, query: ContoursQuery) -> dict[str, Any]:
     """Fit a kernel PCA to points in the plane, and return lines of equal score of its first components."""
-    return await state.quick.ask({"do": "contours", **query.model_dump()})
+    return await caller.ask({"do": "contours", **query.model_dump()})

@@ -163,7 +163,7 @@ def _root(store: Path | None) -> Iterator[Path]:
     """Yield the folder of all items: the store, or a temporary one."""
     if store is None:
         with tempfile.TemporaryDirectory(prefix="gramian-", ignore_cleanup_errors=True) as temporary:
-            yield Path(temporary).resolve()
+            yield prepare_store(temporary)
     else:
         with locked(store):
             yield store
@@ -173,6 +173,7 @@ async def _sweep(state: State) -> None:
     while True:
         await asyncio.sleep(min(SWEEP, state.settings.limits.idle_seconds))
         state.visitors.remove_idle()
+        await state.forget()
 
 
 # ------------------------------------------------------------------ errors

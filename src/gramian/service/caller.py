@@ -8,13 +8,13 @@ from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 
 from gramian.service.access import network_of
-from gramian.service.cookies import get_cookie, set_cookie
+from gramian.service.cookies import get_cookie, name_of, set_cookie
 from gramian.service.item_storage import ItemStorage, VisibleItems
 from gramian.service.items import Item
 from gramian.service.problems import Refusal
 from gramian.service.schemas import Kind, Reading
 from gramian.service.state import AppState
-from gramian.service.visitors import COOKIE, REMEMBERED, Visitor, name_of
+from gramian.service.visitors import COOKIE, REMEMBERED, Visitor
 
 READING = set(Reading.model_fields)
 
@@ -47,6 +47,11 @@ class Caller:
         own = None if self.visitor is None else self.visitor.storage
         return VisibleItems(own, self.state.shared, self.state.sources)
 
+    async def ask(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Return a worker's answer, within the share of the visitor, or of the network if there is none."""
+        who = network_of(self.request.scope) if self.visitor is None else self.visitor.name
+        return await self.state.quick.ask(order, who=who)
+
     async def ensure_visitor(self) -> Visitor:
         """Return the visitor; a new one receives a cookie with the response."""
         visitors = self.state.visitors
@@ -61,6 +66,7 @@ class Caller:
                 self.visitor = visitors.enter(name, network)
                 return self.visitor
         self.visitor, cookie = visitors.make(network)
+        await self.state.forget()  # the visitor who made room, if one did
         set_cookie(self.request.scope, COOKIE, cookie, REMEMBERED)
         return self.visitor
 

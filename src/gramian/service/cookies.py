@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
@@ -27,6 +29,11 @@ def cookie_name(scope: Scope, name: str) -> str:
 def get_cookie(scope: Scope, name: str) -> str | None:
     """Return the value of a cookie set by :func:`set_cookie`, or None."""
     return HTTPConnection(scope).cookies.get(cookie_name(scope, name))
+
+
+def name_of(cookie: str | None) -> str | None:
+    """Return the hash of a secret cookie: all that the server keeps of it, and the name of its visitor."""
+    return None if cookie is None else hashlib.sha256(cookie.encode("utf-8", "replace")).hexdigest()
 
 
 def set_cookie(scope: Scope, name: str, value: str, seconds: int) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -14,15 +16,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gramian.checks import amount
 from gramian.errors import FULL
-from gramian.service.access import Access
-from gramian.service.cookies import DEFAULT_PORTS
+from gramian.service.access import Access, network_of
+from gramian.service.cookies import DEFAULT_PORTS, get_cookie, name_of
 from gramian.service.logs import LOG
-from gramian.service.problems import Refusal, busy, disk_full
+from gramian.service.problems import Refusal, disk_full
 from gramian.service.settings import Settings, is_loopback
+from gramian.service.visitors import COOKIE
 
 OPEN = ("/healthz", "/api/v1/login")  # paths without a token, besides those under STATIC
 STATIC = "/static/"
 REST_SECONDS = 1.0
+QUICK = 1.0  # seconds; only a body that takes longer counts as an upload in progress
+READS = ("GET", "HEAD", "OPTIONS")
 SMALLER = "Send a smaller file, or fewer rows or columns."
 SMALL = 1 << 20  # bytes of a request without data
 SENDS_DATA = tuple(f"/api/v1/{what}" for what in ("data", "models", "galleries", "faces"))
@@ -60,7 +65,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app, self.settings, self.access = app, settings, Access(settings.token)
-        self._bodies: set[_Body] = set()
+        self._slow: dict[_Body, tuple[str, str]] = {}  # uploads in progress, with visitor and network
         own = [] if settings.token is None else [socket.gethostname()]
         self._names = {name.lower() for name in (*settings.hosts, *own)}
 
@@ -70,7 +75,7 @@ class Guard:
         if scope["type"] != "http":
             return await send({"type": "websocket.close", "code": 1008})
         headers, started = Headers(scope=scope), False
-        body = _Body(receive, headers, self.settings.limits.upload_seconds)
+        body = _Body(receive, headers, self.settings.limits.upload_seconds, partial(self._admit, scope))
 
         async def guarded(message: Message) -> None:
             nonlocal started
@@ -91,9 +96,6 @@ class Guard:
         try:
             await self._check(scope, headers)
             body.limit = self._limit(scope["path"], headers)
-            self._bodies.add(body)
-            if sum(not one.done for one in self._bodies) > self.settings.limits.uploads:
-                raise busy("Too many uploads at the same time", 1)
             await self.app(scope, body, guarded)
         except Refusal as refusal:
             await refusal.response()(scope, receive, guarded)
@@ -107,7 +109,7 @@ class Guard:
                 answer = Refusal(500, "Internal server error. The server's log has the details.")
             await answer.response()(scope, receive, guarded)
         finally:
-            self._bodies.discard(body)
+            self._slow.pop(body, None)
 
     # ------------------------------------------------------------ access
 
@@ -120,7 +122,10 @@ class Guard:
                 "Use its address, or add the name with --allow-host (hosts of create_app).",
             )
         origin = headers.get("origin")
-        if origin is not None and origin.lower() != _origin(scope["scheme"], hosts[0]):
+        foreign = origin is not None and origin.lower() != _origin(scope["scheme"], hosts[0])
+        if scope["method"] not in READS:  # a link may lead here from anywhere
+            foreign |= headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+        if foreign:
             raise Refusal(
                 403,
                 "Requests from pages of other origins are not allowed.",
@@ -156,6 +161,19 @@ class Guard:
 
     # ------------------------------------------------------------ size
 
+    def _admit(self, scope: Scope, body: _Body) -> None:
+        """Admit a slow upload if the visitor has few; the last ones are for networks that have none."""
+        most, network = self.settings.limits.uploads, network_of(scope)
+        name = name_of(get_cookie(scope, COOKIE))
+        if name is None or not scope["app"].state.gramian.visitors.is_here(name):
+            name = network  # any cookie can be made up
+        now = [who for one, who in self._slow.items() if not one.done]
+        shared = most - most // 4 if any(one[1] == network for one in now) else most
+        if sum(one[0] == name for one in now) >= max(1, most // 4) or len(now) >= shared:
+            text = "Too many slow uploads at the same time. Try again later."
+            raise HTTPException(429, text, {"Retry-After": "1"})
+        self._slow[body] = name, network
+
     def _limit(self, path: str, headers: Headers) -> int:
         limit = self.settings.limits.upload_bytes if path.startswith(SENDS_DATA) else SMALL
         length = headers.get("content-length", "0")
@@ -165,10 +183,13 @@ class Guard:
 
 
 class _Body:
-    """Passes a body on, and enforces limits on its bytes and time."""
+    """Passes a body on, and enforces limits on its bytes and time; a slow one must be admitted."""
 
-    def __init__(self, receive: Receive, headers: Headers, seconds: float) -> None:
-        self._receive, self._until = receive, time.monotonic() + seconds
+    def __init__(
+        self, receive: Receive, headers: Headers, seconds: float, admit: Callable[[_Body], None]
+    ) -> None:
+        self._receive, self._admit, self._admitted = receive, admit, False
+        self._quick, self._until = (time.monotonic() + end for end in (min(QUICK, seconds), seconds))
         self._taken, self.limit = 0, SMALL
         self.done = not sends_body(headers)
 
@@ -176,10 +197,15 @@ class _Body:
         if self.done:  # only a disconnect follows a body
             return await self._receive()
         try:
-            async with asyncio.timeout(self._until - time.monotonic()):
+            async with asyncio.timeout((self._until if self._admitted else self._quick) - time.monotonic()):
                 message = await self._receive()
         except TimeoutError:
-            raise HTTPException(408, "The data took too long to arrive. Try again, or send less.") from None
+            if self._admitted:
+                text = "The data took too long to arrive. Try again, or send less."
+                raise HTTPException(408, text) from None
+            self._admit(self)
+            self._admitted = True
+            return await self()
         self._taken += len(message.get("body", b""))
         if self._taken > self.limit:
             raise HTTPException(413, f"This is more than the limit of {amount(self.limit)}. {SMALLER}")

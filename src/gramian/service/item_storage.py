@@ -56,7 +56,7 @@ class ItemStorage:
     ) -> None:
         self.folder, self.whose, self.most, self.bytes = folder, whose, most, bytes
         self._skipped: set[str] = set()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
     def items(self, kind: Kind | None = None) -> list[Item]:
         """Return all items, the oldest first; only short descriptions are read."""
@@ -135,14 +135,16 @@ class ItemStorage:
         instead: Item | None = None,
         owner: str | None = None,
     ) -> Item:
-        """Move a file into the storage, perhaps in place of an item, which keeps its owner.
+        """Move a file into the storage, perhaps in place of an item, which keeps its id and its owner.
+
+        The name of the file begins with the id of a new item, so workers that have seen it are known.
 
         Raises
         ------
         Refusal
             If there is no space, or the facts are too long; then nothing has changed.
         """
-        id = secrets.token_hex(16) if instead is None else instead.id
+        id = source.name[:32] if instead is None else instead.id
         stem = f"{id}-{secrets.token_hex(4)}"
         item = Item(
             id=id,
@@ -191,11 +193,13 @@ class ItemStorage:
         """Remove an item and its files."""
         self._unlink(f"{item.id}.json", item.file, item.details)
 
-    def clear(self) -> None:
-        """Remove all items, and the folder if nothing else is in it."""
-        self._unlink(*(name for name, _ in self._own()))
+    def clear(self) -> set[str]:
+        """Remove all items, and the folder if nothing else is in it; return their ids."""
+        names = [name for name, _ in self._own()]
+        self._unlink(*names)
         with suppress(OSError):
             self.folder.rmdir()
+        return set(_ids(names))
 
     def tidy(self) -> None:
         """Remove files left over from a crash.
@@ -247,7 +251,7 @@ class VisibleItems:
                 return stored, storage
         raise Refusal(
             404,
-            f"You have no {kind} with this id.",
+            f"You have no {kind} with this id. It was deleted, or it is another visitor's.",
             f"GET /api/v1/{PLURALS[kind]} lists yours. Send the cookie that you received with the upload.",
         )
 

@@ -50,6 +50,8 @@ class Job:
     Parameters
     ----------
     name : str
+    ids : set of str
+        The items that it reads, and the model that it makes.
     run : callable
         Takes a function that receives messages of the worker, and returns the stored model.
     ended : callable
@@ -59,13 +61,14 @@ class Job:
     def __init__(
         self,
         name: str,
+        ids: set[str],
         run: Callable[[Callable[[Message], None]], Awaitable[Item]],
         ended: Callable[[State], object],
     ) -> None:
         self.facts = JobFacts(
             id=secrets.token_hex(16), name=name, state="planning", created=time.time(), seconds=0.0
         )
-        self._ended = ended
+        self.ids, self._ended = ids, ended
         self.item: Item | None = None
         self._began = time.monotonic()
         self._changed = asyncio.Event()

@@ -76,8 +76,8 @@ def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
 
 
 @machines.get("/healthz")
-async def healthz() -> dict[str, str]:
-    """Return ok while the server answers."""
+async def healthz(state: AppState) -> dict[str, str]:
+    """Return ok while the server answers and has its folders."""
     return {"status": "ok"}
 
 
@@ -95,23 +95,23 @@ async def docs(request: Request, state: AppState) -> HTMLResponse:
 
 @machines.get("/static/{name}", include_in_schema=False)
 async def static(
-    state: AppState, name: Annotated[str, Path(pattern=r"^[a-z]+\.(css|js|svg|png)$")]
+    caller: CurrentCaller, name: Annotated[str, Path(pattern=r"^[a-z]+\.(css|js|svg|png)$")]
 ) -> Response:
     """Return a stylesheet, a script, or the picture of an example."""
     if name == "vega.js":
-        return await _vega(state)
+        return await _vega(caller)
     if not PAGE.joinpath(name).is_file():
         raise Refusal(404, "There is no such file.")
     return Response(PAGE.joinpath(name).read_bytes(), media_type=MEDIA_TYPES[name.rpartition(".")[2]])
 
 
-async def _vega(state: AppState) -> Response:
+async def _vega(caller: CurrentCaller) -> Response:
     """Return the JavaScript that draws figures, which a worker writes once."""
-    path = state.work / "vega.js"
+    path = caller.state.work / "vega.js"
     if not path.is_file():
-        async with output_path(state.work) as fresh:
+        async with output_path(caller.state.work) as fresh:
             answer = {"path": str(fresh), "name": "the program"}
-            await state.quick.ask({"do": "program", "answer": answer})
+            await caller.ask({"do": "program", "answer": answer})
             fresh.replace(path)
     return FileResponse(path, media_type=MEDIA_TYPES["js"])
 
@@ -133,6 +133,7 @@ def start(caller: CurrentCaller) -> HTMLResponse:
         galleries=items.items("gallery")[::-1],
         changeable=caller.may_change,
         limit=amount(limits.upload_bytes),
+        token=caller.state.settings.token is not None,
         idle=counted(max(1, round(limits.idle_seconds / 60)), "minute"),
     )
 
@@ -163,7 +164,7 @@ def model(
 
 
 @people.get("/kernels")
-async def kernels(state: AppState) -> Response:
+async def kernels(caller: CurrentCaller) -> Response:
     """Return the page of kernels."""
-    table = await state.quick.ask({"do": "kernel_table"})
+    table = await caller.ask({"do": "kernel_table"})
     return page("kernels.html", examples=EXAMPLES, sliders=SLIDERS, kernels=table["kernels"])

@@ -25,7 +25,8 @@ class Limits:
     upload_bytes, upload_seconds : int, float
         Limits of one body.
     uploads : int
-        Simultaneous uploads.
+        Simultaneous uploads that take longer than a second. A visitor has at most a quarter of them, and the
+        last quarter is for networks that have none.
     items, visitor_bytes : int
         Number and total size of the items of one visitor.
     visitors : int
@@ -35,7 +36,8 @@ class Limits:
     store_items, store_bytes : int
         Number and total size of shared models.
     workers, waiting, patience : int, int, float
-        Worker processes, requests that may wait for one, and seconds that they wait.
+        Worker processes, requests that may wait for one, and seconds that they wait. A visitor has at most a
+        quarter of the processes, and at least one.
     worker_bytes, worker_seconds : int, float
         Working memory of a worker, and time of one request.
     fits, fit_bytes, fit_seconds : int, int, float

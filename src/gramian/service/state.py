@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
+from gramian.errors import FileError
 from gramian.service.item_storage import ItemStorage
 from gramian.service.items import Item, summary_of
 from gramian.service.jobs import FINISHED_KEPT, Job
@@ -18,9 +19,9 @@ from gramian.service.metrics import Metrics
 from gramian.service.problems import Refusal
 from gramian.service.schemas import Kind
 from gramian.service.settings import CORES, Settings
-from gramian.service.store_folder import empty_work
+from gramian.service.store_folder import empty_work, is_whole, restore_temporary
 from gramian.service.visitors import Visitor, Visitors
-from gramian.service.workers import Message, Pool
+from gramian.service.workers import Message, Pool, ids_in
 
 
 class State:
@@ -30,7 +31,7 @@ class State:
     ----------
     settings : Settings
     root : Path
-        The folder of all items.
+        The folder of all items, prepared as a store.
     sources : sequence of Item
         Items of the command line.
     metrics : Metrics
@@ -39,8 +40,7 @@ class State:
     def __init__(self, settings: Settings, root: Path, sources: Sequence[Item], metrics: Metrics) -> None:
         limits = settings.limits
         self.settings, self.limits, self.sources, self.metrics = settings, limits, list(sources), metrics
-        self.work = root / "work"
-        self.work.mkdir(mode=0o700, exist_ok=True)
+        self.root, self.work = root, root / "work"
         empty_work(self.work)  # files of a server that was killed
         self.visitors = Visitors(root / "visitors", limits)
         self.shared: ItemStorage | None = None
@@ -55,6 +55,27 @@ class State:
         metrics.gauge("gramian_busy_workers", "Workers that are busy.", lambda: self.quick.busy)
         metrics.gauge("gramian_running_fits", "Fits that are running.", lambda: self.fits.busy)
         metrics.gauge("gramian_visitors", "Visitors with items.", lambda: self.visitors.count)
+
+    def check_folders(self) -> None:
+        """Check that the folders are there. A temporary one is created again, without its items.
+
+        Raises
+        ------
+        Refusal
+            503 if there is no folder.
+        """
+        temporary = self.settings.store is None
+        if is_whole(self.root, temporary):
+            return
+        what = "temporary folder" if temporary else "folder of the store"
+        try:
+            if not temporary:
+                raise FileError(f"{self.root} is not whole. Restore it, and restart the server.")
+            restore_temporary(self.root)
+            LOG.warning("The temporary folder was removed by another program, and created again, empty.")
+        except FileError as error:
+            LOG.error(str(error))
+            raise Refusal(503, f"The server's {what} was removed.", "Ask the administrator.") from error
 
     async def begin(self) -> None:
         """Start a worker, and describe the items of the command line."""
@@ -75,7 +96,8 @@ class State:
                 await job.cancel()
         await self.quick.end()
         await self.fits.end()
-        empty_work(self.work)
+        if self.work.is_dir():
+            empty_work(self.work)
 
     def start_fit(self, visitor: Visitor, name: str, order: Message) -> Job:
         """Start a fit whose model the visitor will own.
@@ -87,22 +109,39 @@ class State:
         """
         visitor.storage.check_space(0)
         path = self.work / f"{secrets.token_hex(16)}.gramian"
+        order = {"do": "fit", "answer": {"path": str(path), "name": "the model"}, **order}
 
         async def run(on_message: Callable[[Message], None]) -> Item:
             try:
-                answer = {"path": str(path), "name": "the model"}
-                facts = await self.fits.ask({"do": "fit", "answer": answer, **order}, on_message)
+                facts = await self.fits.ask(order, on_message)
                 visitor.touch()
                 return visitor.storage.put(path, "model", name, facts)
             finally:
                 path.unlink(missing_ok=True)
 
-        job = Job(name, run, lambda state: self.metrics.jobs.labels(state).inc())
+        job = Job(name, ids_in(order), run, lambda state: self.metrics.jobs.labels(state).inc())
         ended = [id for id, one in visitor.jobs.items() if not one.running]
         for id in ended[: max(0, len(ended) - FINISHED_KEPT + 1)]:
             del visitor.jobs[id]
         visitor.jobs[job.facts.id] = job
         return job
+
+    async def forget(self, *ids: str) -> None:
+        """Remove what is left of deleted items: the jobs that read or made them, and their copies in memory.
+
+        Parameters
+        ----------
+        *ids : str
+            Deleted items, besides those of visitors who were removed.
+        """
+        gone, self.visitors.deleted = {*ids, *self.visitors.deleted}, set()
+        for visitor in self.visitors.known:
+            for id, job in list(visitor.jobs.items()):
+                if not job.ids.isdisjoint(gone):
+                    del visitor.jobs[id]
+                    await job.cancel()
+        await self.quick.forget(gone)
+        await self.fits.forget(gone)
 
 
 def describe(kind: Kind, payload: dict[str, Any], draft: bool = False) -> Message:
@@ -110,9 +149,10 @@ def describe(kind: Kind, payload: dict[str, Any], draft: bool = False) -> Messag
     return {"do": f"describe_{kind}", kind: payload} | ({"draft": draft} if kind == "data" else {})
 
 
-def state_of(request: Request) -> State:
-    """Return the state of the application."""
+async def state_of(request: Request) -> State:
+    """Return the state of the application, whose folders are there."""
     state: State = request.app.state.gramian
+    state.check_folders()
     return state
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,18 +51,51 @@ def prepare_store(store: str | os.PathLike[str]) -> Path:
                 f"store {root} contains {shortened(others[0])} but no {MARKER}, so it is not a store. "
                 "Name a new or an empty folder."
             )
-        for folder in (root, *(root / name for name in FOLDERS)):
-            if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-                raise FileError(f"{folder} is not a folder of the store. Move it elsewhere.")
-            folder.mkdir(mode=0o700, exist_ok=True)
-            if not os.access(folder, os.W_OK | os.X_OK):
-                raise FileError(
-                    f"store {folder} is write-protected. Make it writable, or name another folder."
-                )
-        if not (root / MARKER).exists():
-            with atomic_write(root / MARKER, mode=0o600) as file:
-                file.write(json.dumps({"format": "gramian-store", "version": VERSION}).encode())
+        _fill(root)
     return root
+
+
+def _fill(root: Path) -> None:
+    """Create what is missing in a store."""
+    for folder in (root, *(root / name for name in FOLDERS)):
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise FileError(f"{folder} is not a folder of the store. Move it elsewhere.")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise FileError(f"store {folder} is write-protected. Make it writable, or name another folder.")
+    if not (root / MARKER).exists():
+        with atomic_write(root / MARKER, mode=0o600) as file:
+            file.write(json.dumps({"format": "gramian-store", "version": VERSION}).encode())
+
+
+def is_whole(root: Path, temporary: bool) -> bool:
+    """Return whether nothing removed the folders of a store, and no other user replaced a temporary one."""
+    return (not temporary or _is_private(root)) and all((root / name).is_dir() for name in FOLDERS)
+
+
+def _is_private(folder: Path) -> bool:
+    """Return whether only the user of this process can enter a folder."""
+    try:
+        found = folder.lstat()
+    except FileNotFoundError:
+        return False
+    own = not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
+    return own and stat.S_ISDIR(found.st_mode)
+
+
+def restore_temporary(root: Path) -> None:
+    """Create a temporary store again, after a cleaner of temporary folders removed it or parts of it.
+
+    Raises
+    ------
+    FileError
+        If another user has taken its name meanwhile.
+    """
+    with as_file_error(root):
+        root.mkdir(mode=0o700, exist_ok=True)
+        if not _is_private(root):
+            raise FileError(f"{root} is not the server's folder. Restart the server.")
+        _fill(root)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import secrets
@@ -12,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gramian.service.cookies import name_of
 from gramian.service.item_storage import ItemStorage
 from gramian.service.jobs import Job
 from gramian.service.problems import busy
@@ -23,11 +23,6 @@ VISITOR = re.compile("[0-9a-f]{64}")  # name of a visitor's folder
 # Seconds after which a visitor may be replaced by a new one if there are too many:
 NEW = 10.0  # one who never returned the cookie
 AWAY = 600.0  # one who returned it
-
-
-def name_of(cookie: str | None) -> str | None:
-    """Return the name of the visitor with a cookie: its hash."""
-    return None if cookie is None else hashlib.sha256(cookie.encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(eq=False)
@@ -74,8 +69,8 @@ class Visitors:
 
     def __init__(self, folder: Path, limits: Limits) -> None:
         self.folder, self.limits = folder, limits
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._known: dict[str, Visitor] = {}
+        self.deleted: set[str] = set()  # ids of the items of visitors who were removed
         for name in self._names():
             self._visitor(name).storage.tidy()
 
@@ -89,7 +84,10 @@ class Visitors:
     def find(self, cookie: str | None, network: str = "") -> Visitor | None:
         """Return the visitor with a cookie, or None."""
         name = name_of(cookie)
-        if name is None or not self.is_here(name):
+        if name is None:
+            return None
+        if not self.is_here(name):
+            self._known.pop(name, None)  # something else removed their folder
             return None
         visitor = self._visitor(name)
         visitor.returned, visitor.network = True, visitor.network or network
@@ -148,7 +146,7 @@ class Visitors:
 
     def _remove(self, visitor: Visitor) -> None:
         self._known.pop(visitor.name, None)
-        visitor.storage.clear()
+        self.deleted |= visitor.storage.clear()
 
     @property
     def known(self) -> list[Visitor]:
@@ -166,4 +164,7 @@ class Visitors:
         return folder.is_dir() and not folder.is_symlink()
 
     def _names(self) -> list[str]:
-        return [name for name in os.listdir(self.folder) if VISITOR.fullmatch(name) and self.is_here(name)]
+        names: list[str] = []
+        with suppress(FileNotFoundError):  # a cleaner of temporary folders removed it
+            names = os.listdir(self.folder)
+        return [name for name in names if VISITOR.fullmatch(name) and self.is_here(name)]

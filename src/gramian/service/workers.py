@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import gramian
 from gramian.checks import amount, duration
@@ -21,16 +23,40 @@ from gramian.service.logs import LOG
 from gramian.service.problems import Refusal, busy
 
 LONGEST_LINE = 16 << 20
+MOST_IDS = 100_000  # that a process may have seen until it is replaced
+ITEM = re.compile("(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 Message = dict[str, Any]
 
 
+def ids_in(order: Message) -> set[str]:
+    """Return the ids of the files that an order names: of items, uploads and answers.
+
+    Examples
+    --------
+    >>> ids_in({"do": "describe_data", "data": {"path": f"/tmp/work/{32 * 'a'}.csv"}}) == {32 * "a"}
+    True
+    """
+    return set(ITEM.findall(json.dumps(order)))
+
+
 class Worker:
-    """One process, which handles one order at a time."""
+    """One process, which handles one order at a time.
+
+    Attributes
+    ----------
+    usable : bool
+        Whether it waits for an order.
+    ids : set of str
+        Files that it has seen. Their content may still be in its memory.
+    spent : bool
+        Whether it ends after its order.
+    """
 
     def __init__(self, process: Process) -> None:
         self._process = process
         self._relay = asyncio.create_task(self._log())
-        self.usable = True
+        self.usable, self.spent = True, False
+        self.ids: set[str] = set()
 
     @classmethod
     async def start(cls, memory: int, threads: int) -> Worker:
@@ -66,6 +92,8 @@ class Worker:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self.usable = False
+        self.ids |= ids_in(order)
+        self.spent |= len(self.ids) > MOST_IDS
         with suppress(ConnectionError):
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             await self._process.stdin.drain()
@@ -113,8 +141,34 @@ class Worker:
             self._process.stdin.close()
 
 
+class _Slots(asyncio.Semaphore):
+    """Workers that all, or one visitor, may use at the same time."""
+
+    waiting = 0
+
+    @asynccontextmanager
+    async def one(self, waiting: int, patience: float, refusal: Refusal) -> AsyncIterator[None]:
+        """Wait for one, and use it for the length of a block; refuse when too many wait, or too long."""
+        if self.locked() and self.waiting >= waiting:
+            raise refusal
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(patience):
+                await self.acquire()
+        except TimeoutError:
+            raise refusal from None
+        finally:
+            self.waiting -= 1
+        try:
+            yield
+        finally:
+            self.release()
+
+
 class Pool:
     """A limited number of workers, which are started when needed.
+
+    A quarter of them, at least one, works for one visitor, so that their slow orders do not delay others.
 
     Parameters
     ----------
@@ -136,21 +190,34 @@ class Pool:
     ) -> None:
         self.count, self.memory, self.seconds = count, memory, seconds
         self.waiting, self.patience, self.threads = waiting, patience, threads
-        self._slots = asyncio.Semaphore(count)
+        self._slots = _Slots(count)
+        self._shares: WeakValueDictionary[str, _Slots] = WeakValueDictionary()
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
-        self._queue = 0
         self.busy = 0
 
-    async def ask(self, order: Message, on_message: Callable[[Message], None] = lambda said: None) -> Message:
+    async def ask(
+        self,
+        order: Message,
+        on_message: Callable[[Message], None] = lambda said: None,
+        who: str | None = None,
+    ) -> Message:
         """Send an order to a worker.
+
+        Parameters
+        ----------
+        order : dict
+        on_message : callable
+            Receives the messages before the answer.
+        who : str, optional
+            The visitor whose share of the workers is used; by default there is no share.
 
         Raises
         ------
         Refusal
             429 when all are busy, 413 beyond a limit, and errors of the worker.
         """
-        async with self._worker() as worker:
+        async with self._turn(who), self._worker(ids_in(order)) as worker:
             try:
                 async with asyncio.timeout(self.seconds):
                     return await worker.ask(order, on_message)
@@ -173,38 +240,53 @@ class Pool:
             await worker.end()
         self._all.clear()
 
+    async def forget(self, ids: Collection[str]) -> None:
+        """End all workers that have seen one of these files, busy ones after their order.
+
+        A process overwrites neither its cache nor memory that it has freed, so only its end removes them.
+        """
+        for worker in [one for one in self._all if not one.ids.isdisjoint(ids)]:
+            worker.spent = True
+            if worker in self._idle:
+                self._idle.remove(worker)
+                self._all.discard(worker)
+                await worker.end()
+
     async def _new(self) -> Worker:
         worker = await Worker.start(self.memory, self.threads)
         self._all.add(worker)
         return worker
 
     @asynccontextmanager
-    async def _worker(self) -> AsyncIterator[Worker]:
-        await self._turn()
+    async def _worker(self, ids: Collection[str]) -> AsyncIterator[Worker]:
         worker = None
         self.busy += 1
         try:
-            worker = self._idle.pop() if self._idle else await self._new()
+            # One that has seen these files may have them in its cache.
+            worker = max(reversed(self._idle), key=lambda one: len(one.ids.intersection(ids)), default=None)
+            if worker is None:
+                worker = await self._new()
+            else:
+                self._idle.remove(worker)
             yield worker
         finally:
             self.busy -= 1
-            self._slots.release()
-            if worker is not None and worker.usable:
+            if worker is not None and worker.usable and not worker.spent:
                 self._idle.append(worker)
             elif worker is not None:
                 self._all.discard(worker)
                 await asyncio.shield(worker.end())
 
-    async def _turn(self) -> None:
-        """Wait for a free worker."""
-        refusal = busy("The server is busy", 1 if self.patience else 5)
-        if self._slots.locked() and self._queue >= self.waiting:
-            raise refusal
-        self._queue += 1
-        try:
-            async with asyncio.timeout(self.patience):
-                await self._slots.acquire()
-        except TimeoutError:
-            raise refusal from None
-        finally:
-            self._queue -= 1
+    @asynccontextmanager
+    async def _turn(self, who: str | None) -> AsyncIterator[None]:
+        """Wait for a turn of the visitor, and then for a free worker."""
+        seconds = 1 if self.patience else 5
+        share = _Slots(self.count)
+        if who is not None:
+            share = self._shares.setdefault(who, _Slots(max(1, self.count // 4)))
+        async with (
+            # The visitor's own orders end in this time.
+            share.one(self.waiting, self.seconds, busy("Too many of your requests are in progress", seconds)),
+            self._slots.one(self.waiting, self.patience, busy("The server is busy", seconds)),
+        ):
+            yield

@@ -14,6 +14,11 @@ byId("login")?.addEventListener("submit", (event) => {
   });
 });
 
+byId("logout")?.addEventListener("click", () => tried(async () => {
+  await ask("logout", { method: "POST" });
+  location.reload();
+}));
+
 const size = (bytes) => bytes < 1e3 ? `${bytes} bytes` : bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 
 async function preview() {

@@ -1,0 +1,166 @@
+"""What one visitor can take of the server: a share of its uploads and of its workers, and no more."""
+
+import asyncio
+import gc
+
+import pytest
+
+from served import Limits, create_app, httpx
+
+guard = pytest.importorskip("gramian.service.guard")
+workers = pytest.importorskip("gramian.service.workers")
+Refusal = workers.Refusal
+
+
+class Uploads:
+    """Uploads whose bodies never end."""
+
+    def __init__(self, app):
+        self.app, self.open = app, []
+
+    async def status(self, address, cookie=None):
+        """Start an upload; return its status, or None once the server waits for more of it."""
+        status, waits, called = [], asyncio.Event(), 0
+        headers = {"host": "localhost", "content-type": "text/csv", "content-length": "1000"}
+        headers |= {"cookie": f"gramian_visitor_80={cookie}"} if cookie else {}
+
+        async def receive():
+            nonlocal called
+            called += 1
+            if called == 2:  # the first time it was too slow, and then it was admitted
+                waits.set()
+            await asyncio.Event().wait()
+
+        async def send(message):
+            status.append(message.get("status"))
+
+        scope = {
+            "type": "http", "method": "POST", "scheme": "http", "path": "/api/v1/data", "query_string": b"",
+            "root_path": "", "client": (address, 1), "server": ("127.0.0.1", 80), "http_version": "1.1",
+            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        }  # fmt: skip
+        tasks = [asyncio.create_task(one) for one in (self.app(scope, receive, send), waits.wait())]
+        self.open += tasks
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return status[0] if status else None
+
+    async def end(self):
+        for task in self.open:
+            task.cancel()
+        await asyncio.wait(self.open)
+
+
+def test_slow_uploads_of_one_visitor_or_network_lock_nobody_out(monkeypatch):
+    monkeypatch.setattr(guard, "QUICK", 0.0)
+    app = create_app(limits=Limits(workers=0, uploads=8))
+
+    async def attack():
+        async with app.router.lifespan_context(app):
+            uploads, visitors = Uploads(app), app.state.gramian.visitors
+            cookies = [visitors.make("192.0.2.1")[1] for _ in range(3)]
+            status = uploads.status
+            # Two of eight for all at an address who have no cookie, whatever they make up, and two a visitor.
+            assert [await status("192.0.2.1", cookie) for cookie in (None, "x", "y")] == [None, None, 429]
+            for cookie in cookies[:2]:
+                assert [await status("192.0.2.1", cookie) for _ in range(3)] == [None, None, 429]
+            # The last two are for other networks, one for each.
+            assert await status("192.0.2.1", cookies[2]) == 429
+            assert [await status("192.0.2.2") for _ in range(2)] == [None, 429]
+            assert [await status("2001:db8::1"), await status("2001:db8::2")] == [None, 429]
+            assert await status("192.0.2.3") == 429
+            # What arrives at once has its place, also at the same address.
+            transport = httpx.ASGITransport(app, client=("192.0.2.1", 1))
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+                assert (await client.post("/api/v1/login", json={"token": ""})).status_code == 204
+            await uploads.end()
+            assert await status("192.0.2.1") is None
+            await uploads.end()
+
+    asyncio.run(attack())
+
+
+class Worker:
+    """A worker whose orders end when the test says so."""
+
+    def __init__(self):
+        self.usable, self.spent, self.ended, self.ids = True, False, False, set()
+        self.goes = asyncio.Event()
+
+    async def ask(self, order, on_message):
+        self.ids |= workers.ids_in(order)
+        await self.goes.wait()
+        return {}
+
+    async def end(self):
+        self.ended = True
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Return the workers that a pool starts."""
+    made = []
+
+    async def start(memory, threads):
+        made.append(Worker())
+        return made[-1]
+
+    monkeypatch.setattr(workers.Worker, "start", start)
+    return made
+
+
+async def settled():
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def test_a_visitor_has_a_quarter_of_the_workers_and_at_least_one(started):
+    async def attack(count, share):
+        started.clear()
+        pool = workers.Pool(count, 0, 30, 4, 5)
+        orders = [asyncio.create_task(pool.ask({}, who="attacker")) for _ in range(share + 4)]
+        await settled()
+        assert pool.busy == share
+        # Too many wait; the others do not notice.
+        with pytest.raises(Refusal, match="Too many of your requests") as raised:
+            await pool.ask({}, who="attacker")
+        assert raised.value.status == 429
+        if count > share:
+            orders.append(asyncio.create_task(pool.ask({}, who="somebody")))
+            await settled()
+            assert pool.busy == share + 1
+        for _ in range(3):
+            for worker in started:
+                worker.goes.set()
+            await settled()
+        assert await asyncio.gather(*orders) == len(orders) * [{}]
+        del raised
+        gc.collect()  # of exceptions, whose frames have the share
+        assert len(pool._shares) == 0
+
+    for count, share in ((1, 1), (3, 1), (4, 1), (8, 2)):
+        asyncio.run(attack(count, share))
+
+
+def test_workers_that_have_seen_a_deleted_file_end_and_others_stay(started):
+    first, second, third = ({"data": {"path": f"/work/{32 * sign}.csv"}} for sign in "abc")
+
+    async def use():
+        pool = workers.Pool(3, 0, 30, 4, 5)
+        orders = [asyncio.create_task(pool.ask(order)) for order in (first, second, third)]
+        await settled()
+        for worker in started[:2]:
+            worker.goes.set()
+        await asyncio.gather(*orders[:2])
+        # The worker that knows a file gets its next order.
+        await pool.ask(first)
+        assert [worker.ids for worker in started] == [{32 * "a"}, {32 * "b"}, {32 * "c"}]
+        await pool.forget({32 * "a", 32 * "c"})
+        # A busy one is still at its order.
+        assert [worker.ended for worker in started] == [True, False, False]
+        started[2].goes.set()
+        await orders[2]
+        assert [worker.ended for worker in started] == [True, False, True]
+        await pool.ask(third)
+        assert (len(started), started[1].ids) == (3, {32 * "b", 32 * "c"})
+
+    asyncio.run(use())
