@@ -162,6 +162,14 @@ class Saved:
             When the file is not there or cannot be read.
         ModelFileError
             When it is truncated, altered, not a gramian model, of a newer format, or of another class.
+
+        Examples
+        --------
+        >>> import tempfile, gramian
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     gramian.PCA(1).fit([[1.0, 2.0], [3.0, 3.0]]).save(f"{folder}/model.gramian")
+        ...     gramian.PCA.load(f"{folder}/model.gramian").components_.round(4)
+        array([[0.8944, 0.4472]])
         """
         return model_of(read_model(path), path, cls)
 
