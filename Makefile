@@ -117,30 +117,26 @@ clean:
 	  echo "gramian needs Python 3.11 or later. Name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv .venv
 
-# Two stamps: the demo needs less, so new users need not wait for the linters.
+# The demo needs less than the groups, so new users need not wait for the linters.
 .venv/installed-core: pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet -e ".[cli,images,plots,app]"
 	@touch $@
+
+# Dependency groups need pip 25.1. Those of tests and of the site contain what the demo needs.
+PIP = 'pip>=25.1'
+.venv/installed-%: pyproject.toml | .venv/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet $(PIP)
+	$(BIN)/python -m pip install --quiet -e . --group $*
+	@touch $@ $(if $(filter dev site,$*),.venv/installed-core)
 
 .venv-anndata/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-anndata
 	.venv-anndata/bin/python -m pip install --quiet -e ".[anndata,cli]" 'pytest>=8.3' 'hypothesis>=6.115' 'xarray>=2024.6'
 	@touch $@
 
-.venv/installed-dev: pyproject.toml | .venv/pyvenv.cfg
-	$(BIN)/python -m pip install --quiet -e ".[dev]"
-	@touch .venv/installed-core $@
-
 # Tests need none of the peers.
 .venv-bench/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet -e ".[bench]"
+	.venv-bench/bin/python -m pip install --quiet $(PIP)
+	.venv-bench/bin/python -m pip install --quiet -e . --group bench
 	@touch $@
-
-.venv/installed-release: pyproject.toml | .venv/pyvenv.cfg
-	$(BIN)/python -m pip install --quiet -e ".[release]"
-	@touch $@
-
-.venv/installed-site: pyproject.toml | .venv/pyvenv.cfg
-	$(BIN)/python -m pip install --quiet -e ".[site]"
-	@touch .venv/installed-core $@

@@ -48,14 +48,19 @@ def imported_by(statement: str) -> set[str]:
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
     )
-    return {name.partition(".")[0] for name in json.loads(run.stdout)}
+    return set(json.loads(run.stdout))
 
 
 def test_importing_the_package_imports_nothing_heavy():
     # Compared with a bare interpreter, because site hooks may import things of their own.
-    new = imported_by("import gramian") - imported_by("")
+    new = {name.partition(".")[0] for name in imported_by("import gramian") - imported_by("")}
     allowed = set(sys.stdlib_module_names) | {"gramian"}
     assert new <= allowed, sorted(new - allowed)
+
+
+def test_a_decomposition_imports_no_selector_of_features():
+    parts = {"gramian.selection", "sklearn.feature_selection", "sklearn.model_selection"}
+    assert not parts & imported_by("import gramian; gramian.PCA, gramian.KernelPCA, gramian.Monitor")
 
 
 def test_public_names_exist_and_are_found_by_dir():

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from gramian import errors
+
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("README.md"), *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 LONG = ("docs/choosing_kernels.md", "docs/filters.md", "docs/wrappers.md")  # seconds: make walk and make docs
+NAMED = re.compile(r"GRAMIAN_[A-Z_]+|(?<=getLogger\(\")[\w.]+")
+OF_OTHERS = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TMPDIR"}
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -49,3 +53,19 @@ def run_session(source, namespace, page, first_line):
     failed = runner.run(example, out=report.append, clear_globs=False).failed
     namespace.update(example.globs)
     assert not failed, "".join(report)
+
+
+def test_the_page_of_the_environment_has_every_variable_logger_and_warning():
+    src, named = ROOT / "src", {kind for kind, value in vars(errors).items() if is_warning(value)}
+    for path in src.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        named |= set(NAMED.findall(text))
+        if "getLogger(__name__)" in text:
+            named.add(".".join(path.relative_to(src).with_suffix("").parts))
+    page = (ROOT / "docs" / "environment.md").read_text(encoding="utf-8")
+    first_cells = "".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
+    assert named == {name for name in re.findall(r"`([\w.]+)`", first_cells) if name not in OF_OTHERS}
+
+
+def is_warning(value):
+    return isinstance(value, type) and issubclass(value, Warning)

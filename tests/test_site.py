@@ -1,10 +1,12 @@
 """The scripts of the site: its menu, figures and link checker; and the guard of ratios of the benchmarks."""
 
+import contextlib
 import importlib
 import json
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -74,6 +76,29 @@ def test_links_have_their_targets_and_nothing_is_loaded_from_a_network(load, tmp
         "b.html loads https://example.org/x.js",
         "c.css loads https://example.org/font.css",
     ]
+
+
+def test_after_an_interruption_the_site_is_built_from_nothing(load, tmp_path, monkeypatch):
+    build = load("docs/site", "build")
+    for name in ("SOURCE", "HTML", "RUNNING", "BUILD"):
+        monkeypatch.setattr(build, name, tmp_path / "site" / getattr(build, name).relative_to(build.BUILD))
+    monkeypatch.setattr(sys, "argv", ["build.py"])
+    earlier, outcome = tmp_path / "site" / "doctrees" / "environment.pickle", []
+    monkeypatch.setattr(build, "stage", lambda: outcome.append(earlier.exists()))
+
+    def built(*command):
+        earlier.parent.mkdir(exist_ok=True)
+        earlier.touch()
+        if isinstance(code, BaseException):
+            raise code
+        return SimpleNamespace(returncode=code)
+
+    monkeypatch.setattr(build.subprocess, "run", built)
+    for code in (0, 1, -9, 0, 2, 0, KeyboardInterrupt(), 0, 0):
+        with contextlib.suppress(KeyboardInterrupt):
+            assert build.main() == code
+    # Nothing is kept after a signal, a crash and Ctrl-C.
+    assert outcome == [False, True, True, False, True, False, True, False, True]
 
 
 def test_what_a_page_saves_is_shown_below_its_code(load, tmp_path):

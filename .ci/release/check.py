@@ -1,15 +1,17 @@
 """Checks a release: builds it, installs it into empty environments, and runs the tests of the sdist there.
 
-python .ci/release/check.py [--python 3.12] [--quick] [-- PYTEST ARGUMENTS]
+python .ci/release/check.py [--python 3.12] [--quick] [--tag v0.2.0] [--dist FOLDER] [-- PYTEST ARGUMENTS]
 
 1. Build sdist and wheel; twine and check-wheel-contents look at them; the sdist holds what its tests need.
+   A tag must be that of the version.
 2. Each Python of the classifiers that is on this machine: an empty environment gets the wheel alone. It
-   fits, saves and loads, and the command names its extra.
+   fits, saves and loads; the command states its version, and names its extra.
 3. The same Python with the newest versions of all extras, and the lowest Python also with the lowest
    versions that pyproject.toml allows: the tests of the sdist run against the installed wheel.
 
 A table at the end has every step, with the reason for each that was skipped. The exit code is 1 if one
-failed. All tests take about five minutes for each environment; --quick runs a selection.
+failed, or if no Python was there; otherwise sdist and wheel are copied to FOLDER, for a release. All tests
+take about five minutes for each environment; --quick runs a selection.
 """
 
 import argparse
@@ -26,14 +28,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LINTERS = ("ruff", "mypy", "import-linter", "pytest-cov", "numpydoc")
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 # Where --quick looks: reading, solving, fitting, saving, and the shell.
 QUICK = (
     "tests/estimators/test_pca.py",
     "tests/solvers",
     "tests/store",
-    "tests/test_version.py",
+    "tests/test_packaging.py",
     "tests/cli/test_run.py",
 )
 NEEDED = ("tests/conftest.py", "tests/helpers.py", "docs/cli.md", "pyproject.toml", "CHANGELOG.md", "LICENSE")
@@ -108,14 +110,13 @@ def interpreters(version: str) -> Iterator[tuple[str, Path]]:
                 yield name, path
 
 
-def requirements(extras: tuple[str, ...]) -> list[str]:
-    """Return what the package and its extras require, without the package itself: all of them are direct."""
-    lines = list(PROJECT["dependencies"])
-    for extra in extras:
-        for line in PROJECT["optional-dependencies"][extra]:
-            own = re.fullmatch(r"gramian\[(.+)\]", line)
-            lines += requirements(tuple(own[1].split(","))) if own else [line]
-    return sorted({line for line in lines if not re.match(rf"({'|'.join(LINTERS)})\b", line)})
+def requirements(lines: list[str]) -> set[str]:
+    """Return requirements with those of the extras they name, instead of the package: all are direct."""
+    own = {line for line in lines if line.startswith("gramian[")}
+    extras = [name for line in own for name in re.findall(r"[\w-]+", line)[1:]]
+    return {*lines} - own | {
+        line for name in extras for line in requirements(PROJECT["optional-dependencies"][name])
+    }
 
 
 def build(table: Table, folder: Path) -> tuple[Path, Path] | None:
@@ -158,6 +159,7 @@ def check_core(table: Table, step: str, folder: Path, python: Path, wheel: Path)
         return
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     table.run(f"{step}: fit, save, load", inner, "-c", CORE, cwd=folder, env=clean)
+    table.run(f"{step}: --version", inner.parent / "gramian", "--version", cwd=folder, env=clean)
     shell = subprocess.run(
         [inner.parent / "gramian", "--help"], capture_output=True, text=True, cwd=folder, env=clean
     )
@@ -178,7 +180,8 @@ def check_tests(
     """Run the tests of the sdist against the wheel with all extras."""
     wheel, source = built
     listed = folder / "requirements.txt"
-    listed.write_text("\n".join(requirements(("all", "dev"))), encoding="utf-8")
+    needed = requirements([*PROJECT["dependencies"], *PYPROJECT["dependency-groups"]["test"]])
+    listed.write_text("\n".join(sorted(needed)), encoding="utf-8")
     inner = environment(
         table, step, folder / resolution, python, wheel, "--resolution", resolution, "-r", listed
     )
@@ -198,12 +201,17 @@ def main() -> int:
     )
     parser.add_argument("--python", action="append", metavar="3.X", help="only this version; may be repeated")
     parser.add_argument("--quick", action="store_true", help="run a selection of the tests")
+    parser.add_argument("--tag", metavar="vX", help="the tag, which must be v and the version")
+    parser.add_argument("--dist", type=Path, metavar="FOLDER", help="copy sdist and wheel there")
     parser.add_argument("tests", nargs="*", help="tests and options of pytest [tests]")
     asked = parser.parse_args()
     tests = asked.tests or list(QUICK if asked.quick else ("tests",))
     table = Table()
     with tempfile.TemporaryDirectory(prefix="gramian-release-") as work:
         built = build(table, Path(work))
+        if built and asked.tag:
+            version = built[0].name.split("-")[1]
+            table.add("tag", "ok" if asked.tag == f"v{version}" else "failed", f"{asked.tag} of {version}")
         for version in versions() if built else ():
             if asked.python and version not in asked.python:
                 table.add(version, "skipped", "not asked for")
@@ -218,8 +226,12 @@ def main() -> int:
                 lowest = version == versions()[0] and name == builds[0][0]
                 for resolution in ["lowest-direct", "highest"] if lowest else ["highest"]:
                     check_tests(table, f"{step}, {resolution}", folder, python, built, resolution, tests)
+        tested = any("tests of the sdist" in step for step, _, _ in table.rows)
+        failed = not tested or any(outcome == "failed" for _, outcome, _ in table.rows)
+        if asked.dist and not failed:
+            shutil.copytree(Path(work) / "dist", asked.dist, dirs_exist_ok=True)
     print(f"\n{table}")
-    return int(any(outcome == "failed" for _, outcome, _ in table.rows))
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import pages
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build" / "site"
 SOURCE, HTML = BUILD / "source", BUILD / "html"
+RUNNING = BUILD / "running"  # there during a build, and after one that was killed
 
 
 def write(path: Path, text: str) -> Path:
@@ -60,12 +61,20 @@ def main() -> int:
     """Stage, run Sphinx with warnings as errors, and check the result; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fresh", action="store_true", help="delete the earlier build first")
-    if parser.parse_args().fresh:
+    if parser.parse_args().fresh or RUNNING.exists():  # what was half written cannot be told from the rest
         shutil.rmtree(BUILD, ignore_errors=True)
-    stage()
+    BUILD.mkdir(parents=True, exist_ok=True)
+    RUNNING.touch()
+    try:
+        stage()
+    except (Exception, SystemExit):  # a fault in a page: it is staged again
+        RUNNING.unlink()
+        raise
     options = ["-W", "--keep-going", "-q", "-j", "auto", "-b", "html", "-d", str(BUILD / "doctrees")]
     command = [sys.executable, "-m", "sphinx", *options, "-c", str(Path(__file__).parent), SOURCE, HTML]
     code = subprocess.run(command).returncode
+    if code in (0, 1):  # 1: warnings; others are a crash or a signal
+        RUNNING.unlink()
     if code:
         return code
     problems = links.problems(HTML)

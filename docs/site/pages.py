@@ -76,7 +76,8 @@ def relinked(text: str) -> str:
     text = re.sub(r"\]\((?:\.\./)?docs/", "](", text)
     # A link by the name of a file gets the title of the page.
     text = re.sub(r"\[`?[\w/]+\.md`?\]\((?=[^)]+\.md)", "[](", text)
-    return text.replace("](../CONTRIBUTING.md)", "](CONTRIBUTING.md)").replace("](README.md)", "](index.md)")
+    text = re.sub(rf"\]\(\.\./({'|'.join(OWN)})\)", r"](\1)", text)
+    return text.replace("](README.md)", "](index.md)")
 
 
 def with_decisions(text: str) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from importlib import import_module
 from os import PathLike
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 from gramian.applications import is_installed
 from gramian.errors import ModelFileError
-from gramian.estimators.saving import Saved, decode, restored
+from gramian.estimators.saving import M, Saved, model_of
 from gramian.store import read_model
 
-M = TypeVar("M", bound=Saved)
 # The module that defines each class of models. Opening a file imports no other; an application may be absent.
 MODULES = {
     "FaceSpace": "gramian.faces.space",
@@ -26,7 +25,7 @@ MODULES = {
 
 
 @overload
-def load(path: str | PathLike[str]) -> Saved: ...
+def load(path: str | PathLike[str]) -> Any: ...
 
 
 @overload
@@ -42,7 +41,8 @@ def load(path: str | PathLike[str], kind: type[Any] | None = None) -> Any:
         Of the file.
     kind : type, optional
         Class of the model, such as :class:`gramian.PCA`. A model of another class raises an error, and type
-        checkers know the attributes of the result.
+        checkers know the attributes of the result, as of ``PCA.load(path)``. Without it the type is ``Any``:
+        the class is known only to the file.
 
     Returns
     -------
@@ -74,16 +74,4 @@ def load(path: str | PathLike[str], kind: type[Any] | None = None) -> Any:
             f"{path} holds a model of kind {stored.kind!r}, which this gramian does not know. "
             f"It knows {', '.join(known)}. Upgrade with: pip install -U gramian"
         )
-    try:
-        parts = {part: decode(stored.header[part], stored.arrays) for part in ("parameters", "state")}
-        model = restored(stored.kind, **parts)
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise ModelFileError(
-            f"{path} is a gramian file, but its contents are not those of a {stored.kind} ({error}). "
-            "Fit the model again, or upgrade gramian if the file is newer."
-        ) from error
-    if kind is not None and not isinstance(model, kind):
-        raise ModelFileError(
-            f"{path} holds a {stored.kind}, not a {kind.__name__}. Leave out kind, or name another file."
-        )
-    return model
+    return model_of(stored, path, kind or Saved)

@@ -41,13 +41,15 @@ def test_pca_reads_a_store_as_it_reads_an_array(store):
 
 
 @pytest.mark.parametrize("consolidated", [False, True])
-@pytest.mark.filterwarnings("ignore:Consolidated metadata:zarr.errors.ZarrUserWarning")
+@pytest.mark.filterwarnings("ignore:.*Zarr format 3 specification:UserWarning")
 def test_arrays_of_a_group_are_told_apart(tmp_path, consolidated):
     group = zarr.open_group(tmp_path / "g", mode="w")
-    group.create_array("a/x", data=X, shards=(1500, 20), chunks=(100, 20), compressors=None)
-    group.create_array("a/faces", data=X.reshape(-1, 4, 5), chunks=(100, 2, 5))
-    group.create_array("a/old", data=X > 3, chunks=(70, 20))
-    group.create_array("names", shape=(3000,), dtype=str, chunks=(3000,))
+    options = {"shards": (1500, 20), "chunks": (100, 20), "compressors": None}
+    # Zarr 3.0 loses chunks of shards that create_array writes itself.
+    group.create_array("a/x", shape=X.shape, dtype=X.dtype, **options)[:] = X
+    zarr.create_array(group.store, name="a/faces", data=X.reshape(-1, 4, 5), chunks=(100, 2, 5))
+    zarr.create_array(group.store, name="a/old", data=X > 3, chunks=(70, 20))
+    zarr.create_array(group.store, name="names", shape=(3000,), dtype=str, chunks=(3000,))
     if consolidated:
         zarr.consolidate_metadata(group.store)
     for limit in (SMALL, 1 << 30):
@@ -107,8 +109,8 @@ def test_a_store_in_a_zip_file(tmp_path):
     for name in ("x.zarr", "g.zarr.zip"):
         with zarr.storage.ZipStore(tmp_path / name, mode="w") as store:
             group = zarr.open_group(store, mode="w")
-            group.create_array("a/x", data=X, chunks=(70, 12))
-            group.create_array("faces", data=faces, chunks=(100, 4, 5))
+            zarr.create_array(group.store, name="a/x", data=X, chunks=(70, 12))
+            zarr.create_array(group.store, name="faces", data=faces, chunks=(100, 4, 5))
         for limit in (SMALL, 1 << 30):
             table = scan(f"{tmp_path}/{name}::a/x").open(limit)
             assert isinstance(table.values, np.ndarray) == (limit != SMALL)

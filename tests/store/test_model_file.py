@@ -321,7 +321,8 @@ def test_malformed_header(tmp_path):
     for header, message in [
         (b"{not json}", "its header is not JSON"),
         (b"{\xff}", "its header is not JSON"),
-        (b'{"a":' * 20_000 + b"1" + b"}" * 20_000, "its header is not JSON"),
+        # How deep a value may be is a limit of Python's parser.
+        (b'{"a":' * 20_000 + b"1" + b"}" * 20_000, "its header is not JSON|file of another program"),
         (b'{"__metadata__": 3}', "a safetensors file of another program"),
         (b'{"__metadata__": {"gramian": 3}}', "a safetensors file of another program"),
         (b'{"__metadata__": {"gramian": "{"}}', "its description is not strict JSON"),

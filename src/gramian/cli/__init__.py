@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from gramian.errors import MissingExtraError
+from gramian.version import __version__
 
 __all__ = ["main"]
 
@@ -35,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name not in {"typer", "rich", "pyarrow"}:
             raise
+        if [*(sys.argv[1:] if arguments is None else arguments)] == ["--version"]:  # which needs no extra
+            print(f"gramian {__version__}")
+            return 0
         print(f"gramian: {MissingExtraError('cli', error.name, 'The command gramian')}", file=sys.stderr)
         return 1
     return run(command, arguments)

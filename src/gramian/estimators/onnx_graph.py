@@ -246,15 +246,19 @@ def kernel_scores(graph: Graph, rows: str, projection: KernelProjection) -> str:
 
 
 def _fourier(graph: Graph, features: Any, rows: str) -> str:
-    """Add random features: a sine of w . x is the cosine a quarter of a turn before."""
+    """Add random features: a cosine of w . x is the sine a quarter of a turn later.
+
+    onnxruntime has sines of float64, and before 1.27 no cosines.
+    """
     W, pairs = features.frequencies, len(features) // 2
-    phases = np.concatenate([np.zeros(pairs), np.full(pairs, -np.pi / 2)])
+    phases = np.concatenate([np.full(pairs, np.pi / 2), np.zeros(pairs)])
     sizes = np.full(len(features), 1 / np.sqrt(len(W)))
     frequencies = np.concatenate([W[:pairs], W[:pairs], W[pairs:]])
     if features.offset is not None:
-        phases, sizes = np.append(phases, features.offset), sizes * np.append(np.ones(2 * pairs), np.sqrt(2))
+        phases = np.append(phases, features.offset + np.pi / 2)
+        sizes = sizes * np.append(np.ones(2 * pairs), np.sqrt(2))
     turns = graph("MatMul", graph("Sub", rows, features._origin), frequencies.T)
-    return graph("Mul", graph("Cos", graph("Add", turns, phases)), sizes)
+    return graph("Mul", graph("Sin", graph("Add", turns, phases)), sizes)
 
 
 def kernel_values(graph: Graph, bound: Evaluator, rows: str, nodes: FloatArray) -> str:

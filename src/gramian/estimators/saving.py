@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from inspect import get_annotations
 from os import PathLike
-from typing import Annotated, Any, ClassVar, get_args
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +17,7 @@ from scipy import sparse
 from gramian import records
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import to_numpy
+from gramian.errors import ModelFileError
 from gramian.records import (
     Attempt,
     Certificate,
@@ -28,8 +29,9 @@ from gramian.records import (
     Remainder,
     Spectrum,
 )
-from gramian.store import Array, Optional, Sizes, conform, write_model
+from gramian.store import Array, Optional, Sizes, StoredModel, conform, read_model, write_model
 
+M = TypeVar("M", bound="Saved")
 Parts = dict[str, Any]
 # What is known of the d columns of the data, and of its n rows, before anything is computed.
 COLUMNS: dict[str, Any] = {
@@ -140,6 +142,37 @@ class Saved:
         header = {part: encode(payload[part], part, arrays) for part in ("parameters", "state")}
         write_model(path, payload["estimator"], header, arrays, private=self._private)
 
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Open a model of this class that ``save`` has written; :func:`gramian.load` opens any model.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file.
+
+        Returns
+        -------
+        estimator
+            The fitted model. Arrays are NumPy arrays, whatever kind they were fitted on.
+
+        Raises
+        ------
+        FileError
+            When the file is not there or cannot be read.
+        ModelFileError
+            When it is truncated, altered, not a gramian model, of a newer format, or of another class.
+
+        Examples
+        --------
+        >>> import tempfile, gramian
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     gramian.PCA(1).fit([[1.0, 2.0], [3.0, 3.0]]).save(f"{folder}/model.gramian")
+        ...     gramian.PCA.load(f"{folder}/model.gramian").components_.round(4)
+        array([[0.8944, 0.4472]])
+        """
+        return model_of(read_model(path), path, cls)
+
     def _check_restored(self) -> None:
         """Raise a ValueError unless the parts of a model from a file belong together."""
 
@@ -157,6 +190,30 @@ class Saved:
     def _contents_of(cls, state: Parts) -> Mapping[str, Any]:
         """Return the declarations of what a file must hold that holds this."""
         return cls._contents
+
+
+def model_of(stored: StoredModel, path: str | PathLike[str], kind: type[M]) -> M:
+    """Return the model of a file that was read.
+
+    Raises
+    ------
+    ModelFileError
+        If its class is not ``kind``, or its contents are not those of its class.
+    """
+    if not issubclass(Saved._known.get(stored.kind, object), kind):
+        raise ModelFileError(
+            f"{path} holds a {stored.kind}, not a {kind.__name__}. Open it with gramian.load(path), or name "
+            "another file."
+        )
+    try:
+        parts = {part: decode(stored.header[part], stored.arrays) for part in ("parameters", "state")}
+        model: M = restored(stored.kind, **parts)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ModelFileError(
+            f"{path} is a gramian file, but its contents are not those of a {stored.kind} ({error}). "
+            "Fit the model again, or upgrade gramian if the file is newer."
+        ) from error
+    return model
 
 
 def restored(kind: str, parameters: Parts, state: Parts) -> Any:

@@ -38,10 +38,6 @@ if TYPE_CHECKING:
     class OutlierMixin:
         def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> npt.NDArray[np.intp]: ...
 
-    class SelectorMixin(TransformerMixin):
-        def get_support(self, indices: bool = False) -> npt.NDArray[Any]: ...
-        def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]: ...
-
     class MetaEstimatorMixin:
         pass
 
@@ -49,14 +45,12 @@ if TYPE_CHECKING:
 
 else:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, TransformerMixin
-    from sklearn.feature_selection import SelectorMixin
     from sklearn.utils.metaestimators import available_if
 
 __all__ = [
     "BaseEstimator",
     "MetaEstimatorMixin",
     "OutlierMixin",
-    "SelectorMixin",
     "TransformerMixin",
     "available_if",
 ]

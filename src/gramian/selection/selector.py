@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays import from_numpy, memory_limit_bytes
 from gramian.errors import DataError, InputTypeError
 from gramian.estimators.inputs import check_features, expected_columns
-from gramian.estimators.sklearn_base import BaseEstimator, SelectorMixin
+from gramian.estimators.sklearn_base import BaseEstimator, TransformerMixin
 from gramian.records import FloatArray, RealArray
 from gramian.rows import Rows, as_rows
 from gramian.rows.expected import Expected
+
+if TYPE_CHECKING:
+
+    class SelectorMixin(TransformerMixin):
+        def get_support(self, indices: bool = False) -> npt.NDArray[Any]: ...
+        def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]: ...
+
+else:
+    from sklearn.feature_selection import SelectorMixin
 
 
 class ColumnSelector(SelectorMixin, BaseEstimator):

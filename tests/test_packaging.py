@@ -1,0 +1,78 @@
+"""What installers are told: the metadata of the package, conda's recipe, the workflow of releases."""
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import jinja2
+import yaml
+from packaging.requirements import Requirement
+
+import gramian
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
+EXTRAS = [line for lines in PROJECT["optional-dependencies"].values() for line in lines]
+# Names of packages that differ from those of their modules.
+PACKAGES = {"PIL": "pillow", "sklearn": "scikit-learn", "vl_convert": "vl-convert-python"}
+# Imported for somebody who passes such a frame, or asks for one.
+OF_THE_USER = {"polars"}
+
+
+def read(*parts):
+    return ROOT.joinpath(*parts).read_text(encoding="utf-8")
+
+
+def bounds(lines):
+    """Return the versions that requirements allow, by the names of conda."""
+    renamed = {"torch": "pytorch", "prometheus-client": "prometheus_client"}
+    parsed = [Requirement(re.sub(r"^(\S+) (?=[<>=])", r"\1", line)) for line in lines]
+    return {renamed.get(one.name, one.name): str(one.specifier) for one in parsed if one.name != "gramian"}
+
+
+def test_the_citation_and_the_changelog_state_this_version():
+    assert f"version: {gramian.__version__}\n" in read("CITATION.cff")
+    assert re.findall(r"^## (\S+)", read("CHANGELOG.md"), re.MULTILINE)[0] == gramian.__version__
+
+
+def test_every_package_that_is_imported_is_required():
+    imported = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module]
+            imported |= {name.partition(".")[0] for name in names}
+    imported -= {*sys.stdlib_module_names, "gramian"} | OF_THE_USER
+    needed = {PACKAGES.get(name, name).replace("_", "-") for name in imported}
+    required = {Requirement(line).name for line in [*PROJECT["dependencies"], *EXTRAS]}
+    assert not needed - required
+
+
+def test_the_recipe_of_conda_builds_the_source_archive_with_the_same_requirements():
+    text = jinja2.Template(read("packaging", "conda", "meta.yaml")).render(PYTHON="python")
+    recipe = yaml.safe_load(text)
+    assert recipe["package"]["version"] == gramian.__version__
+    assert recipe["source"]["url"].endswith(f"/dist/gramian-{gramian.__version__}.tar.gz")
+    python = f"python{PROJECT['requires-python']}"
+    wanted = recipe["requirements"]
+    assert bounds(wanted["run"]) == bounds([python, *PROJECT["dependencies"]])
+    assert bounds(wanted["run_constrained"]) == bounds(EXTRAS)
+    assert bounds(wanted["host"]) == bounds([python, "pip", *PYPROJECT["build-system"]["requires"]])
+    ((name, target),) = PROJECT["scripts"].items()
+    assert recipe["build"]["entry_points"] == [f"{name} = {target}"]
+    assert recipe["about"]["summary"] == PROJECT["description"]
+
+
+def test_the_workflow_tests_every_python_and_publishes_what_it_tested():
+    jobs = yaml.safe_load(read(".github", "workflows", "tests.yml"))["jobs"]
+    declared = {line.rpartition(" :: ")[2] for line in PROJECT["classifiers"] if ":: Python :: 3." in line}
+    assert set(jobs["versions"]["strategy"]["matrix"]["python"]) == declared
+    assert set(jobs["publish"]["needs"]) == jobs.keys() - {"publish"}
+    assert any(
+        "--tag '$GITHUB_REF_NAME' --dist dist" in step.get("run", "") for step in jobs["build"]["steps"]
+    )
+    assert not any("run" in step for step in jobs["publish"]["steps"])
