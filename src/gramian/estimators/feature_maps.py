@@ -306,8 +306,8 @@ class RandomFourierMap(Saved, KernelMapper):
         The same as a factor, 1 / (2 sigma^2); with neither, ``1 / n_features``.
     orthogonal : bool, default=True
         Frequencies orthogonal in groups of n_features, which lowers the error; otherwise independent.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the frequencies.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the frequencies; None draws a new one at each fit.
 
     Attributes
     ----------
@@ -354,7 +354,7 @@ class RandomFourierMap(Saved, KernelMapper):
     sigma: npt.ArrayLike | None = None
     gamma: npt.ArrayLike | None = None
     orthogonal: bool = True
-    random_state: Seed = None
+    random_state: Seed = 0
 
     def _check_restored(self) -> None:
         """Raise a ValueError unless the map has as many features as the file says."""

@@ -72,7 +72,7 @@ class PCAParameters:
     ddof: int = 1
     solver: str = "auto"
     tol: float | None = None
-    random_state: Seed = None
+    random_state: Seed = 0
     memory_limit: int | str | None = None
     max_rmse: float | None = None
     forgetting: float = 1.0

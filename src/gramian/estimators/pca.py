@@ -143,10 +143,10 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
     tol : float or None, default=None
         Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
         For "frequent-directions" None sets no bound.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         Seed of the iteration, of the probe that certifies it, and of rules that resample the data. The same
         integer reproduces the results up to rounding. With the environment variable GRAMIAN_DETERMINISTIC=1
-        it reproduces them bit for bit, for any number of threads.
+        it reproduces them bit for bit, for any number of threads. None draws a new seed at each fit.
     memory_limit : int, str or None, default=None
         Working memory excluding the data and the results, in bytes or as text such as "4GB". None uses
         GRAMIAN_MEMORY_LIMIT or 80 % of the machine's memory.

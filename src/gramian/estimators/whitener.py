@@ -106,7 +106,7 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, WhitenerAttributes):
         no effect.
     ddof : int, default=1
         Variances divide by ``n_samples - ddof``, or the sum of the weights less ``ddof``.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         As in :class:`PCA`.
     device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
         As in :class:`PCA`.
@@ -165,7 +165,7 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, WhitenerAttributes):
     n_components: int | float | str | None = None
     regularization: float | str | None = None
     ddof: int = 1
-    random_state: Seed = None
+    random_state: Seed = 0
     device: str | None = None
 
     # ------------------------------------------------------------------ fit

@@ -111,8 +111,9 @@ class FeatureFilter(ColumnSelector):
     alpha : float, default=0.05
         False discovery rate of ``k="fdr"``. For mutual information p-values come from permuted labels, pooled
         over features with as many distinct values.
-    random_state : int, RandomState, Generator or None, default=None
-        For the noise that breaks ties in mutual information, and for permutations.
+    random_state : int, RandomState, Generator or None, default=0
+        For the noise that breaks ties in mutual information, and for permutations; None draws a new seed at
+        each fit.
     n_jobs : int or None, default=None
         Number of folds validated in parallel, as in joblib.
 
@@ -171,7 +172,7 @@ class FeatureFilter(ColumnSelector):
     scoring: str | Callable[..., float] | None = None
     n_neighbors: int = 3
     alpha: float = 0.05
-    random_state: Seed = None
+    random_state: Seed = 0
     n_jobs: int | None = None
 
     # ------------------------------------------------------------------ fit
