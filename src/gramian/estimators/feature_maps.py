@@ -16,6 +16,7 @@ from gramian.errors import DataError
 from gramian.estimators.fitted import Transformer
 from gramian.estimators.inputs import generators, remember_features
 from gramian.estimators.saving import COLUMNS, Saved, register_record
+from gramian.estimators.sklearn_hints import knows_names
 from gramian.kernels.feature_maps import (
     MAX_FEATURES,
     FeatureMap,
@@ -154,6 +155,7 @@ class KernelMapper(Transformer):
         """Return the fitted map."""
 
 
+@knows_names
 @dataclass(eq=False, repr=False)
 class PolynomialMap(Saved, KernelMapper):
     """The exact features of the polynomial kernel (gamma x . y + coef0)^degree.
@@ -220,6 +222,7 @@ class PolynomialMap(Saved, KernelMapper):
         return PolynomialFeatureMap(labels, self._degree, self.gamma_, self._coef0)
 
 
+@knows_names
 @dataclass(eq=False, repr=False)
 class TaylorMap(Saved, KernelMapper):
     """The Gaussian kernel's features up to an order of its Taylor series, with a guaranteed error.
@@ -291,6 +294,7 @@ class TaylorMap(Saved, KernelMapper):
         return TaylorFeatureMap(labels, self._order, self.gamma_, self.origin_)
 
 
+@knows_names
 @dataclass(eq=False, repr=False)
 class RandomFourierMap(Saved, KernelMapper):
     """Random Fourier features of the Gaussian kernel: unbiased, for any number of columns.

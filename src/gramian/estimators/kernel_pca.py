@@ -59,7 +59,7 @@ from gramian.estimators.sklearn_hints import (
     ALWAYS_ALL,
     NEVER_OVERWRITTEN,
     UNTIL_CERTIFIED,
-    knows_habits,
+    knows_names,
     refuse_metadata,
 )
 from gramian.estimators.tables import kernel_table
@@ -102,7 +102,7 @@ class KernelPCAAttributes(Decomposer):
     _ridge_map: Annotated[RidgeMap | None, LACKED] = None
 
 
-@knows_habits
+@knows_names
 @dataclass(eq=False, repr=False)
 class KernelPCA(KernelParameters, Saved, ExportsToONNX, InNotebooks, KernelPCAAttributes):
     """Kernel PCA, exact and certified without storing the full centred kernel matrix, or approximate.

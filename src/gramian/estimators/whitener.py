@@ -37,7 +37,7 @@ from gramian.estimators.inputs import ddof_of, remember_features
 from gramian.estimators.onnx_graph import ExportsToONNX, Graph, affine
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved, declared
-from gramian.estimators.sklearn_hints import refuse_metadata
+from gramian.estimators.sklearn_hints import knows_names, refuse_metadata
 from gramian.progress_bar import shows_progress
 from gramian.records import FloatArray, ModelKind, Plan, RealArray, Seed
 from gramian.rows import Rows, as_rows
@@ -71,6 +71,7 @@ class WhitenerAttributes(Decomposer):
     _triangle: Annotated[FloatArray | None, Optional(Array("d d"))]
 
 
+@knows_names
 @dataclass(eq=False, repr=False)
 class Whitener(Saved, ExportsToONNX, InNotebooks, WhitenerAttributes):
     """Map rows to uncorrelated coordinates of variance 1.

@@ -111,7 +111,7 @@ class StreamMoments:
         ----------
         Kish (1965), Survey sampling.
         """
-        return float(self.moments.count * (self.moments.count / self.squared_weights))
+        return float(self.moments.count * (self.moments.count / (self.squared_weights or 1.0)))
 
     @property
     def weighted(self) -> bool:

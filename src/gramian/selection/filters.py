@@ -32,7 +32,7 @@ from gramian.analysis.components import column_names
 from gramian.checks import check_choice, check_integer, check_number, check_share, counted, listed
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import generators
-from gramian.estimators.sklearn_hints import refuse_metadata
+from gramian.estimators.sklearn_hints import knows_names, refuse_metadata
 from gramian.records import FloatArray, Seed
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.ranking import SCORES, Ranker
@@ -73,6 +73,7 @@ class FilterSelection(Selection[Candidate]):
         return ""
 
 
+@knows_names
 @dataclass(eq=False, repr=False)
 class FeatureFilter(ColumnSelector):
     """Select the K features with the best scores against a label, each scored by itself.
