@@ -80,7 +80,7 @@ def ddof_of(ddof: Any, rows: Rows) -> float:
     """Return the delta degrees of freedom of rows in the unit of their weights."""
     checked, weight = check_ddof(ddof, rows.shape[0]), rows.total_weight
     if not weight:
-        raise DataError("The weight of every row is 0, so that no row is left. Give some a weight above 0.")
+        raise DataError("The weight of every row is zero, so that no row is left. Give some more weight.")
     if not weight > checked * (1 + 1e-9):
         raise DataError(
             f"The weights sum to {weight:.6g}, but sums of squares are divided by this sum less "

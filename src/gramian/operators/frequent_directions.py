@@ -71,8 +71,8 @@ class Sketch:
         buffer = np.empty((2 * self.size, self.columns))
         filled, shrunk, times = len(self.rows), self.shrunk, self.times
         buffer[:filled] = self.rows
-        for rows in blocks:
-            block, start = rows[rows.any(axis=1)], 0  # rows of zeros add nothing
+        for block in blocks:
+            start = 0
             while start < len(block):
                 if filled == len(buffer):
                     kept, lost = _shrunk(buffer, self.size)

@@ -185,9 +185,11 @@ def from_moments(
             # No score is longer than the whole table.
             size = unit + math.log2(total) / 2
             if not FLOAT32.minexp <= size < FLOAT32.maxexp:
+                more, less = ("larger", "smaller") if size > 0 else ("smaller", "larger")
                 raise DataError(
-                    f"After scale and feature_weight, X has a size of about 10^{size * math.log10(2):.0f}, "
-                    "which float32 cannot hold. Give numbers nearer to 1, or X in float64."
+                    f"With scale and feature_weight X has a size of about 10^{size * math.log10(2):.0f}, "
+                    f"which float32 cannot hold. Give {more} numbers in scale, {less} ones in "
+                    "feature_weight, or X in float64."
                 )
     noise = float(rounding.sum())
     rest = np.zeros(d) + result.rest if center else None

@@ -325,7 +325,10 @@ def sketched(
         whole = merged(before, batch, forgetting)
         shift = before.exponent - whole.exponent
         sketch = before.sketch.scaled(math.sqrt(forgetting), shift)
-        correction = [_correction(before, batch, whole, forgetting)] if center else []
+        apart = center and before.moments.count and batch.moments.count
+        correction = [_correction(before, batch, whole, forgetting)] if apart else []
+    if not batch.moments.count:
+        return replace(whole, sketch=sketch)
     # One row less its own mean is nothing.
     if center and n == 1:
         return replace(whole, sketch=sketch.with_rows(correction))
