@@ -31,6 +31,7 @@ LEFT_OUT = (
     "test_face_classifier.py",
     "test_faces_evaluation.py",
     "test_pictures.py",
+    "test_random_state.py",
     "test_site.py",
     "test_typing.py",
 )

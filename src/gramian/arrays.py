@@ -77,6 +77,15 @@ def to_numpy(array: Any) -> npt.NDArray[Any]:
     return np.asarray(array)
 
 
+def real_numbers(values: Any) -> FloatArray:
+    """Copy numbers to float64; complex numbers and times, which NumPy would convert, raise a TypeError."""
+    given = to_numpy(values)
+    given = np.asarray(given.tolist()) if given.dtype == object else given
+    if given.dtype.kind in "cmM":
+        raise TypeError(f"{given.dtype} is no type of real numbers")
+    return np.array(given, dtype=np.float64)
+
+
 def from_numpy(array: npt.NDArray[Any], like: Any) -> Any:
     """Move a NumPy array to the kind and device of ``like``, keeping its own dtype."""
     if is_numpy(like) or sparse.issparse(like):

@@ -114,12 +114,15 @@ def check_choice(name: str, value: Any, allowed: Sequence[str]) -> str:
     """Return ``value`` if it is one of ``allowed``."""
     if isinstance(value, str) and value in allowed:
         return value
+    raise ParameterError(f"{_given(name, value)} is not known. {allowed_of(value, allowed)}")
+
+
+def allowed_of(value: Any, allowed: Sequence[str]) -> str:
+    """List what is allowed in place of ``value``, and ask whether the most similar of them is meant."""
     meant, why = MEANT.get(str(value).casefold(), ("", ""))
     near = [meant] if meant in allowed else difflib.get_close_matches(str(value), allowed, n=1)
     hint = f" Did you mean {near[0]!r}{f', which {why}' if meant in allowed else ''}?" if near else ""
-    raise ParameterError(
-        f"{_given(name, value)} is not known. Allowed: {', '.join(map(repr, allowed))}.{hint}"
-    )
+    return f"Allowed: {', '.join(map(repr, allowed))}.{hint}"
 
 
 def _given(name: str, value: Any) -> str:

@@ -98,6 +98,11 @@ def test_an_iteration_gets_as_many_passes_as_the_direct_route_is_worth():
         if isinstance(item.route, KrylovRoute):
             worth = item.route.passes_worth(costs, few, cheapest)
             assert item.route.max_passes == worth >= 16
+            assert item.route.foresees
+    least = min(item.cost.bytes for item in items if item.route.direct)
+    for item in ranked(costs, SolveRequest(few, 1e-6, least - 1)):
+        assert isinstance(item.route, KrylovRoute)
+        assert not item.route.foresees
 
 
 # --------------------------------------------------- what float32 can resolve

@@ -1,5 +1,6 @@
 """The engine: routes are run until one is accepted, under one limit, and no answer is lost on the way."""
 
+import tracemalloc
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from gramian import PCA, KernelPCA
 from gramian.analysis.certificates import may_have_missed
-from gramian.engine import LinearProblem, SymmetricProblem, linear, planning, solve
+from gramian.engine import LinearProblem, SymmetricProblem, linear, planning, run, solve
 from gramian.engine.kernel import KernelProblem
 from gramian.errors import IndefiniteKernelError, MemoryLimitError
 from gramian.kernels import RBF
@@ -226,6 +227,27 @@ def test_every_attempt_fits_into_the_limit(kind, monkeypatch):
     assert before > 1
     with pytest.raises(MemoryLimitError, match="memory_limit allows"):
         solve(problem(), replace(wanted, memory_limit=min(item.cost.bytes for item in items) - 1))
+
+
+def test_a_retry_takes_no_more_memory_than_its_own_route():
+    """What the first route kept of the data is given back before the second one makes its matrix."""
+    X = np.random.default_rng(0).standard_normal((2000, 1000)).astype("f4")
+    wanted = request(Target(count=5), tol=1e-9)
+
+    def attempts_and_peak(*forms):
+        problem = LinearProblem(as_rows(X))
+        routes = [KrylovRoute(form, 16, 192, 5) for form in forms]
+        items = tuple(planning.Ranked(route, route.cost(problem.costs, wanted.target)) for route in routes)
+        tracemalloc.start()
+        solution = run(problem, planning.Schedule(problem.costs, wanted, items))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return len(solution.attempts), peak
+
+    first, second = Form("covariance", "kept", "float32"), Form("covariance", "kept")
+    (_, alone), (attempts, peak) = attempts_and_peak(second), attempts_and_peak(first, second)
+    assert attempts == 2
+    assert peak < alone + X.nbytes / 2
 
 
 def test_digits_that_float32_lacks_come_from_an_iteration_where_nothing_else_fits(monkeypatch):

@@ -112,6 +112,15 @@ def test_rows_of_a_file_larger_than_memory(tmp_path):
     assert found.kinds == ["category"]
 
 
+def test_infinity_is_no_missing_value(study):
+    frame, _ = study
+    infinite = np.arange(60.0)
+    infinite[3] = np.inf
+    found = gramian.describe(PCA(2).fit(frame), frame, {"ph": infinite, "there": np.arange(60.0)})
+    assert found.variables == ["there"]
+    assert "ph was left out: 1 row has an infinite value; leave it empty if missing." in str(found)
+
+
 def test_refusals(study, tmp_path):
     frame, meta = study
     model = PCA(2).fit(frame)
@@ -122,7 +131,7 @@ def test_refusals(study, tmp_path):
         (twice, DataError, "more than once"),
         (meta.reset_index(drop=True)[:7], DataError, "7 rows for the 60 rows"),
         (np.zeros((60, 2)), InputTypeError, "has shape"),
-        ({"a": [1, 2], "b": [1]}, DataError, "one length"),
+        ({"a": [1, 2], "b": [1]}, DataError, r"need one length \(a: 2, b: 1\). Give one value"),
         (tmp_path / "x.npy", gramian.FileError, "no named columns"),
     ):
         with pytest.raises(error, match=message):

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 import gramian
+import gramian.faces
 from gramian import InputTypeError
 
 X = np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0], [0.0, 1.0], [4.0, 4.0], [5.0, 3.0]])
@@ -31,11 +32,26 @@ def test_every_parameter_of_scikit_learn_is_ours_or_has_advice(name):
             kind(2, **{parameter: 1})
 
 
-def test_other_names_are_refused_as_ever_and_models_are_made_as_ever():
-    with pytest.raises(TypeError, match="unexpected keyword argument 'sovler'"):
-        gramian.PCA(sovler="full")
+ESTIMATORS = [kind for name in gramian.__all__ if hasattr(kind := getattr(gramian, name), "get_params")]
+
+
+@pytest.mark.parametrize("kind", [*ESTIMATORS, gramian.faces.FaceSpace])
+def test_a_misspelt_parameter_is_answered_by_the_one_that_was_meant(kind):
+    for name in kind._get_param_names():
+        said = rf"{kind.__name__} has no parameter '{name}_'\..* Did you mean '{name}'\?"
+        with pytest.raises(InputTypeError, match=said):
+            kind(**{f"{name}_": 1})
+
+
+def test_models_are_made_as_ever():
     model = gramian.PCA(3, whiten=True)
     assert copy.deepcopy(model).get_params() == pickle.loads(pickle.dumps(model)).get_params()
+
+    class Own(gramian.PCA):
+        def __init__(self, **options):
+            super().__init__(4, **options)
+
+    assert Own(whiten=True).n_components == 4
 
 
 def test_tol_of_nought_says_what_scikit_learn_means_by_it():
@@ -59,7 +75,7 @@ def test_parameters_of_scikit_learns_selection_have_advice():
             InputTypeError, match=f"gramian.mutual_information does not support {name}. {name}: .*{said}"
         ):
             gramian.mutual_information(X, y, **{name: True})
-    with pytest.raises(TypeError, match="unexpected keyword argument 'neighbours'"):
+    with pytest.raises(InputTypeError, match=r"no parameter 'neighbours'.* Did you mean 'n_neighbors'\?"):
         gramian.mutual_information(X, y, neighbours=3)
 
 

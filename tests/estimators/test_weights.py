@@ -301,11 +301,57 @@ def test_weights_of_columns():
         np.testing.assert_allclose(full.inverse_transform(full.fit_transform(X)), X, rtol=1e-12)
     both = PCA(3, feature_weight=own).fit(X, sample_weight=W)
     assert_same(both, PCA(3).fit(REPEATED * np.sqrt(own)), leave_out=("mean_",))
-    for wrong in ([1, 2], np.zeros(6), [1, 1, 1, 1, 1, np.inf], "x"):
+    for wrong in ([1, 2], np.zeros(6), [1, 1, 1, 1, 1, np.inf], "x", np.ones(6) * 1j, np.ones(6, "m8[s]")):
         with pytest.raises(ParameterError, match="must hold 6 positive, finite numbers"):
             PCA(feature_weight=wrong).fit(X)
     with pytest.raises(ParameterError, match="does not support feature_weight"):
         PCA(2, solver="frequent-directions", sketch_size=3, feature_weight=own).fit(X)
+
+
+def test_weights_of_columns_may_have_any_size():
+    own = np.array([1.0, 2, 1, 1, 0.5, 1])
+    for scale in (None, "unit"):
+        expected = PCA(3, scale=scale, feature_weight=own).fit(X)
+        for power in (-900, -400, 700, 1000):
+            model = PCA(3, scale=scale, feature_weight=np.ldexp(own, power)).fit(X)
+            np.testing.assert_allclose(model.components_, expected.components_, atol=1e-12)
+            variances = np.ldexp(model.explained_variance_, -power)
+            np.testing.assert_allclose(variances, expected.explained_variance_)
+            assert model.certificate_.ok
+    first = PCA(1, feature_weight=[1e300, 1, 1, 1, 1, 1e-300]).fit(X)
+    np.testing.assert_allclose(first.components_, np.eye(6)[:1], atol=1e-100)
+    np.testing.assert_allclose(first.explained_variance_, 1e300 * X[:, 0].var(ddof=1))
+    with pytest.raises(DataError, match=r"about 2\^10.., outside of what float64 can hold"):
+        PCA(1, feature_weight=np.full(6, 1e308)).fit(X)
+    with pytest.raises(DataError, match=r"size of about 10\^102, which float32 cannot hold.*smaller ones in"):
+        PCA(1, feature_weight=np.full(6, 1e200)).fit(X.astype("f4"))
+
+
+def test_a_batch_without_weight_counts_for_nothing():
+    first, nothing, last = np.split(X[:60], 3)
+    nothing = 1e9 * nothing
+    sketch = {"solver": "frequent-directions", "sketch_size": 4}
+    for options in ({}, {"scale": "unit"}, {"center": False}, sketch):
+        expected = PCA(3, **options).partial_fit(first).partial_fit(last)
+        for order in ((nothing, first, last), (first, nothing, last), (first, last, nothing)):
+            model = PCA(3, **options)
+            for batch in order:
+                model.partial_fit(batch, sample_weight=np.full(20, float(batch is not nothing)))
+            assert_same(model, expected)
+            assert model.n_samples_ == 60
+    with pytest.raises(DataError, match="effective number of rows is 0"):
+        _ = PCA(3).partial_fit(nothing, sample_weight=np.zeros(20)).components_
+    # Time passes all the same.
+    model = PCA(3, forgetting=0.5)
+    for batch, weight in ((first, 1.0), (nothing, 0.0), (last, 1.0)):
+        model.partial_fit(batch, sample_weight=np.full(20, weight))
+    S = np.cov(np.vstack([first, last]).T, aweights=np.repeat([0.25, 1.0], 20))
+    np.testing.assert_allclose(model.explained_variance_, np.linalg.eigvalsh(S)[::-1][:3], rtol=1e-10)
+    kernel = KernelPCA(2, kernel="rbf", gamma=0.1, solver="nystroem", n_landmarks=10)
+    expected = kernel.partial_fit(first).partial_fit(last).transform(NEW)
+    kernel = KernelPCA(**kernel.get_params()).partial_fit(first)
+    kernel.partial_fit(nothing, sample_weight=np.zeros(20)).partial_fit(last)
+    np.testing.assert_allclose(kernel.transform(NEW), expected, atol=1e-12)
 
 
 # ---------------------------------------------------------------- refusals and routing
@@ -318,10 +364,13 @@ def test_weights_that_are_none_are_refused_by_name():
         "is nan for row 7": nan,
         "is -1 for row 3": negative,
         "is inf for row 0": np.full(80, np.inf),
-        "zero for every row": np.zeros(80),
+        "weight of every row is zero": np.zeros(80),
         "shape": np.ones(79),
         "a single number": 2.0,
         "no number": ["a"] * 80,
+        "complex128 is no type of real numbers": np.ones(80) * 1j,
+        "datetime64.* is no type of real numbers": np.full(80, np.datetime64("2020-01-01")),
+        "timedelta64.* is no type of real numbers": np.ones(80, "m8[s]"),
         "beyond what float64 can hold": np.full(80, 1e308),
     }
     landmarks = KernelPCA(2, kernel="rbf", gamma=1.0, solver="nystroem", n_landmarks=5)
@@ -331,6 +380,11 @@ def test_weights_that_are_none_are_refused_by_name():
                 model.fit(X, sample_weight=weights)
         with pytest.raises(DataError, match=r"sum to 1, but .* ddof=1[^~]*weights that count rows"):
             model.fit(X, sample_weight=np.full(80, 1 / 80))
+    for value in (np.nan, np.inf):
+        holed, without = X.copy(), np.arange(80) != 3
+        holed[3, 1] = value
+        with pytest.raises(DataError, match=r"contains (NaN|inf).*row 3, column 1"):
+            PCA().fit(holed, sample_weight=without)
     with pytest.raises(DataError, match="have weights already"):
         weighted(weighted(as_rows(X), W), W)
     stream = PCA(2).partial_fit(X)

@@ -85,6 +85,6 @@ def test_several_labels_of_every_kind_of_file(tmp_path):
 
 
 def test_metadata_without_columns_or_rows():
-    with pytest.raises(DataError, match="need one length"):
+    with pytest.raises(DataError, match=r'The metadata have no column. Give one or more, such as {"batch"'):
         as_metadata({})
     assert labels_of(Table(np.zeros((2, 2)))) == {}

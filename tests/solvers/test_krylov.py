@@ -48,7 +48,7 @@ class Matrix:
 DECAY = 0.9 ** np.arange(300) * 100
 
 
-def find(matrix, target, *, tol=1e-8, block=8, columns=120, max_passes=60, seed=0, start=None):
+def find(matrix, target, *, tol=1e-8, block=8, columns=120, max_passes=60, seed=0, start=None, foresees=True):
     return krylov(
         matrix,
         target,
@@ -58,6 +58,7 @@ def find(matrix, target, *, tol=1e-8, block=8, columns=120, max_passes=60, seed=
         max_passes=max_passes,
         rng=np.random.default_rng(seed),
         start=start,
+        foresees=foresees,
     )
 
 
@@ -182,6 +183,20 @@ def test_flat_spectra_stall_early_and_say_how_far_they_came():
     assert re.search(r"stalled after \d+ block products at a relative residual of", result.why)
     assert result.spectrum.passes == len(matrix.products) <= 20
     assert 0 < result.spectrum.residuals.max() < 1
+
+
+def test_where_nothing_could_take_over_only_a_standstill_ends_the_iteration():
+    """On noise residuals fall slowly at first: the passes foreseen are more than it takes."""
+    noise = {"tol": 1e-6, "block": 4, "columns": 40}
+    for seed in (1, 2):
+        X = np.random.default_rng(seed).standard_normal((500, 300))
+        matrix = SymmetricMatrix(X.T @ X, psd=True)
+        assert "stalled after 12" in find(matrix, Target(count=5), **noise).why
+        assert not find(matrix, Target(count=5), foresees=False, **noise).why
+    flat = Matrix(np.linspace(1, 0.99999, 400))
+    result = find(flat, Target(count=5), tol=1e-17, columns=40, max_passes=400, foresees=False)
+    assert "stalled" in result.why
+    assert result.spectrum.passes < 400
 
 
 def test_the_number_of_passes_is_bounded():

@@ -61,7 +61,9 @@ def associated(values: npt.NDArray[Any], scores: FloatArray) -> Association | st
     Fisher (1925), Statistical Methods for Research Workers, chapter 8.
     """
     numeric = values.dtype.kind == "f"
-    there = np.isfinite(values) if numeric else values != ""
+    there = ~np.isnan(values) if numeric else values != ""
+    if numeric and (infinite := int(np.isinf(values).sum())):
+        return f"{counted(infinite, 'row has', 'rows have')} an infinite value; leave it empty if missing"
     x, Z = values[there], scores[there]
     distinct, codes = np.unique(x, return_inverse=True)
     n, c = len(x), len(distinct)

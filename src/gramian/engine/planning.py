@@ -118,10 +118,8 @@ def _order(costs: Costs) -> Callable[[Ranked], tuple[bool, bool, float]]:
 
 def _patient(items: list[Ranked], costs: Costs, target: Target) -> list[Ranked]:
     """Limit the passes of each route by the predicted time of the cheapest direct one."""
-    direct = [item.cost.seconds for item in items if item.route.direct]
-    if not direct:
-        return items
-    return [replace(item, route=item.route.with_patience(costs, target, min(direct))) for item in items]
+    direct = min((item.cost.seconds for item in items if item.route.direct), default=None)
+    return [replace(item, route=item.route.with_patience(costs, target, direct)) for item in items]
 
 
 def _too_much(least: Ranked, request: SolveRequest, tried: list[Ranked]) -> str:

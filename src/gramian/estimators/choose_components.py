@@ -129,7 +129,7 @@ def choose_components(
     center: bool = True,
     scale: npt.ArrayLike | None = None,
     ddof: int = 1,
-    random_state: Seed = None,
+    random_state: Seed = 0,
     memory_limit: int | str | None = None,
 ) -> ComponentChoices:
     """Compare all rules for the number of components.
@@ -151,9 +151,9 @@ def choose_components(
         For the rule "max_rmse", which is omitted if this is None: see :class:`gramian.PCA`.
     center, scale, ddof : optional
         As in :class:`gramian.PCA`; a model has its own.
-    random_state : int, RandomState, Generator or None
-        For the rules that resample the data; None uses the model's. An integer gives the same answers as
-        PCA with the rule as ``n_components``.
+    random_state : int, RandomState, Generator or None, default=0
+        For the rules that resample the data; None draws a new seed at each call. An integer gives the same
+        answers as PCA with the rule as ``n_components``.
     memory_limit : int, str or None
         As in :class:`gramian.PCA`.
 
@@ -206,8 +206,7 @@ def choose_components(
         model, X = PCA(center=center, scale=scale, ddof=ddof, memory_limit=memory_limit), X_or_model
     elif not (center is True and scale is None and ddof == 1):
         raise ParameterError("A model has its own center, scale and ddof. Set them on the model.")
-    state = model.random_state if random_state is None else random_state
-    rng = generators(state, 3)[2]
+    rng = generators(random_state, 3)[2]
     given = X, fraction, max_rmse, rng
     request, about = _of_kernel(model, *given) if isinstance(model, KernelPCA) else _of_pca(model, *given)
     return ComponentChoices(tuple(_or_why_not(request, rule) for rule in asked), about)

@@ -35,8 +35,8 @@ def describe(model: Any, X: Any, meta: Any = None, *, top: int = 5) -> Descripti
         Metadata of the rows: the path of a table, a frame of pandas or Polars, columns by name, or one label
         for each row. It is joined by row names if both have them (the index of a frame of pandas, a column
         of names in a file), else by order. By default the labels of a file that was scanned. Rows without a
-        value are left out, for each column by itself. Text and booleans are categories, and so are whole
-        numbers with at most 10 distinct values.
+        value are left out, for each column by itself; a column with infinite values is left out whole. Text
+        and booleans are categories, and so are whole numbers with at most 10 distinct values.
     top : int, default=5
         Number of columns to list for each component.
 

@@ -16,6 +16,7 @@ from gramian.errors import DataError
 from gramian.estimators.fitted import Transformer
 from gramian.estimators.inputs import generators, remember_features
 from gramian.estimators.saving import COLUMNS, Saved, register_record
+from gramian.estimators.sklearn_hints import knows_names
 from gramian.kernels.feature_maps import (
     MAX_FEATURES,
     FeatureMap,
@@ -154,6 +155,7 @@ class KernelMapper(Transformer):
         """Return the fitted map."""
 
 
+@knows_names
 @dataclass(eq=False, repr=False)
 class PolynomialMap(Saved, KernelMapper):
     """The exact features of the polynomial kernel (gamma x . y + coef0)^degree.
@@ -220,6 +222,7 @@ class PolynomialMap(Saved, KernelMapper):
         return PolynomialFeatureMap(labels, self._degree, self.gamma_, self._coef0)
 
 
+@knows_names
 @dataclass(eq=False, repr=False)
 class TaylorMap(Saved, KernelMapper):
     """The Gaussian kernel's features up to an order of its Taylor series, with a guaranteed error.
@@ -291,6 +294,7 @@ class TaylorMap(Saved, KernelMapper):
         return TaylorFeatureMap(labels, self._order, self.gamma_, self.origin_)
 
 
+@knows_names
 @dataclass(eq=False, repr=False)
 class RandomFourierMap(Saved, KernelMapper):
     """Random Fourier features of the Gaussian kernel: unbiased, for any number of columns.
@@ -306,8 +310,8 @@ class RandomFourierMap(Saved, KernelMapper):
         The same as a factor, 1 / (2 sigma^2); with neither, ``1 / n_features``.
     orthogonal : bool, default=True
         Frequencies orthogonal in groups of n_features, which lowers the error; otherwise independent.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the frequencies.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the frequencies; None draws a new one at each fit.
 
     Attributes
     ----------
@@ -354,7 +358,7 @@ class RandomFourierMap(Saved, KernelMapper):
     sigma: npt.ArrayLike | None = None
     gamma: npt.ArrayLike | None = None
     orthogonal: bool = True
-    random_state: Seed = None
+    random_state: Seed = 0
 
     def _check_restored(self) -> None:
         """Raise a ValueError unless the map has as many features as the file says."""

@@ -15,7 +15,7 @@ from sklearn import get_config
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from gramian.arrays import is_numpy, moved
+from gramian.arrays import is_numpy, moved, real_numbers
 from gramian.checks import check_choice, check_integer, check_share
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.operators.operator import digest
@@ -79,6 +79,8 @@ def check_ddof(ddof: Any, n: int) -> int:
 def ddof_of(ddof: Any, rows: Rows) -> float:
     """Return the delta degrees of freedom of rows in the unit of their weights."""
     checked, weight = check_ddof(ddof, rows.shape[0]), rows.total_weight
+    if not weight:
+        raise DataError("The weight of every row is zero, so that no row is left. Give some more weight.")
     if not weight > checked * (1 + 1e-9):
         raise DataError(
             f"The weights sum to {weight:.6g}, but sums of squares are divided by this sum less "
@@ -124,7 +126,7 @@ def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray
 def _by_column(values: Any, d: int, most: float, message: str) -> FloatArray:
     """Return a number above 0 for each column; anything else raises an error with the message."""
     try:
-        numbers = np.asarray(values, dtype=np.float64)
+        numbers = real_numbers(values)
     except (TypeError, ValueError) as error:
         raise ParameterError(message) from error
     if numbers.shape != (d,) or not ((numbers > 0) & (numbers <= most)).all():

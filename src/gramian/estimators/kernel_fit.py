@@ -38,7 +38,7 @@ class KernelParameters:
     center: bool = True
     solver: str = "auto"
     tol: float | None = None
-    random_state: Seed = None
+    random_state: Seed = 0
     memory_limit: int | str | None = None
     repair: str | None = None
     preimage: str = "auto"

@@ -59,7 +59,7 @@ from gramian.estimators.sklearn_hints import (
     ALWAYS_ALL,
     NEVER_OVERWRITTEN,
     UNTIL_CERTIFIED,
-    knows_habits,
+    knows_names,
     refuse_metadata,
 )
 from gramian.estimators.tables import kernel_table
@@ -102,7 +102,7 @@ class KernelPCAAttributes(Decomposer):
     _ridge_map: Annotated[RidgeMap | None, LACKED] = None
 
 
-@knows_habits
+@knows_names
 @dataclass(eq=False, repr=False)
 class KernelPCA(KernelParameters, Saved, ExportsToONNX, InNotebooks, KernelPCAAttributes):
     """Kernel PCA, exact and certified without storing the full centred kernel matrix, or approximate.
@@ -139,9 +139,10 @@ class KernelPCA(KernelParameters, Saved, ExportsToONNX, InNotebooks, KernelPCAAt
         any kernel that is proven valid. "random-features" is PCA of :class:`RandomFourierMap`, for rbf.
     tol : float or None, default=None
         Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the iteration and of the probe that certifies it. As in :class:`PCA`, rounding depends on the
-        number of threads unless you set GRAMIAN_DETERMINISTIC=1.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the iteration, of the probe that certifies it, and of landmarks and random features. As in
+        :class:`PCA`, None draws a new seed at each fit, and rounding depends on the number of threads unless
+        you set GRAMIAN_DETERMINISTIC=1.
     memory_limit : int, str or None, default=None
         Working memory excluding the data and the results. Tiles that do not fit are recomputed in each pass.
     repair : {"clip"} or None, default=None

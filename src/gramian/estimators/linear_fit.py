@@ -73,7 +73,7 @@ class PCAParameters:
     ddof: int = 1
     solver: str = "auto"
     tol: float | None = None
-    random_state: Seed = None
+    random_state: Seed = 0
     memory_limit: int | str | None = None
     max_rmse: float | None = None
     forgetting: float = 1.0
@@ -389,8 +389,8 @@ class Stream:
     def require_finite_variance(self) -> None:
         """Raise a DataError where a variance has left float64, since no later look would succeed."""
         asked, seen = self.parameters, self.seen
-        if seen is None or isinstance(asked.scale, str):
-            return  # variances are then of the size of 1, or of a standard deviation
+        if seen is None or not seen.moments.count or isinstance(asked.scale, str):
+            return  # variances are then none, of the size of 1, or of a standard deviation
         squares, count = seen.column_squares, seen.moments.count
         degrees = count - seen.degrees_lost(asked.ddof)
         divisor = 1.0 if asked.scale is None else np.asarray(asked.scale, dtype=np.float64)

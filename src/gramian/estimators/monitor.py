@@ -46,6 +46,7 @@ from gramian.estimators.linear_fit import TooFewRowsError
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved, register_record
 from gramian.estimators.sklearn_base import BaseEstimator, OutlierMixin, available_if
+from gramian.estimators.sklearn_hints import knows_names
 from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, ModelKind
 from gramian.rows import Rows, as_rows
@@ -163,6 +164,7 @@ class MonitorAttributes(OutlierMixin, BaseEstimator):
     _weights: FloatArray
 
 
+@knows_names
 @dataclass(eq=False, repr=False)
 class Monitor(Saved, MonitorAttributes):
     """Alarms for rows that are unlike normal rows, by Hotelling's T2 and SPE of a PCA or kernel PCA.

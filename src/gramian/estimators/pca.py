@@ -64,7 +64,7 @@ from gramian.estimators.linear_fit import (
 from gramian.estimators.missing import IMPUTING, Filled, filled
 from gramian.estimators.onnx_graph import ExportsToONNX, Graph, linear_scores
 from gramian.estimators.saving import DATA, DECOMPOSED, LACKED, Saved, declared, register_record
-from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_habits, refuse_metadata
+from gramian.estimators.sklearn_hints import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names, refuse_metadata
 from gramian.estimators.tables import linear_table
 from gramian.operators.frequent_directions import Sketch
 from gramian.operators.stream_moments import StreamMoments, seen_of_components
@@ -115,7 +115,7 @@ class PCAAttributes(Decomposer):
     _moments: Annotated[StreamMoments, Nested((StreamMoments,), {"sizes": "d d d d d"}), LACKED]
 
 
-@knows_habits
+@knows_names
 @dataclass(eq=False, repr=False)
 class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
@@ -146,10 +146,10 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
     tol : float or None, default=None
         Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
         For "frequent-directions" None sets no bound.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         Seed of the iteration, of the probe that certifies it, and of rules that resample the data. The same
         integer reproduces the results up to rounding. With the environment variable GRAMIAN_DETERMINISTIC=1
-        it reproduces them bit for bit, for any number of threads.
+        it reproduces them bit for bit, for any number of threads. None draws a new seed at each fit.
     memory_limit : int, str or None, default=None
         Working memory excluding the data and the results, in bytes or as text such as "4GB". None uses
         GRAMIAN_MEMORY_LIMIT or 80 % of the machine's memory.
@@ -334,7 +334,8 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
             For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts: an integer has the effect of so many equal rows, 0 that of no row.
-            Sums of squares are divided by ``sample_weight.sum() - ddof``. None means 1 for every row.
+            Sums of squares are divided by ``sample_weight.sum() - ddof``. None means 1 for every row. NaN and
+            infinity are not allowed in rows of weight 0 either.
         checkpoint : path, optional
             A folder that stores the results of passes over a file, at the end of each pass and once a
             minute. After a crash the same call continues from there and gives the same result. The folder

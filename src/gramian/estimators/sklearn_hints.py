@@ -1,11 +1,13 @@
-"""Parameters of scikit-learn that gramian does not have, with advice on what to write instead."""
+"""Names of parameters that gramian does not have, scikit-learn's among them: what to write instead."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
+from inspect import signature
 from typing import Any, TypeVar
 
+from gramian.checks import allowed_of
 from gramian.errors import InputTypeError
 
 C = TypeVar("C")
@@ -22,30 +24,45 @@ METADATA = {
 ELSEWHERE = "leave it out, or set it in the constructor of the estimator that has this parameter"
 
 
-def knows_habits(cls: type[C]) -> type[C]:
-    """Make a class raise an error with advice for parameters that only scikit-learn's class has.
+def knows_names(cls: type[C]) -> type[C]:
+    """Make a class raise an error with advice for parameters that it does not have.
 
     Parameters
     ----------
     cls : type
-        Its ``_habits`` map the name of such a parameter to the advice. The signature stays as it is.
+        Its ``_habits``, where it has them, map names of parameters of scikit-learn's class to advice. The
+        signature stays as it is.
     """
     made: Any = cls
-    made.__init__ = knowing(made._habits, cls.__name__, cls.__name__)(made.__init__)
+    made.__init__ = knowing(getattr(made, "_habits", {}), cls.__name__, cls.__name__)(made.__init__)
     return cls
 
 
 def knowing(habits: Mapping[str, str], ours: str, theirs: str) -> Callable[[F], F]:
-    """Make a function raise an InputTypeError with advice for parameters that only scikit-learn's has."""
+    """Make a function raise an InputTypeError with advice for parameters that it does not have.
+
+    Parameters
+    ----------
+    habits : mapping of str to str
+        Advice for those that only scikit-learn's has.
+    ours, theirs : str
+        What users call the function, and scikit-learn's.
+    """
 
     def decorated(function: F) -> F:
+        names = [name for name in signature(function).parameters if name != "self"]
+
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            known = {name: habits[name] for name in kwargs if name in habits}
-            if known:
+            unknown = [name for name in kwargs if name not in names]
+            if known := {name: habits[name] for name in unknown if name in habits}:
                 raise InputTypeError(
                     f"gramian.{ours} does not support {', '.join(known)}. {_advice(known)}. Or import "
                     f"{theirs} from gramian.compat.sklearn, which takes every parameter of scikit-learn's."
+                )
+            if unknown:
+                raise InputTypeError(
+                    f"{ours} has no parameter {unknown[0]!r}. {allowed_of(unknown[0], names)}"
                 )
             return function(*args, **kwargs)
 

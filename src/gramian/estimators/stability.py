@@ -137,7 +137,7 @@ class Stability(Tabulated):
 
 
 def stability(
-    model: Any, X: Any, *, n_boot: int = 200, level: float = 0.95, random_state: Seed = None
+    model: Any, X: Any, *, n_boot: int = 200, level: float = 0.95, random_state: Seed = 0
 ) -> Stability:
     """Return bootstrap intervals of the variances and loadings of a fitted PCA.
 
@@ -155,8 +155,8 @@ def stability(
         Number of replicates. Intervals of 95 % need 200 or more.
     level : float, default=0.95
         Nominal coverage of the intervals.
-    random_state : int, RandomState, Generator or None, default=None
-        An integer gives the same replicates again.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the replicates; None draws a new one at each call.
 
     Returns
     -------

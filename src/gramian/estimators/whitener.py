@@ -37,7 +37,7 @@ from gramian.estimators.inputs import ddof_of, remember_features
 from gramian.estimators.onnx_graph import ExportsToONNX, Graph, affine
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import DECOMPOSED, Saved, declared
-from gramian.estimators.sklearn_hints import refuse_metadata
+from gramian.estimators.sklearn_hints import knows_names, refuse_metadata
 from gramian.progress_bar import shows_progress
 from gramian.records import FloatArray, ModelKind, Plan, RealArray, Seed
 from gramian.rows import Rows, as_rows
@@ -71,6 +71,7 @@ class WhitenerAttributes(Decomposer):
     _triangle: Annotated[FloatArray | None, Optional(Array("d d"))]
 
 
+@knows_names
 @dataclass(eq=False, repr=False)
 class Whitener(Saved, ExportsToONNX, InNotebooks, WhitenerAttributes):
     """Map rows to uncorrelated coordinates of variance 1.
@@ -106,7 +107,7 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, WhitenerAttributes):
         no effect.
     ddof : int, default=1
         Variances divide by ``n_samples - ddof``, or the sum of the weights less ``ddof``.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         As in :class:`PCA`.
     device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
         As in :class:`PCA`.
@@ -165,7 +166,7 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, WhitenerAttributes):
     n_components: int | float | str | None = None
     regularization: float | str | None = None
     ddof: int = 1
-    random_state: Seed = None
+    random_state: Seed = 0
     device: str | None = None
 
     # ------------------------------------------------------------------ fit

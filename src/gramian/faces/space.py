@@ -20,6 +20,7 @@ from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved
 from gramian.estimators.sklearn_base import BaseEstimator
+from gramian.estimators.sklearn_hints import knows_names
 from gramian.faces.detector import fit_detector, folds, keeping, unlikeness
 from gramian.faces.face_images import Faces, Pictures, as_pictures
 from gramian.faces.light import LIGHTS, Relit, relight
@@ -94,6 +95,7 @@ KEEP = 0.99
 BLOCK_BYTES = 64 << 20
 
 
+@knows_names
 @dataclass(eq=False, repr=False)
 class FaceSpace(Saved, InNotebooks, BaseEstimator):
     """Eigenfaces: principal components of pictures of faces.

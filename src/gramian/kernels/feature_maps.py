@@ -749,7 +749,7 @@ def fourier_map(
     gamma: Any = None,
     sigma: Any = None,
     orthogonal: bool = True,
-    rng: np.random.Generator | int | None = None,
+    rng: np.random.Generator | int | None = 0,
     origin: Any = None,
     names: Sequence[str] | None = None,
 ) -> FourierFeatureMap:

@@ -177,9 +177,7 @@ def from_moments(
         scale = _binomial_deviation(frequency, constant)
     if scale is not None:
         require_squares(lost_columns(rows, squares, center))
-    divisor, unit = _divisor(squares, constant, scale, n - ddof, exponent)
-    if metric is not None:
-        divisor = (np.ones(d) if divisor is None else divisor) / metric
+    divisor, unit = _divisor(squares, constant, scale, metric, n - ddof, exponent)
     if divisor is not None:
         squares, rounding = (np.sqrt(squares) / divisor) ** 2, (np.sqrt(rounding) / divisor) ** 2
         total = float(squares.sum())
@@ -187,10 +185,11 @@ def from_moments(
             # No score is longer than the whole table.
             size = unit + math.log2(total) / 2
             if not FLOAT32.minexp <= size < FLOAT32.maxexp:
+                more, less = ("larger", "smaller") if size > 0 else ("smaller", "larger")
                 raise DataError(
-                    f"Divided by scale, X has a size of about 10^{size * math.log10(2):.0f}, which float32 "
-                    f"cannot hold. Give {'larger' if size > 0 else 'smaller'} numbers in scale, or X in "
-                    "float64."
+                    f"With scale and feature_weight X has a size of about 10^{size * math.log10(2):.0f}, "
+                    f"which float32 cannot hold. Give {more} numbers in scale, {less} ones in "
+                    "feature_weight, or X in float64."
                 )
     noise = float(rounding.sum())
     rest = np.zeros(d) + result.rest if center else None
@@ -297,22 +296,31 @@ def _binomial_deviation(frequency: FloatArray, constant: Any) -> FloatArray:
     return np.where(constant, np.inf, np.sqrt(2.0 * varies * (1.0 - varies)))
 
 
+@np.errstate(over="ignore")  # what is divided by infinity is too small to show
 def _divisor(
-    squares: FloatArray, constant: Any, scale: Any, degrees: float, exponent: int
+    squares: FloatArray,
+    constant: Any,
+    scale: Any,
+    metric: FloatArray | None,
+    degrees: float,
+    exponent: int,
 ) -> tuple[FloatArray | None, int]:
     """Divisor of ``X / 2**exponent - mean``, and the power of two that is then missing from C."""
-    if scale is None:
+    if scale is None and metric is None:
         return None, exponent
     deviation = np.sqrt(np.where(constant, 1.0, squares) / degrees)
-    if isinstance(scale, str) and scale == "unit":
+    if scale is None:
+        divisor = np.ones(squares.size)
+    elif isinstance(scale, str) and scale == "unit":
         # Constant columns are zero in C, where the rounding of a large constant would otherwise be added.
-        return np.where(constant, np.inf, deviation), 0
-    if isinstance(scale, str):
+        divisor, exponent = np.where(constant, np.inf, deviation), 0
+    elif isinstance(scale, str):
         # The square root of a standard deviation depends on the unit, so the true unit is restored.
         half, odd = divmod(exponent, 2)
         divisor = np.where(constant, np.inf, np.ldexp(np.sqrt(deviation * 2.0**odd), half))
     else:
         divisor = np.asarray(scale, dtype=np.float64)
+    divisor = divisor if metric is None else divisor / metric
     # C is kept near 1, so that its squares cannot leave the range of float64.
     shift = power_of_two(float((np.sqrt(squares) / divisor).max()))
     shift = shift if abs(shift) > 100 else 0

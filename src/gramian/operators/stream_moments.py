@@ -111,7 +111,7 @@ class StreamMoments:
         ----------
         Kish (1965), Survey sampling.
         """
-        return float(self.moments.count * (self.moments.count / self.squared_weights))
+        return float(self.moments.count * (self.moments.count / (self.squared_weights or 1.0)))
 
     @property
     def weighted(self) -> bool:
@@ -325,7 +325,10 @@ def sketched(
         whole = merged(before, batch, forgetting)
         shift = before.exponent - whole.exponent
         sketch = before.sketch.scaled(math.sqrt(forgetting), shift)
-        correction = [_correction(before, batch, whole, forgetting)] if center else []
+        apart = center and before.moments.count and batch.moments.count
+        correction = [_correction(before, batch, whole, forgetting)] if apart else []
+    if not batch.moments.count:
+        return replace(whole, sketch=sketch)
     # One row less its own mean is nothing.
     if center and n == 1:
         return replace(whole, sketch=sketch.with_rows(correction))

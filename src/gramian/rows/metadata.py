@@ -117,9 +117,11 @@ def as_metadata(given: Any, id: str | None = None) -> Metadata:
     else:
         columns = {str(getattr(given, "name", None) or "label"): given}
     result = {name: as_variable(name, values) for name, values in columns.items()}
-    if len({len(values) for values in result.values()}) != 1:
-        sizes = listed(f"{name}: {len(values)}" for name, values in result.items())
-        raise DataError(f"Columns of metadata need one length, and there must be one ({sizes}).")
+    if not result:
+        raise DataError('The metadata have no column. Give one or more, such as {"batch": batches}.')
+    if len({len(values) for values in result.values()}) > 1:
+        sizes = ", ".join(f"{name}: {len(values)}" for name, values in result.items())
+        raise DataError(f"Columns of metadata need one length ({sizes}). Give one value for each row.")
     index = getattr(given, "index", None)
     named = index is not None and getattr(getattr(index, "dtype", None), "kind", "") in "OUT"
     return Metadata(result, tuple(map(str, index)) if named else None)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import power_of_two, to_numpy
+from gramian.arrays import power_of_two, real_numbers
 from gramian.errors import DataError
 from gramian.records import FloatArray
 from gramian.rows.kinds.device import DeviceRows
@@ -31,7 +31,7 @@ def weighted(rows: Rows, weights: Any, of: str = "sample_weight") -> Rows:
     Raises
     ------
     DataError
-        For weights that are no finite numbers, negative, all zero, or not one for each row.
+        For weights that are no finite numbers, negative, or not one for each row.
     """
     if weights is None:
         return rows
@@ -53,7 +53,7 @@ def checked_weights(weights: Any, n: int, of: str) -> FloatArray:
     """Return weights of n rows as float64, or raise a DataError."""
     advice = f"{of} says how often each row counts: give {n:,} finite numbers, 0 or more."
     try:
-        values = np.array(to_numpy(weights), dtype=np.float64)
+        values = real_numbers(weights)
     except (TypeError, ValueError) as error:
         raise DataError(f"{of} holds something that is no number ({error}). {advice}") from error
     if values.ndim == 2 and values.shape[1] == 1:
@@ -64,8 +64,6 @@ def checked_weights(weights: Any, n: int, of: str) -> FloatArray:
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if wrong.size:
         raise DataError(f"{of} is {values[wrong[0]]:g} for row {wrong[0]}. {advice}")
-    if not values.any():
-        raise DataError(f"{of} is zero for every row, so that no row is left. {advice}")
     with np.errstate(over="ignore"):
         total = float(values.sum())
     if not math.isfinite(total):

@@ -179,7 +179,7 @@ def choose_kernel(
     cv: Any = 5,
     n_components: Any = None,
     scoring: Any = None,
-    random_state: Seed = None,
+    random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> KernelSelection:
     """Compare kernels, and choose one with its width and number of components.
@@ -222,8 +222,9 @@ def choose_kernel(
         Numbers to compare; None is 1, 2, 3, 4, 6, 8, ... 64 for "preimage", 1, 2, 4, ... 64 for "score".
     scoring : str or callable, optional
         For "score": of scikit-learn. None is the estimator's own, accuracy or r2.
-    random_state : int, RandomState, Generator or None
-        For folds, noise and permutations, which are the same for all kernels.
+    random_state : int, RandomState, Generator or None, default=0
+        For folds, noise and permutations, which are the same for all kernels; None draws a new seed at each
+        call.
     n_jobs : int or None
         Number of kernels compared in parallel, as in joblib.
 
@@ -296,11 +297,10 @@ def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any) -> Labelled | 
 def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
     """Evaluate one kernel; a failure becomes a remark, so that it does not hide the others."""
     report(f"kernel {place} of {total}: {one.kernel!r}", "kernel", place - 1, total)
-    model = one if one.random_state is not None else clone(one).set_params(random_state=judge.seed)
     try:
         # Matrices of a few hundred rows: threads of BLAS cost more than they save.
         with blas_threads():
-            result = judge.judged(model)
+            result = judge.judged(one)
     except GramianError as error:
         return TriedKernel(one, None, math.nan, remark=str(error))
     return replace(result, candidate=one, remark=_doubt(one))
@@ -425,8 +425,6 @@ class Judge:
         Name of the values.
     rows : int
         Number of rows used.
-    seed : int
-        For candidates without a seed of their own.
     linear_filter : float or None
         For pre-images: the error of the best linear filter of the noisy rows.
     """
@@ -434,7 +432,6 @@ class Judge:
     judged: Callable[[KernelPCA], TriedKernel]
     measure: str
     rows: int
-    seed: int
     linear_filter: float | None = None
 
 
@@ -463,13 +460,12 @@ def prepare(asked: Asked, random_state: Any) -> Judge:
         For too few rows.
     """
     _check(asked)
-    folding, drawing, seeding = generators(random_state, 3)
-    seed = int(seeding.integers(2**31))
+    folding, drawing = generators(random_state)
     if asked.criterion == "preimage":
-        return _preimage(asked, seed, folding, drawing)
+        return _preimage(asked, folding, drawing)
     if asked.criterion == "parallel":
-        return _parallel(asked, seed, drawing)
-    return _alignment(asked, seed) if asked.criterion == "alignment" else _score(asked, seed, folding)
+        return _parallel(asked, drawing)
+    return _alignment(asked) if asked.criterion == "alignment" else _score(asked, folding)
 
 
 def _check(asked: Asked) -> None:
@@ -490,27 +486,25 @@ def _check(asked: Asked) -> None:
         raise ParameterError("criterion='parallel' chooses the number of components. Leave out n_components.")
 
 
-def _preimage(asked: Asked, seed: int, folding: np.random.Generator, drawing: np.random.Generator) -> Judge:
+def _preimage(asked: Asked, folding: np.random.Generator, drawing: np.random.Generator) -> Judge:
     X = _varying(asked.X[_picked(asked)])
     folds = draw_folds(asked.cv, X, np.zeros(len(X)), classifier=False, shuffle=folding)
     noisy = NoisyRows.of(X, folds, drawing)
     counts = _counts_of(asked, _smallest(folds))
-    return Judge(
-        lambda one: preimage_error(one, noisy, counts(one)), "error", len(X), seed, noisy.linear_filter
-    )
+    return Judge(lambda one: preimage_error(one, noisy, counts(one)), "error", len(X), noisy.linear_filter)
 
 
-def _parallel(asked: Asked, seed: int, drawing: np.random.Generator) -> Judge:
+def _parallel(asked: Asked, drawing: np.random.Generator) -> Judge:
     X = _varying(asked.X[_picked(asked)])
     if X.shape[1] < 2:
         raise DataError(
             "criterion='parallel' permutes columns against each other, but X has one. Use another criterion."
         )
     seeds = drawing.integers(2**62, size=REPEATS).tolist()
-    return Judge(lambda one: parallel_energy(one, X, seeds), "energy", len(X), seed)
+    return Judge(lambda one: parallel_energy(one, X, seeds), "energy", len(X))
 
 
-def _alignment(asked: Asked, seed: int) -> Judge:
+def _alignment(asked: Asked) -> Judge:
     labelled = asked.labelled
     assert labelled is not None
     picked = _picked(asked, labelled.y)
@@ -526,10 +520,10 @@ def _alignment(asked: Asked, seed: int) -> Judge:
     def judged(one: KernelPCA) -> TriedKernel:
         return replace(alignment(one, X, target), size=next(iter(counts(one)), None))
 
-    return Judge(judged, "alignment", len(X), seed)
+    return Judge(judged, "alignment", len(X))
 
 
-def _score(asked: Asked, seed: int, folding: np.random.Generator) -> Judge:
+def _score(asked: Asked, folding: np.random.Generator) -> Judge:
     labelled = asked.labelled
     assert labelled is not None
     discrete = labelled.classes is not None
@@ -545,7 +539,7 @@ def _score(asked: Asked, seed: int, folding: np.random.Generator) -> Judge:
     def judged(one: KernelPCA) -> TriedKernel:
         return downstream_score(one, X, y, folds, estimator, scorer, counts(one))
 
-    return Judge(judged, score_name(asked.scoring, usual), len(X), seed)
+    return Judge(judged, score_name(asked.scoring, usual), len(X))
 
 
 # ----------------------------------------------------------------------- rows

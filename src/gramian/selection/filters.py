@@ -32,7 +32,7 @@ from gramian.analysis.components import column_names
 from gramian.checks import check_choice, check_integer, check_number, check_share, counted, listed
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.inputs import generators
-from gramian.estimators.sklearn_hints import refuse_metadata
+from gramian.estimators.sklearn_hints import knows_names, refuse_metadata
 from gramian.records import FloatArray, Seed
 from gramian.selection.labels import Labelled, as_labelled
 from gramian.selection.ranking import SCORES, Ranker
@@ -73,6 +73,7 @@ class FilterSelection(Selection[Candidate]):
         return ""
 
 
+@knows_names
 @dataclass(eq=False, repr=False)
 class FeatureFilter(ColumnSelector):
     """Select the K features with the best scores against a label, each scored by itself.
@@ -111,8 +112,9 @@ class FeatureFilter(ColumnSelector):
     alpha : float, default=0.05
         False discovery rate of ``k="fdr"``. For mutual information p-values come from permuted labels, pooled
         over features with as many distinct values.
-    random_state : int, RandomState, Generator or None, default=None
-        For the noise that breaks ties in mutual information, and for permutations.
+    random_state : int, RandomState, Generator or None, default=0
+        For the noise that breaks ties in mutual information, and for permutations; None draws a new seed at
+        each fit.
     n_jobs : int or None, default=None
         Number of folds validated in parallel, as in joblib.
 
@@ -171,7 +173,7 @@ class FeatureFilter(ColumnSelector):
     scoring: str | Callable[..., float] | None = None
     n_neighbors: int = 3
     alpha: float = 0.05
-    random_state: Seed = None
+    random_state: Seed = 0
     n_jobs: int | None = None
 
     # ------------------------------------------------------------------ fit

@@ -126,7 +126,7 @@ def mutual_information(
     discrete_target: bool | str = "auto",
     n_neighbors: int = 3,
     permutations: int = 0,
-    random_state: Seed = None,
+    random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> MutualInformation:
     """Estimate the mutual information of each feature with the label, in nats.
@@ -153,8 +153,8 @@ def mutual_information(
         class with fewer rows all the others are taken; a class of one row is left out.
     permutations : int
         Labels permuted so many times give p-values; 0 gives none.
-    random_state : int, Generator, RandomState or None
-        For the noise and the permutations.
+    random_state : int, RandomState, Generator or None, default=0
+        For the noise and the permutations; None draws a new seed at each call.
     n_jobs : int or None
         Largest number of threads. None: as many as BLAS may use.
 

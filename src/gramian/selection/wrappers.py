@@ -19,7 +19,7 @@ from gramian.analysis.candidates import Choice
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError
 from gramian.estimators.sklearn_base import MetaEstimatorMixin
-from gramian.estimators.sklearn_hints import knows_habits, refuse_metadata
+from gramian.estimators.sklearn_hints import knows_names, refuse_metadata
 from gramian.progress import track
 from gramian.progress_bar import shows_progress
 from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
@@ -41,7 +41,7 @@ from gramian.selection.validation import (
 log = logging.getLogger(__name__)
 
 
-@knows_habits
+@knows_names
 @dataclass(eq=False, repr=False)
 class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     """Select features by adding or removing, at each step, the one with the best validated score.

@@ -30,7 +30,7 @@ CONSTANT = 1e-9  # range of scores relative to the largest, up to which nothing 
 def kernel(expression: str, features: int | None, seconds: float) -> Message:
     """Check whether an expression is a kernel; return the proof or a counterexample."""
     kernel = kernel_from_name(expression)
-    report = audit(kernel, n_features=features, random_state=0, time_limit=seconds)
+    report = audit(kernel, n_features=features, time_limit=seconds)
     facts = plain(audit_facts(report)) | {"text": str(report), "figure": None, "formula": mathml(str(kernel))}
     facts["steps"] = _steps(report.validity, [])
     facts["sum"] = _negative_sum(report.witness)

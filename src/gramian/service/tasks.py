@@ -136,8 +136,7 @@ def _made(fit: Message) -> Any:
     allowed = [name for name in inspect.signature(kind).parameters if name != "memory_limit"]
     for name in fit["parameters"]:
         check_choice("parameter", name, allowed)
-    given = {"random_state": 0} if "random_state" in allowed else {}
-    return kind(**(given | fit["parameters"]))
+    return kind(**fit["parameters"])
 
 
 def _training(made: Any, data: Message) -> Any:

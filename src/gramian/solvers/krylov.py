@@ -49,6 +49,7 @@ PROBE_PASSES, PROBE_COLUMNS = 6, 8
 MAX_PASSES = 80
 WHOLE_PASSES = 400  # on a matrix in memory, where a pass costs little
 FEWEST_PASSES = 16
+STAGNANT = 15  # passes without a smaller residual after which more of them are of no use
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,17 @@ class KrylovRoute(Route):
     columns : int
         Largest number of basis vectors; then the iteration restarts from the best Ritz vectors.
     max_passes : int
-        Products after which, or as soon as they are foreseen, a direct route is the better one.
+        Products after which a direct route is the better one.
+    foresees : bool
+        Whether it ends as soon as more products than these are foreseen. Where no direct route could take
+        over, it ends only after ``STAGNANT`` products without progress.
     """
 
     form: Form
     block: int
     columns: int
     max_passes: int = MAX_PASSES
+    foresees: bool = True
     direct = False
 
     @property
@@ -106,8 +111,10 @@ class KrylovRoute(Route):
         least = WHOLE_PASSES if self.form.whole else FEWEST_PASSES
         return max(least, min(WHOLE_PASSES, int(1.5 * seconds / one)))
 
-    def with_patience(self, costs: Costs, target: Target, seconds: float) -> KrylovRoute:
+    def with_patience(self, costs: Costs, target: Target, seconds: float | None) -> KrylovRoute:
         """Return the route with as many passes as a direct one of so many seconds is worth."""
+        if seconds is None:
+            return replace(self, foresees=False)
         return replace(self, max_passes=self.passes_worth(costs, target, seconds))
 
     def reason(self, costs: Costs, target: Target) -> str:
@@ -134,6 +141,7 @@ class KrylovRoute(Route):
             block=self.block,
             columns=self.columns,
             max_passes=self.max_passes,
+            foresees=self.foresees,
             rng=request.solver_rng,
             start=start,
         )
@@ -239,6 +247,7 @@ def krylov(
     columns: int,
     max_passes: int,
     rng: np.random.Generator,
+    foresees: bool = True,
     start: Any = None,
     before: FloatArray | None = None,
 ) -> SolverResult:
@@ -258,10 +267,12 @@ def krylov(
         Largest number of basis vectors kept; when it is reached the iteration restarts from the best
         Ritz vectors.
     max_passes : int
-        Number of block products after which the iteration counts as stalled; it ends earlier where the
-        residuals seen, carried on, would need more.
+        Number of block products after which the iteration counts as stalled.
     rng : numpy.random.Generator
         Source of the Gaussian start.
+    foresees : bool
+        Whether it ends earlier where the residuals seen, carried on, would need more; else only where they
+        have not fallen for long.
     start : array of shape (m, s), optional
         Approximate leading vectors to start from.
     before : ndarray of shape (k,), optional
@@ -312,7 +323,8 @@ def krylov(
         earlier = [*earlier[-1:], values]
         # Vectors to start from may be more than a block, and so are those that follow them.
         full = basis.full(block if following is None else following.shape[1])
-        if passes == max_passes or _hopeless(history, tol, max_passes) or (full and target.count is None):
+        hopeless = _hopeless(history, tol, max_passes) if foresees else _stagnant(history)
+        if passes == max_passes or hopeless or (full and target.count is None):
             why = f"block Krylov stalled after {passes} block products at a relative residual of {worst:.1e}"
             spectrum = _spectrum(operator, basis, values, Y, count, passes)
             return _stalled(spectrum, why)
@@ -476,6 +488,11 @@ def _hopeless(history: list[float], tol: float, max_passes: int) -> bool:
     rate = (seen[-1] / seen[-6]) ** (1 / 5)
     needed = np.log(0.5 * tol / seen[-1]) / np.log(rate) if rate < 1 else np.inf
     return bool(len(history) + needed > 1.5 * max_passes)
+
+
+def _stagnant(history: list[float]) -> bool:
+    """Whether the last passes have made no progress; a restart alone costs several."""
+    return len(history) > STAGNANT and min(history[-STAGNANT:]) >= min(history[:-STAGNANT])
 
 
 def _spectrum(

@@ -66,8 +66,11 @@ class Route(Protocol):
     def reason(self, costs: Costs, target: Target) -> str:
         """Return when this route is the one to take, as a sentence."""
 
-    def with_patience(self, costs: Costs, target: Target, seconds: float) -> Route:
-        """Return the route, given what the cheapest direct one takes: what can stall ends sooner then."""
+    def with_patience(self, costs: Costs, target: Target, seconds: float | None) -> Route:
+        """Return the route, given what the cheapest direct one takes: what can stall ends sooner then.
+
+        None means that no direct one fits into memory.
+        """
         return self
 
     def solve(self, operator: Operator, request: SolveRequest, start: Any = None) -> SolverResult:

@@ -29,7 +29,7 @@ from gramian.kernels.callables import Callable
 from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
 from gramian.kernels.facts import Validity, unknown
 from gramian.notebook import Grid, InNotebook
-from gramian.records import FloatArray
+from gramian.records import FloatArray, Seed
 
 Verdict = Literal["valid", "not a kernel", "no counterexample"]
 
@@ -162,7 +162,7 @@ def audit(
     *,
     n_features: int | None = None,
     value_tol: float = 1e-10,
-    random_state: Any = None,
+    random_state: Seed = 0,
     time_limit: float | None = None,
 ) -> AuditReport:
     """Check a function for positive semidefiniteness: proven, refuted by a counterexample, or neither.
@@ -184,8 +184,8 @@ def audit(
     value_tol : float
         Values of a function, or of a precomputed matrix, are assumed to be right to this multiple of the
         largest, since nothing else is known about their rounding. Formulas bound theirs.
-    random_state : int, RandomState, Generator or None
-        Start of the random numbers of the search; the same number gives the same report.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the search; the same integer gives the same report, None draws a new one at each call.
     time_limit : float, optional
         Seconds after which the search ends, and reports what it tried until then; None searches to the end.
 
@@ -223,9 +223,9 @@ def audit(
     --------
     >>> from gramian.kernels import RBF
     >>> from gramian.kernels.auditing import audit
-    >>> audit(RBF(sigma=2.0), random_state=0).valid
+    >>> audit(RBF(sigma=2.0)).valid
     True
-    >>> report = audit(lambda x, y: abs(x - y).sum(), random_state=0)
+    >>> report = audit(lambda x, y: abs(x - y).sum())
     >>> report.verdict
     'not a kernel'
     >>> report.witness.gram
@@ -241,7 +241,7 @@ def audit(
     )
     d = None if n_features is None else check_integer("n_features", n_features)
     limit = math.inf if time_limit is None else check_number("time_limit", time_limit, above=0)
-    rng = random_state
+    rng: Any = random_state
     if not isinstance(rng, np.random.Generator):
         if not isinstance(rng, np.random.RandomState):
             rng = np.random if rng is None else np.random.RandomState(check_seed("random_state", rng))
