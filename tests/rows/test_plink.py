@@ -159,7 +159,7 @@ def test_what_is_not_there_is_named(tmp_path, monkeypatch):
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
     for limit in (2_000_000, None):
-        with pytest.raises(FileError, match=r"x.bed cannot be read: it is truncated"):
+        with pytest.raises(DataError, match=r"x.bed has 100,001 bytes, but .* need 200,003"):
             as_rows(path, limit=limit)
     monkeypatch.setitem(sys.modules, "bed_reader", None)
     with pytest.raises(MissingExtraError, match=r"gramian\[genetics\]"):
