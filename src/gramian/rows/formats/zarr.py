@@ -6,8 +6,6 @@ Every chunk is read once in a pass.
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import sys
 import zipfile
 from collections.abc import Iterable
@@ -26,6 +24,7 @@ from gramian.rows.names import METADATA
 from gramian.rows.opened import Opened
 from gramian.rows.source import ArraySource
 from gramian.store.atomic import as_file_error
+from gramian.store.temporaries import temporary_beside
 
 WRITTEN = 8 << 20  # bytes of a chunk that is written
 
@@ -119,26 +118,21 @@ def write_zarr(path: Path, blocks: Iterable[npt.NDArray[Any]], rows: int) -> Non
     FileError
         If it cannot be written there.
     """
-    temporary = path.with_name(f".gramian-{secrets.token_hex(8)}.tmp")
-    try:
-        with as_file_error(path):
-            array, start = None, 0
-            for block in blocks:
-                width = block.shape[1]
-                if array is None:
-                    array = require_zarr("writing Zarr stores").create_array(
-                        temporary,
-                        shape=(rows, width),
-                        chunks=(min(rows, max(1, WRITTEN // (width * block.itemsize))), width),
-                        dtype=block.dtype,
-                        config={"write_empty_chunks": True},
-                    )
-                array[start : start + len(block)] = block
-                start += len(block)
-            os.rename(temporary, path)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+    with as_file_error(path), temporary_beside(path, folder=True) as temporary:
+        array, start = None, 0
+        for block in blocks:
+            width = block.shape[1]
+            if array is None:
+                array = require_zarr("writing Zarr stores").create_array(
+                    temporary,
+                    shape=(rows, width),
+                    chunks=(min(rows, max(1, WRITTEN // (width * block.itemsize))), width),
+                    dtype=block.dtype,
+                    config={"write_empty_chunks": True},
+                )
+            array[start : start + len(block)] = block
+            start += len(block)
+        os.rename(temporary, path)
 
 
 def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, ...]]:
