@@ -23,8 +23,11 @@ def test_model_files_and_folders_are_told_apart(tmp_path):
     assert not is_model_file("m.gramian/")
     assert not is_model_file(str(tmp_path / "old.gramian"))
     assert not is_model_file("run.2024")
-    with pytest.raises(ParameterError, match=r"For a folder of that name write a\.csv/"):
-        is_model_file("a.csv")
+    assert not is_model_file("v1.2")
+    assert not is_model_file("out.xyz/")
+    for name in ("a.csv", "out.xyz", "model.pkl", "m.gramian2"):
+        with pytest.raises(ParameterError, match=rf"ends in \.gramian, .* name write {name}/"):
+            is_model_file(name)
 
 
 def test_places_that_cannot_be_written(tmp_path):

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -135,6 +136,21 @@ def write_zarr(path: Path, blocks: Iterable[npt.NDArray[Any]], rows: int) -> Non
         os.rename(temporary, path)
 
 
+def recognizes(file: IO[bytes]) -> bool:
+    """Say whether a zip archive is a store."""
+    return any(name.rpartition("/")[2] in METADATA for name in zipfile.ZipFile(file).namelist())
+
+
+def _path_of(opened: Opened) -> Path:
+    """Return the path of a store; that of a stream is a temporary file as long as it is open."""
+    if opened.path is not None:
+        return opened.path
+    with damage(opened.name):
+        path = Path(opened.enter_context(TemporaryDirectory())) / "store.zarr.zip"
+        path.write_bytes(opened.content())
+    return path
+
+
 def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, ...]]:
     """Return one array of a store, its header, and notes on which it is.
 
@@ -145,7 +161,7 @@ def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, .
     DataError
         If the key is unknown or missing, or its array cannot be a table.
     """
-    path = opened.path or Path()
+    path = _path_of(opened)
     store = opened_zarr(path, opened.name)
     alone = hasattr(store, "chunks")
     with damage(opened.name):
@@ -160,15 +176,17 @@ def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, .
 def open(opened: Opened, key: str | None) -> ArraySource:
     """Return one array of a store, without reading its chunks."""
     array, header, notes = array_of(opened, key)
-    path, name = opened.path or Path(), opened.name
+    path, name = _path_of(opened), opened.name
 
     def read() -> npt.NDArray[Any]:
         require_room(header, name)
         return np.asarray(StoredZarr(path, array, sys.maxsize, name)[:].reshape(header.shape))
 
-    return ArraySource.of(
-        replace(header, read=read), name, notes, lazy=lambda limit: StoredZarr(path, array, limit, name)
-    )
+    def lazy(limit: int) -> StoredZarr:
+        return StoredZarr(path, array, limit, name)
+
+    # The file of a stream is gone after it was read.
+    return ArraySource.of(replace(header, read=read), name, notes, lazy=lazy if opened.path else None)
 
 
 def header_of(array: Any) -> Header:
