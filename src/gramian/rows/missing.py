@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -214,7 +215,7 @@ def with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
         values=rows_taken(table.values, keep),
         row_names=None if names is None else tuple(names[row] for row in keep),
         **table.labels_at(keep),
-        row_numbers=tuple(numbers[row] for row in keep),
+        row_numbers=array("q", (numbers[row] for row in keep)),
         notes=(*table.notes, note),
         missing_note=note,
     )
