@@ -252,7 +252,7 @@ def test_files_of_somebody_else_are_not_replaced(folder, gramian):
 
 def test_places_and_tables_that_make_no_sense(folder, gramian):
     for options, message in [
-        (("-o", "a.csv"), "fit writes a model, named .gramian, or a folder"),
+        (("-o", "a.csv"), "ends in .gramian, or a folder of results"),
         (("-o", "-"), "fit writes a .gramian file or a folder"),
         (("-o", "new.csv/"), "is a file"),
         (("-o", "m.gramian", "--format", "csv"), "--format needs a folder of results. Name one with -o."),

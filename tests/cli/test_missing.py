@@ -103,3 +103,15 @@ def test_what_does_not_impute_says_so(gramian, birds):
         assert ran.code == 2
         assert "imputes with a number of components. Name one, such as --components 2" in ran.err
     assert gramian("plan", "birds.csv", "--missing", "em", "--components", "2").code == 0
+
+
+def test_rows_keep_their_numbers_when_others_are_dropped(tmp_path, gramian, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = ["a,b,c", *(f"{i},{i * i % 7},{i * 3 % 5}" for i in range(12))]
+    lines[3] = "2,,1"
+    Path("holes.csv").write_text("\n".join(lines) + "\n")
+    assert gramian("fit", "holes.csv", "--missing", "drop-rows", "--rows", "1:", "-o", "r").code == 0
+    ran = gramian("transform", "r", "holes.csv", "--missing", "drop-rows", "--rows", "1:")
+    numbers = ["1", *map(str, range(3, 12))]
+    for text in (ran.out, Path("r/scores.csv").read_text(), Path("r/rows.csv").read_text()):
+        assert [line.partition(",")[0].strip('"') for line in text.splitlines()[1:]] == numbers

@@ -1,15 +1,20 @@
+import csv
 import io
 import json
 import os
+import re
 import sys
 
 import numpy as np
 import pytest
+from PIL import Image
 
+import gramian as package
 from gramian.cli import main
 from gramian.cli.outputs import check_not_input, check_out, check_place, is_model_file, print_json
 from gramian.cli.run import prepare_streams
 from gramian.errors import FileError, ParameterError
+from gramian.report.tables import write_table
 
 
 def test_model_files_and_folders_are_told_apart(tmp_path):
@@ -18,8 +23,11 @@ def test_model_files_and_folders_are_told_apart(tmp_path):
     assert not is_model_file("m.gramian/")
     assert not is_model_file(str(tmp_path / "old.gramian"))
     assert not is_model_file("run.2024")
-    with pytest.raises(ParameterError, match=r"For a folder of that name write a\.csv/"):
-        is_model_file("a.csv")
+    assert not is_model_file("v1.2")
+    assert not is_model_file("out.xyz/")
+    for name in ("a.csv", "out.xyz", "model.pkl", "m.gramian2"):
+        with pytest.raises(ParameterError, match=rf"ends in \.gramian, .* name write {name}/"):
+            is_model_file(name)
 
 
 def test_places_that_cannot_be_written(tmp_path):
@@ -179,3 +187,48 @@ def test_outputs_may_have_names_that_are_no_text(flower_model, gramian):
         ran = gramian(*arguments)
         assert ran.code == 0, ran.err
         ran.out.encode()
+
+
+FORMULAS = ('=HYPERLINK("http://evil")', "=cmd|'/C calc'!A0", "@SUM(1)", "+1+1", "-2+3", "'=kept")
+
+
+def test_no_command_writes_text_that_a_spreadsheet_runs(folder, gramian):
+    """Names of rows and columns, labels, metadata and pictures, in each table that a command writes."""
+    rng = np.random.default_rng(0)
+    columns = {"=id": [f"{FORMULAS[i % 6]}{i}" for i in range(24)]}
+    columns |= {"@kind": [FORMULAS[i % 2] for i in range(24)], "+more": [FORMULAS[i % 3] for i in range(24)]}
+    values = rng.normal(size=(24, 4)) @ rng.normal(size=(4, 4)) + 9
+    columns |= dict(zip(FORMULAS[2:], values.T, strict=True))
+    write_table("in.csv", columns, "csv")
+    (folder / "=cmd").mkdir()
+    for name in ["=1", "@2", "-3+3", "+4+4"]:
+        picture = rng.integers(0, 256, (6, 5)).astype(np.uint8)
+        Image.fromarray(picture).save(folder / "=cmd" / f"{name}.png")
+    read = ["in.csv", "--id", "=id", "--label", "@kind,+more"]
+    commands = [
+        ["fit", *read, "-o", "r"],
+        ["fit", *read, "--kernel", "rbf", "--gamma", 0.01, "--components", 2, "-o", "k"],
+        ["transform", "r", *read, "-o", "scores.csv"],
+        ["reconstruct", "r", *read, "-o", "back.csv"],
+        ["denoise", "k", *read, "-o", "clean.csv"],
+        ["monitor", "r", *read, "-o", "alarms.csv"],
+        ["describe", "r", *read, "-o", "described.csv"],
+        ["whiten", *read, "-o", "white.csv"],
+        ["select", *read[:-1], "@kind", "--drop", "+more", "--features", 2, "-o", "chosen.csv"],
+        ["fit", "=cmd", "--components", 2, "-o", "p"],
+        ["reconstruct", "p", "=cmd", "-o", "rebuilt"],
+        ["whiten", "=cmd", "-o", "whitened"],
+    ]
+    for command in commands:
+        assert (ran := gramian(*command)).code == 0, (command, ran.err)
+    tables = list(folder.rglob("*.csv"))
+    assert len(tables) > 15
+    for path in tables:
+        for row in csv.reader(io.StringIO(path.read_text(), newline="")):
+            assert not [cell for cell in row if re.match("[=+@]|-(?![0-9.e+-]*$)", cell)], path
+    scores = package.scan("scores.csv", id="name", label="@kind,+more").read()
+    assert list(scores.row_names) == columns["=id"]
+    assert scores.labels.tolist() == columns["@kind"]
+    assert scores.metadata["+more"].tolist() == columns["+more"]
+    assert package.scan("in.csv", label="@kind,+more").read().feature_names == FORMULAS[2:]
+    assert gramian("fit", *read, "--columns", "@chosen.csv").code == 0

@@ -388,6 +388,68 @@ def test_nonsense_that_was_sealed_again_is_refused(tmp_path):
             gramian.load(path)
 
 
+NOT_SINGLE = [[[]], [], {}, float("nan"), {"slice": [1, 2, 3]}, {"names": ["a"]}, {"array": "of nothing"}]
+TUPLES = [{"tuple": []}, {"tuple": [{"tuple": []}]}, {"tuple": [1.0] * 1000}, {"tuple": [{"tuple": [1]}, 2]}]
+NESTED = [*NOT_SINGLE, *TUPLES, {"map": {"a": 1}}]
+
+
+def test_each_parameter_is_checked_before_it_is_used(tmp_path, monkeypatch):
+    """A parameter that only a report or the next fit reads is no exception."""
+    for model in mutated():
+        model.save(tmp_path / "m.gramian")
+        stored = read_model(tmp_path / "m.gramian")
+        arrays = stored.arrays | {"of nothing": np.empty((0, 3))}
+        at_fit = stored.header["state"].get("_fit_parameters", {"map": {}})["map"]
+        paths = [("parameters", name) for name in stored.header["parameters"]]
+        paths += [("state", "_fit_parameters", "map", name) for name in at_fit]
+        for path, new in product(paths, NESTED):
+            if path[-1] == "kernel_params" and new == {"map": {"a": 1}}:
+                continue
+            case = replace(stored, header=changed(stored.header, path, new), arrays=arrays)
+            monkeypatch.setattr(loading, "read_model", lambda _, case=case: case)
+            with pytest.raises(ModelFileError, match="its contents are not those of a"):
+                gramian.load("m.gramian")
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "new", "what"),
+    [
+        ("PCA", ("parameters", "scale"), [[]], r"scale has the shape \(1, 0\), not \(d\)"),
+        ("PCA", ("parameters", "ddof"), "text", "ddof is 'text', not int"),
+        (
+            "PCA",
+            ("parameters", "scale"),
+            {"tuple": [1.0] * 9},
+            r"scale has the shape \(9,\), not \(d\) with d = 8",
+        ),
+        ("Whitener", ("parameters", "method"), 3, "method is 3, not str"),
+        ("PCA", ("state", "reading_"), {"map": {"odd": 1}}, "reading_ is .*, not options by name"),
+        ("PCA", ("state", "reading_"), {"map": {"rows": [[]]}}, "rows of reading_ is"),
+    ],
+)
+def test_a_wrong_option_is_named(kind, path, new, what, tmp_path):
+    getattr(gramian, kind)(n_components=2).fit(X).save(tmp_path / "m.gramian")
+    stored = read_model(tmp_path / "m.gramian")
+    write_model(tmp_path / "m.gramian", kind, changed(stored.header, path, new), stored.arrays)
+    with pytest.raises(ModelFileError, match=what):
+        gramian.load(tmp_path / "m.gramian")
+
+
+def test_parameters_that_are_arrays_are_saved(tmp_path):
+    of_columns = np.arange(1.0, 9.0)
+    for model in (
+        PCA(2, scale=of_columns, feature_weight=of_columns.tolist()),
+        PCA(2, scale=pd.Series(of_columns)),
+        KernelPCA(2, kernel="rbf", solver="nystroem", landmarks=X[:5]),
+        KernelPCA(2, kernel="rbf", solver="nystroem", landmarks=X[:5].tolist()),
+        gramian.RandomFourierMap(20, gamma=of_columns / 100),
+        gramian.TaylorMap(2, sigma=10),
+    ):
+        model.fit(X).save(tmp_path / "m.gramian")
+        assert np.allclose(gramian.load(tmp_path / "m.gramian").transform(NEW), model.transform(NEW))
+
+
 EXPRESSION = 2.5 * kernels.RBF(sigma=2.0) + kernels.Linear().on([0, 2]) * kernels.Polynomial(degree=2) ** 3
 
 

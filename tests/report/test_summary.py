@@ -45,6 +45,8 @@ def test_the_methods_paragraph_says_what_was_done():
     for model, words in [
         (gramian.PCA(0.9), "the fewest that explained 90 % of the variance"),
         (gramian.PCA(2, center=False), "not centred"),
+        (gramian.PCA(2, scale=np.ones(X.shape[1])), "centred and each divided by a given number"),
+        (gramian.PCA(2, scale=[1.0] * X.shape[1]), "centred and each divided by a given number"),
         (gramian.PCA(2, ddof=0), "computed with divisor n."),
         (gramian.PCA("gavish-donoho"), "chosen by the optimal hard threshold for singular values (Gavish"),
         (

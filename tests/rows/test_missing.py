@@ -72,7 +72,7 @@ def test_drop_rows_takes_names_and_labels_along():
     assert dropped.values.tolist() == [[1, 2], [4, 5]]
     assert dropped.row_names == ("a", "c")
     assert dropped.labels.tolist() == ["u", "w"]
-    assert dropped.row_numbers is None
+    assert list(dropped.row_numbers) == [0, 2]
     assert dropped.notes == ("rows with missing values were dropped: 1 of 3",)
 
 

@@ -114,9 +114,35 @@ def test_spaces_between_the_columns_of_the_files_beside_it(tmp_path):
         result = scan(path).read()
         assert np.array_equal(result.values, known.values, equal_nan=True)
         assert (result.feature_names, result.row_names) == (known.feature_names, known.row_names)
-    for damaged in ("", "rs0\n", path.with_suffix(".bim").read_text() * 2):
-        path.with_suffix(".bim").write_text(damaged)
-        with pytest.raises(FileError, match=r"x.bi?e?[dm] cannot be read: it is truncated, damaged"):
+
+
+def damage_of(suffix, change):
+    """Return what changes the bytes of one of the three files."""
+    return lambda path: path.with_suffix(suffix).write_bytes(change(path.with_suffix(suffix).read_bytes()))
+
+
+def swap(path):
+    bim, fam = path.with_suffix(".bim"), path.with_suffix(".fam")
+    for file, text in ((bim, fam.read_bytes()), (fam, bim.read_bytes())):
+        file.write_bytes(text)
+
+
+def test_damage_of_each_file_is_named(tmp_path):
+    sizes = r"x\.bed has 523 bytes, but the {} lines of its \.fam file and the {} lines of its \.bim file"
+    damages = [
+        (swap, DataError, sizes.format(40, 50) + " need 503. Are the .bim and the .fam file swapped. Copy"),
+        (damage_of(".fam", lambda text: text[:20]), DataError, r"x\.fam, line 2: 1 column where 6"),
+        (damage_of(".bim", lambda text: b"rs0\n"), DataError, r"x\.bim, line 1: 1 column where 6"),
+        (damage_of(".fam", lambda text: b""), DataError, sizes.format(0, 40)),
+        (damage_of(".bim", lambda text: 2 * text), DataError, sizes.format(50, 80)),
+        (damage_of(".fam", lambda text: b"\xff" + text), FileError, r"x\.fam cannot be read"),
+        (damage_of(".bim", lambda text: b"\xff" + text), FileError, r"x\.bim cannot be read"),
+        (damage_of(".bed", lambda text: b"x" + text[1:]), FileError, r"x\.bed cannot be read"),
+    ]
+    for damage, error, match in damages:
+        path = saved(tmp_path / "x.bed", genotypes(50, 40))
+        damage(path)
+        with pytest.raises(error, match=match):
             scan(path).read()
 
 
@@ -133,7 +159,7 @@ def test_what_is_not_there_is_named(tmp_path, monkeypatch):
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
     for limit in (2_000_000, None):
-        with pytest.raises(FileError, match=r"x.bed cannot be read: it is truncated"):
+        with pytest.raises(DataError, match=r"x.bed has 100,001 bytes, but .* need 200,003"):
             as_rows(path, limit=limit)
     monkeypatch.setitem(sys.modules, "bed_reader", None)
     with pytest.raises(MissingExtraError, match=r"gramian\[genetics\]"):

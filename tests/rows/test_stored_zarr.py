@@ -1,5 +1,6 @@
 """Arrays of Zarr stores give what arrays in memory give, or say what is wrong with them."""
 
+import io
 import json
 import pickle
 import sys
@@ -126,3 +127,17 @@ def test_a_store_in_a_zip_file(tmp_path):
     (tmp_path / "text.zarr").write_text("no store")
     with pytest.raises(FileError, match=r"a Zarr store is a folder, or a .zip file of one .*ZipStore"):
         scan(tmp_path / "text.zarr").read()
+
+
+def test_a_packed_store_is_known_by_its_content(tmp_path):
+    with zarr.storage.ZipStore(tmp_path / "a.zarr.zip", mode="w") as store:
+        group = zarr.create_group(store)
+        for name in "xy":
+            group.create_array(name, data=X)
+    stream = io.BytesIO((tmp_path / "a.zarr.zip").read_bytes())
+    with pytest.raises(DataError, match=r"holds x .*, y .*Choose one"):
+        scan(stream).read()
+    with zarr.storage.ZipStore(tmp_path / "b.zarr.zip", mode="w") as store:
+        zarr.create_array(store, data=X, chunks=(700, 12))
+    stream = io.BytesIO((tmp_path / "b.zarr.zip").read_bytes())
+    assert np.array_equal(scan(stream).read().values, X)

@@ -1,5 +1,6 @@
 """What is asked over HTTP gets what Python gets."""
 
+import csv
 import io
 import json
 import os
@@ -74,6 +75,19 @@ def test_every_form_of_body_and_answer(client, ids, files):
     many = np.tile(NEW, (20_000, 1))
     got = client.post(place, content=npy(many), headers=NPY | {"Accept": "application/x-npy"})
     assert np.load(io.BytesIO(got.content)).shape == (80_000, 3)
+
+
+def test_no_text_of_a_table_runs_in_a_spreadsheet(client, ids):
+    names = ["=1+1", "@SUM(1)", "+1+1", "-2+3"]
+    lines = [",".join(f"{value:.6f}" for value in row) + f",'{names[i]}" for i, row in enumerate(NEW)]
+    body = "\n".join(["a,b,c,d,e,'=who", *lines]).encode()
+    routes = [("pca", "transform"), ("pca", "reconstruct"), ("kernel", "denoise"), ("pca", "monitor")]
+    for model, do in routes:
+        place, query = f"/api/v1/models/{ids[model]}/{do}", {"label": "=who"}
+        told = client.post(place, content=body, headers=CSV | {"Accept": "text/csv"}, params=query)
+        assert told.status_code == 200, told.text
+        head, *rows = csv.reader(io.StringIO(told.text))
+        assert [row[head.index("'=who")] for row in rows] == [f"'{name}" for name in names]
 
 
 def test_rows_rebuilt_and_cleaned_with_the_error_of_each(client, ids, files):

@@ -149,6 +149,21 @@ def test_errors_name_no_folder(tmp_path, monkeypatch, name):
     assert seen > 20
 
 
+def test_errors_name_the_file_of_the_visitor(tmp_path):
+    """Messages about a single picture have the last part of its path only."""
+    path = tmp_path / f"{'0a' * 16}.png"
+    path.write_bytes(b"\x89PNG" + bytes(60))
+    data = {"path": str(path), "name": "me.png", "kind": ".png", "reading": {}, "given": False}
+    said = failed(tasks.describe_data, data=data)
+    assert said["error"].startswith("me.png ")
+    assert "0a0a" not in str(said)
+
+    def too_much(data):
+        raise MemoryError
+
+    assert failed(too_much, data=data)["error"].startswith("me.png exceeds the memory limit.")
+
+
 def test_what_is_gone_says_so(tmp_path):
     for path in (tmp_path / "none.csv", f"{tmp_path / 'none.npz'}::X"):
         got = failed(tasks.describe_data, data=part(path, "flowers.csv"))

@@ -163,7 +163,7 @@ def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
             names = tuple(Remembered(name) for name in _names(value) if name not in used)
             fitted[option] = names[0] if names and option in ("id", "weights") else names
         elif option == "na_values":
-            fitted[option] = tuple(map(Remembered, value))
+            fitted[option] = tuple(map(Remembered, _names(value)))
     fitted = {option: value for option, value in fitted.items() if value and option not in given}
     if fitted:
         options = shlex.join(as_arguments(Reading(**fitted)))

@@ -18,8 +18,8 @@ TABLES = (".csv", ".parquet", ".npy", ".zarr")
 FIGURES = (".svg", ".png", ".pdf", ".html")
 LISTED = 10
 
-# Names that ask for a file, which a results folder is not.
-FILE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy", ".npz", ".json", ".png", ".svg", ".md", ".zip")
+# The suffix of a name that asks for a file, which a results folder is not; run.2024 is a folder.
+FILE_SUFFIX = r"\.[a-z]\w*"
 
 
 def is_model_file(out: str) -> bool:
@@ -36,9 +36,9 @@ def is_model_file(out: str) -> bool:
     suffix = Path(out).suffix.lower()
     if suffix == ".gramian" and not named_folder:
         return True
-    if suffix in FILE_SUFFIXES and not named_folder:
+    if re.fullmatch(FILE_SUFFIX, suffix) and not named_folder:
         raise ParameterError(
-            f"-o {out}: fit writes a model, named .gramian, or a folder of results. "
+            f"-o {out}: fit writes a model, whose name ends in .gramian, or a folder of results. "
             f"For a folder of that name write {out}/."
         )
     return False

@@ -219,7 +219,9 @@ def _known_as(table: Any, kept: Any) -> list[str]:
 
 
 def _write(out: str, names: list[str]) -> None:
-    text = "".join(f"{name}\n" for name in names)
+    from gramian.rows.columns.formulas import shown_as_text
+
+    text = "".join(f"{name}\n" for name in shown_as_text(names).to_pylist())
     if out == "-":
         sys.stdout.write(text)
         return

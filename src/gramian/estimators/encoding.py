@@ -50,7 +50,7 @@ KERNELS = Form(
 )
 FUNCTIONS = Form(
     "function",
-    lambda value: callable(value) or hasattr(value, "transform"),
+    lambda value: (callable(value) or hasattr(value, "transform")) and not hasattr(value, "__array__"),
     _tell_function,
     lambda payload: MAPS[payload["function"]],
 )

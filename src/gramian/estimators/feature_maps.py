@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ from gramian.kernels.feature_maps import (
 )
 from gramian.records import FloatArray, RealArray, Seed
 from gramian.rows import Block, Rows, as_rows
-from gramian.store import Array, Optional, Sizes
+from gramian.store import Array, Given, Optional, Sizes
 
 # Rows on which the error is measured, and features of them held at once.
 SAMPLE = 256
@@ -279,8 +279,8 @@ class TaylorMap(Saved, KernelMapper):
 
     order: int = 4
     _: KW_ONLY
-    sigma: npt.ArrayLike | None = None
-    gamma: npt.ArrayLike | None = None
+    sigma: Annotated[npt.ArrayLike | None, Given("d")] = None
+    gamma: Annotated[npt.ArrayLike | None, Given("d")] = None
     center: bool = True
     max_features: int = MAX_FEATURES
 
@@ -355,8 +355,8 @@ class RandomFourierMap(Saved, KernelMapper):
 
     n_components: int = 100
     _: KW_ONLY
-    sigma: npt.ArrayLike | None = None
-    gamma: npt.ArrayLike | None = None
+    sigma: Annotated[npt.ArrayLike | None, Given("d")] = None
+    gamma: Annotated[npt.ArrayLike | None, Given("d")] = None
     orthogonal: bool = True
     random_state: Seed = 0
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy.typing as npt
 
@@ -22,6 +22,7 @@ from gramian.kernels.widths import MEDIAN_ROWS
 from gramian.operators.features import FeatureSums
 from gramian.records import Plan, Seed
 from gramian.rows import Rows
+from gramian.store import Given
 
 
 @dataclass(eq=False, repr=False)
@@ -43,7 +44,7 @@ class KernelParameters:
     repair: str | None = None
     preimage: str = "auto"
     n_landmarks: int | None = None
-    landmarks: npt.ArrayLike = "rpcholesky"
+    landmarks: Annotated[npt.ArrayLike, Given("_ d")] = "rpcholesky"
     device: str | None = None
 
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from numbers import Integral
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,7 @@ from gramian.rows import Rows
 from gramian.rows.rows import SeenRows
 from gramian.rows.weights import true_weights
 from gramian.solvers.names import solver_names
+from gramian.store import Given
 
 SOLVERS = ("auto", *solver_names("PCA"))
 LEAST_SKETCH = 20
@@ -68,9 +70,9 @@ class PCAParameters:
     n_components: int | float | str | None = None
     _: KW_ONLY
     center: bool = True
-    scale: npt.ArrayLike | None = None
+    scale: Annotated[npt.ArrayLike | None, Given("d")] = None
     whiten: bool = False
-    ddof: int = 1
+    ddof: Annotated[int, int] = 1
     solver: str = "auto"
     tol: float | None = None
     random_state: Seed = 0
@@ -81,7 +83,7 @@ class PCAParameters:
     device: str | None = None
     missing: str = "error"
     regularization: float | str | None = None
-    feature_weight: npt.ArrayLike | None = None
+    feature_weight: Annotated[npt.ArrayLike | None, Given("d")] = None
 
 
 @dataclass(frozen=True, eq=False)

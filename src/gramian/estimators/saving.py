@@ -18,6 +18,7 @@ from gramian import records
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import to_numpy
 from gramian.errors import ModelFileError
+from gramian.reading import ReadingOptions
 from gramian.records import (
     Attempt,
     Certificate,
@@ -29,7 +30,17 @@ from gramian.records import (
     Remainder,
     Spectrum,
 )
-from gramian.store import Array, Optional, Sizes, StoredModel, conform, read_model, write_model
+from gramian.store import (
+    Array,
+    Optional,
+    Options,
+    Sizes,
+    StoredModel,
+    conform,
+    is_single,
+    read_model,
+    write_model,
+)
 
 M = TypeVar("M", bound="Saved")
 Parts = dict[str, Any]
@@ -39,7 +50,7 @@ COLUMNS: dict[str, Any] = {
     "feature_names_in_?": Array("d", kinds="O"),
     "counted_alleles_?": Array("d", kinds="O"),
     "column_means_?": Optional(Array("d")),
-    "reading_?": dict,
+    "reading_?": Options(("source", "key", *(option.name for option in fields(ReadingOptions)))),
 }
 LACKED = "?"  # by the files of older models, or of some
 
@@ -227,12 +238,28 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
     cls, state = Saved._known[kind], renamed(state)
     model = cls(**parameters)
     contents = cls._contents_of(state)
-    conform(state, contents)
+    conform(state | parameters, {**contents, **_declared_parameters(cls, parameters)})
+    at_fit = state.get("_fit_parameters", {})
+    conform(at_fit, _declared_parameters(cls, at_fit))
     for name in contents:
         if (key := name.removesuffix("?")) in state:
             setattr(model, key, state[key])
     model._check_restored()
     return model
+
+
+def _declared_parameters(cls: type[Any], values: Parts) -> dict[str, Any]:
+    """Return the declarations of those parameters that have one, and of others that are no single value."""
+    hints: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        declaring = base if "__dataclass_fields__" in vars(base) else vars(base).get("__init__")
+        hints |= {} if declaring is None else get_annotations(declaring, eval_str=True)
+    forms = {name: getattr(hints[name], "__metadata__", (None,))[0] for name in values}
+    return {
+        name: forms[name] or hints[name]
+        for name, value in values.items()
+        if forms[name] is not None or not is_single(value)
+    }
 
 
 def renamed(state: Parts) -> Parts:

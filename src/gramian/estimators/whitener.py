@@ -161,11 +161,11 @@ class Whitener(Saved, ExportsToONNX, InNotebooks, WhitenerAttributes):
     _contents: ClassVar = DECOMPOSED | declared(WhitenerAttributes)
     model_kind: ClassVar = ModelKind.WHITENER
 
-    method: str = "zca"
+    method: Annotated[str, str] = "zca"
     _: KW_ONLY
     n_components: int | float | str | None = None
     regularization: float | str | None = None
-    ddof: int = 1
+    ddof: Annotated[int, int] = 1
     random_state: Seed = 0
     device: str | None = None
 

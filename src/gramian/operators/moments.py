@@ -34,7 +34,7 @@ from gramian.operators.centered import PIECES, CenteredRows, in_batches, least_r
 from gramian.records import FloatArray, Moments
 from gramian.rows import Block, Rows
 from gramian.rows.kinds.device import device_blocks
-from gramian.rows.rows import SeenRows
+from gramian.rows.rows import SeenRows, row_text
 
 CHUNK = 256  # rows that are added up at once
 EPS, FLOAT32 = float(np.finfo(np.float64).eps), np.finfo(np.float32)
@@ -265,10 +265,10 @@ def require_counts(rows: Rows) -> None:
         return [(block.rows.start + i, j, float(values[i, j]))]
 
     for row, column, value in rows.reduce(first, lambda earlier, later: earlier or later):
-        named = f" (named {rows.row_names[row]!r})" if rows.row_names else ""
-        named += f", column {column}" + (f" ({rows.feature_names[column]!r})" if rows.feature_names else "")
+        named = f"{row_text(rows, row)}, column {column}"
+        named += f" ({rows.feature_names[column]!r})" if rows.feature_names else ""
         raise DataError(
-            f"scale='genotype' is for counts of an allele, 0, 1 or 2, and row {row}{named} holds {value:g}. "
+            f"scale='genotype' is for counts of an allele, 0, 1 or 2, and {named} holds {value:g}. "
             "Put a missing call to NaN and read it with missing='mean', or use scale='unit'."
         )
 

@@ -144,7 +144,8 @@ def contributions(monitor: Any, X: Any, row: int | str) -> Any:
     columns = {"column": np.array(feature_names_of(given.model_), dtype=object)[top]}
     columns |= {name: part[top] for name, part in parts.items()}
     measured = [f"{name} {result[name][0]:.4g} (limit {result[name + ' limit'][0]:.4g})" for name in parts]
-    shown = row if names is None else names[place]
+    numbers = X.row_numbers if isinstance(X, Table) else None
+    shown = names[place] if names is not None else place if numbers is None else numbers[place]
     more = f"{len(top)} of {len(size):,} columns." if len(top) < len(size) else ""
     titles = {"T2": "contribution to T2", "SPE": "residual"}
     panels = [_bars(name, titles[name]) for name in parts]

@@ -16,7 +16,8 @@ from gramian.errors import DataError, MissingValuesWarning
 from gramian.progress import pace, track
 from gramian.rows import as_rows
 from gramian.rows.kinds.dask import DaskTable, computed
-from gramian.rows.missing import with_rows
+from gramian.rows.missing import rows_of_table, with_rows
+from gramian.rows.rows import row_text
 from gramian.rows.table import Table
 
 PIECE_BYTES = 64 << 20
@@ -40,10 +41,7 @@ def completed(model: Any, table: Table) -> Table:
     table = replace(table, values=filled)
     places = np.flatnonzero(~whole)
     if len(places):
-        names = [
-            f"row {place}" + (f" (named {table.row_names[place]!r})" if table.row_names else "")
-            for place in places[:NAMES_SHOWN]
-        ]
+        names = [row_text(rows_of_table(table), place) for place in places[:NAMES_SHOWN]]
         many = counted(len(places), "row with too few values was", "rows with too few values were")
         table = with_rows(table, np.flatnonzero(whole), f"{many} left out: {', '.join(names)}")
     note = f"{counted(missing, 'missing value')} in the data: expected values under the model stand for them"

@@ -236,8 +236,7 @@ def data_lines(table: Table) -> list[str]:
     covered = f" of {table.hashed}" if table.hashed else ""
     lines.append(f"- SHA-256{covered}: `{table.sha256}`" if table.sha256 else f"- {NO_HASH}")
     lines.append(f"- Used: {table.values.shape[0]:,} rows x {size}, stored as {table.values.dtype}")
-    if table.row_numbers is not None:
-        rows = table.row_numbers
+    if isinstance(rows := table.row_numbers, range):
         step = f", every {rows.step}th" if rows.step != 1 else ""
         lines.append(f"- Rows {rows[0]} to {rows[-1]} of the source, counted from 0{step}")
     if table.labels is not None:
@@ -346,6 +345,7 @@ def _treatment(model: Any) -> list[str]:
         "unit": "scaled to unit variance",
         "pareto": "divided by the square root of their standard deviations",
         "genotype": "divided by sqrt(2 p (1 - p)) for allele frequencies p",
+        "given": "each divided by a given number",
     }
     weighted = vars(model).get("_unequal", False)
     rows = "the sum of the weights" if weighted else "n"
@@ -354,7 +354,8 @@ def _treatment(model: Any) -> list[str]:
         by, rule = model.regularization_, model.regularization
         added = [] if by is None else [f"The covariance matrix was regularised by {rule} ({by:.4g})."]
         return ["The data were centred.", divisor, *added]
-    scaled = f" and {scales[model.scale]}" if model.scale in scales else ""
+    rule = model.scale if model.scale is None or isinstance(model.scale, str) else "given"
+    scaled = f" and {scales[rule]}" if rule in scales else ""
     whitened = ["Scores were scaled to unit variance."] if model.whiten else []
     return [f"Columns were {'' if model.center else 'not '}centred{scaled}.", divisor, *whitened]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -147,16 +146,24 @@ def _write_csv(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
+    from gramian.rows.columns.formulas import shown_as_text
+
     options = arrow_csv.WriteOptions(include_header=False)
     for place, columns in enumerate(pieces):
         if place == 0:
-            names = io.StringIO()
-            csv.writer(names, lineterminator="\n").writerow(columns)
-            file.write(names.getvalue().encode())
+            names = shown_as_text(list(columns)).to_pylist()
+            file.write((",".join(map(_quoted, names)) + "\n").encode())
         for batch in _arrow(columns).to_batches(BATCH):
+            safe = [shown_as_text(values) if pa.types.is_string(values.type) else values for values in batch]
             sink = pa.BufferOutputStream()
-            arrow_csv.write_csv(batch, sink, options)
+            arrow_csv.write_csv(pa.record_batch(safe, batch.schema.names), sink, options)
             file.write(sink.getvalue().to_pybytes())
+
+
+def _quoted(name: str) -> str:
+    """Return a column name, quoted unless a spreadsheet of any language shows it in one cell without."""
+    plain = re.fullmatch(r"[^\t\r\n\"',;|]+", name)
+    return name if plain else '"' + name.replace('"', '""') + '"'
 
 
 def _write_parquet(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -208,13 +209,13 @@ def _without_any(table: Table, holes: Holes) -> str:
 
 def with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
     """Return some rows of a table, with a note."""
-    names = table.row_names
+    names, numbers = table.row_names, table.row_numbers or range(len(table.values))
     return replace(
         table,
         values=rows_taken(table.values, keep),
         row_names=None if names is None else tuple(names[row] for row in keep),
         **table.labels_at(keep),
-        row_numbers=None,
+        row_numbers=array("q", (numbers[row] for row in keep)),
         notes=(*table.notes, note),
         missing_note=note,
     )

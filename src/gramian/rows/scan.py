@@ -399,9 +399,12 @@ def read_names(path: str | os.PathLike[str]) -> tuple[ListedName, ...]:
     source = readable(os.fspath(path))
     with damage(source):
         text = Path(path).read_bytes().decode("utf-8-sig")
+    from gramian.rows.columns.formulas import as_written
+
     entries: dict[str, ListedName] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        name = ListedName(line.removesuffix("\r"))
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    for number, line in enumerate(as_written(lines).to_pylist(), 1):
+        name = ListedName(line)
         name.place = f"{source}, line {number}"
         if name in entries:
             first = entries[name].place.rpartition(" ")[2]

@@ -46,8 +46,9 @@ class Table:
         Hash of the file; "" if no file was read as a whole.
     hashed : str
         What that covers.
-    row_numbers : range or None
-        Numbers of the rows in the file, counted from 0, where only some of them were asked for.
+    row_numbers : sequence of int or None
+        Numbers of the rows in the file, counted from 0, where these are not all: a range of those that were
+        asked for, fewer where rows with missing values were left out.
     column_numbers : tuple of int or None
         Numbers of the columns in the file, where they have no names and only some of them were asked for.
     means : ndarray of shape (n_features,) or None
@@ -79,7 +80,7 @@ class Table:
     asked: tuple[str, ...] = ()
     sha256: str = ""
     hashed: str = ""
-    row_numbers: range | None = None
+    row_numbers: Sequence[int] | None = None
     column_numbers: tuple[int, ...] | None = None
     means: npt.NDArray[np.float64] | None = None
     alleles: Mapping[str, str] | None = None

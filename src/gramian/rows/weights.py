@@ -67,9 +67,7 @@ def checked_weights(weights: Any, n: int, of: str) -> FloatArray:
     with np.errstate(over="ignore"):
         total = float(values.sum())
     if not math.isfinite(total):
-        raise DataError(
-            f"The sum of {of} is beyond what float64 can hold. Divide all of them by a large number."
-        )
+        raise DataError(f"{of} has a sum beyond what float64 can hold. Divide all weights by a large number.")
     return values
 
 

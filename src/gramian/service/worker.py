@@ -35,6 +35,7 @@ from gramian.service.bodies import check_depth
 
 Message = dict[str, Any]
 TEMPORARY = (spool_folder(), tempfile.gettempdir())
+OWN = r"[0-9a-f]{32}(\.\w+)?"  # what the server calls the file of a body or an item
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (MemoryLimitError, 413),
     (MissingExtraError, 501),
@@ -110,7 +111,7 @@ def answered(work: Callable[..., Message], order: Message, say: Callable[[Messag
         check_depth(answer)
         return {"answer": answer}
     except Exception as error:  # an unexpected error ends the request, not the process
-        status, text = status_of(error)
+        status, text = status_of(error, order.get("data", {}).get("name", "This request"))
         if missing := places.missing():
             status, text = (
                 404,
@@ -137,15 +138,15 @@ def field_of(error: Exception) -> str | None:
     return match and match[1]
 
 
-def status_of(error: Exception) -> tuple[int, str]:
-    """Return the status and the message of an error."""
+def status_of(error: Exception, what: str = "This request") -> tuple[int, str]:
+    """Return the status and the message of an error about something."""
     causes = [error]
     while (cause := causes[-1].__cause__) is not None and isinstance(cause, Exception):
         causes.append(cause)
     if any(is_full(cause) for cause in causes):
         return 507, "The server's disk is full. Try again later."
     if any(isinstance(cause, MemoryError) or getattr(cause, "errno", 0) == EFBIG for cause in causes):
-        limit = "This request exceeds the memory limit. Use fewer rows, columns or components."
+        limit = f"{what} exceeds the memory limit. Use fewer rows, columns or components."
         return 413, error.worded("page") if isinstance(error, MemoryLimitError) else limit
     if isinstance(error, GramianError):
         return next(status for kind, status in STATUSES if isinstance(error, kind)), error.worded("page")
@@ -174,6 +175,8 @@ class Places:
             # The forms that messages use.
             for text in (path, readable(path), shortened(path), shortened(readable(path))):
                 self._names[text] = part["name"]
+            if re.fullmatch(OWN, base := os.path.basename(file)):
+                self._names[base] = part["name"]
             folders.add(os.path.dirname(file))
         self._folders = sorted((one for one in folders if len(one) > 1), key=len, reverse=True)
         for folder in self._folders:  # the rest of a shortened path

@@ -8,15 +8,17 @@ from gramian.store.atomic import (
     place_inside,
     readable_file,
 )
-from gramian.store.contents import Array, Nested, Optional, Sizes, conform
+from gramian.store.contents import Array, Given, Nested, Optional, Options, Sizes, conform, is_single
 from gramian.store.model_file import FORMAT_VERSION, StoredModel, read_model, versions, write_model
 from gramian.store.passes import Pass, Passes, remove_checkpoint
 
 __all__ = [
     "FORMAT_VERSION",
     "Array",
+    "Given",
     "Nested",
     "Optional",
+    "Options",
     "Pass",
     "Passes",
     "Sizes",
@@ -26,6 +28,7 @@ __all__ = [
     "check_writable",
     "conform",
     "finish_folder",
+    "is_single",
     "place_inside",
     "read_model",
     "readable_file",

@@ -4,16 +4,16 @@ import errno
 import json
 import os
 import re
-import secrets
 import shutil
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from gramian.errors import FULL, FileError, InputTypeError, ParameterError, not_written, reason, shortened
 from gramian.store.locks import locked
+from gramian.store.temporaries import temporary_beside
 
 
 @contextmanager
@@ -21,7 +21,8 @@ def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator
     """Open a binary file that appears under its name when the block ends well, or not at all.
 
     Until then it has a temporary name in the same folder. When the block raises anything, the
-    temporary file is removed and whatever had the name before is untouched. A link is followed, an
+    temporary file is removed and whatever had the name before is untouched; when the process is killed, the
+    next that writes into the folder removes it. A link is followed, an
     existing file keeps its permissions, and a device or pipe such as ``/dev/stdout`` is written
     to directly.
 
@@ -43,27 +44,24 @@ def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator
             yield file
         return
     target = Path(os.path.realpath(target))
-    # A short name of its own: the target's name plus a suffix may exceed what the disk allows.
-    temporary = target.with_name(f".gramian-{secrets.token_hex(8)}.tmp")
     try:
-        with as_file_error(target):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            descriptor = os.open(temporary, flags, mode)
-        try:
-            # The descriptor outlives the file object: writers such as Arrow's close what they get.
-            with os.fdopen(descriptor, "wb", closefd=False) as file:
-                yield file
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        with as_file_error(target):
-            if existing is not None:
-                os.chmod(temporary, stat.S_IMODE(existing))
-            os.replace(temporary, target)
-    except BaseException as error:
-        with suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError) and error.errno in FULL:
+        with ExitStack() as stack:
+            with as_file_error(target):
+                temporary = stack.enter_context(temporary_beside(target, mode))
+                descriptor = os.open(temporary, os.O_WRONLY | getattr(os, "O_BINARY", 0))
+            try:
+                # The descriptor outlives the file object: writers such as Arrow's close what they get.
+                with os.fdopen(descriptor, "wb", closefd=False) as file:
+                    yield file
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            with as_file_error(target):
+                if existing is not None:
+                    os.chmod(temporary, stat.S_IMODE(existing))
+                os.replace(temporary, target)
+    except OSError as error:
+        if error.errno in FULL:
             raise not_written(target, error) from error
         raise
     sync_folder(target.parent)

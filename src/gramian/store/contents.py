@@ -65,6 +65,44 @@ class Array:
 
 
 @dataclass(frozen=True)
+class Given:
+    """What a user may pass as an array: None, text, a number, or an array or tuples of numbers.
+
+    Attributes
+    ----------
+    shape : str
+        As of :class:`Array`, for what is no number.
+    """
+
+    shape: str
+
+    def check(self, name: str, value: Any, bound: Bound) -> None:
+        """Raise a ValueError unless the value is one of these."""
+        if value is None or isinstance(value, str):
+            return
+        try:
+            numbers = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} is {_described(value)}, not numbers") from error
+        Array(self.shape if numbers.ndim else "").check(name, numbers, bound)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options by name: single values, and tuples of them."""
+
+    names: tuple[str, ...]
+
+    def check(self, name: str, value: Any, bound: Bound) -> None:
+        """Raise a ValueError unless these are such options."""
+        if not isinstance(value, dict) or not set(value) <= set(self.names):
+            raise ValueError(f"{name} is {_described(value)}, not options by name")
+        for option, one in value.items():
+            if not all(map(is_single, one if isinstance(one, tuple) else (one,))):
+                raise ValueError(f"{option} of {name} is {_described(one)}, not a value or several")
+
+
+@dataclass(frozen=True)
 class Sizes:
     """A size, or a tuple of sizes, by names as in :class:`Array`."""
 
@@ -125,6 +163,11 @@ class Nested:
             Sizes(size_name).check(f"{name}.{attribute}", getattr(value, attribute), bound)
 
 
+def is_single(value: Any) -> bool:
+    """Say whether a value is None, a flag, a number or a text."""
+    return value is None or (isinstance(value, bool | int | float | str) and value == value)
+
+
 def conform(values: Mapping[str, Any], declared: Mapping[str, Any]) -> None:
     """Check named values against their declarations.
 
@@ -152,7 +195,7 @@ def _check(name: str, value: Any, hint: Any, bound: Bound) -> None:
     origin, inside = get_origin(hint), get_args(hint)
     if hint is Any:
         return
-    if isinstance(hint, Array | Sizes | Optional | Nested):
+    if isinstance(hint, Array | Given | Options | Sizes | Optional | Nested):
         hint.check(name, value, bound)
     elif origin in (Union, types.UnionType):
         _check_any(name, value, inside, bound)
@@ -177,10 +220,14 @@ def _plain(value: Any, hint: Any, origin: Any, inside: tuple[Any, ...]) -> bool:
 
 def _check_any(name: str, value: Any, hints: tuple[Any, ...], bound: Bound) -> None:
     if value is None and types.NoneType in hints:
-        return
-    *others, last = [hint for hint in hints if hint is not types.NoneType]
-    if not any(isinstance(value, hint) for hint in others):
-        _check(name, value, last, bound)
+        return None
+    refused = None
+    for hint in hints:
+        try:
+            return _check(name, value, hint, bound)
+        except ValueError as error:
+            refused = error if hint is not types.NoneType else refused
+    raise refused or ValueError(name)
 
 
 def _check_tuple(name: str, value: Any, inside: tuple[Any, ...], bound: Bound) -> None:

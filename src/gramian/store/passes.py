@@ -25,6 +25,7 @@ from gramian.errors import FileError, ParameterError
 from gramian.progress import pace, track
 from gramian.store.atomic import as_file_error, as_path, atomic_write
 from gramian.store.locks import lock_folder
+from gramian.store.temporaries import remove_left
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -109,8 +110,7 @@ class Passes:
             began = _read_about(about)
             _require_same(self.folder, began["of"], of)
             seeds = began["seeds"]
-        for left in self.folder.glob(".gramian-*.tmp"):  # what was killed while it was written
-            left.unlink(missing_ok=True)
+        remove_left(self.folder)
         if not about.exists():
             with atomic_write(about) as file:
                 file.write(json.dumps({"of": of, "seeds": seeds}, indent=2).encode())
@@ -254,7 +254,8 @@ def remove_checkpoint(folder: str | os.PathLike[str]) -> None:
     place = as_path(folder)
     if (place / ABOUT).exists():
         with as_file_error(place):
-            for path in (*place.glob("pass-*.npz"), *place.glob(".gramian-*.tmp"), place / ABOUT):
+            remove_left(place)
+            for path in (*place.glob("pass-*.npz"), place / ABOUT):
                 path.unlink(missing_ok=True)
             with suppress(OSError):
                 place.rmdir()

@@ -7,7 +7,6 @@ write permission, and removed rows are in no other file.
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 import threading
 import weakref
@@ -20,6 +19,7 @@ from gramian.checks import shown
 from gramian.errors import FileError, shortened
 from gramian.faces.gallery.records import Description
 from gramian.store.atomic import as_file_error, as_path
+from gramian.store.temporaries import temporary_beside
 from gramian.version import __version__
 
 T = TypeVar("T")
@@ -257,17 +257,12 @@ def create_file(
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.executemany("INSERT INTO meta VALUES (?, ?)", description.items())
         result, content = fill(connection), connection.serialize()
-    temporary = target.with_name(f".gramian-{secrets.token_hex(8)}.tmp")
-    try:
-        with as_file_error(target):
-            with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            _name(temporary, target)
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+    with as_file_error(target), temporary_beside(target, 0o600) as temporary:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        _name(temporary, target)
     return result
 
 

@@ -212,7 +212,12 @@ def like_number(column: Any) -> Any:
     >>> like_number(pa.array(["1,065.5", "#DIV/0!", "3.O"])).to_pylist()
     [True, True, False]
     """
-    return pc.fill_null(_matches(_cleaned(column), f"{_THOUSANDS}|{_DECIMAL}"), True)
+    return pc.fill_null(is_number_text(_cleaned(column)), True)
+
+
+def is_number_text(texts: Any) -> Any:
+    """Say of each text whether it is a number, with any meaning of its commas."""
+    return _matches(texts, f"{_THOUSANDS}|{_DECIMAL}")
 
 
 def undecided_comma(column: Any) -> str | None:

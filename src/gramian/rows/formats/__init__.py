@@ -114,7 +114,7 @@ TEXT = Format("text", (".csv", ".tsv", ".txt"), marks=True, in_blocks=True, pack
 PICTURE = Format("picture", PICTURE_SUFFIXES, _IMAGES, _is_picture, listed="pictures")
 FOLDER = Format("folder", (), in_blocks=True, listed="a folder of them")
 PARQUET = Format("parquet", (".parquet",), (b"PAR1",), in_blocks=True)
-ZARR = Format("zarr", (".zarr",), keyed=True, in_blocks=True, named=r"\.zarr\.zip$")
+ZARR = Format("zarr", (".zarr",), _ZIP, keyed=True, in_blocks=True, named=r"\.zarr\.zip$")
 
 FORMATS = (
     TEXT,

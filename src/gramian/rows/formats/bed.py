@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import slices
-from gramian.errors import FileError, needs
+from gramian.checks import counted, slices
+from gramian.errors import DataError, FileError, needs
 from gramian.progress import track
 from gramian.rows.archives import Header, damage, require, require_room
 from gramian.rows.lazy.array import Derived
@@ -152,13 +152,46 @@ def _opened_bed(opened: Opened) -> Any:
                 f"{source} needs {path.with_suffix(suffix).name} in the same folder, which is missing. "
                 "Copy it there: it names the " + ("variants." if suffix == ".bim" else "individuals.")
             )
-    # bed-reader takes tabs between the columns of a .bim file only, and PLINK writes and reads spaces too.
-    variants = path.with_suffix(".bim")
-    with damage(str(variants)), variants.open(encoding="utf-8") as file:
-        lines = (line for line in map(str.split, file) if line)
+    variants = _lines_of(path.with_suffix(".bim"))
+    people = _lines_of(path.with_suffix(".fam"))
+    size, (n, d) = path.stat().st_size, (len(people), len(variants))
+    if size != _bytes(n, d):
+        swapped = " Are the .bim and the .fam file swapped?" if size == _bytes(d, n) else ""
+        raise DataError(
+            f"{source} has {size:,} bytes, but the {counted(n, 'line')} of its .fam file and the "
+            f"{counted(d, 'line')} of its .bim file need {_bytes(n, d):,}.{swapped} Copy all three again."
+        )
+    known = {
         # "." is no name: such a variant is known by its place.
-        named = ((f"{line[0]}:{line[-3]}" if line[1] == "." else line[1], *line[-2:]) for line in lines)
-        names, ones, others = zip(*named, strict=True)
-    known = {"sid": names, "allele_1": ones, "allele_2": others}
+        "sid": [f"{line[0]}:{line[-3]}" if line[1] == "." else line[1] for line in variants],
+        "allele_1": [line[-2] for line in variants],
+        "allele_2": [line[-1] for line in variants],
+        "iid": [line[1] for line in people],
+    }
     with damage(source):
         return opened.enter_context(open_bed(path, properties=known))
+
+
+def _bytes(n: int, d: int) -> int:
+    """Return the size of a .bed file of n individuals and d variants."""
+    return 3 + d * -(-n // 4)
+
+
+def _lines_of(path: Path) -> list[list[str]]:
+    """Return the columns of each line of a .bim or .fam file.
+
+    bed-reader takes tabs between those of a .bim file only, and PLINK writes and reads spaces too.
+
+    Raises
+    ------
+    DataError, FileError
+    """
+    with damage(str(path)), path.open(encoding="utf-8") as file:
+        lines = {number: line.split() for number, line in enumerate(file, 1) if line.strip()}
+    for number, line in lines.items():
+        if len(line) < 5:
+            raise DataError(
+                f"{path}, line {number}: {counted(len(line), 'column')} where 6 are needed. Copy it again, "
+                "together with the .bed file."
+            )
+    return list(lines.values())

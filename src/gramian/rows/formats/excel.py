@@ -10,6 +10,7 @@ from zipfile import ZipFile
 from gramian.checks import listed
 from gramian.errors import DataError, ParameterError, needs
 from gramian.rows.archives import damage, require_memory
+from gramian.rows.columns.formulas import shown_as_text
 from gramian.rows.columns.source import ColumnSource
 from gramian.rows.formats.text import TextSource
 from gramian.rows.opened import Opened
@@ -63,10 +64,17 @@ def open(opened: Opened, key: str | None) -> ColumnSource:
     lines = csv.writer(text)
     for row in rows:
         cells = [*row[:width], *[None] * (width - len(row))]
-        lines.writerow("" if cell is None else cell for cell in cells)
+        lines.writerow(map(_as_text, cells))
     first = key is None and len(names) > 1
     notes = (f"sheet {chosen!r} was read, the first of {len(names)}",) if first else ()
     return TextSource(Opened(source, data=text.getvalue().encode()), notes=notes)
+
+
+def _as_text(cell: Any) -> Any:
+    """Return a cell as the text of it is written that is read next."""
+    if isinstance(cell, str) and cell.startswith("'"):
+        return shown_as_text([cell])[0]
+    return "" if cell is None else cell
 
 
 def _filled(cell: Any) -> bool:

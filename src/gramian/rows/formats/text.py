@@ -23,6 +23,7 @@ from gramian.arrays import parallel_map
 from gramian.checks import amount, counted
 from gramian.errors import DataError, FileError
 from gramian.progress import report
+from gramian.rows.columns.formulas import QUOTED, as_written
 from gramian.rows.columns.numerals import is_missing, is_number, plain_numbers
 from gramian.rows.columns.source import INDEX_NAMES, Batch, ColumnSource
 from gramian.rows.names import R_DATA, R_STARTS
@@ -218,7 +219,8 @@ class TextSource(ColumnSource):
         self._head = self._file.head()
         head = self._as_utf8(self._head)
         self._layout = layout = layout or detect_layout(head, self.source, na_values)
-        self.names, self.separator = layout.names, layout.separator
+        self.names = None if layout.names is None else tuple(as_written(layout.names).to_pylist())
+        self.separator = layout.separator
         self.notes += layout.notes
         self._row_bytes = len(head) // max(1, head.count(b"\n"))
         self._strings = arrow_csv.ConvertOptions(
@@ -308,6 +310,9 @@ class TextSource(ColumnSource):
                 raise _uneven_rows(rows, uneven[0], self.source, lines) from error
             raise DataError(f"{self.source} cannot be read as delimited text: {error}.") from error
         fields = [column.combine_chunks() for column in table.columns]
+        if re.search(QUOTED, rows):  # one call for all columns: rows may have many thousand fields
+            texts, count = as_written(pa.chunked_array(fields).combine_chunks()), len(fields[0])
+            fields = [texts.slice(place * count, count) for place in range(len(fields))]
         return Batch(plain_numbers(fields, as_text, self.na_values), fields)
 
     def _as_utf8(self, text: bytes) -> bytes:

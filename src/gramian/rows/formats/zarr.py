@@ -6,15 +6,14 @@ Every chunk is read once in a pass.
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import sys
 import zipfile
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +25,7 @@ from gramian.rows.names import METADATA
 from gramian.rows.opened import Opened
 from gramian.rows.source import ArraySource
 from gramian.store.atomic import as_file_error
+from gramian.store.temporaries import temporary_beside
 
 WRITTEN = 8 << 20  # bytes of a chunk that is written
 
@@ -119,26 +119,36 @@ def write_zarr(path: Path, blocks: Iterable[npt.NDArray[Any]], rows: int) -> Non
     FileError
         If it cannot be written there.
     """
-    temporary = path.with_name(f".gramian-{secrets.token_hex(8)}.tmp")
-    try:
-        with as_file_error(path):
-            array, start = None, 0
-            for block in blocks:
-                width = block.shape[1]
-                if array is None:
-                    array = require_zarr("writing Zarr stores").create_array(
-                        temporary,
-                        shape=(rows, width),
-                        chunks=(min(rows, max(1, WRITTEN // (width * block.itemsize))), width),
-                        dtype=block.dtype,
-                        config={"write_empty_chunks": True},
-                    )
-                array[start : start + len(block)] = block
-                start += len(block)
-            os.rename(temporary, path)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+    with as_file_error(path), temporary_beside(path, folder=True) as temporary:
+        array, start = None, 0
+        for block in blocks:
+            width = block.shape[1]
+            if array is None:
+                array = require_zarr("writing Zarr stores").create_array(
+                    temporary,
+                    shape=(rows, width),
+                    chunks=(min(rows, max(1, WRITTEN // (width * block.itemsize))), width),
+                    dtype=block.dtype,
+                    config={"write_empty_chunks": True},
+                )
+            array[start : start + len(block)] = block
+            start += len(block)
+        os.rename(temporary, path)
+
+
+def recognizes(file: IO[bytes]) -> bool:
+    """Say whether a zip archive is a store."""
+    return any(name.rpartition("/")[2] in METADATA for name in zipfile.ZipFile(file).namelist())
+
+
+def _path_of(opened: Opened) -> Path:
+    """Return the path of a store; that of a stream is a temporary file as long as it is open."""
+    if opened.path is not None:
+        return opened.path
+    with damage(opened.name):
+        path = Path(opened.enter_context(TemporaryDirectory())) / "store.zarr.zip"
+        path.write_bytes(opened.content())
+    return path
 
 
 def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, ...]]:
@@ -151,7 +161,7 @@ def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, .
     DataError
         If the key is unknown or missing, or its array cannot be a table.
     """
-    path = opened.path or Path()
+    path = _path_of(opened)
     store = opened_zarr(path, opened.name)
     alone = hasattr(store, "chunks")
     with damage(opened.name):
@@ -166,15 +176,17 @@ def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, .
 def open(opened: Opened, key: str | None) -> ArraySource:
     """Return one array of a store, without reading its chunks."""
     array, header, notes = array_of(opened, key)
-    path, name = opened.path or Path(), opened.name
+    path, name = _path_of(opened), opened.name
 
     def read() -> npt.NDArray[Any]:
         require_room(header, name)
         return np.asarray(StoredZarr(path, array, sys.maxsize, name)[:].reshape(header.shape))
 
-    return ArraySource.of(
-        replace(header, read=read), name, notes, lazy=lambda limit: StoredZarr(path, array, limit, name)
-    )
+    def lazy(limit: int) -> StoredZarr:
+        return StoredZarr(path, array, limit, name)
+
+    # The file of a stream is gone after it was read.
+    return ArraySource.of(replace(header, read=read), name, notes, lazy=lazy if opened.path else None)
 
 
 def header_of(array: Any) -> Header:
