@@ -58,7 +58,7 @@ def literal(model, rows, n_boot, seed):
 
 
 def longer_tail(deviations, level):
-    low, high = np.quantile(deviations, ((1 - level) / 2, (1 + level) / 2), axis=0)
+    low, high = np.quantile(deviations, ((1 - level) / 2, (1 + level) / 2), axis=0, method="weibull")
     return np.maximum(-low, high)
 
 

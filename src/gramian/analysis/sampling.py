@@ -123,7 +123,7 @@ def sampling_of(model: Any) -> Sampling | None:
         ratio_errors = ratios * errors  # the total variance is the number of columns
     else:
         left = (1.0 - float(ratios.sum())) * float(model.noise_variance_) / total if k == rank else 0.0
-        rest = float((known[k:] ** 2).sum()) / total**2 if known.size > k else left
+        rest = float(((known[k:] / total) ** 2).sum()) if known.size > k else left
         squares = float((ratios**2).sum()) + rest
         ratio_errors = ratios * np.sqrt(2 / degrees * np.maximum(1 - 2 * ratios + squares, 0.0))
     groups, next_separated = grouped(known[: rank + (rank == k)], rank, degrees)

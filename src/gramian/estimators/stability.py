@@ -432,7 +432,9 @@ def _reach(deviations: FloatArray, level: float) -> FloatArray:
     Which of the tails is the longer one is itself uncertain in a small sample: intervals with both tails
     cover less.
     """
-    low, high = np.quantile(deviations, ((1 - level) / 2, (1 + level) / 2), axis=0)
+    # Order statistic (n_boot + 1) q, which few replicates do not make too small.
+    ends = (1 - level) / 2, (1 + level) / 2
+    low, high = np.quantile(deviations, ends, axis=0, method="weibull")
     return np.asarray(np.maximum(-low, high))
 
 
