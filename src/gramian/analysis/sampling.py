@@ -170,7 +170,7 @@ def separated(upper: FloatArray, lower: FloatArray, degrees: float) -> npt.NDArr
     -----
     The likelihood-ratio test, which is exact for two normal columns: ``W = 4 u l / (u + l)^2`` has
     ``W^((degrees - 1) / 2)`` uniform. Sample eigenvalues repel each other: equal ones of the population are
-    more than one standard error apart (the rule of thumb of North et al.) in 78 % of samples.
+    more than one standard error apart (the rule of thumb of North et al.) in three of four samples.
 
     References
     ----------
