@@ -28,7 +28,7 @@ DRAWS = {
 }
 SIZES = 50, 200
 KEPT = 3
-TABLES, FITS = 200, 3000
+TABLES, FITS = 200, 2000
 QUICK_TABLES, QUICK_FITS = 4, 40
 ENOUGH = 0.3  # share of tables in which a component has intervals, for its coverage to be measured
 # Two eigenvalues, rows, and the wanted share of samples that are said not to separate them.

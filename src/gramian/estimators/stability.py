@@ -251,11 +251,8 @@ def stability(
     P = as_float64(model.components_)[:k]
     groups = _equal(model, k)
     scales = _scales(values, total)
-    drawn, drawn_errors, loadings = (
-        np.empty((n_boot, 2, k)),
-        np.empty((n_boot, 2, k)),
-        np.empty((n_boot, k, d)),
-    )
+    drawn, drawn_errors = np.empty((2, n_boot, 2, k))
+    loadings = np.empty((n_boot, k, d))
     with shows_progress("stability"):
         for b in track(range(n_boot), "replicate"):
             counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
