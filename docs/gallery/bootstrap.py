@@ -19,7 +19,7 @@ result = stability(pca, wine.data, random_state=0)
 print(result)
 
 # %%
-# The intervals of PC4 to PC7 overlap: these components may trade places from sample to sample, so
+# The rows do not separate PC4 to PC7: these components may trade places from sample to sample, so
 # interpret only PC1 to PC3 one by one. The colour shows how well the directions agree.
 
 plots.stability(result)

@@ -43,6 +43,7 @@ RESULTS = (
     "analysis.associations.Description",
     "analysis.comparison.Comparison",
     "analysis.incomplete.ProjectionQuality",
+    "analysis.sampling.Sampling",
     "estimators.choose_components.ComponentChoices",
     "estimators.monitor.RowStatistics",
     "estimators.rotate.Rotation",

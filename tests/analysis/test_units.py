@@ -106,10 +106,10 @@ def test_a_fitted_model_says_so_and_names_the_way_out(fit):
     for factor in (1.0, 1e-140):
         model = getattr(PCA(2), fit)(X * factor)
         assert model.dominant_columns_.tolist() == [3]
-        assert str(model.summary()).splitlines()[-1] == (
+        assert (
             "x3 has 99.96 % of the variance because of its scale and decides the first component. "
             'If columns have different units, scale them to standard deviation 1 (scale="unit").'
-        )
+        ) in str(model.summary()).splitlines()
         assert "because of its scale" in model._repr_html_()
     assert not getattr(PCA(2, scale="unit"), fit)(X).dominant_columns_.size
     assert not unit_trap(getattr(PCA(2, scale=X.std(axis=0)), fit)(X))

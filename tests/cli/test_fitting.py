@@ -383,7 +383,7 @@ def test_a_fit_says_what_was_used_and_which_columns_load(folder, gramian):
     assert first == "a +0.71, b -0.71"
     # Beyond the rank no direction is better than another.
     assert others[-1] == "100.00 %"
-    assert [line.split(":")[0] for line in rest.splitlines()] == ["Certified", "Plan"]
+    assert [line.split(":")[0] for line in rest.splitlines()] == ["Sample", "Certified", "Plan"]
     every = gramian("fit", "t.csv", "--label", "kind", "--scale", "unit", "--verbose").out
     assert all(word in every for word in ("Why:", "Certificate: holds", "Forming the matrix adds", "a +0.71"))
     kernel = gramian("fit", "t.csv", "--drop", "kind", "--kernel", "rbf", "--gamma", "median").out

@@ -147,7 +147,7 @@ def test_what_else_a_fitted_model_says():
     host, device = PCA(3).fit(X), PCA(3).fit(make(X))
     assert device.score(make(X)) == pytest.approx(host.score(X))
     np.testing.assert_allclose(device.get_covariance(), host.get_covariance(), atol=1e-10)
-    assert str(device.summary()) == str(host.summary())
+    assert str(device.summary()).splitlines()[:-1] == str(host.summary()).splitlines()[:-1]
     assert str(choose_components(make(X), random_state=0)) == str(choose_components(X, random_state=0))
     counts = RNG.integers(0, 3, (50, 8)).astype(float)
     result = PCA(2, scale="genotype").fit(make(counts))

@@ -86,7 +86,7 @@ def test_likelihoods_and_what_a_model_says():
     assert (lazy.shape, lazy.dtype) == ((300,), "f8")
     np.testing.assert_allclose(lazy.compute(), whole.score_samples(X), rtol=1e-5)
     assert ours.score(chunked(X)) == pytest.approx(whole.score(X))
-    assert str(ours.summary()) == str(whole.summary())
+    assert str(ours.summary()).splitlines()[:-1] == str(whole.summary()).splitlines()[:-1]
     np.testing.assert_allclose(ours.get_covariance(), whole.get_covariance(), atol=1e-12)
 
 

@@ -1,39 +1,65 @@
-"""Bootstrap intervals equal their literal definition, cover planted variances, and say what mixes."""
+"""Bootstrap intervals equal their literal definition, and say which components have no direction."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import bootstrap
 
 import gramian
 from gramian import PCA, KernelPCA, Whitener
 from gramian.cli import main
 from gramian.estimators.inputs import generators
-from gramian.estimators.stability import _accelerated, _Resampled
+from gramian.estimators.stability import _Resampled, _scales
 from gramian.progress import report_to
 
 RNG = np.random.default_rng(0)
-X = RNG.standard_normal((80, 6)) * [6, 4, 3, 2, 1, 1] + 10
+X = RNG.standard_normal((80, 6)) * [12, 6, 3, 1.5, 0.7, 0.3] + 10
 WIDE = RNG.standard_normal((20, 50)) * np.r_[20, 9, np.ones(48)]
 ALLELES = RNG.binomial(2, RNG.uniform(0.2, 0.5, 60), (25, 60)).astype(float)
+
+
+def logit(ratios):
+    return np.log(ratios / (1 - ratios))
+
+
+def literal_errors(model, rows):
+    """Return standard errors of log variances and of log odds of ratios, by the influence of each row."""
+    C = (rows - model.mean_) / (1 if model.scale_ is None else model.scale_)
+    C[:, model.constant_features_] = 0
+    variances, ratios = model.explained_variance_, model.explained_variance_ratio_
+    squares = (C @ model.components_.T) ** 2 / variances
+    if isinstance(model.scale, str) and model.scale == "unit":
+        logs = squares - C**2 @ model.components_.T**2
+        odds = logs
+    else:
+        logs = squares - 1
+        odds = squares - (C**2).sum(axis=1, keepdims=True) / model.total_variance_
+    return [np.sqrt((part**2).sum(axis=0)) / len(rows) for part in (logs, odds / (1 - ratios))]
 
 
 def literal(model, rows, n_boot, seed):
     """Refit the model on every resampled table, and match components one by one by largest overlap."""
     (rng,) = generators(seed, 1)
     k, P = model.n_components_, model.components_
-    variances, ratios, loadings = [], [], []
+    logs, odds, loadings = [], [], []
+    variances, ratios = model.explained_variance_, model.explained_variance_ratio_
     for _ in range(n_boot):
         counts = np.bincount(rng.integers(len(rows), size=len(rows)), minlength=len(rows))
-        again = PCA(**model.get_params()).fit(np.repeat(rows, counts, axis=0))
+        repeated = np.repeat(rows, counts, axis=0)
+        again = PCA(**model.get_params()).fit(repeated)
         overlaps = P @ again.components_.T
         assert sorted(np.abs(overlaps).argmax(axis=1)) == list(range(k))  # no doubt about the matching
         partner = np.abs(overlaps).argmax(axis=1)
         signs = np.sign(overlaps[np.arange(k), partner])
         loadings.append(again.components_[partner] * signs[:, None])
-        variances.append(again.explained_variance_)
-        ratios.append(again.explained_variance_ratio_)
-    return np.array(variances), np.array(ratios), np.array(loadings)
+        of_logs, of_odds = literal_errors(again, repeated)
+        logs.append((np.log(again.explained_variance_ / variances), of_logs))
+        odds.append((logit(again.explained_variance_ratio_) - logit(ratios), of_odds))
+    return np.array(logs), np.array(odds), np.array(loadings) - P
+
+
+def longer_tail(deviations, level):
+    low, high = np.quantile(deviations, ((1 - level) / 2, (1 + level) / 2), axis=0, method="weibull")
+    return np.maximum(-low, high)
 
 
 @pytest.mark.parametrize(
@@ -54,59 +80,49 @@ def test_intervals_are_those_of_refits(rows, given):
     k = 2 if isinstance(given.get("scale"), np.ndarray | None) else 1
     model = PCA(k, **given).fit(rows)
     result = gramian.stability(model, rows, n_boot=20, level=0.8, random_state=3)
-    variances, ratios, loadings = literal(model, rows, 20, 3)
+    logs, odds, deviations = literal(model, rows, 20, 3)
     rtol = 1e-9 if rows.dtype == np.float64 else 1e-4
-    resampled = _Resampled.of(model, rows.astype(float))
-    influence, of_total = resampled.influence(model.explained_variance_, model.components_)
-    shares = model.explained_variance_ratio_
-    expected = _accelerated(variances, model.explained_variance_, influence, 0.8)
-    assert result.variance_intervals == pytest.approx(expected, rel=rtol)
-    expected = _accelerated(ratios, shares, influence - shares * of_total, 0.8)
-    assert result.ratio_intervals == pytest.approx(expected, rel=rtol)
-    expected = np.moveaxis(np.quantile(loadings, (0.1, 0.9), axis=0), 0, -1)
-    assert result.loading_intervals == pytest.approx(expected, abs=100 * rtol)
-    cosines = np.abs(np.einsum("bkd,kd->bk", loadings, model.components_)).mean(axis=0)
+    errors = literal_errors(model, rows)
+    ratios = model.explained_variance_ratio_
+    for center, of, error, intervals, back in (
+        (np.log(model.explained_variance_), logs, errors[0], result.variance_intervals, np.exp),
+        (logit(ratios), odds, errors[1], result.ratio_intervals, lambda z: 1 / (1 + np.exp(-z))),
+    ):
+        half = error * longer_tail(of[:, 0] / of[:, 1], 0.8)
+        half = np.minimum(half, 2 * longer_tail(of[:, 0], 0.8))
+        for j in np.flatnonzero(model_separates(result)):
+            assert intervals[j] == pytest.approx(
+                back(center[j] + half[j] * np.array([-1, 1])), rel=100 * rtol
+            )
+    half, P = longer_tail(deviations, 0.8), model.components_
+    expected = np.clip(np.stack([P - half, P + half], axis=-1), -1, 1)
+    expected[~result.separated] = np.nan
+    assert result.loading_intervals == pytest.approx(expected, abs=100 * rtol, nan_ok=True)
+    cosines = np.abs(1 + np.einsum("bkd,kd->bk", deviations, P)).mean(axis=0)
     assert result.agreement == pytest.approx(cosines, abs=10 * rtol)
     assert result.variances == pytest.approx(model.explained_variance_, rel=rtol)
 
 
-def test_influence_is_the_derivative_by_the_weight_of_a_row():
+def model_separates(result):
+    alone = np.array([len(group) == 1 for group in result.groups for _ in group])
+    alone[-1] &= result.next_separated is not False
+    return alone
+
+
+def test_standard_errors_are_those_of_the_infinitesimal_jackknife():
     for rows, given in ((X, {}), (X, {"scale": "unit"}), (X, {"center": False, "ddof": 0}), (WIDE, {})):
         model = PCA(2, **given).fit(rows)
         resampled, n = _Resampled.of(model, rows), len(rows)
-        values, total, axes = resampled.components(np.ones(n), 2)
-        influence, of_total = resampled.influence(values, axes)
-        for i in range(0, n, 7):
+        slopes = []
+        for i in range(n):
             weights = np.ones(n)
             weights[i] += 1e-4
-            more, whole, _ = resampled.components(weights, 2)
+            more = _scales(*resampled.components(weights, 2)[:2])
             weights[i] -= 2e-4
-            less, lower, _ = resampled.components(weights, 2)
-            slope = (more - less) / 2e-4 * (n - model.ddof)
-            # Dividing by n - ddof and not by n shifts all rows alike, by a little.
-            assert slope == pytest.approx(influence[i], abs=1e-3 * values[0])
-            slope = (whole - lower) / 2e-4 * (n - model.ddof)
-            assert slope == pytest.approx(of_total[i, 0], abs=1e-3 * total)
-
-
-def test_intervals_of_a_mean_are_those_of_scipy():
-    values = np.random.default_rng(3).exponential(size=40)
-    known = bootstrap((values,), np.mean, n_resamples=500, method="BCa", rng=np.random.default_rng(0))
-    estimate, influence = values.mean(keepdims=True), (values - values.mean())[:, None]
-    ours = _accelerated(known.bootstrap_distribution[:, None], estimate, influence, 0.95)[0]
-    assert ours == pytest.approx(list(known.confidence_interval), rel=5e-3)
-
-
-def test_intervals_cover_planted_variances():
-    planted, tables = np.array([16.0, 6.0, 2.0, 0.5]), 40
-    covered = 0
-    for seed in range(tables):
-        rows = np.random.default_rng(seed).standard_normal((150, 4)) * np.sqrt(planted)
-        result = gramian.stability(PCA(3).fit(rows), rows, n_boot=60, random_state=seed)
-        low, high = result.variance_intervals.T
-        covered += int(((low <= planted[:3]) & (planted[:3] <= high)).sum())
-    # 114 of 120 is the nominal rate; below 103 or above 119 has a probability of less than 0.1 %.
-    assert 103 <= covered <= 119
+            slopes.append((more - _scales(*resampled.components(weights, 2)[:2])) / 2e-4)
+        expected = np.sqrt((np.array(slopes) ** 2).sum(axis=0))
+        # Dividing by n - ddof and not by n shifts all rows alike, by a little.
+        assert resampled.components(np.ones(n), 2)[3] == pytest.approx(expected, rel=2 / n)
 
 
 def test_results_are_reproducible_and_level_widens():
@@ -118,13 +134,41 @@ def test_results_are_reproducible_and_level_widens():
     assert (np.ptp(narrow.variance_intervals, axis=1) < np.ptp(first.variance_intervals, axis=1)).all()
 
 
-def test_components_that_trade_places_are_read_together():
-    rng = np.random.default_rng(1)
-    rows = rng.standard_normal((120, 5)) * [8, 3, 3, 1, 0.3]
-    result = gramian.stability(PCA(4).fit(rows), rows, n_boot=100, random_state=0)
+def test_components_that_rows_do_not_separate_are_read_together():
+    rows = np.random.default_rng(1).standard_normal((120, 5)) * [8, 3, 3, 1, 0.3]
+    model = PCA(4).fit(rows)
+    result = gramian.stability(model, rows, n_boot=100, random_state=0)
     assert [list(group) for group in result.groups] == [[0], [1, 2], [3]]
+    assert result.groups == model.sampling_.groups
     assert result.agreement[1] < 0.95 < result.group_agreement[1]
-    assert "The intervals of PC2 to PC3 overlap" in str(result)
+    assert "PC2 and PC3 are not separated by 120 rows, so that their loadings have no intervals" in str(
+        result
+    )
+    assert result.separated.tolist() == [True, False, False, True]
+    assert np.isnan(result.loading_intervals[1:3]).all()
+    assert not result.certain_signs[1:3].any()
+    # Either variance may be the other's.
+    assert np.array_equal(result.variance_intervals[1], result.variance_intervals[2])
+    # One that was left out belongs to the group as well.
+    alone = gramian.stability(PCA(2).fit(rows), rows, n_boot=100, random_state=0)
+    assert alone.variance_intervals[1, 0] < model.explained_variance_[2]
+    assert "PC2 and the first component left out are not separated by 120 rows" in str(alone)
+
+
+def test_a_direction_of_one_row_has_no_intervals():
+    rows = X.copy()
+    rows[3, 5] += 1000
+    result = gramian.stability(PCA(2).fit(rows), rows, n_boot=100, random_state=0)
+    assert [list(group) for group in result.groups] == [[0], [1]]
+    assert result.separated.tolist() == [False, True]
+    assert 0.2 < result.turned[0] < 0.5  # a draw misses the row with a probability of 37 %
+    assert "PC1 turns by more than 45 degrees in" in str(result)
+
+
+def test_an_interval_contains_the_loading_of_a_component_along_a_column():
+    result = gramian.stability(PCA(2).fit(X), X, n_boot=100, random_state=0)
+    assert result.loading_intervals[0, 0, 1] == 1.0
+    assert (np.abs(result.loading_intervals) <= 1.0).all()
 
 
 def test_equal_components_are_rotated_onto_each_other():
@@ -168,6 +212,10 @@ def test_what_is_refused():
     for rows in (X[:50], X + RNG.standard_normal(X.shape)):
         with pytest.raises(gramian.DataError, match="not those of the fit"):
             gramian.stability(model, rows)
+    with pytest.raises(
+        gramian.DataError, match="fitted with sample weights, which stability does not support"
+    ):
+        gramian.stability(PCA(2).fit(X, sample_weight=np.arange(80.0)), X)
     for given in ({"n_boot": 1}, {"level": 1.0}):
         with pytest.raises(gramian.ParameterError, match=next(iter(given))):
             gramian.stability(model, X, **given)

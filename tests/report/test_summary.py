@@ -22,7 +22,8 @@ def test_the_page_tells_everything():
     text = page(gramian.PCA(11, scale="unit", random_state=0).fit(X))
     for part in (
         "# PCA of ``a`b.csv``",
-        "The certificate holds.",
+        "\n\nSample: PC1",
+        "\n\nCertified: every eigenvalue within",
         "SHA-256: `abab",
         "Rows 5 to 44 of the source",
         "Row names were taken from the first column",

@@ -45,6 +45,21 @@ def shares_of(model: Any) -> FloatArray | None:
     return None if result is None else as_float64(result)
 
 
+def known_variances(model: Any) -> FloatArray:
+    """Return the variances that a fitted model kept, and those left out as far as they are known."""
+    spectrum, known = model.spectrum_, as_float64(model.explained_variance_)
+    top = float(spectrum.values[0]) if spectrum.values.size else 0.0
+    if spectrum.rest.size and known.size and top > 0:
+        known = np.concatenate([known, np.maximum(spectrum.rest, 0.0) * (float(known[0]) / top)])
+    return known
+
+
+def effective_rows(model: Any) -> float:
+    """Return how many rows of weight 1 say as much as those of a fitted PCA: of a stream Kish's number."""
+    moments = getattr(model, "_moments", None)
+    return float(getattr(model, "_weight", model.n_samples_) if moments is None else moments.effective)
+
+
 def feature_names_of(model: Any) -> list[str]:
     """Return the column names of the fit; without names x0, x1, ..., of pictures r0c0, r0c1, ..."""
     shape = getattr(model, "picture_shape_", None)

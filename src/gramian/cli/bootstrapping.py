@@ -40,7 +40,7 @@ def stability(
         from gramian.plots.registry import function_of
 
         function_of("spectra", "stability")(result).save(out)
-    facts = payload(result, "level", "n_boot", "feature_names", "loading_intervals") | {
+    facts = payload(result, "level", "n_boot", "feature_names", "loading_intervals", "separated") | {
         "rows": result.n_samples,
         "components": [dict(zip(COLUMNS, row, strict=True)) for row in result.rows()],
         "sentences": result.sentences(),

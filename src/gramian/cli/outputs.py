@@ -232,11 +232,13 @@ def _in_json(match: re.Match[str]) -> str:
 
 
 def model_lines(model: Any, verbose: bool = True) -> list[str]:
-    """Return what is said of every fitted model: components, certificate, plan; all of these if verbose."""
+    """Return what is said of every fitted model: components, sample, certificate, plan; all if verbose."""
+    from gramian.analysis.sampling import sampling_note
     from gramian.analysis.units import unit_trap
 
     trap = unit_trap(model, "--scale unit")
-    lines = [*component_table(model), "", *([trap, ""] if trap else [])]
+    sample = filter(None, [sampling_note(model)])
+    lines = [*component_table(model), "", *([trap, ""] if trap else []), *sample]
     if not verbose:
         return [*lines, model.certificate_.brief, model.plan_.brief]
     return [*lines, str(model.plan_), "", str(model.certificate_)]

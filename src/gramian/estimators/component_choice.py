@@ -20,7 +20,8 @@ from gramian.analysis.component_rules.resampling import (
 )
 from gramian.analysis.component_rules.rules import ComponentChoice, Scree
 from gramian.analysis.component_rules.table import RULES
-from gramian.arrays import as_float64, memory_limit_bytes, power_of_two, to_numpy
+from gramian.analysis.components import effective_rows, known_variances
+from gramian.arrays import memory_limit_bytes, power_of_two, to_numpy
 from gramian.checks import check_choice
 from gramian.engine import LinearProblem, factors, plan, solve
 from gramian.engine.planning import require_memory
@@ -202,19 +203,9 @@ def after_the_fit(model: Any, choice: ComponentChoice | None) -> ComponentChoice
     return fraction_rule(scree_of(model), float(asked))
 
 
-def known_variances(model: Any) -> FloatArray:
-    """Return the variances that a fitted model kept, and those left out as far as they are known."""
-    spectrum, known = model.spectrum_, as_float64(model.explained_variance_)
-    top = float(spectrum.values[0]) if spectrum.values.size else 0.0
-    if spectrum.rest.size and known.size and top > 0:
-        known = np.concatenate([known, np.maximum(spectrum.rest, 0.0) * (float(known[0]) / top)])
-    return known
-
-
 def scree_of(model: Any) -> Scree:
     """Return what a fitted PCA knows about the spectrum: all of it, or a part and the trace."""
     d, n = model.n_features_in_, model.n_samples_
-    seen = vars(model).get("_moments")
     return Scree(
         values=known_variances(model),
         total=model.total_variance_,
@@ -222,7 +213,7 @@ def scree_of(model: Any) -> Scree:
         n_features=d,
         varying=d - model.constant_features_.shape[0],
         centered=bool(model.center),
-        degrees=n - model.ddof * n / (vars(model).get("_weight", n) if seen is None else seen.effective),
+        degrees=n - model.ddof * n / effective_rows(model),
         tolerance=model.spectrum_.rank_tolerance,
     )
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.analysis.certificates import orthogonality_loss
 from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.analysis.components import component_names, decomposition_of, shares_of
+from gramian.analysis.sampling import sampling_note
 from gramian.analysis.units import unit_trap
 from gramian.arrays import as_float64, from_numpy, is_numpy
 from gramian.checks import counted
@@ -222,7 +223,7 @@ def _with_summary(parameters: str, model: Any) -> str:
 
 
 def summary(model: Any) -> str:
-    """Return plan, certificate and a small scree plot of a fitted model as HTML.
+    """Return plan, certificate, sampling errors and a small scree plot of a fitted model as HTML.
 
     Parameters
     ----------
@@ -238,8 +239,7 @@ def summary(model: Any) -> str:
         bar = f"display:inline-block;width:7px;margin-right:1px;background:{BLUE};height"
         bars = "".join(f'<span style="{bar}:{h}px" title="PC{j}"></span>' for j, h in enumerate(heights, 1))
         lines.append(f'<div role="img" aria-label="variances of the components">{bars}</div>')
-    if trap := unit_trap(model, 'scale="unit"'):
-        lines.append(html.escape(trap))
+    lines += map(html.escape, filter(None, [unit_trap(model, 'scale="unit"'), sampling_note(model)]))
     for record in (model.plan_, model.certificate_):
         first = str(record).partition("\n")[0]
         lines.append(f"<details><summary>{html.escape(first)}</summary>{record._repr_html_()}</details>")

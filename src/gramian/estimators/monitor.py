@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.candidates import data_frame
-from gramian.analysis.components import feature_names_of, mapping_of, shares_of
+from gramian.analysis.components import feature_names_of, known_variances, mapping_of, shares_of
 from gramian.analysis.monitoring import (
     BOTH,
     ControlLimit,
@@ -39,7 +39,6 @@ from gramian.errors import (
     UnavailableError,
     ignoring,
 )
-from gramian.estimators.component_choice import known_variances
 from gramian.estimators.fitted import parameter_at_fit
 from gramian.estimators.kernel_pca import KernelPCA
 from gramian.estimators.linear_fit import TooFewRowsError

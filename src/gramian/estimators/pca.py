@@ -20,6 +20,7 @@ from gramian.analysis.gaussian import Gaussian
 from gramian.analysis.imputation import Imputed
 from gramian.analysis.incomplete import IncompleteRows, ProjectionQuality
 from gramian.analysis.projection import LinearProjection, incomplete_rows, warn_of_undetermined
+from gramian.analysis.sampling import Sampling, sampling_of
 from gramian.analysis.units import column_norms, column_variances, dominant_columns, unit_trap
 from gramian.analysis.whitening import divided
 from gramian.arrays import (
@@ -217,6 +218,8 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         Eigenvalues, residuals and rank tolerance of the solver, without the vectors.
     certificate_ : Certificate
         Error bounds of the results; print it.
+    sampling_ : Sampling or None
+        Standard errors of the variances, and which components the rows do not separate; print it.
     reconstruction_error_ : float
         Mean square ``||x - x~||^2`` over the fitted rows, by their weights, in fitted (scaled) units.
     n_samples_, n_features_in_, feature_names_in_, picture_shape_
@@ -991,10 +994,17 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
     # ------------------------------------------------ summaries of the model
 
     def summary(self) -> Summary:
-        """Return standard deviations, explained variance ratios and their cumulative sums as a table."""
+        """Return standard deviations, explained variance ratios and their cumulative sums as a table.
+
+        Returns
+        -------
+        Summary
+            Prints the table, and below it what ``sampling_`` and ``certificate_`` say in one sentence each.
+        """
         check_is_fitted(self)
-        summary, trap = summary_of(self), unit_trap(self, 'scale="unit"')
-        return replace(summary, notes=(*summary.notes, trap)) if trap else summary
+        summary, sample = summary_of(self), self.sampling_
+        said = unit_trap(self, 'scale="unit"'), "" if sample is None else sample.brief
+        return replace(summary, notes=(*summary.notes, *filter(None, said), self.certificate_.brief))
 
     def table(self, of: str, X: Any = None, *, supplementary: Any = None) -> Any:
         """Return coordinates, squared cosines and contributions of the rows or of the columns.
@@ -1081,6 +1091,18 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         check_is_fitted(self)
         variances = column_variances(self)
         return dominant_columns([] if variances is None else variances)
+
+    @property
+    def sampling_(self) -> Sampling | None:
+        """Standard errors of the variances, and which components the rows do not separate.
+
+        Under normal theory, from the fitted variances and the number of rows; ``certificate_`` is about
+        arithmetic alone. None without centring, for sketches, for imputed fits, and without a component
+        above the rank tolerance: normal theory does not apply to these. :func:`gramian.stability` takes
+        the rows, and does without normality.
+        """
+        check_is_fitted(self)
+        return sampling_of(self)
 
     @property
     def component_pictures_(self) -> RealArray:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
-from scipy.special import ndtr, ndtri
+from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.candidates import data_frame
-from gramian.analysis.components import column_names, component_names
+from gramian.analysis.components import column_names, component_names, known_variances
+from gramian.analysis.sampling import grouped, named_group, reaches
 from gramian.arrays import as_float64, dense, memory_limit_bytes, to_numpy
-from gramian.checks import check_integer, check_number, counted
+from gramian.checks import check_integer, check_number, counted, percent
 from gramian.engine import factors, require_memory
 from gramian.engine.symmetric import leading_pairs
 from gramian.errors import DataError, InputTypeError
@@ -23,8 +26,14 @@ from gramian.estimators.pca import PCA
 from gramian.notebook import Grid, Tabulated
 from gramian.progress import track
 from gramian.progress_bar import shows_progress
-from gramian.records import FloatArray, Seed
+from gramian.records import FloatArray, IntArray, Seed
 
+TURNED = (
+    0.05  # share of replicates at which a component that turned by 45 degrees has no direction of its own
+)
+LEAST = 1e-13  # ratio of a variance to the total that logarithms are taken of
+SMALLEST = 0.05  # of the normal standard error, below which none is believed
+LARGE = 700.0  # largest logarithm of a float
 SAME = 1e-3  # relative difference of variances up to which rows are those of the fit
 
 
@@ -37,18 +46,24 @@ class Stability(Tabulated):
     variances, ratios : ndarray of shape (k,)
         Explained variances and their ratios to the total, of the rows themselves.
     variance_intervals, ratio_intervals : ndarray of shape (k, 2)
-        Intervals of the j-th largest variance, and of its ratio: percentiles with bias correction and
-        acceleration (BCa).
+        Intervals of the j-th largest variance of the population, and of its ratio.
     loadings : ndarray of shape (k, d)
         The components.
     loading_intervals : ndarray of shape (k, d, 2)
-        Percentile intervals of the loadings of matched components.
+        Intervals of the loadings; NaN for components that are not ``separated``.
     agreement : ndarray of shape (k,)
         Mean absolute cosine between each component and the one that matches it in a replicate: 1 is stable.
+    turned : ndarray of shape (k,)
+        Share of replicates in which no component is within 45 degrees of this one.
+    separated : ndarray of shape (k,), bool
+        Whether a component has a direction of its own: the rows separate it from its neighbours, and it is
+        ``turned`` in less than 5 % of the replicates.
     groups : tuple of range
-        Components, counted from 0, whose variances have overlapping intervals: they may trade places.
+        Components, counted from 0, by what the rows separate, as in ``sampling_`` of the model.
     group_agreement : ndarray of shape (len(groups),)
         Mean cosine of the largest principal angle between the span of a group and that in a replicate.
+    next_separated : bool or None
+        Whether the last component is separated from the first one that was left out, if that is known.
     n_boot, n_samples : int
     level : float
         Nominal coverage of the intervals.
@@ -62,8 +77,11 @@ class Stability(Tabulated):
     loadings: FloatArray
     loading_intervals: FloatArray
     agreement: FloatArray
+    turned: FloatArray
+    separated: npt.NDArray[np.bool_]
     groups: tuple[range, ...]
     group_agreement: FloatArray
+    next_separated: bool | None
     n_boot: int
     n_samples: int
     level: float
@@ -71,7 +89,7 @@ class Stability(Tabulated):
 
     @property
     def certain_signs(self) -> Any:
-        """Which loadings have an interval without 0, shape (k, d)."""
+        """Which loadings have an interval, and one without 0; shape (k, d)."""
         low, high = self.loading_intervals[..., 0], self.loading_intervals[..., 1]
         return (low > 0) | (high < 0)
 
@@ -111,15 +129,23 @@ class Stability(Tabulated):
         return data_frame(self.rows(), names).set_index("component")
 
     def sentences(self) -> list[str]:
-        """Return which components can only be read together."""
-        names = component_names(len(self.variances))
-        lines = []
+        """Return which components can only be read together, and which have no direction of their own."""
+        k, lines, together = len(self.variances), list[str](), set[int]()
         for group, agreement in zip(self.groups, self.group_agreement, strict=True):
-            if len(group) > 1:
+            following = group.stop == k and self.next_separated is False
+            if len(group) > 1 or following:
+                together.update(group)
+                span = "" if following else f" Their span has agreement {agreement:.2f}."
                 lines.append(
-                    f"The intervals of {names[group[0]]} to {names[group[-1]]} overlap, so that these may "
-                    f"trade places. Their span has agreement {agreement:.2f}."
+                    f"{named_group(group, following)} are not separated by {self.n_samples:,} rows, so that "
+                    f"their loadings have no intervals.{span}"
                 )
+        names = component_names(k)
+        for j in sorted(set(np.flatnonzero(self.turned >= TURNED).tolist()) - together):
+            lines.append(
+                f"{names[j]} turns by more than 45 degrees in {percent(float(self.turned[j]))} of the "
+                "samples, so that its loadings have no intervals."
+            )
         return lines
 
     def _notebook(self) -> Iterator[str | Grid]:
@@ -168,23 +194,26 @@ def stability(
     InputTypeError
         For models other than PCA.
     DataError
-        If X has other variances than the rows of the fit, or rows cannot be used.
+        If X has other variances than the rows of the fit, if the fit had weights, or rows cannot be used.
     MemoryLimitError
         If the loadings of all replicates do not fit into the model's ``memory_limit``.
 
     Notes
     -----
-    Rows are taken as independent draws from one population. Variances of a sample are further apart than
-    those of its population, and those of replicates are even more so: intervals of variances are corrected
-    for that bias. They still cover less often than stated if rows are few or variances close. A
-    replicate costs an eigenproblem of the smaller side of X only: with more columns than rows, of the scores
-    along all components.
+    Rows are taken as independent draws from one population. Intervals are symmetric, with the longer tail
+    of the replicates on both sides: of the logarithm of a variance, and of the log odds of a ratio, both
+    studentised by the influence of the rows, and of a loading. Variances of a sample are further apart than
+    those of its population. The interval of a variance therefore contains those of all components that may
+    have an equal variance, by a test at 5 %. A direction is compared only where the rows separate the
+    component from its neighbours, by the test of ``model.sampling_``, and where fewer than 5 % of the
+    replicates turn it by more than 45 degrees. A replicate costs an eigenproblem of the smaller side of X
+    only: with more columns than rows, of the scores along all components.
 
     References
     ----------
-    Efron and Tibshirani (1993), An introduction to the bootstrap, sections 7.2 and 14.3. Milan and
-    Whittaker (1995), Application of the parametric bootstrap to models that incorporate a singular value
-    decomposition.
+    Efron and Tibshirani (1993), An introduction to the bootstrap, chapter 12. Milan and Whittaker (1995),
+    Application of the parametric bootstrap to models that incorporate a singular value decomposition. North,
+    Bell, Cahalan and Moeng (1982), Sampling errors in the estimation of empirical orthogonal functions.
 
     Examples
     --------
@@ -216,37 +245,48 @@ def stability(
     )
     rows.require_finite()
     resampled = _Resampled.of(model, as_float64(dense(rows.in_memory())))
-    values, total, axes = resampled.components(np.ones(n), k)
+    values, total, _, errors = resampled.components(np.ones(n), k)
     _require_same_rows(model, values, n)
-    influence, of_total = resampled.influence(values, axes)
     (rng,) = generators(random_state, 1)
     P = as_float64(model.components_)[:k]
     groups = _equal(model, k)
-    drawn = np.empty((n_boot, k))
-    ratios, loadings = np.empty((n_boot, k)), np.empty((n_boot, k, d))
+    scales = _scales(values, total)
+    drawn, drawn_errors = np.empty((2, n_boot, 2, k))
+    loadings = np.empty((n_boot, k, d))
     with shows_progress("stability"):
         for b in track(range(n_boot), "replicate"):
             counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
-            some, all_of_it, directions = resampled.components(counts, k)
-            drawn[b], ratios[b] = some, some / (all_of_it or 1.0)
-            loadings[b] = _aligned(directions, P, groups)
-    ends = (1 - level) / 2, (1 + level) / 2
-    intervals = _accelerated(drawn, values, influence, level)
-    shares = values / (total or 1.0)
-    # Component by component: quantiles copy what they sort.
-    between = np.array([np.quantile(loadings[:, j], ends, axis=0).T for j in range(k)]).reshape(k, d, 2)
+            some, whole, directions, drawn_errors[b] = resampled.components(counts, k)
+            drawn[b], loadings[b] = _scales(some, whole), _aligned(directions, P, groups)
+    off = drawn - scales
+    # Replicates without the one row that makes a variance state far too small an error.
+    halves = np.minimum(errors * _reach(off / drawn_errors, level), 2 * _reach(off, level))
+    left_out = known_variances(model)[k:] if k == model.n_components_ else np.empty(0)
+    known = np.append(values, left_out[left_out > 0])
+    ends = _ranges(_scales(known, total), halves, reaches(known, k, n - 1.0))
+    runs, next_separated = grouped(known, k, n - 1.0)
+    alone = np.array([len(run) == 1 for run in runs for _ in run], dtype=bool)
+    alone[k - 1 :] &= next_separated is not False
     cosines = np.abs(np.einsum("bkd,kd->bk", loadings, P))
-    overlapping = _overlapping(intervals)
+    turned = (cosines < math.sqrt(0.5)).mean(axis=0)
+    own = alone & (turned < TURNED)
+    # Component by component: quantiles copy what they sort.
+    reach = np.array([_reach(loadings[:, j] - P[j], level) for j in range(k)]).reshape(k, d, 1)
+    between = np.clip(P[..., None] + reach * [-1.0, 1.0], -1.0, 1.0)
+    between[~own] = np.nan
     return Stability(
         variances=values,
-        variance_intervals=intervals,
-        ratios=shares,
-        ratio_intervals=_accelerated(ratios, shares, influence - shares * of_total, level),
+        variance_intervals=np.exp(np.minimum(ends[0], LARGE)),
+        ratios=values / (total or 1.0),
+        ratio_intervals=expit(ends[1]),
         loadings=P,
         loading_intervals=between,
         agreement=cosines.mean(axis=0),
-        groups=overlapping,
-        group_agreement=np.array([_agreement(loadings, P, group) for group in overlapping]),
+        turned=turned,
+        separated=own,
+        groups=runs,
+        group_agreement=np.array([_agreement(loadings, P, run) for run in runs]),
+        next_separated=next_separated,
         n_boot=n_boot,
         n_samples=n,
         level=level,
@@ -300,8 +340,10 @@ class _Resampled:
             C, basis = left * s, right.T
         return cls(C, basis, mean / unit, scale, center, float(model.ddof), unit)
 
-    def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, float, FloatArray]:
-        """Return the k largest variances, the total variance, and directions of shape (k, d).
+    def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+        """Return the k largest variances, the total variance, directions (k, d), and standard errors (2, k).
+
+        The errors are those of the two scales of :func:`_scales`.
 
         Parameters
         ----------
@@ -327,33 +369,37 @@ class _Resampled:
         if dual:
             vectors = C.T @ vectors
             vectors /= np.maximum(np.linalg.norm(vectors, axis=0), np.finfo(np.float64).tiny)
+        errors = np.ones((2, k))
+        errors[:, :count] = self._errors(C, counts[there, None], vectors, values / degrees, total)
         directions[:count] = vectors.T
         if self.basis is not None:
             directions = directions @ self.basis.T
         variances = np.zeros(k)
         variances[:count] = values / degrees
         square = 1.0 if self.scale in ("unit", "genotype") else self.unit**2
-        return variances * square, total * square, directions
+        return variances * square, total * square, directions, errors
 
-    def influence(self, values: FloatArray, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return how each row draws on each variance, and on the total, up to a factor: (n, k) and (n, 1).
+    def _errors(
+        self, C: FloatArray, counts: FloatArray, vectors: FloatArray, values: FloatArray, total: float
+    ) -> FloatArray:
+        """Return standard errors from the influence of each row, with the moments that the rows have.
 
-        More of row i changes the variance ``l`` of direction p by its ``score^2 - l``, and under unit scale
-        by ``score^2 - l sum_m p_m^2 z_m^2``, since the deviations of columns change too. For the other
-        scales that change, which matters to the skewness alone, is left out.
+        More of row i changes the logarithm of the variance ``l`` of direction p by its ``score^2 / l - 1``,
+        and under unit scale by ``score^2 / l - sum_m p_m^2 z_m^2``, since the deviations of columns change
+        too. For the other scales that change is left out.
         """
-        C = self.rows - (self.rows.mean(axis=0) if self.center else 0.0)
-        degrees = len(C) - self.ddof
-        P = directions if self.basis is None else directions @ self.basis
-        if self.scale is not None:
-            C = C / self._divisors(C, C.mean(axis=0), degrees)
-        square = 1.0 if self.scale in ("unit", "genotype") else self.unit**2
-        squares = C * C
-        scores = (C @ P.T) ** 2 * square
+        n, squares = counts.sum(), C * C
+        scores = (C @ vectors) ** 2 / np.maximum(values, LEAST * (total or 1.0))
         if self.scale == "unit":
-            return scores - values * (squares @ (P * P).T), np.zeros((len(C), 1))
-        sizes = squares.sum(axis=1, keepdims=True) * square
-        return scores - values, sizes - sizes.sum() / degrees
+            of_log = scores - squares @ vectors**2
+            of_odds = of_log
+        else:
+            of_log = scores - counts
+            of_odds = scores - squares.sum(axis=1, keepdims=True) / (total or 1.0)
+        of_odds = of_odds / np.maximum(1.0 - values / (total or 1.0), LEAST)
+        errors = [np.sqrt((part**2 / counts).sum(axis=0)) / n for part in (of_log, of_odds)]
+        # Rows of equal distances have none at all.
+        return np.asarray(np.maximum(errors, SMALLEST * math.sqrt(2.0 / n)))
 
     def _divisors(self, C: FloatArray, shift: FloatArray, degrees: float) -> FloatArray:
         """Return what each column is divided by; infinity for columns that are constant now."""
@@ -368,39 +414,55 @@ class _Resampled:
         return np.where((deviations > 0) & (divisor > 0), divisor, np.inf)
 
 
-def _accelerated(drawn: FloatArray, estimate: FloatArray, influence: FloatArray, level: float) -> FloatArray:
-    """Return bias-corrected and accelerated percentile intervals (BCa), shape (k, 2).
+def _scales(variances: FloatArray, total: float) -> FloatArray:
+    """Return logarithms of variances and of the odds of their ratios, which are less skew; shape (2, k)."""
+    unit = total or 1.0
+    ratios = np.maximum(variances / unit, LEAST)
+    return np.array(
+        [np.log(ratios) + math.log(unit), np.log(ratios) - np.log(np.maximum(1.0 - ratios, LEAST))]
+    )
+
+
+def _reach(deviations: FloatArray, level: float) -> FloatArray:
+    """Return the longer tail of deviations of replicates, which an interval takes on both sides.
+
+    Which of the tails is the longer one is itself uncertain in a small sample: intervals with both tails
+    cover less.
+    """
+    # Order statistic (n_boot + 1) q, which few replicates do not make too small.
+    ends = (1 - level) / 2, (1 + level) / 2
+    low, high = np.quantile(deviations, ends, axis=0, method="weibull")
+    return np.asarray(np.maximum(-low, high))
+
+
+def _ranges(centers: FloatArray, halves: FloatArray, reach: IntArray) -> FloatArray:
+    """Return intervals, each with those of the components that may be equal to it; shape (2, k, 2).
 
     Parameters
     ----------
-    drawn : ndarray of shape (n_boot, k)
-        Values in the replicates.
-    estimate : ndarray of shape (k,)
-        Values of the rows themselves.
-    influence : ndarray of shape (n, k)
-        Influence of each row on them, up to a factor.
-    level : float
-
-    References
-    ----------
-    Efron (1987), Better bootstrap confidence intervals, equations 2.3 and 6.6.
+    centers : ndarray of shape (2, m)
+        Of all known components; those that were left out get the half length of the last one.
+    halves : ndarray of shape (2, k)
+        Half lengths.
+    reach : ndarray of shape (k,)
+        The last component that may be equal to each.
     """
-    n_boot = len(drawn)
-    below = (np.sum(drawn < estimate, axis=0) + 0.5 * np.sum(drawn == estimate, axis=0)) / n_boot
-    bias = ndtri(np.clip(below, 0.5 / n_boot, 1 - 0.5 / n_boot))
-    size = np.sqrt((influence**2).sum(axis=0))
-    # Cubes of shares stay in range.
-    shares = influence / np.where(size > 0, size, 1.0)
-    skewness = (shares**3).sum(axis=0) / 6.0
-    ends = []
-    for side in (-1.0, 1.0):
-        z = bias + side * ndtri((1 + level) / 2)
-        share = ndtr(bias + z / np.maximum(1.0 - skewness * z, 0.1))
-        ends.append([np.quantile(some, s) for some, s in zip(drawn.T, share, strict=True)])
-    return np.array(ends).reshape(2, -1).T
+    k = halves.shape[1]
+    every = np.concatenate([halves, np.repeat(halves[:, -1:], centers.shape[1] - k, axis=1)], axis=1)
+    low, high = centers - every, centers + every
+    result = np.empty((2, k, 2))
+    for j in range(k):
+        result[:, j, 0] = low[:, j : reach[j] + 1].min(axis=1)
+        result[:, j, 1] = high[:, : j + 1][:, reach[: j + 1] >= j].max(axis=1)
+    return result
 
 
 def _require_same_rows(model: PCA, values: FloatArray, n: int) -> None:
+    if vars(model).get("_unequal", False):
+        raise DataError(
+            "This model was fitted with sample weights, which stability does not support. Fit it without "
+            "them, or on a table that repeats each row as often as it counts."
+        )
     expected = as_float64(model.explained_variance_)[: values.size]
     if n != int(model.n_samples_) or np.abs(values - expected).max(initial=0.0) > SAME * expected.max(
         initial=0.0
@@ -423,19 +485,15 @@ def _aligned(directions: FloatArray, P: FloatArray, groups: list[Any]) -> FloatA
     """Return the directions of a replicate in the order, and with the signs, of those of the model."""
     overlaps = P @ directions.T
     _, partner = linear_sum_assignment(-(overlaps**2))
-    result = np.empty_like(P)
+    signs = np.where(overlaps[np.arange(len(P)), partner] < 0, -1.0, 1.0)
+    result: FloatArray = directions[partner] * signs[:, None]
     for group in groups:
-        # The orthogonal matrix nearest to the overlaps: of one component its sign.
+        if len(group) == 1:
+            continue
+        # The orthogonal matrix nearest to the overlaps.
         U, _, Vt = np.linalg.svd(overlaps[np.ix_(group, partner[group])])
         result[group] = (U @ Vt) @ directions[partner[group]]
     return result
-
-
-def _overlapping(intervals: FloatArray) -> tuple[range, ...]:
-    """Return runs of components whose intervals overlap with the next one's."""
-    k = len(intervals)
-    starts = [j for j in range(k) if j == 0 or intervals[j - 1, 0] > intervals[j, 1]]
-    return tuple(range(a, b) for a, b in zip(starts, [*starts[1:], k], strict=True)) if k else ()
 
 
 def _agreement(loadings: FloatArray, P: FloatArray, group: range) -> float:

@@ -9,11 +9,10 @@ import altair as alt
 import numpy as np
 
 from gramian.analysis.component_rules.rules import ComponentChoice
-from gramian.analysis.components import component_names, shares_of
+from gramian.analysis.components import component_names, known_variances, shares_of
 from gramian.checks import counted, percent
 from gramian.errors import ParameterError
 from gramian.estimators.choose_components import choose_components
-from gramian.estimators.component_choice import known_variances
 from gramian.estimators.pca import PCA
 from gramian.estimators.stability import Stability
 from gramian.plots.names import fitted

@@ -12,6 +12,7 @@ import numpy as np
 
 from gramian import store
 from gramian.analysis.components import component_names, shares_of
+from gramian.analysis.sampling import sampling_of
 from gramian.analysis.units import unit_trap
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent, six_digits
@@ -108,6 +109,13 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
         "text": str(certificate),
     }
     return {name: plain(value) for name, value in facts.items()}
+
+
+def sampling_facts(model: Any) -> dict[str, Any] | None:
+    """Return standard errors of variances and ratios, and groups of components that are not separated."""
+    result = sampling_of(model)
+    names = ("standard_errors", "ratio_standard_errors", "groups", "next_separated", "n_effective", "brief")
+    return None if result is None else dict(plain(payload(result, *names)))
 
 
 def component_facts(model: Any) -> dict[str, list[Any]]:
@@ -214,7 +222,7 @@ def method_name(model: Any) -> str:
 
 
 def model_facts(model: Any) -> dict[str, Any]:
-    """Return kind, parameters, sizes, plan and certificate of a fitted model."""
+    """Return kind, parameters, sizes, plan, certificate and sampling errors of a fitted model."""
     names = getattr(model, "feature_names_in_", None)
     ratios = shares_of(model)
     return {
@@ -233,6 +241,7 @@ def model_facts(model: Any) -> dict[str, Any]:
         "note": unit_trap(model) or None,
         "plan": plan_facts(model.plan_),
         "certificate": certificate_facts(model.certificate_),
+        "sampling": sampling_facts(model),
     }
 
 

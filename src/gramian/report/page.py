@@ -21,6 +21,7 @@ from gramian import plots
 from gramian.analysis.component_rules.table import RULES
 from gramian.analysis.components import decomposition_of, feature_names_of, mapping_of
 from gramian.analysis.monitoring import BOTH
+from gramian.analysis.sampling import sampling_note
 from gramian.analysis.units import unit_trap
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import counted, listed, percent
@@ -135,7 +136,8 @@ class _Page:
             "certificate": "holds" if ok else "DOES NOT HOLD",
         }
         items = "".join(f"<li><b>{v}</b><span>{k}</span></li>" for k, v in tiles.items() if v)
-        notes = "".join(f'<p class="soft">{text(note)}</p>' for note in self.figures.notes)
+        said = filter(None, [sampling_note(model), model.certificate_.brief, *self.figures.notes])
+        notes = "".join(f'<p class="soft">{text(note)}</p>' for note in said)
         warning = "" if ok else '<p class="bad">The certificate does not hold. See What is guaranteed.</p>'
         if trap := unit_trap(model, WAYS_OUT):
             warning += f'<p class="bad">{text(trap)}</p>'

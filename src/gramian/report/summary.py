@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis.components import shares_of
+from gramian.analysis.sampling import sampling_note
 from gramian.analysis.units import unit_trap
 from gramian.checks import counted, duration, listed, percent, shown_lines
 from gramian.report.facts import (
@@ -171,10 +172,9 @@ def component_lines(model: Any) -> list[str]:
 def summary_page(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> str:
     """Return the summary as Markdown, with links to ``files`` in the same folder and ``notes`` about them."""
     model = fitted.model
-    holds = "holds" if model.certificate_.ok else "DOES NOT HOLD: see below"
     lines = [f"# {method_name(model)} of {_code(fitted.table.source)}", ""]
-    trap = unit_trap(model, WAYS_OUT)
-    lines += [headline(model), "", f"The certificate {holds}.", "", *([trap, ""] if trap else [])]
+    for said in (headline(model), unit_trap(model, WAYS_OUT), sampling_note(model), model.certificate_.brief):
+        lines += [said, ""] if said else []
     lines += component_lines(model)
     if model.n_components_ > ROWS_SHOWN:
         table = next(name for name in files if name.startswith("eigenvalues"))

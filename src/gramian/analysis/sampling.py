@@ -1,0 +1,242 @@
+"""Sampling errors: standard errors of variances, and which components n rows do not separate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import chdtrc
+
+from gramian.analysis.components import component_names, effective_rows, kind_of, known_variances
+from gramian.arrays import as_float64
+from gramian.checks import counted
+from gramian.notebook import Grid, Tabulated
+from gramian.records import FloatArray, IntArray, ModelKind
+
+LEVEL = 0.05  # of the test that two population eigenvalues are equal
+NAMED = 3  # groups that a sentence names
+LEADING = 30  # components that the squares of correlations between columns are computed from
+NEXT = "the first component left out"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sampling(Tabulated):
+    """How much the variances of a fitted PCA differ from the population's, under normal theory.
+
+    Attributes
+    ----------
+    variances, standard_errors : ndarray of shape (r,)
+        Explained variances above the rank tolerance, and their standard errors.
+    ratios, ratio_standard_errors : ndarray of shape (r,)
+        Ratios to the total variance, and their standard errors.
+    groups : tuple of range
+        Components, counted from 0. Neighbours that the sample does not separate share a group: their
+        population variances may be equal. Read the span of a group, not its single directions.
+    next_separated : bool or None
+        Whether the last component is separated from the first one that was left out; None if the fit did
+        not compute that one, or if there is none.
+    n_samples : int
+    n_effective : float
+        The number of rows of weight 1 that say as much: the sum of the weights, less what was forgotten.
+    """
+
+    variances: FloatArray
+    standard_errors: FloatArray
+    ratios: FloatArray
+    ratio_standard_errors: FloatArray
+    groups: tuple[range, ...]
+    next_separated: bool | None
+    n_samples: int
+    n_effective: float
+
+    @property
+    def separated(self) -> npt.NDArray[np.bool_]:
+        """Whether each component is separated from its known neighbours, shape (r,)."""
+        result = np.array([len(group) == 1 for group in self.groups for _ in group], dtype=bool)
+        if self.next_separated is False:
+            result[-1] = False
+        return result
+
+    @property
+    def brief(self) -> str:
+        """Which components the rows do not separate, in one sentence; "" if there is nothing to separate."""
+        k = len(self.variances)
+        if k + (self.next_separated is not None) < 2:
+            return ""
+        of = self.n_effective == self.n_samples
+        rows = counted(self.n_samples, "row") if of else f"{self.n_effective:.6g} effective rows"
+        groups = [group for group in self.groups if not self.separated[group].all()]
+        if not groups:
+            named = named_group(range(k), bool(self.next_separated))
+            return f"Sample: {named} are separated by {rows}."
+        shown = [named_group(group, group.stop == k and self.next_separated is False) for group in groups]
+        more = len(shown) - NAMED
+        shown[NAMED:] = [counted(more, "more group")] if more > 0 else []
+        who = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])}, and {shown[-1]}"
+        comma, spans = (",", "spans are") if len(shown) > 1 else ("", "span is")
+        return f"Sample: {who}{comma} are not separated by {rows}: only their {spans} determined."
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        columns = (self.variances, self.standard_errors, self.ratios, self.ratio_standard_errors)
+        rows = zip(component_names(len(self.variances)), *(part.tolist() for part in columns), strict=True)
+        heads = "", "variance", "standard error", "ratio", "standard error"
+        yield Grid(heads, list(rows), ("", ".6g", ".3g", ".4f", ".4f"))
+        yield from filter(None, [self.brief])
+
+
+def sampling_of(model: Any) -> Sampling | None:
+    """Return the sampling errors of a fitted PCA; None where normal theory says nothing of them.
+
+    None for other models, without centring (the mean is then part of the components), for sketches (their
+    variances are too small by an unknown amount), for imputed fits (imputed entries are no observations),
+    and without a component above the rank tolerance.
+
+    Notes
+    -----
+    For normal rows the standard error of an eigenvalue l is ``l sqrt(2 / (n - 1))``. For
+    ``scale="unit"``, that of an eigenvalue of a correlation matrix R with direction p is the same times
+    ``sqrt(1 - 2 l sum_m p_m^4 + sum_mq p_m^2 p_q^2 R_mq^2)``, with R from the leading components. Standard
+    errors of ratios follow by the delta method. Eigenvalues of heavy-tailed rows vary more.
+
+    References
+    ----------
+    Girshick (1939), On the sampling theory of roots of determinantal equations. Anderson (1963), Asymptotic
+    theory for principal component analysis. Konishi (1979), Asymptotic expansions for the distributions of
+    statistics based on the sample correlation matrix in principal component analysis.
+    """
+    rank = 0 if kind_of(model) is not ModelKind.PCA else min(int(model.n_components_), int(model.rank_))
+    sketch = getattr(model, "solver", "") == "frequent-directions"
+    if not rank or not model.center or sketch or getattr(model, "n_missing_", 0):
+        return None
+    effective, known, k = effective_rows(model), known_variances(model), int(model.n_components_)
+    degrees = max(effective - 1.0, 1.0)
+    values, total = known[:rank], float(model.total_variance_)
+    ratios = values / total
+    errors = np.full(rank, math.sqrt(2 / degrees))
+    if isinstance(model.scale, str) and model.scale == "unit":
+        errors *= _of_correlations(values, as_float64(model.components_)[:rank])
+        ratio_errors = ratios * errors  # the total variance is the number of columns
+    else:
+        left = (1.0 - float(ratios.sum())) * float(model.noise_variance_) / total if k == rank else 0.0
+        rest = float(((known[k:] / total) ** 2).sum()) if known.size > k else left
+        squares = float((ratios**2).sum()) + rest
+        ratio_errors = ratios * np.sqrt(2 / degrees * np.maximum(1 - 2 * ratios + squares, 0.0))
+    groups, next_separated = grouped(known[: rank + (rank == k)], rank, degrees)
+    return Sampling(
+        variances=values,
+        standard_errors=values * errors,
+        ratios=ratios,
+        ratio_standard_errors=ratio_errors,
+        groups=groups,
+        next_separated=next_separated,
+        n_samples=int(model.n_samples_),
+        n_effective=effective,
+    )
+
+
+def sampling_note(model: Any) -> str:
+    """Return the sentence of :class:`Sampling` on a fitted model; "" for models that have none."""
+    result = sampling_of(model)
+    return "" if result is None else result.brief
+
+
+def grouped(values: FloatArray, count: int, degrees: float) -> tuple[tuple[range, ...], bool | None]:
+    """Return the groups of the first ``count`` eigenvalues, and whether the next one is separated from them.
+
+    The second is None where there is no next one among the values.
+    """
+    apart = separated(values[:-1], values[1:], degrees)
+    edges = [0, *(np.flatnonzero(apart[: count - 1]) + 1).tolist(), count] if count else []
+    last = bool(apart[count - 1]) if 0 < count < values.size else None
+    return tuple(range(a, b) for a, b in pairwise(edges)), last
+
+
+def separated(upper: FloatArray, lower: FloatArray, degrees: float) -> npt.NDArray[np.bool_]:
+    """Return for pairs of sample eigenvalues whether those of the population differ, by a test at 5 %.
+
+    Parameters
+    ----------
+    upper, lower : ndarray of shape (m,)
+        Positive, or 0.
+    degrees : float
+        Degrees of freedom of the covariance, ``n - 1``.
+
+    Notes
+    -----
+    The likelihood-ratio test, which is exact for two normal columns: ``W = 4 u l / (u + l)^2`` has
+    ``W^((degrees - 1) / 2)`` uniform. Sample eigenvalues repel each other: equal ones of the population are
+    more than one standard error apart (the rule of thumb of North et al.) in three of four samples.
+
+    References
+    ----------
+    Mauchly (1940), Significance test for sphericity of a normal n-variate distribution. North, Bell, Cahalan
+    and Moeng (1982), Sampling errors in the estimation of empirical orthogonal functions.
+
+    Examples
+    --------
+    >>> separated(np.array([8.0, 8.0]), np.array([7.0, 4.0]), 99.0)
+    array([False,  True])
+    """
+    apart = (upper - lower) / np.where(upper > 0, upper + lower, 1.0)
+    with np.errstate(divide="ignore"):  # 0 against something
+        logs = np.log1p(-np.minimum(apart**2, 1.0))
+    return np.asarray(max(degrees - 1.0, 0.0) / 2 * logs < math.log(LEVEL))
+
+
+def reaches(values: FloatArray, count: int, degrees: float) -> IntArray:
+    """Return for the first eigenvalues the last one that may equal each, and all between, in the population.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m,)
+        Positive, descending.
+    count : int
+    degrees : float
+        Degrees of freedom of the covariance, ``n - 1``.
+
+    Notes
+    -----
+    The test of :func:`separated` for more than two: with the ratio W of the geometric to the arithmetic
+    mean of q eigenvalues, to the power q, ``-(degrees - (2 q^2 + q + 2) / (6 q)) log W`` is chi squared with
+    ``(q - 1)(q + 2) / 2`` degrees of freedom.
+
+    References
+    ----------
+    Bartlett (1954), A note on the multiplying factors for various chi squared approximations.
+
+    Examples
+    --------
+    >>> reaches(np.array([8.0, 7.0, 1.2, 1.1, 1.0]), 3, 99.0)
+    array([1, 1, 4])
+    """
+    m = len(values)
+    result = np.arange(count)
+    for j in range(count):
+        some, q = values[j:], np.arange(1.0, m - j + 1)
+        logs = np.cumsum(np.log(some / some[0])) - q * np.log(np.cumsum(some / some[0]) / q)
+        statistic = np.maximum(-(degrees - (2 * q**2 + q + 2) / (6 * q)) * logs, 0.0)[1:]
+        differ = np.flatnonzero(chdtrc(((q - 1) * (q + 2) / 2)[1:], statistic) < LEVEL)
+        result[j] = j + int(differ[0]) if differ.size else m - 1
+    return result
+
+
+def _of_correlations(values: FloatArray, P: FloatArray) -> FloatArray:
+    """Return by what standard errors are multiplied where columns have been divided by their deviations."""
+    squares = P**2
+    roots = np.sqrt(values[:LEADING])[:, None] * P[:LEADING]
+    # The rest of the correlations is taken to be a diagonal.
+    rest = 1.0 - (roots**2).sum(axis=0) ** 2
+    off = [float((((roots * square) @ roots.T) ** 2).sum() + square**2 @ rest) for square in squares]
+    return np.asarray(np.sqrt(np.maximum(1.0 - 2.0 * values * (squares**2).sum(axis=1) + np.array(off), 0.0)))
+
+
+def named_group(group: range, following: bool) -> str:
+    names = component_names(group.stop)[group.start :]
+    last = [NEXT] if following else []
+    shown = [*names, *last] if len(names) < 3 else [f"{names[0]} to {names[-1]}", *last]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)

@@ -1,0 +1,145 @@
+"""Standard errors are those of the delta method, and groups those of a test with the stated level."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import gramian
+from gramian import PCA, KernelPCA
+from gramian.analysis.sampling import Sampling, reaches, sampling_of, separated
+from gramian.cli import main
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 5)) @ RNG.standard_normal((5, 5)) + RNG.standard_normal((60, 5)) * [
+    6,
+    3,
+    1,
+    0.5,
+    0.2,
+]
+CLOSE = RNG.standard_normal((60, 4)) * [3, 2.9, 1, 0.3]
+
+
+def literal_error(of_covariance, S, degrees):
+    """Delta method for a Wishart matrix: the variance of f(S) is ``2 trace(G S G S) / degrees``."""
+    G = np.zeros_like(S)
+    for i in range(len(S)):
+        for j in range(len(S)):
+            step = np.zeros_like(S)
+            step[i, j] += 1e-6
+            step = (step + step.T) / 2
+            G[i, j] = (of_covariance(S + step) - of_covariance(S - step)) / 2e-6
+    return math.sqrt(2 * np.trace(G @ S @ G @ S) / degrees)
+
+
+@pytest.mark.parametrize("scale", [None, "unit"])
+def test_standard_errors_are_those_of_the_delta_method(scale):
+    def eigenvalues(S):
+        deviations = np.sqrt(np.diag(S)) if scale == "unit" else np.ones(len(S))
+        return np.linalg.eigvalsh(S / np.outer(deviations, deviations))[::-1]
+
+    result, S = PCA(scale=scale).fit(X).sampling_, np.cov(X.T)
+    for j in range(5):
+        error = literal_error(lambda S, j=j: eigenvalues(S)[j], S, 59)
+        assert result.standard_errors[j] == pytest.approx(error, rel=1e-4)
+        error = literal_error(lambda S, j=j: eigenvalues(S)[j] / eigenvalues(S).sum(), S, 59)
+        assert result.ratio_standard_errors[j] == pytest.approx(error, rel=1e-4)
+
+
+def test_fewer_components_have_the_errors_of_all_of_them():
+    whole, part = PCA().fit(X).sampling_, PCA(2).fit(X).sampling_
+    assert part.standard_errors == pytest.approx(whole.standard_errors[:2])
+    assert part.ratio_standard_errors == pytest.approx(whole.ratio_standard_errors[:2])
+
+
+def test_equal_eigenvalues_are_separated_in_one_sample_of_twenty():
+    tables = np.random.default_rng(1).standard_normal((4000, 30, 2))
+    tables -= tables.mean(axis=1, keepdims=True)
+    values = np.linalg.eigvalsh(np.einsum("tni,tnj->tij", tables, tables))
+    rate = separated(values[:, 1], values[:, 0], 29.0).mean()
+    assert abs(rate - 0.05) < 4 * math.sqrt(0.05 * 0.95 / 4000)
+
+
+def test_several_eigenvalues_may_be_equal_by_the_test_of_sphericity():
+    values, degrees = np.array([9.0, 7.5, 6.5, 2.0, 1.9, 1.4, 1.3]), 80.0
+    for j, reach in enumerate(reaches(values, len(values), degrees)):
+        accepted = []
+        for q in range(2, len(values) - j + 1):
+            some = values[j : j + q]
+            logs = np.log(some).sum() - q * np.log(some.mean())
+            statistic = -(degrees - (2 * q * q + q + 2) / (6 * q)) * logs
+            accepted.append(chi2.sf(statistic, (q - 1) * (q + 2) / 2) >= 0.05)
+        expected = j + next((i for i, one in enumerate(accepted) if not one), len(accepted))
+        assert reach == expected
+    neighbours = separated(values[:-1], values[1:], degrees)
+    assert np.array_equal(neighbours, reaches(values, 6, degrees) == np.arange(6))
+
+
+def test_the_sentence_names_what_the_rows_do_not_separate():
+    assert PCA(4).fit(CLOSE).sampling_.groups == (range(0, 2), range(2, 3), range(3, 4))
+    for k, said in (
+        (4, "PC1 and PC2"),
+        (1, "PC1 and the first component left out"),
+    ):
+        expected = f"Sample: {said} are not separated by 60 rows: only their span is determined."
+        assert PCA(k).fit(CLOSE).sampling_.brief == expected
+    apart = RNG.standard_normal((60, 3)) * [9, 3, 1]
+    assert PCA(2).fit(apart).sampling_.brief == (
+        "Sample: PC1, PC2 and the first component left out are separated by 60 rows."
+    )
+    assert PCA(2).fit(apart).sampling_.separated.all()
+    assert PCA(1).fit(apart[:, :1]).sampling_.brief == ""
+    values, pairs = np.repeat([16.0, 8.0, 4.0, 2.0, 1.0], 2), tuple(range(j, j + 2) for j in range(0, 10, 2))
+    many = Sampling(values, values, values, values, pairs, None, 40, 40.0)
+    assert many.brief == (
+        "Sample: PC1 and PC2, PC3 and PC4, PC5 and PC6, and 2 more groups, are not separated by 40 rows: "
+        "only their spans are determined."
+    )
+
+
+def test_rows_count_by_their_weights():
+    weights = np.random.default_rng(0).integers(0, 4, len(X))
+    weighted = PCA(3).fit(X, sample_weight=weights).sampling_
+    repeated = PCA(3).fit(np.repeat(X, weights, axis=0)).sampling_
+    assert weighted.standard_errors == pytest.approx(repeated.standard_errors)
+    assert f"by {weights.sum()} effective rows" in weighted.brief
+    stream = PCA(3, forgetting=0.5).partial_fit(X[:30]).partial_fit(X[30:]).sampling_
+    assert stream.n_effective == pytest.approx(45**2 / (30 + 30 / 4))
+
+
+@pytest.mark.filterwarnings("ignore:The data has rank 0:gramian.RankWarning")
+def test_where_normal_theory_says_nothing_there_is_none():
+    holed = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
+    for model in (
+        PCA(2, center=False).fit(X),
+        PCA(2, solver="frequent-directions", sketch_size=3).fit(X),
+        PCA(2, missing="em").fit(holed),
+        PCA().fit(np.ones((4, 2))),
+    ):
+        assert model.sampling_ is None
+    assert sampling_of(KernelPCA(2).fit(X)) is None
+
+
+def test_every_surface_says_it_next_to_the_certificate(tmp_path, capsys):
+    np.savetxt(tmp_path / "close.csv", CLOSE, delimiter=",", header="a,b,c,d", comments="")
+    assert (
+        main(
+            ["fit", str(tmp_path / "close.csv"), "--components", "2", "-o", str(tmp_path / "out"), "--report"]
+        )
+        == 0
+    )
+    model = gramian.load(tmp_path / "out" / "model.gramian")
+    sample, computed = model.sampling_.brief, model.certificate_.brief
+    assert "PC1 and PC2 are not separated by 60 rows" in sample
+    texts = [
+        capsys.readouterr().out,
+        (tmp_path / "out" / "summary.md").read_text(encoding="utf-8"),
+        (tmp_path / "out" / "report.html").read_text(encoding="utf-8"),
+        str(model.summary()),
+        model._repr_html_(),
+    ]
+    assert main(["info", str(tmp_path / "out" / "model.gramian")]) == 0
+    for text in [*texts, capsys.readouterr().out]:
+        assert text.index(sample) < text.index(computed if computed in text else "Certificate: holds")
