@@ -237,3 +237,24 @@ def test_the_shell_prints_and_draws_the_intervals(tmp_path, capsys):
     assert (tmp_path / "intervals.svg").read_text().startswith("<svg")
     chart = gramian.plots.stability(result)
     assert chart.data["low"].to_pylist() == result.variance_intervals[:, 0].tolist()
+
+
+@pytest.mark.parametrize("method", ["em", "iterative", "mean"])
+def test_an_imputed_fit_imputes_every_replicate(method):
+    rng = np.random.default_rng(6)
+    X = (rng.standard_normal((60, 3)) * [6, 3, 0]) @ np.linalg.qr(rng.standard_normal((7, 3)))[0].T
+    X += 0.5 * rng.standard_normal(X.shape)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    pca = PCA(2, missing=method).fit(X)
+    result = gramian.stability(pca, X, n_boot=12)
+    again = gramian.stability(pca, pca.impute(X), n_boot=12)
+    assert np.array_equal(result.variance_intervals, again.variance_intervals)
+    assert np.allclose(result.variances, pca.explained_variance_, rtol=1e-6)
+    low, high = result.variance_intervals.T
+    assert (low < pca.explained_variance_).all()
+    assert (pca.explained_variance_ < high).all()
+    assert (result.agreement > 0.9).all()
+    other = pca.impute(X)
+    other[np.nonzero(np.isnan(X))[0][0], np.nonzero(np.isnan(X))[1][0]] += 5
+    with pytest.raises(gramian.DataError, match="X is not the table of the fit"):
+        gramian.stability(pca, other, n_boot=12)

@@ -50,7 +50,11 @@ def known_variances(model: Any) -> FloatArray:
     spectrum, known = model.spectrum_, as_float64(model.explained_variance_)
     top = float(spectrum.values[0]) if spectrum.values.size else 0.0
     if spectrum.rest.size and known.size and top > 0:
-        known = np.concatenate([known, np.maximum(spectrum.rest, 0.0) * (float(known[0]) / top)])
+        rest = np.maximum(spectrum.rest, 0.0) * (float(known[0]) / top)
+        if getattr(getattr(model, "imputed_", None), "method", "") == "iterative" and rest.any():
+            # Of the filled table, whose imputed entries have no noise.
+            rest *= max(float(model.total_variance_) - float(known.sum()), 0.0) / float(rest.sum())
+        known = np.concatenate([known, rest])
     return known
 
 

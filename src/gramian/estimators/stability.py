@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.candidates import data_frame
@@ -20,17 +21,24 @@ from gramian.arrays import as_float64, dense, memory_limit_bytes, to_numpy
 from gramian.checks import check_integer, check_number, counted, percent
 from gramian.engine import factors, require_memory
 from gramian.engine.symmetric import leading_pairs
-from gramian.errors import DataError, InputTypeError
+from gramian.errors import (
+    CertificateWarning,
+    DataError,
+    InputTypeError,
+    MissingValuesWarning,
+    RankWarning,
+    ignoring,
+)
 from gramian.estimators.inputs import generators
 from gramian.estimators.pca import PCA
+from gramian.estimators.tables import scores_and_squares
 from gramian.notebook import Grid, Tabulated
 from gramian.progress import track
 from gramian.progress_bar import shows_progress
 from gramian.records import FloatArray, IntArray, Seed
+from gramian.rows import as_rows
 
-TURNED = (
-    0.05  # share of replicates at which a component that turned by 45 degrees has no direction of its own
-)
+TURNED = 0.05  # share of replicates at which a component that turned by 45 degrees has no own direction
 LEAST = 1e-13  # ratio of a variance to the total that logarithms are taken of
 SMALLEST = 0.05  # of the normal standard error, below which none is believed
 LARGE = 700.0  # largest logarithm of a float
@@ -169,14 +177,15 @@ def stability(
 
     Each replicate draws as many rows as there are, with replacement, and computes the components of these
     rows, with columns scaled anew. Its components are matched with those of the model: by the largest
-    overlaps, then by sign, or by the best rotation where components of the model have equal variances.
+    overlaps, then by sign, or by the best rotation where components of the model have equal variances. Where
+    the fit imputed values, each replicate imputes anew, with at most the components that imputed.
 
     Parameters
     ----------
     model : fitted PCA
         Fitted to these rows.
     X : array-like of shape (n_samples, n_features)
-        The rows of the fit, in memory.
+        The rows of the fit, in memory; missing entries may be filled in by :meth:`PCA.impute`.
     n_boot : int, default=200
         Number of replicates. Intervals of 95 % need 200 or more.
     level : float, default=0.95
@@ -243,8 +252,13 @@ def stability(
         memory_limit_bytes(model.memory_limit),
         "Use fewer components, or a sample of the rows.",
     )
-    rows.require_finite()
-    resampled = _Resampled.of(model, as_float64(dense(rows.in_memory())))
+    resampled: _Resampled | _Refitted
+    if model.imputed_ is None:
+        rows.require_finite()
+        resampled = _Resampled.of(model, as_float64(dense(rows.in_memory())))
+    else:
+        k = min(k, model.imputed_.n_components or k)
+        resampled = _Refitted.of(model, rows, k)
     values, total, _, errors = resampled.components(np.ones(n), k)
     _require_same_rows(model, values, n)
     (rng,) = generators(random_state, 1)
@@ -255,7 +269,7 @@ def stability(
     loadings = np.empty((n_boot, k, d))
     with shows_progress("stability"):
         for b in track(range(n_boot), "replicate"):
-            counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+            counts = resampled.draw(rng)
             some, whole, directions, drawn_errors[b] = resampled.components(counts, k)
             drawn[b], loadings[b] = _scales(some, whole), _aligned(directions, P, groups)
     off = drawn - scales
@@ -340,6 +354,11 @@ class _Resampled:
             C, basis = left * s, right.T
         return cls(C, basis, mean / unit, scale, center, float(model.ddof), unit)
 
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """Return how often each row is in a replicate."""
+        n = len(self.rows)
+        return np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+
     def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, float, FloatArray, FloatArray]:
         """Return the k largest variances, the total variance, directions (k, d), and standard errors (2, k).
 
@@ -412,6 +431,52 @@ class _Resampled:
         else:
             divisor = deviations
         return np.where((deviations > 0) & (divisor > 0), divisor, np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class _Refitted:
+    """Rows with missing entries, which each replicate imputes anew.
+
+    Attributes
+    ----------
+    model : PCA
+        Unfitted, of the components to compare.
+    rows : ndarray of shape (n, d)
+        With NaN where the fit imputed values.
+    """
+
+    model: PCA
+    rows: FloatArray
+
+    @classmethod
+    def of(cls, model: PCA, rows: Any, k: int) -> _Refitted:
+        imputed = model.imputed_
+        assert imputed is not None
+        X = as_float64(model._rows_as_fitted(rows).in_memory()).copy()
+        X[imputed.rows, imputed.columns] = np.nan
+        return cls(clone(model).set_params(n_components=k, max_rmse=None, whiten=False), X)
+
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """Return how often each row is in a replicate, in which every column has an entry."""
+        n, observed = len(self.rows), ~np.isnan(self.rows)
+        while True:
+            counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+            if (counts @ observed > 0).all():
+                return counts
+
+    def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+        """Return what :meth:`_Resampled.components` does; squares of scores are expected ones."""
+        with ignoring(RankWarning, CertificateWarning, MissingValuesWarning):
+            model = clone(self.model).fit(self.rows, sample_weight=counts)
+        X = self.rows if model._maps_holes else model.impute(self.rows)
+        scores, squares, spread = scores_and_squares(model, as_rows(X, check_finite=False), k)
+        values, total = as_float64(model.explained_variance_), float(model.total_variance_)
+        unit = total or 1.0
+        ratios = (scores**2 + spread) / np.maximum(values, LEAST * unit)
+        of_odds = (ratios - squares[:, None] / unit) / np.maximum(1.0 - values / unit, LEAST)
+        errors = [np.sqrt(counts @ part**2) / counts.sum() for part in (ratios - 1.0, of_odds)]
+        least = SMALLEST * math.sqrt(2.0 / counts.sum())
+        return values, total, as_float64(model.components_), np.asarray(np.maximum(errors, least))
 
 
 def _scales(variances: FloatArray, total: float) -> FloatArray:

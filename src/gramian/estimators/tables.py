@@ -66,7 +66,7 @@ def linear_rows(model: Any, X: Any, k: int) -> Items:
 
 
 def _linear_rows(model: Any, kind: str, rows: Rows, k: int, sums: FloatArray | None) -> Items:
-    scores, squares, spread = _scores_and_squares(model, rows, k)
+    scores, squares, spread = scores_and_squares(model, rows, k)
     return row_items(kind, _row_names(rows), scores, squares, sums, spread)
 
 
@@ -125,7 +125,7 @@ def _row_names(rows: Rows) -> Sequence[str]:
     return list(map(str, range(rows.shape[0]))) if rows.row_names is None else rows.row_names
 
 
-def _scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return k scores before whitening, squared distances from the mean, and variances of the scores.
 
     Of rows with missing values these are conditional expectations, and the variances are conditional.
@@ -190,7 +190,7 @@ def _kernel_rows(model: Any, kind: str, rows: Rows, sums: FloatArray | None) -> 
 def _supplementary_items(model: Any, rows: Rows, supplementary: Any) -> list[Items]:
     metadata = as_metadata(supplementary)
     columns, _ = metadata.joined(rows.shape[0], rows.row_names, "X")
-    scores = _scores_and_squares(model, rows, model.n_components_)[0]
+    scores = scores_and_squares(model, rows, model.n_components_)[0]
     numbers, categories = [], []
     for name, values in columns.items():
         if values.dtype.kind != "f":
