@@ -221,6 +221,11 @@ def method_name(model: Any) -> str:
     return f"Kernel PCA with {six_digits(text)}" if text else "PCA"
 
 
+def imputed_share(model: Any) -> float:
+    """Return the share of the entries of the fitted table that were imputed."""
+    return float(getattr(model, "n_missing_", 0)) / (int(model.n_samples_) * int(model.n_features_in_))
+
+
 def model_facts(model: Any) -> dict[str, Any]:
     """Return kind, parameters, sizes, plan, certificate and sampling errors of a fitted model."""
     names = getattr(model, "feature_names_in_", None)
@@ -236,6 +241,7 @@ def model_facts(model: Any) -> dict[str, Any]:
         "explained_variance_ratio": None if ratios is None else plain(np.sum(ratios)),
         "n_samples": int(model.n_samples_),
         "n_features": int(model.n_features_in_),
+        "imputed_share": imputed_share(model),
         "feature_names": plain(names),
         "picture_shape": plain(getattr(model, "picture_shape_", None)),
         "note": unit_trap(model) or None,

@@ -29,7 +29,7 @@ from gramian.errors import ParameterError
 from gramian.estimators.describe import describe
 from gramian.estimators.tables import linear_rows
 from gramian.plots.names import component_titles
-from gramian.report.facts import component_rows, method_name, size_text, versions
+from gramian.report.facts import component_rows, imputed_share, method_name, size_text, versions
 from gramian.report.figures import Figures, figures, scores_chart, shown_first
 from gramian.report.findings import findings
 from gramian.report.markup import code, escaped, folded, paragraphs, table, text
@@ -130,6 +130,7 @@ class _Page:
         tiles = {
             "rows": f"{model.n_samples_:,}",
             "pixels" if self.pictures else "columns": f"{model.n_features_in_:,}",
+            "of the entries imputed": percent(share) if (share := imputed_share(model)) else "",
             "components": f"{model.n_components_:,}",
             "of the variance": kept,
             "numerical rank": f"{model.rank_:,}" if model.rank_ < model.n_components_ else "",

@@ -16,6 +16,7 @@ from gramian.analysis.units import unit_trap
 from gramian.checks import counted, duration, listed, percent, shown_lines
 from gramian.report.facts import (
     component_rows,
+    imputed_share,
     kernel_text,
     method_name,
     size_text,
@@ -137,11 +138,6 @@ def headline(model: Any) -> str:
     what = "variance" if centred else "energy (second moments: no mean was subtracted)"
     kept = f"{percent(float(sum(ratios)))} of the {what}{where}"
     return f"{method_name(model)} of {n:,} rows x {size}: {count}, {kept}."
-
-
-def imputed_share(model: Any) -> float:
-    """Return the share of the entries of the fitted table that were imputed."""
-    return float(getattr(model, "n_missing_", 0)) / (int(model.n_samples_) * int(model.n_features_in_))
 
 
 def used_lines(model: Any, table: Table) -> list[str]:
