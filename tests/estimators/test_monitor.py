@@ -11,10 +11,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian
-from gramian import PCA, DataError, KernelPCA, Monitor, ParameterError
-from gramian.analysis.monitoring import t2_limit
+from gramian import PCA, DataError, FewRowsWarning, InputTypeError, KernelPCA, Monitor, ParameterError
+from gramian.analysis.monitoring import of_all_rows, t2_limit
 from gramian.errors import UnavailableError
 from gramian.estimators.monitor import monitor_of
+from gramian.estimators.saving import decode, encode
 
 RNG = np.random.default_rng(0)
 LOADINGS = RNG.normal(size=(3, 8))
@@ -72,9 +73,8 @@ def test_held_out_limits_hold_where_theory_fails():
     rows = states @ LOADINGS + rng.standard_t(4, size=(6000, 8))
     monitor = Monitor(PCA(3), alpha=0.01).fit(rows[:3000])
     assert "The limits by theory give" in str(monitor.limits_)
-    theory = clone(monitor).set_params(limit="theory").fit(rows[:3000])
     assert 0.005 <= np.mean(monitor.predict(rows[3000:]) == -1) <= 0.02
-    assert np.mean(theory.predict(rows[3000:]) == -1) > 0.03
+    assert np.mean(monitor_of(monitor.model_).predict(rows[3000:]) == -1) > 0.03
 
 
 def test_held_out_rows_are_those_of_models_without_them():
@@ -84,7 +84,8 @@ def test_held_out_rows_are_those_of_models_without_them():
     for fold in parts:
         others = PCA(2, scale="unit").fit(np.delete(X[:100], fold, axis=0))
         expected.append(np.stack(definition(others, X[fold]), axis=1))
-    np.testing.assert_allclose(monitor._held_out, np.concatenate(expected), rtol=1e-9)
+    expected, own = np.concatenate(expected), np.stack(definition(monitor.model_, X[:100]), axis=1)
+    np.testing.assert_allclose(monitor._held_out, of_all_rows(expected, own, 2 / 3), rtol=1e-9)
     # The same for a fitted model and the rows of its fit; other rows are held out already.
     fitted = PCA(2, scale="unit").fit(X[:100])
     same = Monitor(fitted, cv=3).fit(X[:100])
@@ -93,6 +94,36 @@ def test_held_out_rows_are_those_of_models_without_them():
     other = Monitor(fitted).fit(X[100:300])
     np.testing.assert_allclose(other._held_out, np.stack(definition(fitted, X[100:300]), axis=1))
     assert "explained_variance_" not in vars(monitor.model)
+
+
+def test_few_rows_for_the_components_are_warned_of():
+    with pytest.warns(
+        FewRowsWarning, match="14 rows are few for limits with 3 components.*Fit at least 15 rows"
+    ):
+        monitor = Monitor(PCA(3)).fit(X[:14])
+    assert "14 rows are few" in str(monitor.limits_)
+    assert "rows are few" not in str(Monitor(PCA(3)).fit(X[:15]).limits_)
+
+
+def test_rows_that_depend_on_their_neighbours_are_named():
+    rng = np.random.default_rng(1)
+    states = np.zeros((500, 3))
+    for t in range(1, 500):
+        states[t] = 0.9 * states[t - 1] + rng.normal(size=3)
+    rows = states @ LOADINGS + 0.5 * rng.normal(size=(500, 8))
+    for model in (PCA(3), PCA(3, whiten=True), KernelPCA(3)):
+        limits = Monitor(model).fit(rows).limits_
+        assert limits.autocorrelation == pytest.approx(0.9, abs=0.06)
+        r = limits.autocorrelation
+        assert limits.effective_rows == pytest.approx(500 * (1 - r) / (1 + r))
+        assert "Normal rows depend on their neighbours" in str(limits)
+    shuffled = Monitor(PCA(3)).fit(rng.permutation(rows)).limits_
+    assert abs(shuffled.autocorrelation) < 0.2
+    assert "neighbours" not in str(shuffled)
+    # Of new normal rows for a fitted model too; a model alone knows none.
+    fitted = PCA(3).fit(rows)
+    assert Monitor(fitted).fit(X).limits_.autocorrelation == pytest.approx(0, abs=0.1)
+    assert monitor_of(fitted).limits_.effective_rows is None
 
 
 def test_decision_score_and_table_agree():
@@ -263,6 +294,15 @@ def test_saved_and_loaded(tmp_path):
     np.testing.assert_allclose(resumed.predict(NEW[:99]), stream.partial_fit(NEW[:200]).predict(NEW[:99]))
 
 
+def test_limits_of_older_files_know_no_autocorrelation():
+    limits = Monitor(PCA(3)).fit(X).limits_
+    content = encode({"limits": limits}, "state", {})
+    for name in ("autocorrelation", "effective_rows"):
+        content["limits"]["fields"].pop(name)
+    older = decode(content, {})["limits"]
+    assert (older.autocorrelation, older.effective_rows, older.limits) == (None, None, limits.limits)
+
+
 def test_names_of_rows_and_columns():
     frame = pd.DataFrame(
         X, columns=[f"sensor {j}" for j in range(8)], index=[f"hour {i}" for i in range(1500)]
@@ -388,6 +428,15 @@ def test_refusals():
     ):
         with pytest.raises(ParameterError, match=said):
             Monitor(PCA(1), **options).fit(X)
+    with pytest.raises(ParameterError, match=r"cv=100 but 40 rows have at most 40 folds. Use a smaller cv"):
+        Monitor(PCA(1), cv=100).fit(X[:40])
+    with pytest.raises(DataError, match="9 rows and 8 components leave no degrees of freedom"):
+        Monitor(PCA(8)).fit(X[:9])
+    with pytest.raises(InputTypeError, match=r"Monitor does not support sample_weight. .*repeat rows"):
+        Monitor(PCA(1)).fit(X, sample_weight=np.ones(len(X)))
+    for rows in (X[:10], NEW[: len(X)]):
+        with pytest.raises(DataError, match=r'are not the 1,500 rows of the fit. Use rows="new"'):
+            Monitor(PCA(2)).fit(X).statistics(rows, rows="fit")
     holes = X[:60].copy()
     holes[3, 2] = np.nan
     monitor = Monitor(PCA(2)).fit(X)

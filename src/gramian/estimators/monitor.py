@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -26,6 +27,8 @@ from gramian.analysis.monitoring import (
     ScoreStatistics,
     are_rows_of_the_fit,
     control_limits,
+    lag_one,
+    of_all_rows,
     top_contributors,
 )
 from gramian.arrays import as_float64, dense, memory_limit_bytes
@@ -34,6 +37,7 @@ from gramian.engine.symmetric import eigenvalues
 from gramian.errors import (
     CertificateWarning,
     DataError,
+    FewRowsWarning,
     ParameterError,
     RankWarning,
     UnavailableError,
@@ -45,7 +49,7 @@ from gramian.estimators.linear_fit import TooFewRowsError
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved, register_record
 from gramian.estimators.sklearn_base import BaseEstimator, OutlierMixin, available_if
-from gramian.estimators.sklearn_hints import knows_names
+from gramian.estimators.sklearn_hints import knows_names, refuse_metadata
 from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, ModelKind
 from gramian.rows import Rows, as_rows
@@ -53,7 +57,7 @@ from gramian.store import Array
 
 LIMITS = ("empirical", "theory")
 BLOCK = 480  # rows of a kernel PCA that are worked on at a time
-WINDOW = 20_000  # most held-out rows that a stream remembers
+WINDOW = 20_000  # most held-out rows that a stream remembers, and rows whose autocorrelation is computed
 CONTRIBUTORS = 3
 MOST_COLUMNS = 1000  # of which all variances are computed for a limit of SPE
 COMPLETE = 1e-3  # share of the discarded variance that may be unknown, by rounding
@@ -182,11 +186,12 @@ class Monitor(Saved, MonitorAttributes):
     alpha : float, default=0.01
         Share of normal rows with an alarm: in total, over both statistics, and for one row.
     limit : {"empirical", "theory"}, default="empirical"
-        What decides alarms of new rows. "empirical" uses held-out normal rows, without assumptions on their
-        distribution. "theory" assumes independent normal rows. With fewer than about ``1 / alpha`` held-out
-        rows theory decides.
+        What decides alarms of new rows. "empirical" uses a quantile of held-out normal rows, without
+        assumptions on their distribution. "theory" assumes independent normal rows, and takes the moments of
+        T2 and SPE from held-out rows. With fewer than about ``2 / alpha`` held-out rows theory decides.
     cv : int, default=5
-        Number of folds for held-out rows, if the normal rows are those of the fit. Folds are consecutive
+        Number of folds for held-out rows, if the normal rows are those of the fit; at most the number of
+        rows. Folds are consecutive
         rows, as in scikit-learn's KFold, so that neighbours in time are in the same fold. Shuffle rows that
         are sorted by something else than time.
 
@@ -238,7 +243,7 @@ class Monitor(Saved, MonitorAttributes):
 
     # ------------------------------------------------------------------ fit
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
         """Fit the model to normal rows if it is not fitted, and set the limits.
 
         Held-out rows are those of X if the model has not seen them. Otherwise the model is fitted ``cv``
@@ -251,6 +256,8 @@ class Monitor(Saved, MonitorAttributes):
             PCA.
         y : object, ignored
             For pipelines.
+        **metadata
+            Not supported: weights of rows, for instance, raise an InputTypeError.
 
         Returns
         -------
@@ -262,8 +269,14 @@ class Monitor(Saved, MonitorAttributes):
         ParameterError
             For a model that is no PCA or KernelPCA, or a parameter outside its range.
         DataError
-            For NaN or infinity.
+            For NaN or infinity, and for so many components that no degrees of freedom are left.
+
+        Warns
+        -----
+        FewRowsWarning
+            For fewer than five rows of the fit for each component.
         """
+        refuse_metadata(self, metadata)
         self._check()
         if _is_begun(self.model):
             self.model_ = self.model
@@ -279,9 +292,16 @@ class Monitor(Saved, MonitorAttributes):
         known = _known(self.model_)
         values = measure(rows)
         same = are_rows_of_the_fit(values[:, 0], int(self.model_.n_samples_), known.k, known.degrees)
-        self._held_out = self._of_folds(rows) if same else values
+        if same and known.degrees <= known.k:
+            raise DataError(
+                f"{counted(rows.shape[0], 'row')} and {counted(known.k, 'component')} leave no degrees of "
+                "freedom: T2 of every row is the same. Fit more rows, or fewer components."
+            )
+        self._held_out = self._of_folds(rows, values) if same else values
         self._weights = np.ones(len(self._held_out))
-        self._settle(*((values, rows) if same else ()))
+        self._settle(rows, values if same else None)
+        if known.too_few:
+            warnings.warn(known.too_few, FewRowsWarning, stacklevel=2)
         return self
 
     @available_if(lambda monitor: isinstance(monitor.model, PCA))
@@ -339,22 +359,28 @@ class Monitor(Saved, MonitorAttributes):
         check_integer("cv", self.cv, 2)
         _require_model(self.model)
 
-    def _settle(self, own: FloatArray | None = None, rows: Rows | None = None) -> None:
-        """Set the limits; the rows of the fit, with their statistics, tell what the model does not know."""
+    def _settle(self, rows: Rows | None = None, own: FloatArray | None = None) -> None:
+        """Set the limits; normal rows, with ``own`` if they are those of the fit, complete the model."""
         known = _known(self.model_)
-        if rows is not None and known.discarded is None and not known.without_spe:
+        if rows is not None:
+            n = rows.shape[0]
+            first = rows.picked(np.arange(min(n, WINDOW))) if rows.in_one_place else rows
+            scores = as_float64(self.model_._scores(first)[:WINDOW])
+            known = replace(known, normal=n, autocorrelation=lag_one(scores[:, : known.k]))
+        if rows is not None and own is not None and known.discarded is None and not known.without_spe:
             known = replace(known, discarded=_Measure.of(self.model_).discarded(rows, known.degrees))
         held_out = self._held_out[:, : 1 if known.without_spe else 2]
         known = replace(known, own=own, held_out=held_out, weights=self._weights)
         self.limits_ = control_limits(float(self.alpha), known, self.limit)
 
-    def _of_folds(self, rows: Rows) -> FloatArray:
+    def _of_folds(self, rows: Rows, own: FloatArray) -> FloatArray:
         """Return the statistics of the rows of each fold by a model of the other folds."""
-        rows = rows.here()
-        n, d = rows.shape
-        count = min(int(self.cv), n // 2)
-        if count < 2 or getattr(self.model_, "kernel_", self) is None:  # a precomputed matrix has no folds
+        if getattr(self.model_, "kernel_", self) is None:  # a precomputed matrix has no folds
             return np.empty((0, 2))
+        rows = rows.here()
+        (n, d), count = rows.shape, int(self.cv)
+        if count > n:
+            raise ParameterError(f"cv={count} but {n:,} rows have at most {n:,} folds. Use a smaller cv.")
         results = []
         with ignoring(RankWarning, CertificateWarning):  # what they say is said of the model itself
             for fold in np.array_split(np.arange(n), count):
@@ -363,7 +389,7 @@ class Monitor(Saved, MonitorAttributes):
                 options = {"n_components": k} | ({"max_rmse": None} if isinstance(self.model_, PCA) else {})
                 model = clone(self.model_).set_params(**options).fit(others)
                 results.append(_Measure.of(model)(rows.picked(fold)))
-        return np.concatenate(results)
+        return of_all_rows(np.concatenate(results), own, 1 - 1 / count)
 
     # ------------------------------------------------------------ new rows
 
@@ -430,12 +456,23 @@ class Monitor(Saved, MonitorAttributes):
         -------
         RowStatistics
             ``table["T2"]`` is a column; ``table.to_frame()`` a frame.
+
+        Raises
+        ------
+        DataError
+            For ``rows="fit"`` and other rows than those of the fit.
         """
         check_is_fitted(self)
         check_choice("rows", rows, ("new", "fit", "auto"))
         data = self._new_rows(X)
-        if rows == "auto":
-            rows = "fit" if self._are_of_the_fit(data) else "new"
+        if rows != "new":
+            same = self._are_of_the_fit(data)
+            if rows == "fit" and not same:
+                raise DataError(
+                    f'rows="fit", but these {data.shape[0]:,} rows are not the {self.model_.n_samples_:,} '
+                    'rows of the fit. Use rows="new".'
+                )
+            rows = "fit" if same else "new"
         limits = self.limits_.deciding(rows)
         measure = _Measure.of(self.model_)
         names = np.array([*feature_names_of(self.model_), ""], dtype=object)
@@ -560,7 +597,7 @@ def monitor_of(model: Any, X: Any = None, *, alpha: float | None = None, normal:
     if rows is None or not monitor._are_of_the_fit(rows):
         monitor._settle()
     else:
-        monitor._settle(_Measure.of(fitted)(rows), rows)
+        monitor._settle(rows, _Measure.of(fitted)(rows))
     return monitor
 
 
