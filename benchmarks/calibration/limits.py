@@ -34,19 +34,35 @@ def rates(quick: bool) -> Iterator[Rate]:
         for n in (15, 60) if quick else (15, 20, 30, 60, 200):
             yield from _alarms(law, n, 10 if quick else 150)
     # With fewer rows both limits are the same.
-    yield from _alarms(factors, 200, 2 if quick else 60, "theory")
+    yield from _alarms(factors, 200, 2 if quick else 60, limit="theory")
+    for missing in (0.5,) if quick else (0.1, 0.3, 0.5):
+        yield from _alarms(factors, 200, 3 if quick else 40, missing=missing)
 
 
-def _alarms(law: Law, n: int, tables: int, limit: str = "empirical") -> Iterator[Rate]:
+def _alarms(law: Law, n: int, tables: int, limit: str = "empirical", missing: float = 0.0) -> Iterator[Rate]:
     """Yield the mean share of new rows with an alarm in T2, SPE or both."""
-    shares: dict[float, list[float]] = {alpha: [] for alpha in WANTED}
+    shares: dict[tuple[float, str], list[float]] = {}
     for seed in range(tables):
-        rows = law(np.random.default_rng(seed))
-        X, new = rows(n), rows(NEW)
-        for alpha, values in shares.items():
-            monitor = Monitor(PCA(K), alpha=alpha, limit=limit).fit(X)
-            values.append(float(np.mean(monitor.predict(new) == -1)))
-    for alpha, values in shares.items():
-        name = f"alarms at {alpha:.0%}: {n} rows of {law.__name__}, {limit} limits"
+        rng = np.random.default_rng(seed)
+        rows = law(rng)
+        X, new = _with_holes(rows(n), missing, rng), {"complete": rows(NEW)}
+        if missing:
+            new["such"] = _with_holes(rows(NEW), missing, rng)
+        for alpha in WANTED:
+            model = PCA(K, missing="em" if missing else "error")
+            monitor = Monitor(model, alpha=alpha, limit=limit).fit(X)
+            for kind, some in new.items():
+                shares.setdefault((alpha, kind), []).append(float(np.mean(monitor.predict(some) == -1)))
+    for (alpha, kind), values in shares.items():
+        about = f"{missing:.0%} missing, {kind} new rows" if missing else f"{limit} limits"
+        name = f"alarms at {alpha:.0%}: {n} rows of {law.__name__}, {about}"
         error = float(np.std(values)) / tables**0.5
         yield Rate(name, float(np.mean(values)), error, *WANTED[alpha])
+
+
+def _with_holes(X: FloatArray, missing: float, rng: np.random.Generator) -> FloatArray:
+    """Return rows without a share of their entries; rows that lose all of them are left out."""
+    if not missing:
+        return X
+    holed = np.where(rng.random(X.shape) < missing, np.nan, X)
+    return holed[~np.isnan(holed).all(axis=1)]

@@ -11,6 +11,7 @@ from gramian.analysis.monitoring import (
     box_limit,
     control_limits,
     empirical_limits,
+    equally_probable,
     of_all_rows,
     spe_limit,
     t2_limit,
@@ -45,6 +46,53 @@ def test_statistics_and_contributions_are_their_definitions():
     np.testing.assert_allclose(to_t2.sum(axis=1), T2)
     np.testing.assert_allclose((residuals**2).sum(axis=1), SPE)
     assert (to_t2 < 0).any()
+
+
+def test_statistics_of_incomplete_rows_are_their_definitions():
+    rng = np.random.default_rng(1)
+    P = np.linalg.qr(rng.normal(size=(6, 2)))[0].T
+    variances, s = np.array([5.0, 2.0]), 0.5
+    model = LinearStatistics(P, variances, s)
+    W = P.T * np.sqrt(variances - s)
+    C = rng.normal(size=(40, 6))
+    C[:30][rng.random(size=(30, 6)) < 0.4] = np.nan
+    C[0], C[1, 1:], C[2, 2:] = np.nan, np.nan, np.nan
+    C[1, 0], C[2, :2] = 1.5, (0.3, -2.0)
+    measured, (to_t2, residuals) = model.measured(C), model.contributions(C)
+    for row, (t2, spe) in zip(C, measured, strict=True):
+        there = ~np.isnan(row)
+        covariance = (W @ W.T + s * np.eye(6))[np.ix_(there, there)]
+        t = W[there].T @ np.linalg.solve(covariance, row[there])
+        A = W[there].T @ np.linalg.solve(covariance, W[there])
+        part = t @ np.linalg.pinv(A, hermitian=True, rcond=1e-9) @ t
+        rest = row[there] @ np.linalg.solve(covariance, row[there]) - part
+        # Parts of chi squared laws, with the probabilities of those of a complete row.
+        q = min(there.sum(), 2)
+        free = np.array([q, there.sum() - q])
+        expected = [equally_probable(part, free[:1], 2)[0], s * equally_probable(rest, free[1:], 4)[0]]
+        np.testing.assert_allclose([t2, spe], expected)
+        np.testing.assert_array_equal(np.isnan([t2, spe]), free == 0)
+    assert np.isnan(measured[0]).all()
+    np.testing.assert_allclose(to_t2.sum(axis=1), measured[:, 0])
+    np.testing.assert_allclose((residuals**2).sum(axis=1), measured[:, 1])
+    determined = np.isfinite(measured).all(axis=1)[:, None] & np.isnan(C)
+    assert (to_t2[determined] == 0).all()
+    assert (residuals[determined] == 0).all()
+    # Without missing values they are those of complete rows, whatever the noise.
+    np.testing.assert_array_equal(measured[30:], LinearStatistics(P, variances).measured(C[30:]))
+    complete_only = LinearStatistics(P, variances).measured(C)
+    np.testing.assert_array_equal(np.isnan(complete_only).all(axis=1), np.isnan(C).any(axis=1))
+
+
+def test_equally_probable_values():
+    for degrees in (1, 2, 7):
+        for p in (0.3, 0.05, 0.005):
+            value = equally_probable(np.array([stats.chi2.isf(p, degrees)]), np.array([degrees]), 8)
+            assert stats.chi2.sf(value, 8) == pytest.approx([p], rel=0.12)
+    # No limit of float64 nor of the distribution is in the way.
+    far = equally_probable(np.array([1e8, 1e9]), np.array([3, 3]), 8)
+    assert np.isfinite(far).all()
+    assert far[1] > far[0] > 1e6
 
 
 def test_limits_are_their_formulas():

@@ -126,6 +126,62 @@ def test_rows_that_depend_on_their_neighbours_are_named():
     assert monitor_of(fitted).limits_.effective_rows is None
 
 
+def test_rows_with_missing_values():
+    rng = np.random.default_rng(5)
+    holed = np.where(rng.random((300, 8)) < 0.2, np.nan, X[:300])
+    new = np.where(rng.random((4000, 8)) < 0.2, np.nan, NEW[:4000])
+    determined = (~np.isnan(new)).sum(axis=1) > 3
+    for method in ("em", "iterative"):
+        monitor = Monitor(PCA(3, missing=method), alpha=0.05).fit(holed)
+        for rows in (new[determined], NEW[:4000]):
+            assert 0.015 <= np.mean(monitor.predict(rows) == -1) <= 0.09, method
+        # An entry that is far off is an alarm, and the column has the largest contribution.
+        odd = new[determined][:200].copy()
+        odd[:, 2] = np.where(np.isnan(odd[:, 2]), np.nan, odd[:, 2] + 9)
+        table, parts = monitor.statistics(odd), monitor.contributions(odd)
+        has = ~np.isnan(odd[:, 2])
+        assert table.alarms[has].mean() > 0.95
+        assert (table["contributor 1"][has] == "x2").mean() > 0.6
+        np.testing.assert_allclose(parts["T2"].sum(axis=1), table["T2"])
+        np.testing.assert_allclose((parts["SPE"] ** 2).sum(axis=1), table["SPE"])
+        assert (parts["SPE"][np.isnan(odd)] == 0).all()
+        # The rows of the fit are recognised, with their holes and as the model completes them.
+        for rows in (holed, monitor.model_.impute(holed)):
+            assert (
+                monitor.statistics(rows, rows="auto")["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
+            )
+        with pytest.raises(DataError, match="are not the 300 rows of the fit"):
+            monitor.statistics(new[:300], rows="fit")
+    # Without holes the monitor is the one of a plain PCA; a model of complete rows may map holes too.
+    whole, plain = Monitor(PCA(3, missing="em")).fit(X[:300]), Monitor(PCA(3)).fit(X[:300])
+    np.testing.assert_allclose(whole._held_out, plain._held_out, rtol=1e-6)
+    mapping = Monitor(PCA(3, missing="projection")).fit(X)
+    np.testing.assert_allclose(
+        mapping.predict(new[determined]) == -1, mapping.statistics(new[determined]).alarms
+    )
+
+
+def test_rows_that_determine_no_statistics():
+    holed = np.where(np.random.default_rng(5).random((300, 8)) < 0.2, np.nan, X[:300])
+    monitor = Monitor(PCA(3, missing="em")).fit(holed)
+    rows = NEW[:4].copy()
+    rows[1], rows[2, 3:] = np.nan, np.nan
+    rows[2, 0] += 1000
+    with pytest.warns(gramian.MissingValuesWarning, match="1 row has too few observed entries.*: row 1"):
+        table = monitor.statistics(rows)
+    np.testing.assert_array_equal(np.isnan(table["T2"]), [False, True, False, False])
+    np.testing.assert_array_equal(np.isnan(table["SPE"]), [False, True, True, False])
+    assert table["alarm"].tolist() == ["", "", "T2", ""]
+    assert table.worst(1)[0] == 2
+    with pytest.warns(gramian.MissingValuesWarning, match="too few observed entries"):
+        np.testing.assert_array_equal(monitor.predict(rows), [1, 1, -1, 1])
+    rows[0, 0] = np.inf
+    with pytest.raises(DataError, match=r"inf.*row 0"):
+        monitor.predict(rows)
+    with pytest.raises(DataError, match="overflows float64"):
+        monitor.predict(np.where(np.isinf(rows), 1e200, rows)[[0, 3]])
+
+
 def test_decision_score_and_table_agree():
     monitor = Monitor(PCA(3), alpha=0.05).fit(X)
     rows = NEW[:500].copy()

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from gramian.analysis.imputation import Patterns, grams
+from gramian.analysis.incomplete import DETERMINED
 from gramian.analysis.preimages import FeatureSpace
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent
@@ -40,10 +42,23 @@ class LinearStatistics:
         Orthonormal rows.
     variances : ndarray of shape (k,)
         Of the scores, above 0.
+    noise : float or None
+        Variance along every other direction, for rows with missing values, which are NaN; None for complete
+        rows only.
+
+    Notes
+    -----
+    Under the normal model the observed entries O of a row are ``c_O = P_O t + noise``, with variances l of t
+    and s of the noise. With ``W = P_O sqrt(l - s)``, of rank q, and ``z`` the least squares solution of
+    ``W z = c_O``, ``T2 = z.T inv(I + s inv(W.T W)) z`` is chi squared with q degrees of freedom, and
+    ``|c_O - W z|^2 / s`` independently of it with ``|O| - q``. Both are turned into the values with the same
+    probabilities for a complete row, whose T2 and SPE they equal without missing values. T2 is NaN for
+    q = 0, and SPE for ``|O| = q``.
     """
 
     directions: FloatArray
     variances: FloatArray
+    noise: float | None = None
 
     def measured(self, C: FloatArray) -> FloatArray:
         """Return T2 and SPE of centred, scaled rows of shape (b, d): shape (b, 2).
@@ -52,16 +67,70 @@ class LinearStatistics:
         """
         scores = C @ self.directions.T
         residuals = C - scores @ self.directions
-        return np.stack([t2_of(scores, self.variances), np.sum(residuals**2, axis=1)], axis=1)
+        values = np.stack([t2_of(scores, self.variances), np.sum(residuals**2, axis=1)], axis=1)
+        if self.noise is not None and (holed := np.isnan(C).any(axis=1)).any():
+            to_t2, residuals = self._of_observed(C[holed], self.noise)
+            values[holed] = np.stack([np.sum(to_t2, axis=1), np.sum(residuals**2, axis=1)], axis=1)
+        return values
 
     def contributions(self, C: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return what each column contributes to T2, and the residuals; both of shape (b, d).
 
         Column i contributes ``c_i * sum_j t_j / l_j p_ij`` to T2: the sum over columns is T2, and a
-        contribution may be negative. Squares of the residuals ``c_i - c_hat_i`` sum to SPE.
+        contribution may be negative. Squares of the residuals ``c_i - c_hat_i`` sum to SPE. A missing value
+        contributes 0.
         """
         scores = C @ self.directions.T
-        return C * ((scores / self.variances) @ self.directions), C - scores @ self.directions
+        to_t2, residuals = C * ((scores / self.variances) @ self.directions), C - scores @ self.directions
+        if self.noise is not None and (holed := np.isnan(C).any(axis=1)).any():
+            to_t2[holed], residuals[holed] = self._of_observed(C[holed], self.noise)
+        return to_t2, residuals
+
+    def _of_observed(self, C: FloatArray, s: float) -> tuple[FloatArray, FloatArray]:
+        """Return contributions to T2, and residuals, of rows with missing values."""
+        observed, (k, d) = ~np.isnan(C), self.directions.shape
+        W, X = self.directions.T * np.sqrt(np.maximum(self.variances - s, 0.0)), np.where(observed, C, 0.0)
+        patterns, y = Patterns.of(observed), X @ W
+        z, b, ranks = np.empty_like(y), np.empty_like(y), np.empty(len(X))
+        for part, here, which in patterns.batches(k):
+            e, V = np.linalg.eigh(grams(patterns.masks[part], W))
+            known = e > DETERMINED * self.variances.max()
+            ranks[here] = known.sum(axis=1)[which]
+            e, V = np.where(known, e, np.inf)[which], V[which]
+            u = np.einsum("nij,ni->nj", V, y[here]) / e
+            z[here], b[here] = (np.einsum("nij,nj->ni", V, one) for one in (u, u / (e + s)))
+        to_t2, residuals = X * (b @ W.T), np.where(observed, X - z @ W.T, 0.0)
+        t2, spe, free = to_t2.sum(axis=1), np.sum(residuals**2, axis=1), observed.sum(axis=1) - ranks
+        to_t2 *= _share(equally_probable(t2, ranks, k), t2)
+        if d > k and s > 0:
+            residuals *= np.sqrt(_share(s * equally_probable(spe / s, free, d - k), spe))
+        return to_t2, residuals
+
+
+def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Return ``part / whole`` as a column; 1 for 0 of 0."""
+    some = whole > 0
+    return np.asarray(np.where(some, part, 1.0 + 0.0 * part) / np.where(some, whole, 1.0))[:, None]
+
+
+def equally_probable(values: FloatArray, degrees: FloatArray, wanted: int) -> FloatArray:
+    """Return values of chi squared with other degrees of freedom that are exceeded with equal probability.
+
+    The cube root of chi squared is taken for normal. Values without degrees of freedom are NaN.
+
+    References
+    ----------
+    Wilson and Hilferty (1931), The distribution of chi-square, Proceedings of the National Academy of
+    Sciences 17.
+
+    Examples
+    --------
+    >>> equally_probable(np.array([3.841, 18.307]), np.array([1, 10]), 10).round(1)
+    array([18.3, 18.3])
+    """
+    own, other = 2 / (9 * np.where(degrees > 0, degrees, np.nan)), 2 / (9 * wanted)
+    z = (np.cbrt(values * 9 / 2 * own) - 1 + own) / np.sqrt(own)
+    return np.asarray(wanted * np.maximum(1 - other + z * math.sqrt(other), 0.0) ** 3)
 
 
 def t2_of(scores: FloatArray, variances: FloatArray) -> FloatArray:
@@ -279,11 +348,14 @@ def of_all_rows(held_out: FloatArray, own: FloatArray, share: float) -> FloatArr
 def lag_one(scores: FloatArray) -> float:
     """Return the largest lag-1 autocorrelation of the columns of scores; 0 for fewer than three rows.
 
+    Rows with NaN are left out.
+
     Examples
     --------
     >>> round(lag_one(np.array([[1.0], [2.0], [3.0], [4.0], [5.0]])), 3)
     0.4
     """
+    scores = scores[np.isfinite(scores).all(axis=1)]
     if len(scores) < 3 or not scores.shape[1]:
         return 0.0
     C = scores - scores.mean(axis=0)

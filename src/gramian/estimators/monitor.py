@@ -19,6 +19,7 @@ from gramian.analysis.candidates import data_frame
 from gramian.analysis.components import feature_names_of, known_variances, mapping_of, shares_of
 from gramian.analysis.monitoring import (
     BOTH,
+    SAME_ROWS,
     ControlLimit,
     ControlLimits,
     KernelStatistics,
@@ -31,6 +32,7 @@ from gramian.analysis.monitoring import (
     of_all_rows,
     top_contributors,
 )
+from gramian.analysis.projection import warn_of_undetermined
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.engine.symmetric import eigenvalues
@@ -38,10 +40,12 @@ from gramian.errors import (
     CertificateWarning,
     DataError,
     FewRowsWarning,
+    MissingValuesWarning,
     ParameterError,
     RankWarning,
     UnavailableError,
     ignoring,
+    of_new_rows,
 )
 from gramian.estimators.fitted import parameter_at_fit
 from gramian.estimators.kernel_pca import KernelPCA
@@ -154,7 +158,7 @@ def _excess(values: Sequence[FloatArray], limits: Sequence[FloatArray | float]) 
     """Return the largest statistic of each row, relative to its limit."""
     least = np.finfo(np.float64).tiny
     ratios = [v / np.maximum(limit, least) for v, limit in zip(values, limits, strict=True)]
-    return np.asarray(np.max(ratios, axis=0))
+    return np.asarray(np.fmax.reduce(ratios))
 
 
 class MonitorAttributes(OutlierMixin, BaseEstimator):
@@ -181,8 +185,10 @@ class Monitor(Saved, MonitorAttributes):
     ----------
     model : PCA or KernelPCA
         Unfitted: ``fit`` fits a clone to the normal rows. Fitted: ``fit`` uses the normal rows for the limits
-        only. A KernelPCA has SPE if it is exact or has landmarks, and kernel and fitted
-        rows are known and dense; otherwise T2 alone decides.
+        only. A PCA with ``missing`` "em", "iterative" or "projection" takes rows with missing values: T2 and
+        SPE of the observed entries under its normal model are turned into the values of equal probability for
+        a complete row, so that the same limits apply. A KernelPCA has SPE if it is exact or has landmarks,
+        and kernel and fitted rows are known and dense; otherwise T2 alone decides.
     alpha : float, default=0.01
         Share of normal rows with an alarm: in total, over both statistics, and for one row.
     limit : {"empirical", "theory"}, default="empirical"
@@ -269,7 +275,8 @@ class Monitor(Saved, MonitorAttributes):
         ParameterError
             For a model that is no PCA or KernelPCA, or a parameter outside its range.
         DataError
-            For NaN or infinity, and for so many components that no degrees of freedom are left.
+            For infinity, NaN where the model does not map rows with missing values, and so many components
+            that no degrees of freedom are left.
 
         Warns
         -----
@@ -280,7 +287,7 @@ class Monitor(Saved, MonitorAttributes):
         self._check()
         if _is_begun(self.model):
             self.model_ = self.model
-            rows = self.model_._new_rows(X, **_limit_of(self.model_))
+            rows = self._new_rows(X)
         else:
             limit = memory_limit_bytes(self.model.memory_limit)
             linear = isinstance(self.model, PCA)  # which looks at its sums
@@ -291,13 +298,14 @@ class Monitor(Saved, MonitorAttributes):
         measure = _Measure.of(self.model_)
         known = _known(self.model_)
         values = measure(rows)
-        same = are_rows_of_the_fit(values[:, 0], int(self.model_.n_samples_), known.k, known.degrees)
+        same = self.model_ is not self.model or self._are_of_the_fit(rows, values)
         if same and known.degrees <= known.k:
             raise DataError(
                 f"{counted(rows.shape[0], 'row')} and {counted(known.k, 'component')} leave no degrees of "
                 "freedom: T2 of every row is the same. Fit more rows, or fewer components."
             )
-        self._held_out = self._of_folds(rows, values) if same else values
+        held_out = self._of_folds(rows, values) if same else values
+        self._held_out = _determined(held_out)
         self._weights = np.ones(len(self._held_out))
         self._settle(rows, values if same else None)
         if known.too_few:
@@ -337,7 +345,7 @@ class Monitor(Saved, MonitorAttributes):
             self.model_ = deepcopy(self.model) if _is_begun(self.model) else clone(self.model)
         before = "limits_" in vars(self)
         if before:
-            new = _Measure.of(self.model_)(self.model_._new_rows(X))
+            new = _determined(_Measure.of(self.model_)(self._new_rows(X)))
             assert isinstance(self.model_, PCA)
             weights = self._weights * float(self.model_.forgetting)
             self._weights = np.concatenate([weights, np.ones(len(new))])[-WINDOW:]
@@ -370,6 +378,7 @@ class Monitor(Saved, MonitorAttributes):
         if rows is not None and own is not None and known.discarded is None and not known.without_spe:
             known = replace(known, discarded=_Measure.of(self.model_).discarded(rows, known.degrees))
         held_out = self._held_out[:, : 1 if known.without_spe else 2]
+        own = None if own is None else _determined(own)
         known = replace(known, own=own, held_out=held_out, weights=self._weights)
         self.limits_ = control_limits(float(self.alpha), known, self.limit)
 
@@ -382,14 +391,15 @@ class Monitor(Saved, MonitorAttributes):
         if count > n:
             raise ParameterError(f"cv={count} but {n:,} rows have at most {n:,} folds. Use a smaller cv.")
         results = []
-        with ignoring(RankWarning, CertificateWarning):  # what they say is said of the model itself
+        # What they say is said of the model itself.
+        with ignoring(RankWarning, CertificateWarning, MissingValuesWarning):
             for fold in np.array_split(np.arange(n), count):
                 others = rows.picked(np.delete(np.arange(n), fold))
                 k = min(int(self.model_.rank_), others.shape[0] - 1, d if isinstance(self.model_, PCA) else n)
                 options = {"n_components": k} | ({"max_rmse": None} if isinstance(self.model_, PCA) else {})
                 model = clone(self.model_).set_params(**options).fit(others)
                 results.append(_Measure.of(model)(rows.picked(fold)))
-        return of_all_rows(np.concatenate(results), own, 1 - 1 / count)
+        return of_all_rows(_determined(np.concatenate(results)), _determined(own), 1 - 1 / count)
 
     # ------------------------------------------------------------ new rows
 
@@ -438,7 +448,7 @@ class Monitor(Saved, MonitorAttributes):
         """
         check_is_fitted(self)
         limits = list(self.limits_.deciding().values())
-        values = _Measure.of(self.model_)(self._new_rows(X))
+        values = self._measured(self._new_rows(X))
         return -_excess(list(values.T[: len(limits)]), limits)
 
     def statistics(self, X: Any, *, rows: str = "new") -> RowStatistics:
@@ -455,18 +465,24 @@ class Monitor(Saved, MonitorAttributes):
         Returns
         -------
         RowStatistics
-            ``table["T2"]`` is a column; ``table.to_frame()`` a frame.
+            ``table["T2"]`` is a column; ``table.to_frame()`` a frame. T2 is NaN for a row without any
+            observed entry, and SPE for one with no more than there are components; NaN is no alarm.
 
         Raises
         ------
         DataError
             For ``rows="fit"`` and other rows than those of the fit.
+
+        Warns
+        -----
+        MissingValuesWarning
+            For rows whose observed entries do not determine T2.
         """
         check_is_fitted(self)
         check_choice("rows", rows, ("new", "fit", "auto"))
         data = self._new_rows(X)
         if rows != "new":
-            same = self._are_of_the_fit(data)
+            same = self._are_of_the_fit(data, _Measure.of(self.model_)(data))
             if rows == "fit" and not same:
                 raise DataError(
                     f'rows="fit", but these {data.shape[0]:,} rows are not the {self.model_.n_samples_:,} '
@@ -474,9 +490,8 @@ class Monitor(Saved, MonitorAttributes):
                 )
             rows = "fit" if same else "new"
         limits = self.limits_.deciding(rows)
-        measure = _Measure.of(self.model_)
         names = np.array([*feature_names_of(self.model_), ""], dtype=object)
-        values = measure(data, list(limits.values()))
+        values = self._measured(data, list(limits.values()))
         columns: dict[str, Any] = {"row": _row_names(data)}
         for place, (name, limit) in enumerate(limits.items()):
             columns |= {name: values[:, place], f"{name} limit": np.full(len(values), limit)}
@@ -501,7 +516,7 @@ class Monitor(Saved, MonitorAttributes):
             For PCA they are exact: "T2" sums to T2 over the columns, and may be negative; "SPE" has the
             residuals in fitted units, whose squares sum to SPE. For KernelPCA they follow from the gradient:
             half of ``(x - mean) * dT2/dx`` and of ``dSPE/dx``, which for the linear kernel are those of
-            PCA. "SPE" is missing if no component was discarded.
+            PCA. "SPE" is missing if no component was discarded. Missing values contribute 0.
 
         Raises
         ------
@@ -514,7 +529,8 @@ class Monitor(Saved, MonitorAttributes):
             why = _without_spe(self.model_) or vars(self.model_)["kernel_"].not_differentiable
             raise UnavailableError(f"Contributions need the derivative of the kernel. {why}")
         data = self._new_rows(X)
-        data.require_finite()
+        with of_new_rows():
+            data.require_finite(holes=measure.takes_holes)
         parts = [measure.statistics.contributions(block) for block in measure.blocks(data)]
         count = len(self.limits_.deciding())
         both = (np.concatenate(some) for some in zip(*parts, strict=True))
@@ -524,12 +540,26 @@ class Monitor(Saved, MonitorAttributes):
         rows: Rows = self.model_._new_rows(X, **_limit_of(self.model_))
         return rows
 
-    def _are_of_the_fit(self, rows: Rows) -> bool:
-        known = _known(self.model_)
-        if rows.shape[0] != self.model_.n_samples_:
-            return False
-        t2 = _Measure.of(self.model_)(rows)[:, 0]
-        return are_rows_of_the_fit(t2, rows.shape[0], known.k, known.degrees)
+    def _measured(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
+        """Return what :class:`_Measure` does, and warn of rows without T2."""
+        values = _Measure.of(self.model_)(rows, limits)
+        warn_of_undetermined(rows, np.flatnonzero(np.isnan(values[:, 0])))
+        return values
+
+    def _are_of_the_fit(self, rows: Rows, values: FloatArray) -> bool:
+        """Return whether rows with these statistics are those of the fit.
+
+        Where the fit imputed values, those of the model at the holes make the mean of the rows that of the
+        model. Weights of the rows of a fit are not known, so that their number decides.
+        """
+        model: Any = self.model_
+        known = _known(model)
+        if rows.shape[0] != model.n_samples_ or vars(model).get("_unequal", False):
+            return bool(rows.shape[0] == model.n_samples_)
+        if vars(model).get("imputed_") is None:
+            return are_rows_of_the_fit(values[:, 0], rows.shape[0], known.k, known.degrees)
+        offset = as_float64(model.impute(rows)).mean(axis=0) - as_float64(model.mean_)
+        return bool(np.linalg.norm(offset) <= SAME_ROWS * np.linalg.norm(model._column_deviations()))
 
     # ------------------------------------------------------------ of the model
 
@@ -558,6 +588,7 @@ class Monitor(Saved, MonitorAttributes):
         if isinstance(self.model, PCA | KernelPCA):
             of_model = self.model.__sklearn_tags__().input_tags
             tags.input_tags.sparse, tags.input_tags.pairwise = of_model.sparse, of_model.pairwise
+            tags.input_tags.allow_nan = getattr(self.model, "missing", None) in ("em", "iterative")
         return tags
 
 
@@ -593,11 +624,13 @@ def monitor_of(model: Any, X: Any = None, *, alpha: float | None = None, normal:
     monitor._check()
     monitor.model_ = fitted
     monitor._held_out, monitor._weights = np.empty((0, 2)), np.empty(0)
-    rows = None if X is None else monitor._new_rows(X)
-    if rows is None or not monitor._are_of_the_fit(rows):
-        monitor._settle()
-    else:
-        monitor._settle(rows, _Measure.of(fitted)(rows))
+    if X is not None:
+        rows = monitor._new_rows(X)
+        values = _Measure.of(fitted)(rows)
+        if monitor._are_of_the_fit(rows, values):
+            monitor._settle(rows, values)
+            return monitor
+    monitor._settle()
     return monitor
 
 
@@ -631,6 +664,11 @@ class _Measure:
     blocks: Callable[[Rows], Iterable[FloatArray]]
     explains: bool
 
+    @property
+    def takes_holes(self) -> bool:
+        """Whether rows may have missing values."""
+        return getattr(self.statistics, "noise", None) is not None
+
     @classmethod
     def of(cls, model: Any) -> _Measure:
         """Return the statistics of a fitted PCA or KernelPCA."""
@@ -641,7 +679,8 @@ class _Measure:
             )
         variances = as_float64(model.explained_variance_)[:r]
         if isinstance(model, PCA):
-            linear = LinearStatistics(as_float64(model.components_)[:r], variances)
+            noise = float(model.noise_variance_) if model._maps_holes else None
+            linear = LinearStatistics(as_float64(model.components_)[:r], variances, noise)
             return cls(linear, model._projection().centered_blocks, True)
         if _without_spe(model):
             scores = model._projection.scores
@@ -655,12 +694,15 @@ class _Measure:
         def of_part(part: Rows) -> FloatArray:
             return np.concatenate([self._of_block(block, limits) for block in self.blocks(part)])
 
-        values = as_float64(rows.mapped(of_part, 2 if limits is None else 2 + CONTRIBUTORS, np.float64))
+        count = 2 if limits is None else 2 + CONTRIBUTORS
+        values = as_float64(rows.mapped(of_part, count, np.float64, holes=self.takes_holes))
         if not np.isfinite(values).all():
-            rows.require_finite()
-            raise DataError(
-                "T2 or SPE of a row overflows float64. Leave out such rows, or scale the columns."
-            )
+            with of_new_rows():
+                rows.require_finite(holes=self.takes_holes)
+            if not self.takes_holes or np.isinf(values).any():
+                raise DataError(
+                    "T2 or SPE of a row overflows float64. Leave out such rows, or scale the columns."
+                )
         return values
 
     def discarded(self, rows: Rows, degrees: float) -> FloatArray | None:
@@ -677,6 +719,8 @@ class _Measure:
     def _of_block(self, block: FloatArray, limits: Sequence[float] | None) -> FloatArray:
         with np.errstate(over="ignore", invalid="ignore"):
             values: FloatArray = self.statistics.measured(block)
+            if self.takes_holes:  # NaN is of holes alone
+                values[~np.isnan(block).any(axis=1) & np.isnan(values).any(axis=1)] = np.inf
             if limits is None:
                 return values
             top = np.full((len(block), CONTRIBUTORS), -1.0)
@@ -688,6 +732,11 @@ class _Measure:
                 largest = top_contributors(size, CONTRIBUTORS)
                 top[:, : largest.shape[1]] = largest
         return np.concatenate([values, top], axis=1)
+
+
+def _determined(values: FloatArray) -> FloatArray:
+    """Return T2 and SPE of the rows that have both."""
+    return values[np.isfinite(values).all(axis=1)]
 
 
 def _dense_blocks(rows: Rows) -> Iterator[FloatArray]:
@@ -704,8 +753,11 @@ def _known(model: Any) -> Known:
     if not without and rest <= max(NOTHING, model.spectrum_.rank_tolerance):
         without = "No component was discarded, so there is no SPE."
     discarded, moments = None, vars(model).get("_moments")
+    if vars(model).get("imputed_") is not None and not without:
+        # The model of incomplete rows; a filled table lacks what varies at its holes.
+        discarded = np.full(model.n_features_in_ - r, float(model.noise_variance_))
     # A stream that goes on from fit, or a sketch, knows only a bound on what was discarded.
-    if ratios is not None and not without and (moments is None or moments.loss is None):
+    elif ratios is not None and not without and (moments is None or moments.loss is None):
         every = known_variances(model)
         left = rest / float(ratios.sum()) * float(every[: ratios.size].sum())
         if abs(left - float(every[ratios.size :].sum())) <= COMPLETE * left:
