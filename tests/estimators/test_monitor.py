@@ -155,6 +155,9 @@ def test_rows_with_missing_values():
     # Without holes the monitor is the one of a plain PCA; a model of complete rows may map holes too.
     whole, plain = Monitor(PCA(3, missing="em")).fit(X[:300]), Monitor(PCA(3)).fit(X[:300])
     np.testing.assert_allclose(whole._held_out, plain._held_out, rtol=1e-6)
+    every = Monitor(PCA(missing="em")).fit(holed[:60, :4])  # all components, but fewer impute
+    assert set(every.limits_.deciding()) == {"T2"}
+    assert every.limits_.held_out == 60
     mapping = Monitor(PCA(3, missing="projection")).fit(X)
     np.testing.assert_allclose(
         mapping.predict(new[determined]) == -1, mapping.statistics(new[determined]).alarms

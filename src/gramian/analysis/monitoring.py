@@ -339,6 +339,8 @@ def of_all_rows(held_out: FloatArray, own: FloatArray, share: float) -> FloatArr
         Statistics of the rows of the fit by the model of all rows.
     share : float
     """
+    if not (len(held_out) and len(own)):
+        return held_out
     medians = np.median(held_out, axis=0)
     ratios = np.median(own, axis=0) / np.where(medians > 0, medians, 1.0)
     nearer = 2 * share / (1 + share)

@@ -389,16 +389,22 @@ class Monitor(Saved, MonitorAttributes):
         rows = rows.here()
         (n, d), count = rows.shape, int(self.cv)
         if count > n:
-            raise ParameterError(f"cv={count} but {n:,} rows have at most {n:,} folds. Use a smaller cv.")
-        results = []
+            raise ParameterError(
+                f"cv={count} but {n:,} rows have at most {n:,} folds. Use a smaller cv, or more rows."
+            )
+        results, asked = [], self.model_.get_params(deep=False)
+        # All components are all of a fold too; an imputation leaves out one.
+        everything = asked["n_components"] is None and asked.get("max_rmse") is None
+        most = d - (vars(self.model_).get("imputed_") is not None) if isinstance(self.model_, PCA) else n
         # What they say is said of the model itself.
         with ignoring(RankWarning, CertificateWarning, MissingValuesWarning):
             for fold in np.array_split(np.arange(n), count):
                 others = rows.picked(np.delete(np.arange(n), fold))
-                k = min(int(self.model_.rank_), others.shape[0] - 1, d if isinstance(self.model_, PCA) else n)
-                options = {"n_components": k} | ({"max_rmse": None} if isinstance(self.model_, PCA) else {})
-                model = clone(self.model_).set_params(**options).fit(others)
-                results.append(_Measure.of(model)(rows.picked(fold)))
+                model = clone(self.model_)
+                if not everything:
+                    k = min(int(self.model_.rank_), others.shape[0] - 1, most)
+                    model.set_params(n_components=k, **({"max_rmse": None} if "max_rmse" in asked else {}))
+                results.append(_Measure.of(model.fit(others))(rows.picked(fold)))
         return of_all_rows(_determined(np.concatenate(results)), _determined(own), 1 - 1 / count)
 
     # ------------------------------------------------------------ new rows
