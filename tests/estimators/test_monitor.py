@@ -16,6 +16,8 @@ from gramian.analysis.monitoring import of_all_rows, t2_limit
 from gramian.errors import UnavailableError
 from gramian.estimators.monitor import monitor_of
 from gramian.estimators.saving import decode, encode
+from gramian.report.pieces import completed
+from gramian.rows.table import Table
 
 RNG = np.random.default_rng(0)
 LOADINGS = RNG.normal(size=(3, 8))
@@ -162,6 +164,15 @@ def test_rows_with_missing_values():
     np.testing.assert_allclose(
         mapping.predict(new[determined]) == -1, mapping.statistics(new[determined]).alarms
     )
+
+
+def test_a_table_that_was_completed_for_a_report_is_monitored_as_it_was_observed():
+    holed = np.where(np.random.default_rng(5).random((100, 8)) < 0.3, np.nan, X[:100])
+    model = PCA(2, missing="em").fit(holed)
+    holed[3] = np.nan
+    table = completed(model, Table(holed))
+    expected = monitor_of(model).statistics(np.delete(holed, 3, axis=0))
+    np.testing.assert_array_equal(monitor_of(model).statistics(table)["SPE"], expected["SPE"])
 
 
 def test_rows_that_determine_no_statistics():

@@ -57,6 +57,7 @@ from gramian.estimators.sklearn_hints import knows_names, refuse_metadata
 from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, ModelKind
 from gramian.rows import Rows, as_rows
+from gramian.rows.table import Table
 from gramian.store import Array
 
 LIMITS = ("empirical", "theory")
@@ -543,6 +544,8 @@ class Monitor(Saved, MonitorAttributes):
         return dict(zip(BOTH[:count], both, strict=False))
 
     def _new_rows(self, X: Any) -> Rows:
+        if isinstance(X, Table) and getattr(self.model_, "_maps_holes", False):
+            X = X.observed
         rows: Rows = self.model_._new_rows(X, **_limit_of(self.model_))
         return rows
 
