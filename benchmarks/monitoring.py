@@ -1,7 +1,4 @@
-"""Suite ``monitoring``: false alarms on normal rows that no method has seen, compared with the request.
-
-Run as a script, it prints the rates of models of few rows: ``python benchmarks/monitoring.py``.
-"""
+"""Suite ``monitoring``: false alarms on normal rows that no method has seen, compared with the request."""
 
 from __future__ import annotations
 
@@ -132,24 +129,3 @@ def _row(
         warm=False,
         requires=requires,
     )
-
-
-def few_rows(fits: int = 400, n: int = 60, d: int = 10, k: int = 3, alpha: float = 0.05) -> dict[str, float]:
-    """Return the mean false alarms of fits to few independent normal rows."""
-    rng = np.random.default_rng(0)
-    rates: dict[str, list[float]] = {"new rows, empirical": [], "new rows, theory": [], "rows of the fit": []}
-    for _ in range(fits):
-        X, new = rng.normal(size=(n, d)), rng.normal(size=(200, d))
-        empirical, theory = (
-            Monitor(PCA(k), alpha=alpha, limit=limit).fit(X) for limit in ("empirical", "theory")
-        )
-        own = empirical.statistics(X, rows="fit").alarms
-        alarms = (empirical.predict(new) == -1, theory.predict(new) == -1, own)
-        for values, alarm in zip(rates.values(), alarms, strict=True):
-            values.append(float(np.mean(alarm)))
-    return {name: float(np.mean(values)) for name, values in rates.items()}
-
-
-if __name__ == "__main__":
-    for name, rate in few_rows().items():
-        print(f"{name}: {100 * rate:.2f} % false alarms, 5 % requested")

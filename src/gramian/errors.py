@@ -16,6 +16,7 @@ __all__ = [
     "CertificateWarning",
     "CostWarning",
     "DataError",
+    "FewRowsWarning",
     "FileError",
     "GramianError",
     "IndefiniteKernelError",
@@ -192,6 +193,10 @@ class CertificateWarning(UserWarning):
 
 class CostWarning(UserWarning):
     """The exact route is predicted to take more than ten minutes."""
+
+
+class FewRowsWarning(UserWarning):
+    """A limit rests on so few rows that it may be far from what was asked for."""
 
 
 class IndefiniteKernelWarning(UserWarning):

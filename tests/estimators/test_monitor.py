@@ -11,10 +11,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian
-from gramian import PCA, DataError, KernelPCA, Monitor, ParameterError
-from gramian.analysis.monitoring import t2_limit
+from gramian import PCA, DataError, FewRowsWarning, InputTypeError, KernelPCA, Monitor, ParameterError
+from gramian.analysis.monitoring import of_all_rows, t2_limit
 from gramian.errors import UnavailableError
 from gramian.estimators.monitor import monitor_of
+from gramian.estimators.saving import decode, encode
+from gramian.report.pieces import completed
+from gramian.rows.table import Table
 
 RNG = np.random.default_rng(0)
 LOADINGS = RNG.normal(size=(3, 8))
@@ -72,9 +75,8 @@ def test_held_out_limits_hold_where_theory_fails():
     rows = states @ LOADINGS + rng.standard_t(4, size=(6000, 8))
     monitor = Monitor(PCA(3), alpha=0.01).fit(rows[:3000])
     assert "The limits by theory give" in str(monitor.limits_)
-    theory = clone(monitor).set_params(limit="theory").fit(rows[:3000])
     assert 0.005 <= np.mean(monitor.predict(rows[3000:]) == -1) <= 0.02
-    assert np.mean(theory.predict(rows[3000:]) == -1) > 0.03
+    assert np.mean(monitor_of(monitor.model_).predict(rows[3000:]) == -1) > 0.03
 
 
 def test_held_out_rows_are_those_of_models_without_them():
@@ -84,7 +86,8 @@ def test_held_out_rows_are_those_of_models_without_them():
     for fold in parts:
         others = PCA(2, scale="unit").fit(np.delete(X[:100], fold, axis=0))
         expected.append(np.stack(definition(others, X[fold]), axis=1))
-    np.testing.assert_allclose(monitor._held_out, np.concatenate(expected), rtol=1e-9)
+    expected, own = np.concatenate(expected), np.stack(definition(monitor.model_, X[:100]), axis=1)
+    np.testing.assert_allclose(monitor._held_out, of_all_rows(expected, own, 2 / 3), rtol=1e-9)
     # The same for a fitted model and the rows of its fit; other rows are held out already.
     fitted = PCA(2, scale="unit").fit(X[:100])
     same = Monitor(fitted, cv=3).fit(X[:100])
@@ -93,6 +96,104 @@ def test_held_out_rows_are_those_of_models_without_them():
     other = Monitor(fitted).fit(X[100:300])
     np.testing.assert_allclose(other._held_out, np.stack(definition(fitted, X[100:300]), axis=1))
     assert "explained_variance_" not in vars(monitor.model)
+
+
+def test_few_rows_for_the_components_are_warned_of():
+    with pytest.warns(
+        FewRowsWarning, match="14 rows are few for limits with 3 components.*Fit at least 15 rows"
+    ):
+        monitor = Monitor(PCA(3)).fit(X[:14])
+    assert "14 rows are few" in str(monitor.limits_)
+    assert "rows are few" not in str(Monitor(PCA(3)).fit(X[:15]).limits_)
+
+
+def test_rows_that_depend_on_their_neighbours_are_named():
+    rng = np.random.default_rng(1)
+    states = np.zeros((500, 3))
+    for t in range(1, 500):
+        states[t] = 0.9 * states[t - 1] + rng.normal(size=3)
+    rows = states @ LOADINGS + 0.5 * rng.normal(size=(500, 8))
+    for model in (PCA(3), PCA(3, whiten=True), KernelPCA(3)):
+        limits = Monitor(model).fit(rows).limits_
+        assert limits.autocorrelation == pytest.approx(0.9, abs=0.06)
+        r = limits.autocorrelation
+        assert limits.effective_rows == pytest.approx(500 * (1 - r) / (1 + r))
+        assert "Normal rows depend on their neighbours" in str(limits)
+    shuffled = Monitor(PCA(3)).fit(rng.permutation(rows)).limits_
+    assert abs(shuffled.autocorrelation) < 0.2
+    assert "neighbours" not in str(shuffled)
+    # Of new normal rows for a fitted model too; a model alone knows none.
+    fitted = PCA(3).fit(rows)
+    assert Monitor(fitted).fit(X).limits_.autocorrelation == pytest.approx(0, abs=0.1)
+    assert monitor_of(fitted).limits_.effective_rows is None
+
+
+def test_rows_with_missing_values():
+    rng = np.random.default_rng(5)
+    holed = np.where(rng.random((300, 8)) < 0.2, np.nan, X[:300])
+    new = np.where(rng.random((4000, 8)) < 0.2, np.nan, NEW[:4000])
+    determined = (~np.isnan(new)).sum(axis=1) > 3
+    for method in ("em", "iterative"):
+        monitor = Monitor(PCA(3, missing=method), alpha=0.05).fit(holed)
+        for rows in (new[determined], NEW[:4000]):
+            assert 0.015 <= np.mean(monitor.predict(rows) == -1) <= 0.09, method
+        # An entry that is far off is an alarm, and the column has the largest contribution.
+        odd = new[determined][:200].copy()
+        odd[:, 2] = np.where(np.isnan(odd[:, 2]), np.nan, odd[:, 2] + 9)
+        table, parts = monitor.statistics(odd), monitor.contributions(odd)
+        has = ~np.isnan(odd[:, 2])
+        assert table.alarms[has].mean() > 0.95
+        assert (table["contributor 1"][has] == "x2").mean() > 0.6
+        np.testing.assert_allclose(parts["T2"].sum(axis=1), table["T2"])
+        np.testing.assert_allclose((parts["SPE"] ** 2).sum(axis=1), table["SPE"])
+        assert (parts["SPE"][np.isnan(odd)] == 0).all()
+        # The rows of the fit are recognised, with their holes and as the model completes them.
+        for rows in (holed, monitor.model_.impute(holed)):
+            assert (
+                monitor.statistics(rows, rows="auto")["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
+            )
+        with pytest.raises(DataError, match="are not the 300 rows of the fit"):
+            monitor.statistics(new[:300], rows="fit")
+    # Without holes the monitor is the one of a plain PCA; a model of complete rows may map holes too.
+    whole, plain = Monitor(PCA(3, missing="em")).fit(X[:300]), Monitor(PCA(3)).fit(X[:300])
+    np.testing.assert_allclose(whole._held_out, plain._held_out, rtol=1e-6)
+    every = Monitor(PCA(missing="em")).fit(holed[:60, :4])  # all components, but fewer impute
+    assert set(every.limits_.deciding()) == {"T2"}
+    assert every.limits_.held_out == 60
+    mapping = Monitor(PCA(3, missing="projection")).fit(X)
+    np.testing.assert_allclose(
+        mapping.predict(new[determined]) == -1, mapping.statistics(new[determined]).alarms
+    )
+
+
+def test_a_table_that_was_completed_for_a_report_is_monitored_as_it_was_observed():
+    holed = np.where(np.random.default_rng(5).random((100, 8)) < 0.3, np.nan, X[:100])
+    model = PCA(2, missing="em").fit(holed)
+    holed[3] = np.nan
+    table = completed(model, Table(holed))
+    expected = monitor_of(model).statistics(np.delete(holed, 3, axis=0))
+    np.testing.assert_array_equal(monitor_of(model).statistics(table)["SPE"], expected["SPE"])
+
+
+def test_rows_that_determine_no_statistics():
+    holed = np.where(np.random.default_rng(5).random((300, 8)) < 0.2, np.nan, X[:300])
+    monitor = Monitor(PCA(3, missing="em")).fit(holed)
+    rows = NEW[:4].copy()
+    rows[1], rows[2, 3:] = np.nan, np.nan
+    rows[2, 0] += 1000
+    with pytest.warns(gramian.MissingValuesWarning, match="1 row has too few observed entries.*: row 1"):
+        table = monitor.statistics(rows)
+    np.testing.assert_array_equal(np.isnan(table["T2"]), [False, True, False, False])
+    np.testing.assert_array_equal(np.isnan(table["SPE"]), [False, True, True, False])
+    assert table["alarm"].tolist() == ["", "", "T2", ""]
+    assert table.worst(1)[0] == 2
+    with pytest.warns(gramian.MissingValuesWarning, match="too few observed entries"):
+        np.testing.assert_array_equal(monitor.predict(rows), [1, 1, -1, 1])
+    rows[0, 0] = np.inf
+    with pytest.raises(DataError, match=r"inf.*row 0"):
+        monitor.predict(rows)
+    with pytest.raises(DataError, match="overflows float64"):
+        monitor.predict(np.where(np.isinf(rows), 1e200, rows)[[0, 3]])
 
 
 def test_decision_score_and_table_agree():
@@ -263,6 +364,15 @@ def test_saved_and_loaded(tmp_path):
     np.testing.assert_allclose(resumed.predict(NEW[:99]), stream.partial_fit(NEW[:200]).predict(NEW[:99]))
 
 
+def test_limits_of_older_files_know_no_autocorrelation():
+    limits = Monitor(PCA(3)).fit(X).limits_
+    content = encode({"limits": limits}, "state", {})
+    for name in ("autocorrelation", "effective_rows"):
+        content["limits"]["fields"].pop(name)
+    older = decode(content, {})["limits"]
+    assert (older.autocorrelation, older.effective_rows, older.limits) == (None, None, limits.limits)
+
+
 def test_names_of_rows_and_columns():
     frame = pd.DataFrame(
         X, columns=[f"sensor {j}" for j in range(8)], index=[f"hour {i}" for i in range(1500)]
@@ -388,6 +498,15 @@ def test_refusals():
     ):
         with pytest.raises(ParameterError, match=said):
             Monitor(PCA(1), **options).fit(X)
+    with pytest.raises(ParameterError, match=r"cv=100 but 40 rows have at most 40 folds. Use a smaller cv"):
+        Monitor(PCA(1), cv=100).fit(X[:40])
+    with pytest.raises(DataError, match="9 rows and 8 components leave no degrees of freedom"):
+        Monitor(PCA(8)).fit(X[:9])
+    with pytest.raises(InputTypeError, match=r"Monitor does not support sample_weight. .*repeat rows"):
+        Monitor(PCA(1)).fit(X, sample_weight=np.ones(len(X)))
+    for rows in (X[:10], NEW[: len(X)]):
+        with pytest.raises(DataError, match=r'are not the 1,500 rows of the fit. Use rows="new"'):
+            Monitor(PCA(2)).fit(X).statistics(rows, rows="fit")
     holes = X[:60].copy()
     holes[3, 2] = np.nan
     monitor = Monitor(PCA(2)).fit(X)

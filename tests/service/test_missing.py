@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gramian import PCA
+from gramian.estimators.monitor import monitor_of
 from served import CSV, X, client_of, until
 
 HOLED = X.round(4)
@@ -71,7 +72,11 @@ def test_new_rows_with_nulls(visitor, ids):
     got = answer["values"]
     assert got[1] == [None] * 3
     np.testing.assert_allclose([got[0], got[2]], expected.transform(values[[0, 2]]), atol=1e-8)
-    for task in ("reconstruct", "monitor"):
-        answer = visitor.post(f"/api/v1/models/{model}/{task}", json=rows).json()
-        assert np.isfinite(np.array(answer["values"], dtype=float)).all()
-        assert any("1 row with too few values was left out: row 1" in note for note in answer["notes"])
+    answer = visitor.post(f"/api/v1/models/{model}/reconstruct", json=rows).json()
+    assert np.isfinite(np.array(answer["values"], dtype=float)).all()
+    assert any("1 row with too few values was left out: row 1" in note for note in answer["notes"])
+    answer = visitor.post(f"/api/v1/models/{model}/monitor", json=rows).json()
+    table = monitor_of(expected).statistics(values[[0, 2]])
+    np.testing.assert_allclose([row[0] for row in answer["values"][::2]], table["T2"])
+    assert answer["values"][1][0] is None
+    assert any("too few observed entries" in note and "row 1" in note for note in answer["notes"])

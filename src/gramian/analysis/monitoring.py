@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from gramian.analysis.imputation import Patterns, grams
+from gramian.analysis.incomplete import DETERMINED
 from gramian.analysis.preimages import FeatureSpace
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent
@@ -21,6 +23,10 @@ BOTH = ("T2", "SPE")
 FACTOR, ERRORS = 2.0, 2.0
 # The sum of T2 over the rows of the fit is known; rounding leaves it within this share.
 SAME_ROWS = 1e-4
+# Rows for each component, below which limits are not to be relied on.
+ROWS_PER_COMPONENT = 5
+# A lag-1 autocorrelation of scores that limits suffer from, if it is significant at this level.
+DEPENDENT, SIGNIFICANT = 0.3, 0.01
 
 
 # ----------------------------------------------------------------- statistics of a PCA
@@ -36,10 +42,23 @@ class LinearStatistics:
         Orthonormal rows.
     variances : ndarray of shape (k,)
         Of the scores, above 0.
+    noise : float or None
+        Variance along every other direction, for rows with missing values, which are NaN; None for complete
+        rows only.
+
+    Notes
+    -----
+    Under the normal model the observed entries O of a row are ``c_O = P_O t + noise``, with variances l of t
+    and s of the noise. With ``W = P_O sqrt(l - s)``, of rank q, and ``z`` the least squares solution of
+    ``W z = c_O``, ``T2 = z.T inv(I + s inv(W.T W)) z`` is chi squared with q degrees of freedom, and
+    ``|c_O - W z|^2 / s`` independently of it with ``|O| - q``. Both are turned into the values with the same
+    probabilities for a complete row, whose T2 and SPE they equal without missing values. T2 is NaN for
+    q = 0, and SPE for ``|O| = q``.
     """
 
     directions: FloatArray
     variances: FloatArray
+    noise: float | None = None
 
     def measured(self, C: FloatArray) -> FloatArray:
         """Return T2 and SPE of centred, scaled rows of shape (b, d): shape (b, 2).
@@ -48,16 +67,70 @@ class LinearStatistics:
         """
         scores = C @ self.directions.T
         residuals = C - scores @ self.directions
-        return np.stack([t2_of(scores, self.variances), np.sum(residuals**2, axis=1)], axis=1)
+        values = np.stack([t2_of(scores, self.variances), np.sum(residuals**2, axis=1)], axis=1)
+        if self.noise is not None and (holed := np.isnan(C).any(axis=1)).any():
+            to_t2, residuals = self._of_observed(C[holed], self.noise)
+            values[holed] = np.stack([np.sum(to_t2, axis=1), np.sum(residuals**2, axis=1)], axis=1)
+        return values
 
     def contributions(self, C: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return what each column contributes to T2, and the residuals; both of shape (b, d).
 
         Column i contributes ``c_i * sum_j t_j / l_j p_ij`` to T2: the sum over columns is T2, and a
-        contribution may be negative. Squares of the residuals ``c_i - c_hat_i`` sum to SPE.
+        contribution may be negative. Squares of the residuals ``c_i - c_hat_i`` sum to SPE. A missing value
+        contributes 0.
         """
         scores = C @ self.directions.T
-        return C * ((scores / self.variances) @ self.directions), C - scores @ self.directions
+        to_t2, residuals = C * ((scores / self.variances) @ self.directions), C - scores @ self.directions
+        if self.noise is not None and (holed := np.isnan(C).any(axis=1)).any():
+            to_t2[holed], residuals[holed] = self._of_observed(C[holed], self.noise)
+        return to_t2, residuals
+
+    def _of_observed(self, C: FloatArray, s: float) -> tuple[FloatArray, FloatArray]:
+        """Return contributions to T2, and residuals, of rows with missing values."""
+        observed, (k, d) = ~np.isnan(C), self.directions.shape
+        W, X = self.directions.T * np.sqrt(np.maximum(self.variances - s, 0.0)), np.where(observed, C, 0.0)
+        patterns, y = Patterns.of(observed), X @ W
+        z, b, ranks = np.empty_like(y), np.empty_like(y), np.empty(len(X))
+        for part, here, which in patterns.batches(k):
+            e, V = np.linalg.eigh(grams(patterns.masks[part], W))
+            known = e > DETERMINED * self.variances.max()
+            ranks[here] = known.sum(axis=1)[which]
+            e, V = np.where(known, e, np.inf)[which], V[which]
+            u = np.einsum("nij,ni->nj", V, y[here]) / e
+            z[here], b[here] = (np.einsum("nij,nj->ni", V, one) for one in (u, u / (e + s)))
+        to_t2, residuals = X * (b @ W.T), np.where(observed, X - z @ W.T, 0.0)
+        t2, spe, free = to_t2.sum(axis=1), np.sum(residuals**2, axis=1), observed.sum(axis=1) - ranks
+        to_t2 *= _share(equally_probable(t2, ranks, k), t2)
+        if d > k and s > 0:
+            residuals *= np.sqrt(_share(s * equally_probable(spe / s, free, d - k), spe))
+        return to_t2, residuals
+
+
+def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Return ``part / whole`` as a column; 1 for 0 of 0."""
+    some = whole > 0
+    return np.asarray(np.where(some, part, 1.0 + 0.0 * part) / np.where(some, whole, 1.0))[:, None]
+
+
+def equally_probable(values: FloatArray, degrees: FloatArray, wanted: int) -> FloatArray:
+    """Return values of chi squared with other degrees of freedom that are exceeded with equal probability.
+
+    The cube root of chi squared is taken for normal. Values without degrees of freedom are NaN.
+
+    References
+    ----------
+    Wilson and Hilferty (1931), The distribution of chi-square, Proceedings of the National Academy of
+    Sciences 17.
+
+    Examples
+    --------
+    >>> equally_probable(np.array([3.841, 18.307]), np.array([1, 10]), 10).round(1)
+    array([18.3, 18.3])
+    """
+    own, other = 2 / (9 * np.where(degrees > 0, degrees, np.nan)), 2 / (9 * wanted)
+    z = (np.cbrt(values * 9 / 2 * own) - 1 + own) / np.sqrt(own)
+    return np.asarray(wanted * np.maximum(1 - other + z * math.sqrt(other), 0.0) ** 3)
 
 
 def t2_of(scores: FloatArray, variances: FloatArray) -> FloatArray:
@@ -173,8 +246,13 @@ def t2_limit(
     rest = degrees - k + 1
     if rest <= 0:
         return math.inf
-    factor = (1.0 + 1.0 / n if centered else 1.0) * degrees * k / rest
-    return float(unit * factor * special.fdtri(k, rest, 1 - alpha))
+    return _unit_of_new(n, k, centered, ddof) * k * float(special.fdtri(k, rest, 1 - alpha))
+
+
+def _unit_of_new(n: float, k: int, centered: bool, ddof: float) -> float:
+    """Return what T2 of new rows over k is divided by for an F distribution."""
+    degrees = n - 1.0 if centered else float(n)
+    return (n - ddof) * (1.0 + 1.0 / n if centered else 1.0) / (degrees - k + 1)
 
 
 def spe_limit(alpha: float, discarded: FloatArray) -> float:
@@ -211,14 +289,19 @@ def spe_limit(alpha: float, discarded: FloatArray) -> float:
     return unit * one * inside ** (1 / h) if inside > 0 else unit * box_limit(alpha, one, 2 * two)
 
 
-def box_limit(alpha: float, mean: float, variance: float) -> float:
+def box_limit(alpha: float, mean: float, variance: float, count: float = math.inf) -> float:
     """Return ``g * chi2(1-alpha; h)`` with ``g = variance / (2 mean)``, ``h = 2 mean^2 / variance``.
+
+    Moments of a few rows are uncertain: the mean then divides by ``chi2(count h) / (count h)``, which makes
+    the limit ``mean * F(1-alpha; h, count h)``, and h is less its bias ``(2 h + 6) / count``.
 
     Parameters
     ----------
     alpha : float
     mean, variance : float
         Of SPE on normal rows.
+    count : float
+        Number of these rows.
 
     References
     ----------
@@ -227,24 +310,68 @@ def box_limit(alpha: float, mean: float, variance: float) -> float:
 
     Examples
     --------
-    >>> round(box_limit(0.05, 7.0, 14.0), 2)
-    14.07
+    >>> round(box_limit(0.05, 7.0, 14.0), 2), round(box_limit(0.05, 7.0, 14.0, 15), 2)
+    (14.07, 15.23)
     """
     if not variance > 0:
         return mean
-    return float(variance / mean * special.gammaincinv(mean**2 / variance, 1 - alpha))
+    h = 2 * mean**2 / variance
+    if math.isinf(count):
+        return float(2 * mean / h * special.gammaincinv(h / 2, 1 - alpha))
+    h = max(h - (2 * h + 6) / count, 1.0)
+    return float(mean * special.fdtri(h, count * h, 1 - alpha))
 
 
 # ----------------------------------------------------------- limits of held-out rows
+
+
+def of_all_rows(held_out: FloatArray, own: FloatArray, share: float) -> FloatArray:
+    """Return statistics of held-out rows as a model of all rows would give them.
+
+    The models that gave them were fitted to a share of the rows, and are further from the truth. Medians of
+    new rows and of rows of the fit differ from their common limit by as much, in proportion to 1 over the
+    number of rows of the fit.
+
+    Parameters
+    ----------
+    held_out : ndarray of shape (m, s)
+    own : ndarray of shape (n, s)
+        Statistics of the rows of the fit by the model of all rows.
+    share : float
+    """
+    if not (len(held_out) and len(own)):
+        return held_out
+    medians = np.median(held_out, axis=0)
+    ratios = np.median(own, axis=0) / np.where(medians > 0, medians, 1.0)
+    nearer = 2 * share / (1 + share)
+    return held_out * (nearer + (1 - nearer) * ratios)
+
+
+def lag_one(scores: FloatArray) -> float:
+    """Return the largest lag-1 autocorrelation of the columns of scores; 0 for fewer than three rows.
+
+    Rows with NaN are left out.
+
+    Examples
+    --------
+    >>> round(lag_one(np.array([[1.0], [2.0], [3.0], [4.0], [5.0]])), 3)
+    0.4
+    """
+    scores = scores[np.isfinite(scores).all(axis=1)]
+    if len(scores) < 3 or not scores.shape[1]:
+        return 0.0
+    C = scores - scores.mean(axis=0)
+    squares = np.sum(C**2, axis=0)
+    return float(np.max(np.sum(C[1:] * C[:-1], axis=0) / np.where(squares > 0, squares, 1.0)))
 
 
 def empirical_limits(alpha: float, values: FloatArray, weights: FloatArray) -> FloatArray | None:
     """Return limits that a share alpha of held-out normal rows exceeds, in any of the statistics.
 
     Each row gets the larger of its ranks in the statistics. The limits are the values at the rank that a
-    share alpha of the rows exceeds, so both statistics have the same level. A new row of the same
-    distribution counts as one more, so that its probability of an alarm is at most alpha (with equal weights
-    and exchangeable rows).
+    share alpha of the rows exceeds, so both statistics have the same level; between two ranks they are
+    interpolated. A new row counts as one more above the limit of each statistic, so that it has an alarm with
+    a probability of about alpha (with equal weights and exchangeable rows).
 
     Parameters
     ----------
@@ -256,7 +383,7 @@ def empirical_limits(alpha: float, values: FloatArray, weights: FloatArray) -> F
     Returns
     -------
     ndarray of shape (s,), or None
-        None for fewer than about ``1 / alpha`` rows, which have no such rank.
+        None for fewer than about ``s / alpha`` rows, which have no such rank.
 
     References
     ----------
@@ -265,21 +392,29 @@ def empirical_limits(alpha: float, values: FloatArray, weights: FloatArray) -> F
     Examples
     --------
     >>> empirical_limits(0.1, np.arange(1.0, 21.0)[:, None], np.ones(20))
-    array([19.])
+    array([18.9])
     """
     if not len(values):
         return None
     total = float(weights.sum())
     ranks = [_shares_up_to(column, weights / total) for column in values.T]
-    largest = np.max(ranks, axis=0)
-    order = np.argsort(largest, kind="stable")
-    below = np.cumsum(weights[order])
-    needed = (1 - alpha) * (total + float(weights.max()))
-    place = int(np.searchsorted(below, needed * (1 - 1e-12)))
-    if place == len(order):
+    steps, step_of_row = np.unique(np.max(ranks, axis=0), return_inverse=True)
+    below = np.cumsum(np.bincount(step_of_row, weights))
+    one = float(weights.max())
+    needed = (total + values.shape[1] * one - alpha * (total + one)) * (1 - 1e-12)
+    place = int(np.searchsorted(below, needed))
+    if place == len(below):
         return None
-    rank = largest[order[place]]
-    return np.array([column[own <= rank].max() for column, own in zip(values.T, ranks, strict=True)])
+
+    def at(step: int) -> FloatArray:
+        return np.array(
+            [c[own <= steps[step]].max(initial=0.0) for c, own in zip(values.T, ranks, strict=True)]
+        )
+
+    if place == 0:
+        return at(0)
+    nearer = (needed - below[place - 1]) / (below[place] - below[place - 1])
+    return np.asarray(at(place - 1) + nearer * (at(place) - at(place - 1)))
 
 
 def _shares_up_to(column: FloatArray, weights: FloatArray) -> FloatArray:
@@ -313,7 +448,7 @@ class ControlLimit:
     statistic : {"T2", "SPE"}
     rows : {"fit", "new"}
         The rows that it applies to.
-    method : {"Beta", "F", "Jackson-Mudholkar", "Box", "empirical", "none"}
+    method : {"Beta", "F", "scaled F", "Jackson-Mudholkar", "Box", "empirical", "none"}
     value : float
         Infinite where no method gives a limit.
     decides : bool
@@ -342,7 +477,12 @@ class ControlLimits(Tabulated):
     held_out : int
         Number of held-out normal rows.
     sentences : tuple of str
-        Disagreement of theory and held-out rows, and limits that are missing with the reason.
+        What to know of the limits: too few rows, rows that depend on each other, disagreement of theory and
+        held-out rows, and limits that are missing with the reason.
+    autocorrelation : float or None
+        The largest lag-1 autocorrelation of the scores of the normal rows; None if it is not known.
+    effective_rows : float or None
+        Number of independent rows that tell as much, ``n (1 - r) / (1 + r)`` with this autocorrelation r.
     """
 
     alpha: float
@@ -350,6 +490,8 @@ class ControlLimits(Tabulated):
     limits: tuple[ControlLimit, ...]
     held_out: int
     sentences: tuple[str, ...] = ()
+    autocorrelation: float | None = None
+    effective_rows: float | None = None
 
     def deciding(self, rows: str = "new") -> dict[str, float]:
         """Return the limits that decide: T2, and SPE where there is one.
@@ -391,6 +533,10 @@ class Known:
     held_out : ndarray of shape (m, s)
         Statistics of normal rows that the model has not seen.
     weights : ndarray of shape (m,)
+    normal : int
+        Number of normal rows, in the order of time if there is one; 0 if these are not known.
+    autocorrelation : float
+        The largest lag-1 autocorrelation of their scores.
     """
 
     n: float
@@ -402,11 +548,29 @@ class Known:
     own: FloatArray | None = None
     held_out: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
     weights: FloatArray = field(default_factory=lambda: np.empty(0))
+    normal: int = 0
+    autocorrelation: float = 0.0
 
     @property
     def degrees(self) -> float:
         """What sums of squares of scores are divided by."""
         return self.n - self.ddof
+
+    @property
+    def count(self) -> float:
+        """Effective number of held-out rows."""
+        return float(self.weights.sum() ** 2 / np.sum(self.weights**2)) if len(self.weights) else 0.0
+
+    @property
+    def too_few(self) -> str:
+        """A sentence for fewer rows of the fit than five for each component; else ""."""
+        if self.n >= ROWS_PER_COMPONENT * self.k:
+            return ""
+        return (
+            f"{self.n:.4g} rows are few for limits with {counted(self.k, 'component')}: alarms may be far "
+            f"more or fewer than requested. Fit at least {ROWS_PER_COMPONENT * self.k:,} rows, or fewer "
+            "components."
+        )
 
 
 def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> ControlLimits:
@@ -420,82 +584,124 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
     prefer : {"empirical", "theory"}
         What decides for new rows, if it is there.
     """
-    count = 1 if known.without_spe else 2
-    level = 1 - (1 - alpha) ** (1 / count)
-    limits: list[ControlLimit] = []
-    for rows, method in (("fit", "Beta"), ("new", "F")):
-        value = t2_limit(
-            level, known.n, known.k, of_fit=rows == "fit", centered=known.centered, ddof=known.ddof
-        )
-        limits.append(ControlLimit("T2", rows, method, value))
-    sentences = []
-    if not known.without_spe:
-        limits += _spe_limits(level, known)
-        if known.discarded is None:
-            sentences.append("The discarded variances are not all known: no limit by Jackson-Mudholkar.")
-    else:
-        sentences.append(known.without_spe)
-    # The first limit of each statistic.
-    theory = {
-        rows: {one.statistic: one for one in reversed(limits) if one.rows == rows} for rows in ("fit", "new")
-    }
+    names = BOTH[: 1 if known.without_spe else 2]
+    level = 1 - (1 - alpha) ** (1 / len(names))
+    of_fit = {"T2": [("Beta", _t2_limit(level, known, of_fit=True))], "SPE": _spe_of_fit(level, known)}
+    theory = [("F", _t2_limit(level, known)), *_jackson_mudholkar(level, known, 1 + (known.k + 1) / known.n)]
+    tail, empirical = _tail_limits(level, known), list[tuple[str, float]]()
     measured = empirical_limits(alpha, known.held_out, known.weights)
-    decides = {rows: set(theory[rows].values()) for rows in theory}
     if measured is not None:
-        both = zip(BOTH[:count], measured.tolist(), strict=True)
-        empirical = [ControlLimit(statistic, "new", "empirical", value) for statistic, value in both]
-        limits += empirical
-        if prefer == "empirical" or len(theory["new"]) < count:
-            decides["new"] = set(empirical)
-        if len(theory["new"]) == count:
-            sentences += _disagreement(alpha, known, [theory["new"][name].value for name in BOTH[:count]])
-    elif len(known.held_out):
+        empirical = [("empirical", value) for value in measured.tolist()]
+    sentences = [known.too_few, _dependence(known), known.without_spe]
+    if len(names) == 2 and known.discarded is None:
+        sentences.append("The discarded variances are not all known: no limit by Jackson-Mudholkar.")
+    if measured is not None and len(theory) == len(names):
+        sentences.append(_disagreement(alpha, known, [value for _, value in theory]))
+    if measured is None and len(known.held_out):
         sentences.append(
             f"{counted(len(known.held_out), 'held-out row is', 'held-out rows are')} too few for an "
-            f"empirical limit at {percent(alpha)}, which needs {math.ceil(1 / alpha) - 1:,}. Theory decides."
+            f"empirical limit at {percent(alpha)}, which needs {math.ceil(len(names) / alpha) - 1:,}. Theory "
+            "decides."
         )
-    for rows, deciding in decides.items():
-        if len(deciding) < count:
-            limits.append(ControlLimit("SPE", rows, "none", math.inf))
-            deciding.add(limits[-1])
-    if len(theory["new"]) < count and measured is None:
+    choices = [tail, theory, empirical] if prefer == "theory" else [empirical, tail, theory]
+    decides = next((one for one in choices if len(one) == len(names)), theory)
+    if len(decides) < len(names):
         sentences.append(
             "SPE has no limit: the fit did not compute all discarded variances, and there are too few "
             "held-out rows. Set the limits by normal rows."
         )
-    chosen = decides["fit"] | decides["new"]
-    limits.sort(key=lambda one: (BOTH.index(one.statistic), one.rows))
-    every = tuple(replace(one, decides=one in chosen) for one in limits)
-    return ControlLimits(alpha, level, every, len(known.held_out), tuple(sentences))
-
-
-def _spe_limits(level: float, known: Known) -> list[ControlLimit]:
-    """Return the limits of SPE by theory; moments of rows that the fit has seen are for such rows only."""
     limits = []
-    for rows, statistics in (("fit", known.own), ("new", known.held_out)):
-        if known.discarded is not None:
-            limits.append(ControlLimit("SPE", rows, "Jackson-Mudholkar", spe_limit(level, known.discarded)))
-        if statistics is not None and len(statistics) > 1:
-            weights = known.weights if rows == "new" else np.ones(len(statistics))
-            mean = float(np.average(statistics[:, 1], weights=weights))
-            variance = float(np.average((statistics[:, 1] - mean) ** 2, weights=weights))
-            limits.append(ControlLimit("SPE", rows, "Box", box_limit(level, mean, variance)))
+    for place, name in enumerate(names):
+        own = of_fit[name] or [("none", math.inf)]
+        limits += [ControlLimit(name, "fit", *one, one is own[0]) for one in own]
+        new = [made[place] for made in (theory, tail, empirical) if len(made) > place]
+        if len(decides) <= place:
+            decides = [*decides, ("none", math.inf)]
+            new.append(decides[place])
+        limits += [ControlLimit(name, "new", *one, one is decides[place]) for one in new]
+    r, n = known.autocorrelation, known.normal
+    return ControlLimits(
+        alpha,
+        level,
+        tuple(limits),
+        len(known.held_out),
+        tuple(filter(None, sentences)),
+        r if n else None,
+        min(float(n), n * (1 - r) / (1 + r)) if n else None,
+    )
+
+
+def _t2_limit(level: float, known: Known, *, of_fit: bool = False) -> float:
+    return t2_limit(level, known.n, known.k, of_fit=of_fit, centered=known.centered, ddof=known.ddof)
+
+
+def _jackson_mudholkar(level: float, known: Known, factor: float) -> list[tuple[str, float]]:
+    """Return the limit of rows whose SPE is larger by a factor than that of the rows of the fit.
+
+    Errors of the mean and of k directions raise SPE of a new row by about ``(k + 1) / n``.
+    """
+    if known.discarded is None or known.without_spe:
+        return []
+    return [("Jackson-Mudholkar", factor * spe_limit(level, known.discarded))]
+
+
+def _spe_of_fit(level: float, known: Known) -> list[tuple[str, float]]:
+    """Return the limits of SPE of rows of the fit."""
+    limits = _jackson_mudholkar(level, known, 1.0)
+    if known.own is not None and len(known.own) > 1:
+        limits.append(("Box", box_limit(level, float(known.own[:, 1].mean()), float(known.own[:, 1].var()))))
     return limits
 
 
-def _disagreement(alpha: float, known: Known, limits: list[float]) -> list[str]:
+def _tail_limits(level: float, known: Known) -> list[tuple[str, float]]:
+    """Return limits by the distributions for normal rows, with the moments of held-out rows.
+
+    T2 has its distribution F only for directions that do not depend on the rows. Noise in the directions
+    makes it smaller, so F is multiplied by the ratio of the means. The ratio is uncertain as
+    ``F(k, m k) / chi2(k)`` for m held-out rows; if 1 is within, F stays.
+    """
+    m, k = known.count, known.k
+    if not m > 1:
+        return []
+    mean = np.average(known.held_out, axis=0, weights=known.weights)
+    limit = _t2_limit(level, known)
+    rest = (known.n - 1.0 if known.centered else known.n) - k + 1
+    if rest > 2:
+        unit = _unit_of_new(known.n, k, known.centered, known.ddof)
+        ratio = float(mean[0]) / (unit * k * rest / (rest - 2))
+        spread = float(special.fdtri(k, m * k, 1 - level) / (special.gammaincinv(k / 2, 1 - level) * 2 / k))
+        limit *= min(max(1.0, ratio), ratio * spread)
+    limits = [("scaled F", limit)]
+    if not known.without_spe:
+        variance = np.average((known.held_out[:, 1] - mean[1]) ** 2, weights=known.weights) * m / (m - 1)
+        limits.append(("Box", box_limit(level, float(mean[1]), float(variance), m)))
+    return limits
+
+
+def _dependence(known: Known) -> str:
+    """Say that the normal rows depend on their neighbours, so that they tell less than their number."""
+    r, n = known.autocorrelation, known.normal
+    if not n or r <= max(DEPENDENT, float(special.ndtri(1 - SIGNIFICANT / known.k)) / math.sqrt(n)):
+        return ""
+    return (
+        f"Normal rows depend on their neighbours: the lag-1 autocorrelation of the scores is {r:.2f}, so "
+        f"that {n:,} rows say as much as {max(n * (1 - r) / (1 + r), 1):,.0f} independent ones. New rows "
+        "alarm more often than requested. Use normal rows of a longer time."
+    )
+
+
+def _disagreement(alpha: float, known: Known, limits: list[float]) -> str:
     """Say that theory's limits give another share of alarms on held-out rows than was asked for."""
     beyond = np.any(known.held_out > np.asarray(limits), axis=1)
     rate = float(np.average(beyond, weights=known.weights))
-    effective = float(known.weights.sum() ** 2 / np.sum(known.weights**2))
-    error = math.sqrt(alpha * (1 - alpha) / effective)
+    error = math.sqrt(alpha * (1 - alpha) / known.count)
     if alpha / FACTOR <= rate <= FACTOR * alpha or abs(rate - alpha) <= ERRORS * error:
-        return []
-    return [
+        return ""
+    return (
         f"The limits by theory give {percent(rate)} alarms on {len(beyond):,} held-out normal rows, "
         f"{rate / alpha:.2g} times the {percent(alpha)} requested: these rows are not independent normal "
         "rows."
-    ]
+    )
 
 
 def top_contributors(contributions: FloatArray, count: int = 3) -> npt.NDArray[np.intp]:

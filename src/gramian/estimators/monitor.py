@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -18,6 +19,7 @@ from gramian.analysis.candidates import data_frame
 from gramian.analysis.components import feature_names_of, known_variances, mapping_of, shares_of
 from gramian.analysis.monitoring import (
     BOTH,
+    SAME_ROWS,
     ControlLimit,
     ControlLimits,
     KernelStatistics,
@@ -26,18 +28,24 @@ from gramian.analysis.monitoring import (
     ScoreStatistics,
     are_rows_of_the_fit,
     control_limits,
+    lag_one,
+    of_all_rows,
     top_contributors,
 )
+from gramian.analysis.projection import warn_of_undetermined
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.engine.symmetric import eigenvalues
 from gramian.errors import (
     CertificateWarning,
     DataError,
+    FewRowsWarning,
+    MissingValuesWarning,
     ParameterError,
     RankWarning,
     UnavailableError,
     ignoring,
+    of_new_rows,
 )
 from gramian.estimators.fitted import parameter_at_fit
 from gramian.estimators.kernel_pca import KernelPCA
@@ -45,15 +53,16 @@ from gramian.estimators.linear_fit import TooFewRowsError
 from gramian.estimators.pca import PCA
 from gramian.estimators.saving import Saved, register_record
 from gramian.estimators.sklearn_base import BaseEstimator, OutlierMixin, available_if
-from gramian.estimators.sklearn_hints import knows_names
+from gramian.estimators.sklearn_hints import knows_names, refuse_metadata
 from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, ModelKind
 from gramian.rows import Rows, as_rows
+from gramian.rows.table import Table
 from gramian.store import Array
 
 LIMITS = ("empirical", "theory")
 BLOCK = 480  # rows of a kernel PCA that are worked on at a time
-WINDOW = 20_000  # most held-out rows that a stream remembers
+WINDOW = 20_000  # most held-out rows that a stream remembers, and rows whose autocorrelation is computed
 CONTRIBUTORS = 3
 MOST_COLUMNS = 1000  # of which all variances are computed for a limit of SPE
 COMPLETE = 1e-3  # share of the discarded variance that may be unknown, by rounding
@@ -150,7 +159,7 @@ def _excess(values: Sequence[FloatArray], limits: Sequence[FloatArray | float]) 
     """Return the largest statistic of each row, relative to its limit."""
     least = np.finfo(np.float64).tiny
     ratios = [v / np.maximum(limit, least) for v, limit in zip(values, limits, strict=True)]
-    return np.asarray(np.max(ratios, axis=0))
+    return np.asarray(np.fmax.reduce(ratios))
 
 
 class MonitorAttributes(OutlierMixin, BaseEstimator):
@@ -177,16 +186,19 @@ class Monitor(Saved, MonitorAttributes):
     ----------
     model : PCA or KernelPCA
         Unfitted: ``fit`` fits a clone to the normal rows. Fitted: ``fit`` uses the normal rows for the limits
-        only. A KernelPCA has SPE if it is exact or has landmarks, and kernel and fitted
-        rows are known and dense; otherwise T2 alone decides.
+        only. A PCA with ``missing`` "em", "iterative" or "projection" takes rows with missing values: T2 and
+        SPE of the observed entries under its normal model are turned into the values of equal probability for
+        a complete row, so that the same limits apply. A KernelPCA has SPE if it is exact or has landmarks,
+        and kernel and fitted rows are known and dense; otherwise T2 alone decides.
     alpha : float, default=0.01
         Share of normal rows with an alarm: in total, over both statistics, and for one row.
     limit : {"empirical", "theory"}, default="empirical"
-        What decides alarms of new rows. "empirical" uses held-out normal rows, without assumptions on their
-        distribution. "theory" assumes independent normal rows. With fewer than about ``1 / alpha`` held-out
-        rows theory decides.
+        What decides alarms of new rows. "empirical" uses a quantile of held-out normal rows, without
+        assumptions on their distribution. "theory" assumes independent normal rows, and takes the moments of
+        T2 and SPE from held-out rows. With fewer than about ``2 / alpha`` held-out rows theory decides.
     cv : int, default=5
-        Number of folds for held-out rows, if the normal rows are those of the fit. Folds are consecutive
+        Number of folds for held-out rows, if the normal rows are those of the fit; at most the number of
+        rows. Folds are consecutive
         rows, as in scikit-learn's KFold, so that neighbours in time are in the same fold. Shuffle rows that
         are sorted by something else than time.
 
@@ -238,7 +250,7 @@ class Monitor(Saved, MonitorAttributes):
 
     # ------------------------------------------------------------------ fit
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
         """Fit the model to normal rows if it is not fitted, and set the limits.
 
         Held-out rows are those of X if the model has not seen them. Otherwise the model is fitted ``cv``
@@ -251,6 +263,8 @@ class Monitor(Saved, MonitorAttributes):
             PCA.
         y : object, ignored
             For pipelines.
+        **metadata
+            Not supported: weights of rows, for instance, raise an InputTypeError.
 
         Returns
         -------
@@ -262,12 +276,19 @@ class Monitor(Saved, MonitorAttributes):
         ParameterError
             For a model that is no PCA or KernelPCA, or a parameter outside its range.
         DataError
-            For NaN or infinity.
+            For infinity, NaN where the model does not map rows with missing values, and so many components
+            that no degrees of freedom are left.
+
+        Warns
+        -----
+        FewRowsWarning
+            For fewer than five rows of the fit for each component.
         """
+        refuse_metadata(self, metadata)
         self._check()
         if _is_begun(self.model):
             self.model_ = self.model
-            rows = self.model_._new_rows(X, **_limit_of(self.model_))
+            rows = self._new_rows(X)
         else:
             limit = memory_limit_bytes(self.model.memory_limit)
             linear = isinstance(self.model, PCA)  # which looks at its sums
@@ -278,10 +299,18 @@ class Monitor(Saved, MonitorAttributes):
         measure = _Measure.of(self.model_)
         known = _known(self.model_)
         values = measure(rows)
-        same = are_rows_of_the_fit(values[:, 0], int(self.model_.n_samples_), known.k, known.degrees)
-        self._held_out = self._of_folds(rows) if same else values
+        same = self.model_ is not self.model or self._are_of_the_fit(rows, values)
+        if same and known.degrees <= known.k:
+            raise DataError(
+                f"{counted(rows.shape[0], 'row')} and {counted(known.k, 'component')} leave no degrees of "
+                "freedom: T2 of every row is the same. Fit more rows, or fewer components."
+            )
+        held_out = self._of_folds(rows, values) if same else values
+        self._held_out = _determined(held_out)
         self._weights = np.ones(len(self._held_out))
-        self._settle(*((values, rows) if same else ()))
+        self._settle(rows, values if same else None)
+        if known.too_few:
+            warnings.warn(known.too_few, FewRowsWarning, stacklevel=2)
         return self
 
     @available_if(lambda monitor: isinstance(monitor.model, PCA))
@@ -317,7 +346,7 @@ class Monitor(Saved, MonitorAttributes):
             self.model_ = deepcopy(self.model) if _is_begun(self.model) else clone(self.model)
         before = "limits_" in vars(self)
         if before:
-            new = _Measure.of(self.model_)(self.model_._new_rows(X))
+            new = _determined(_Measure.of(self.model_)(self._new_rows(X)))
             assert isinstance(self.model_, PCA)
             weights = self._weights * float(self.model_.forgetting)
             self._weights = np.concatenate([weights, np.ones(len(new))])[-WINDOW:]
@@ -339,31 +368,45 @@ class Monitor(Saved, MonitorAttributes):
         check_integer("cv", self.cv, 2)
         _require_model(self.model)
 
-    def _settle(self, own: FloatArray | None = None, rows: Rows | None = None) -> None:
-        """Set the limits; the rows of the fit, with their statistics, tell what the model does not know."""
+    def _settle(self, rows: Rows | None = None, own: FloatArray | None = None) -> None:
+        """Set the limits; normal rows, with ``own`` if they are those of the fit, complete the model."""
         known = _known(self.model_)
-        if rows is not None and known.discarded is None and not known.without_spe:
+        if rows is not None:
+            n = rows.shape[0]
+            first = rows.picked(np.arange(min(n, WINDOW))) if rows.in_one_place else rows
+            scores = as_float64(self.model_._scores(first)[:WINDOW])
+            known = replace(known, normal=n, autocorrelation=lag_one(scores[:, : known.k]))
+        if rows is not None and own is not None and known.discarded is None and not known.without_spe:
             known = replace(known, discarded=_Measure.of(self.model_).discarded(rows, known.degrees))
         held_out = self._held_out[:, : 1 if known.without_spe else 2]
+        own = None if own is None else _determined(own)
         known = replace(known, own=own, held_out=held_out, weights=self._weights)
         self.limits_ = control_limits(float(self.alpha), known, self.limit)
 
-    def _of_folds(self, rows: Rows) -> FloatArray:
+    def _of_folds(self, rows: Rows, own: FloatArray) -> FloatArray:
         """Return the statistics of the rows of each fold by a model of the other folds."""
-        rows = rows.here()
-        n, d = rows.shape
-        count = min(int(self.cv), n // 2)
-        if count < 2 or getattr(self.model_, "kernel_", self) is None:  # a precomputed matrix has no folds
+        if getattr(self.model_, "kernel_", self) is None:  # a precomputed matrix has no folds
             return np.empty((0, 2))
-        results = []
-        with ignoring(RankWarning, CertificateWarning):  # what they say is said of the model itself
+        rows = rows.here()
+        (n, d), count = rows.shape, int(self.cv)
+        if count > n:
+            raise ParameterError(
+                f"cv={count} but {n:,} rows have at most {n:,} folds. Use a smaller cv, or more rows."
+            )
+        results, asked = [], self.model_.get_params(deep=False)
+        # All components are all of a fold too; an imputation leaves out one.
+        everything = asked["n_components"] is None and asked.get("max_rmse") is None
+        most = d - (vars(self.model_).get("imputed_") is not None) if isinstance(self.model_, PCA) else n
+        # What they say is said of the model itself.
+        with ignoring(RankWarning, CertificateWarning, MissingValuesWarning):
             for fold in np.array_split(np.arange(n), count):
                 others = rows.picked(np.delete(np.arange(n), fold))
-                k = min(int(self.model_.rank_), others.shape[0] - 1, d if isinstance(self.model_, PCA) else n)
-                options = {"n_components": k} | ({"max_rmse": None} if isinstance(self.model_, PCA) else {})
-                model = clone(self.model_).set_params(**options).fit(others)
-                results.append(_Measure.of(model)(rows.picked(fold)))
-        return np.concatenate(results)
+                model = clone(self.model_)
+                if not everything:
+                    k = min(int(self.model_.rank_), others.shape[0] - 1, most)
+                    model.set_params(n_components=k, **({"max_rmse": None} if "max_rmse" in asked else {}))
+                results.append(_Measure.of(model.fit(others))(rows.picked(fold)))
+        return of_all_rows(_determined(np.concatenate(results)), _determined(own), 1 - 1 / count)
 
     # ------------------------------------------------------------ new rows
 
@@ -412,7 +455,7 @@ class Monitor(Saved, MonitorAttributes):
         """
         check_is_fitted(self)
         limits = list(self.limits_.deciding().values())
-        values = _Measure.of(self.model_)(self._new_rows(X))
+        values = self._measured(self._new_rows(X))
         return -_excess(list(values.T[: len(limits)]), limits)
 
     def statistics(self, X: Any, *, rows: str = "new") -> RowStatistics:
@@ -429,17 +472,33 @@ class Monitor(Saved, MonitorAttributes):
         Returns
         -------
         RowStatistics
-            ``table["T2"]`` is a column; ``table.to_frame()`` a frame.
+            ``table["T2"]`` is a column; ``table.to_frame()`` a frame. T2 is NaN for a row without any
+            observed entry, and SPE for one with no more than there are components; NaN is no alarm.
+
+        Raises
+        ------
+        DataError
+            For ``rows="fit"`` and other rows than those of the fit.
+
+        Warns
+        -----
+        MissingValuesWarning
+            For rows whose observed entries do not determine T2.
         """
         check_is_fitted(self)
         check_choice("rows", rows, ("new", "fit", "auto"))
         data = self._new_rows(X)
-        if rows == "auto":
-            rows = "fit" if self._are_of_the_fit(data) else "new"
+        if rows != "new":
+            same = self._are_of_the_fit(data, _Measure.of(self.model_)(data))
+            if rows == "fit" and not same:
+                raise DataError(
+                    f'rows="fit", but these {data.shape[0]:,} rows are not the {self.model_.n_samples_:,} '
+                    'rows of the fit. Use rows="new".'
+                )
+            rows = "fit" if same else "new"
         limits = self.limits_.deciding(rows)
-        measure = _Measure.of(self.model_)
         names = np.array([*feature_names_of(self.model_), ""], dtype=object)
-        values = measure(data, list(limits.values()))
+        values = self._measured(data, list(limits.values()))
         columns: dict[str, Any] = {"row": _row_names(data)}
         for place, (name, limit) in enumerate(limits.items()):
             columns |= {name: values[:, place], f"{name} limit": np.full(len(values), limit)}
@@ -464,7 +523,7 @@ class Monitor(Saved, MonitorAttributes):
             For PCA they are exact: "T2" sums to T2 over the columns, and may be negative; "SPE" has the
             residuals in fitted units, whose squares sum to SPE. For KernelPCA they follow from the gradient:
             half of ``(x - mean) * dT2/dx`` and of ``dSPE/dx``, which for the linear kernel are those of
-            PCA. "SPE" is missing if no component was discarded.
+            PCA. "SPE" is missing if no component was discarded. Missing values contribute 0.
 
         Raises
         ------
@@ -477,22 +536,39 @@ class Monitor(Saved, MonitorAttributes):
             why = _without_spe(self.model_) or vars(self.model_)["kernel_"].not_differentiable
             raise UnavailableError(f"Contributions need the derivative of the kernel. {why}")
         data = self._new_rows(X)
-        data.require_finite()
+        with of_new_rows():
+            data.require_finite(holes=measure.takes_holes)
         parts = [measure.statistics.contributions(block) for block in measure.blocks(data)]
         count = len(self.limits_.deciding())
         both = (np.concatenate(some) for some in zip(*parts, strict=True))
         return dict(zip(BOTH[:count], both, strict=False))
 
     def _new_rows(self, X: Any) -> Rows:
+        if isinstance(X, Table) and getattr(self.model_, "_maps_holes", False):
+            X = X.observed
         rows: Rows = self.model_._new_rows(X, **_limit_of(self.model_))
         return rows
 
-    def _are_of_the_fit(self, rows: Rows) -> bool:
-        known = _known(self.model_)
-        if rows.shape[0] != self.model_.n_samples_:
-            return False
-        t2 = _Measure.of(self.model_)(rows)[:, 0]
-        return are_rows_of_the_fit(t2, rows.shape[0], known.k, known.degrees)
+    def _measured(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
+        """Return what :class:`_Measure` does, and warn of rows without T2."""
+        values = _Measure.of(self.model_)(rows, limits)
+        warn_of_undetermined(rows, np.flatnonzero(np.isnan(values[:, 0])))
+        return values
+
+    def _are_of_the_fit(self, rows: Rows, values: FloatArray) -> bool:
+        """Return whether rows with these statistics are those of the fit.
+
+        Where the fit imputed values, those of the model at the holes make the mean of the rows that of the
+        model. Weights of the rows of a fit are not known, so that their number decides.
+        """
+        model: Any = self.model_
+        known = _known(model)
+        if rows.shape[0] != model.n_samples_ or vars(model).get("_unequal", False):
+            return bool(rows.shape[0] == model.n_samples_)
+        if vars(model).get("imputed_") is None:
+            return are_rows_of_the_fit(values[:, 0], rows.shape[0], known.k, known.degrees)
+        offset = as_float64(model.impute(rows)).mean(axis=0) - as_float64(model.mean_)
+        return bool(np.linalg.norm(offset) <= SAME_ROWS * np.linalg.norm(model._column_deviations()))
 
     # ------------------------------------------------------------ of the model
 
@@ -521,6 +597,7 @@ class Monitor(Saved, MonitorAttributes):
         if isinstance(self.model, PCA | KernelPCA):
             of_model = self.model.__sklearn_tags__().input_tags
             tags.input_tags.sparse, tags.input_tags.pairwise = of_model.sparse, of_model.pairwise
+            tags.input_tags.allow_nan = getattr(self.model, "missing", None) in ("em", "iterative")
         return tags
 
 
@@ -556,11 +633,13 @@ def monitor_of(model: Any, X: Any = None, *, alpha: float | None = None, normal:
     monitor._check()
     monitor.model_ = fitted
     monitor._held_out, monitor._weights = np.empty((0, 2)), np.empty(0)
-    rows = None if X is None else monitor._new_rows(X)
-    if rows is None or not monitor._are_of_the_fit(rows):
-        monitor._settle()
-    else:
-        monitor._settle(_Measure.of(fitted)(rows), rows)
+    if X is not None:
+        rows = monitor._new_rows(X)
+        values = _Measure.of(fitted)(rows)
+        if monitor._are_of_the_fit(rows, values):
+            monitor._settle(rows, values)
+            return monitor
+    monitor._settle()
     return monitor
 
 
@@ -594,6 +673,11 @@ class _Measure:
     blocks: Callable[[Rows], Iterable[FloatArray]]
     explains: bool
 
+    @property
+    def takes_holes(self) -> bool:
+        """Whether rows may have missing values."""
+        return getattr(self.statistics, "noise", None) is not None
+
     @classmethod
     def of(cls, model: Any) -> _Measure:
         """Return the statistics of a fitted PCA or KernelPCA."""
@@ -604,7 +688,8 @@ class _Measure:
             )
         variances = as_float64(model.explained_variance_)[:r]
         if isinstance(model, PCA):
-            linear = LinearStatistics(as_float64(model.components_)[:r], variances)
+            noise = float(model.noise_variance_) if model._maps_holes else None
+            linear = LinearStatistics(as_float64(model.components_)[:r], variances, noise)
             return cls(linear, model._projection().centered_blocks, True)
         if _without_spe(model):
             scores = model._projection.scores
@@ -618,12 +703,15 @@ class _Measure:
         def of_part(part: Rows) -> FloatArray:
             return np.concatenate([self._of_block(block, limits) for block in self.blocks(part)])
 
-        values = as_float64(rows.mapped(of_part, 2 if limits is None else 2 + CONTRIBUTORS, np.float64))
+        count = 2 if limits is None else 2 + CONTRIBUTORS
+        values = as_float64(rows.mapped(of_part, count, np.float64, holes=self.takes_holes))
         if not np.isfinite(values).all():
-            rows.require_finite()
-            raise DataError(
-                "T2 or SPE of a row overflows float64. Leave out such rows, or scale the columns."
-            )
+            with of_new_rows():
+                rows.require_finite(holes=self.takes_holes)
+            if not self.takes_holes or np.isinf(values).any():
+                raise DataError(
+                    "T2 or SPE of a row overflows float64. Leave out such rows, or scale the columns."
+                )
         return values
 
     def discarded(self, rows: Rows, degrees: float) -> FloatArray | None:
@@ -640,6 +728,8 @@ class _Measure:
     def _of_block(self, block: FloatArray, limits: Sequence[float] | None) -> FloatArray:
         with np.errstate(over="ignore", invalid="ignore"):
             values: FloatArray = self.statistics.measured(block)
+            if self.takes_holes:  # NaN is of holes alone
+                values[~np.isnan(block).any(axis=1) & np.isnan(values).any(axis=1)] = np.inf
             if limits is None:
                 return values
             top = np.full((len(block), CONTRIBUTORS), -1.0)
@@ -651,6 +741,11 @@ class _Measure:
                 largest = top_contributors(size, CONTRIBUTORS)
                 top[:, : largest.shape[1]] = largest
         return np.concatenate([values, top], axis=1)
+
+
+def _determined(values: FloatArray) -> FloatArray:
+    """Return T2 and SPE of the rows that have both."""
+    return values[np.isfinite(values).all(axis=1)]
 
 
 def _dense_blocks(rows: Rows) -> Iterator[FloatArray]:
@@ -667,8 +762,11 @@ def _known(model: Any) -> Known:
     if not without and rest <= max(NOTHING, model.spectrum_.rank_tolerance):
         without = "No component was discarded, so there is no SPE."
     discarded, moments = None, vars(model).get("_moments")
+    if vars(model).get("imputed_") is not None and not without:
+        # The model of incomplete rows; a filled table lacks what varies at its holes.
+        discarded = np.full(model.n_features_in_ - r, float(model.noise_variance_))
     # A stream that goes on from fit, or a sketch, knows only a bound on what was discarded.
-    if ratios is not None and not without and (moments is None or moments.loss is None):
+    elif ratios is not None and not without and (moments is None or moments.loss is None):
         every = known_variances(model)
         left = rest / float(ratios.sum()) * float(every[: ratios.size].sum())
         if abs(left - float(every[ratios.size :].sum())) <= COMPLETE * left:

@@ -38,7 +38,7 @@ def completed(model: Any, table: Table) -> Table:
         warnings.simplefilter("ignore", MissingValuesWarning)
         filled = np.asarray(model.impute(table))
     whole = np.isfinite(filled.reshape(len(filled), -1)).all(axis=1)
-    table = replace(table, values=filled)
+    table = replace(table, values=filled, imputed=np.isnan(values))
     places = np.flatnonzero(~whole)
     if len(places):
         names = [row_text(rows_of_table(table), place) for place in places[:NAMES_SHOWN]]

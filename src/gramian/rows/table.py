@@ -67,6 +67,8 @@ class Table:
         The options of :func:`gramian.scan` that new rows need too, and ``key``, the array or sheet.
     missing_note : str
         What was done about missing values, which is among the notes too.
+    imputed : ndarray of bool, of the shape of the values, or None
+        Which values a fitted model put in the place of missing ones.
     """
 
     values: Any
@@ -91,6 +93,7 @@ class Table:
     missing_values: int = 0
     reading: Mapping[str, Any] = field(default_factory=dict)
     missing_note: str = ""
+    imputed: npt.NDArray[np.bool_] | None = None
 
     @property
     def flat(self) -> Any:
@@ -103,7 +106,7 @@ class Table:
         return isinstance(self.values, np.ndarray) or sparse.issparse(self.values)
 
     def labels_at(self, rows: Any) -> dict[str, Any]:
-        """Return labels, metadata and weights of some rows, as arguments of ``dataclasses.replace``.
+        """Return what is known of some rows beside values and names, as arguments of ``dataclasses.replace``.
 
         Parameters
         ----------
@@ -119,7 +122,15 @@ class Table:
             "labels": None if self.labels is None else self.labels[rows],
             "metadata": {name: values[rows] for name, values in self.metadata.items()},
             "weights": None if self.weights is None else self.weights[rows],
+            "imputed": None if self.imputed is None else self.imputed[rows],
         }
+
+    @property
+    def observed(self) -> "Table":
+        """The table with NaN where values were imputed."""
+        if self.imputed is None:
+            return self
+        return replace(self, values=np.where(self.imputed, np.nan, self.values), imputed=None)
 
     def __repr__(self) -> str:
         size = " x ".join(str(length) for length in self.values.shape)

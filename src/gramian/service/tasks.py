@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -56,6 +56,7 @@ from gramian.service.bodies import (
 )
 from gramian.store import read_model
 
+T = TypeVar("T")
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}
 MOST_CACHED = 8  # cached models, galleries and tables
 TOLD = 100  # names of columns and labels in the facts of a table
@@ -221,11 +222,16 @@ def applied(model: Message, data: Message, *, whole: bool = True) -> tuple[Any, 
 def transform(model: Message, data: Message, answer: Message) -> Message:
     """Write the scores of rows."""
     fitted, table = applied(model, data, whole=False)
+    scores, table = _noted(table, lambda: np.asarray(fitted.transform(table)))
+    return write_rows(answer, table, fitted.get_feature_names_out(), scores.reshape(len(scores), -1))
+
+
+def _noted(table: Table, work: Callable[[], T]) -> tuple[T, Table]:
+    """Return a result, and the table with a note of the rows that determine nothing."""
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", MissingValuesWarning)
-        scores = np.asarray(fitted.transform(table))
-    table = replace(table, notes=(*table.notes, *(str(warning.message) for warning in raised)))
-    return write_rows(answer, table, fitted.get_feature_names_out(), scores.reshape(len(scores), -1))
+        result = work()
+    return result, replace(table, notes=(*table.notes, *(str(warning.message) for warning in raised)))
 
 
 def reconstruct(model: Message, data: Message, answer: Message, components: int | None) -> Message:
@@ -250,14 +256,14 @@ def monitor(
 ) -> Message:
     """Write T2 and SPE of each row with limits, alarms and the columns that contribute most."""
     given = cached(model, load)
-    fitted, table = applied(model, data)
+    fitted, table = applied(model, data, whole=False)
     if not can_be_monitored(fitted):
         raise ParameterError(
             f"A {type(given).__name__} has no T2 or SPE of rows. Choose a PCA or a KernelPCA."
         )
-    rows = None if normal is None else applied(model, normal)[1]
+    rows = None if normal is None else applied(model, normal, whole=False)[1]
     made = monitor_of(given, table, alpha=alpha, normal=rows)
-    result = made.statistics(table, rows="auto")
+    result, table = _noted(table, lambda: made.statistics(table, rows="auto"))
     noted = replace(table, notes=(*table.notes, result.summary, *made.limits_.sentences))
     numbers = {name: values for name, values in result.finite.items() if values.dtype.kind == "f"}
     texts = {name: values for name, values in result.columns.items() if name not in (*numbers, "row")}
