@@ -148,10 +148,11 @@ def test_rows_with_missing_values():
         np.testing.assert_allclose((parts["SPE"] ** 2).sum(axis=1), table["SPE"])
         assert (parts["SPE"][np.isnan(odd)] == 0).all()
         # The rows of the fit are recognised, with their holes and as the model completes them.
+        own = monitor.statistics(holed, rows="fit")
         for rows in (holed, monitor.model_.impute(holed)):
-            assert (
-                monitor.statistics(rows, rows="auto")["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
-            )
+            found = monitor.statistics(rows, rows="auto")
+            assert found["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
+            np.testing.assert_allclose(found["T2"], own["T2"])
         with pytest.raises(DataError, match="are not the 300 rows of the fit"):
             monitor.statistics(new[:300], rows="fit")
     # Without holes the monitor is the one of a plain PCA; a model of complete rows may map holes too.

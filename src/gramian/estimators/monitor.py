@@ -496,6 +496,8 @@ class Monitor(Saved, MonitorAttributes):
                     'rows of the fit. Use rows="new".'
                 )
             rows = "fit" if same else "new"
+            if same and isinstance(self.model_, PCA):
+                data = self.model_._rows_as_fitted(data)
         limits = self.limits_.deciding(rows)
         names = np.array([*feature_names_of(self.model_), ""], dtype=object)
         values = self._measured(data, list(limits.values()))
