@@ -418,8 +418,9 @@ def test_partial_fit_says_what_to_do():
     pca = PCA(2, missing="em").fit(HOLED)
     with pytest.raises(DataError, match=r"partial_fit does not impute.*model\.impute\(batch\)"):
         pca.partial_fit(HOLED)
-    assert pca.partial_fit(pca.impute(HOLED)).n_samples_ == 2 * N
-    assert (pca.n_missing_, pca.imputed_) == (0, None)
+    with pytest.raises(DataError, match="imputed 223 entries, which are no observations"):
+        pca.partial_fit(WHOLE)
+    assert PCA(2).partial_fit(pca.impute(HOLED)).n_samples_ == N
 
 
 def test_other_estimators_say_what_to_call_first():
@@ -445,3 +446,77 @@ def test_pictures_with_holes():
     pca = PCA(2, missing="em").fit(pictures)
     assert pca.impute(pictures).shape == (N, 3, 3)
     assert np.allclose(pca.transform(pictures), PCA(2, missing="em").fit(HOLED).transform(HOLED))
+
+
+@pytest.mark.parametrize("method", ["em", "iterative", "mean"])
+@pytest.mark.parametrize("scale", [None, "unit", "pareto"])
+def test_constant_columns_with_holes_stay_constant(method, scale):
+    X = np.random.default_rng(0).standard_normal((40, 6))
+    X[:, 3] = 7
+    X[1:, 4] = np.nan
+    X[3, 3] = X[5, 2] = np.nan
+    pca = PCA(2, missing=method, scale=scale).fit(X)
+    assert pca.constant_features_.tolist() == [3, 4]
+    assert np.array_equal(pca.impute(X)[:, 3], np.full(40, 7.0))
+    assert np.allclose(pca.components_[:, [3, 4]], 0)
+    if scale is not None:
+        assert np.allclose(pca.scale_[[3, 4]], 1)
+        assert pca.scale_.min() > 0.5
+    if scale == "unit":
+        assert np.isclose(pca.total_variance_, 4, rtol=0.15)
+
+
+@pytest.mark.parametrize("method", ["em", "iterative", "mean"])
+def test_genotypes_with_missing_calls(method):
+    calls = np.random.default_rng(0).integers(0, 3, (40, 6)).astype(float)
+    for value in (0, 2):
+        calls[:, 0] = value
+        calls[3, 0] = calls[5, 2] = np.nan
+        pca = PCA(2, missing=method, scale="genotype").fit(calls)
+        assert pca.constant_features_.tolist() == [0]
+        assert np.isfinite(pca.transform(calls)).all()
+    with pytest.raises(DataError, match="scale='genotype' is for counts of an allele"):
+        PCA(2, missing=method, scale="genotype").fit(calls - 1)
+
+
+@pytest.mark.parametrize("method", ["em", "iterative"])
+def test_what_cannot_impute_says_so_at_once(method):
+    flat = np.where(HOLES, np.nan, 3.0)
+    with pytest.raises(DataError, match="at least 3 rows and 2 columns that vary, but there are 80 x 0"):
+        PCA(2, missing=method).fit(flat)
+    with pytest.raises(ParameterError, match="ddof='a' must be"):
+        PCA(2, missing=method, ddof="a").fit(HOLED)
+    with pytest.raises(DataError, match="weights sum to 1"):
+        PCA(2, missing=method).fit(HOLED, sample_weight=np.full(N, 1 / N))
+    some = np.arange(N) < 3
+    with pytest.raises((ParameterError, DataError), match=r"for 3 rows x|columns that vary|no entry at all"):
+        PCA(2, missing=method).fit(HOLED, sample_weight=some)
+
+
+@pytest.mark.parametrize("method", ["em", "iterative"])
+def test_rows_of_weight_zero_change_nothing_but_are_filled(method):
+    weights = (np.arange(N) >= 20).astype(float)
+    strange = HOLED.copy()
+    strange[:20] *= 1e6
+    weighted = PCA(K, missing=method, scale="unit").fit(strange, sample_weight=weights)
+    alone = PCA(K, missing=method, scale="unit").fit(HOLED[20:])
+    assert np.allclose(weighted.components_, alone.components_, atol=1e-8)
+    assert np.isclose(weighted.noise_variance_, alone.noise_variance_, rtol=1e-8)
+    assert np.isfinite(weighted.impute(strange)).all()
+
+
+def test_a_share_and_an_error_hold_with_the_noise_of_the_model():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 6)) + 0.8 * rng.standard_normal((40, 6))
+        X[rng.random(X.shape) < 0.2] = np.nan
+        X = X[~np.isnan(X).all(axis=1)]
+        for method in ("em", "iterative"):
+            assert PCA(0.8, missing=method).fit(X).explained_variance_ratio_.sum() >= 0.8
+            error = PCA(max_rmse=0.8, missing=method).fit(X).reconstruction_error_
+            assert np.sqrt(error / 6) <= 0.8
+
+
+def test_coefficients_of_expected_covariances_do_not_exist():
+    with pytest.raises(DataError, match="are not sums of the rows"):
+        PCA(2, missing="em").fit(HOLED).dual_coefficients(HOLED)

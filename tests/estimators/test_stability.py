@@ -258,3 +258,11 @@ def test_an_imputed_fit_imputes_every_replicate(method):
     other[np.nonzero(np.isnan(X))[0][0], np.nonzero(np.isnan(X))[1][0]] += 5
     with pytest.raises(gramian.DataError, match="X is not the table of the fit"):
         gramian.stability(pca, other, n_boot=12)
+
+
+def test_columns_of_few_entries_are_named():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 1)) @ rng.standard_normal((1, 25)) + 0.3 * rng.standard_normal((20, 25))
+    X[:, 5:] = np.where(np.arange(20)[:, None] == np.arange(20), X[:, 5:], np.nan)
+    with pytest.raises(gramian.DataError, match="A column has 1 observed entry, so that"):
+        gramian.stability(PCA(1, missing="mean").fit(X), X, n_boot=2)

@@ -331,6 +331,9 @@ def test_rows_of_an_imputed_fit_with_their_holes_or_filled(method):
             assert np.allclose(total, 1)
         again = pca.table("rows", pca.impute(X))
         assert np.allclose(first.select_dtypes("number"), again.select_dtypes("number"), equal_nan=True)
+        if method != "em":
+            by_sparse = pca.table("rows", sparse.csr_array(pca.impute(X)))
+            assert np.allclose(by_sparse["PC1"], first["PC1"])
         other = pca.impute(X)
         other[pca.imputed_.rows[0], pca.imputed_.columns[0]] += 1
         with pytest.raises(DataError, match="X is not the table of the fit, in which"):

@@ -24,6 +24,7 @@ IndexArray = npt.NDArray[np.intp]
 
 PAIRS = 512  # columns of products of two components that are multiplied at a time
 BATCH = 1 << 22  # numbers in the k x k matrices of one batch of hole patterns
+CACHED = 1 << 19  # numbers that are multiplied while they are in the cache
 # Least noise variance relative to the variance of a column: data of exactly low rank has a likelihood
 # without a maximum.
 LEAST_NOISE = 1e-12
@@ -376,13 +377,15 @@ def expected_scatter(
     scatter = C.T @ C
     scatter.flat[:: d + 1] += noise * (counts @ (1.0 - patterns.masks))
     eye = noise * np.eye(k)
-    for part in slices(len(patterns.masks), max(1, BATCH // (k * max(k, d)))):
+    for part in slices(len(patterns.masks), max(1, CACHED // (k * max(k, d)))):
         masks = patterns.masks[part]
-        # Rows whose products sum to the covariances: W.T solved with the factors of M, at the holes.
-        roots = np.linalg.solve(np.linalg.cholesky(grams(masks, W) + eye), W.T)
-        roots *= (1.0 - masks)[:, None, :] * np.sqrt(noise * counts[part])[:, None, None]
-        roots = roots.reshape(-1, d)
-        scatter += roots.T @ roots
+        # Rows whose products sum to the covariances: W.T divided by the factors of M, at the holes.
+        factors = np.linalg.inv(np.linalg.cholesky(grams(masks, W) + eye))
+        factors *= np.sqrt(noise * counts[part])[:, None, None]
+        roots = (factors.reshape(-1, k) @ W.T).reshape(-1, k, d)
+        roots *= (1.0 - masks)[:, None, :]
+        whole = roots.reshape(-1, d)
+        scatter += whole.T @ whole
     return mean, scatter
 
 

@@ -110,9 +110,11 @@ class ExpectedProblem(StreamProblem):
     unit: str = "eigenvalues (expected variances)"
 
     def directions(self, solution: Solution, count: int | None) -> Directions:
-        """Lift the eigenpairs to directions; there are as many variances as columns."""
+        """Lift the eigenpairs to directions; there are as many variances as columns that vary."""
         result = super().directions(solution, count)
-        return replace(result, components=replace(result.components, size=self.rows.shape[1]))
+        varying = int(np.count_nonzero(~self.data_view().constant))
+        size = max(varying, result.components.values.size)
+        return replace(result, components=replace(result.components, size=size))
 
 
 @dataclass(eq=False)

@@ -48,7 +48,8 @@ def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: s
         if count > limit:
             raise ParameterError(
                 f"n_components={count} but {shape[0]} rows x {shape[1]} columns have at most {limit} "
-                f"{of}. Ask for at most {limit}, or a fraction such as 0.95."
+                f"{of}{' (n_features=1)' if shape[1] == 1 else ''}. Ask for at most {limit}, or a fraction "
+                "such as 0.95."
             )
         if count >= 1:
             return Target(count=count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,9 @@ from gramian.checks import NAMES_SHOWN, check_choice, check_number, counted
 from gramian.engine import require_memory
 from gramian.errors import DataError, MissingValuesWarning, ParameterError
 from gramian.estimators.component_choice import check_wanted
-from gramian.estimators.inputs import check_feature_weight, check_scale, generators
+from gramian.estimators.inputs import check_feature_weight, check_scale, ddof_of, generators
 from gramian.estimators.linear_fit import Decomposition, ExpectedFit, PCAParameters, TableFit, fit_of
+from gramian.operators.moments import require_counts
 from gramian.operators.stream_moments import StreamMoments, empty_like
 from gramian.records import Components, FloatArray, Moments
 from gramian.rows import Rows
@@ -49,6 +50,7 @@ ABOUT = {
     "iterative": "the filled table",
 }
 EPS = float(np.finfo(np.float64).eps)
+CONSTANT = 1e-12  # standard deviation relative to the mean at which a column is constant
 # Steps in all, however often expected variances scale columns anew, and the least change of these.
 STEPS, STEADY = {"em": 1000, "iterative": 5000}, 1e-6
 # Genotypes are read with their means, whatever the method.
@@ -106,14 +108,31 @@ class Filled:
             result = replace(result, solution=replace(result.solution, certificate=certificate))
         if self.method != "iterative" or self.imputed is None:
             return result
-        components = self._with_noise(result.directions.components)
+        varying = int(np.count_nonzero(~result.problem.data_view().constant))
+        components = self._with_noise(result.directions.components, varying)
         return replace(result, directions=replace(result.directions, components=components))
 
-    def _with_noise(self, components: Components) -> Components:
-        """Return components whose discarded variances sum to the noise, which imputed entries lack."""
+    def keeps_enough(self, asked: PCAParameters, result: Decomposition) -> bool:
+        """Return whether the components keep the share, or leave the error, that was asked for.
+
+        The number is chosen by the filled table, whose imputed entries have no noise.
+        """
+        components, (n, d) = result.directions.components, self.rows.shape
+        if self.method != "iterative" or self.imputed is None or result.count >= min(n, d):
+            return True
+        if asked.max_rmse is not None:
+            square = components.left * (result.problem.degrees / result.problem.weight) / d
+            return square <= float(asked.max_rmse) ** 2
+        share = asked.n_components
+        if components.ratio is None or not isinstance(share, Real) or isinstance(share, Integral):
+            return True
+        return float(components.ratio.sum()) >= float(share)
+
+    def _with_noise(self, components: Components, d: int) -> Components:
+        """Return components whose discarded variances sum to the noise of d columns."""
         assert self.imputed is not None
         assert self.imputed.noise_variance is not None
-        values, d, k = components.values, self.rows.shape[1], self.imputed.n_components
+        values, k = components.values, self.imputed.n_components
         total = components.total or 0.0
         beyond = total - float(values[:k].sum())
         factor = (
@@ -247,16 +266,22 @@ def _spread(X: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArra
     own = np.ones((len(X), 1)) if weights is None else weights[:, None]
     count = (own * ~np.isnan(X)).sum(axis=0)
     # Divided first, so that sums stay finite.
-    means = np.nansum(X * (own / count), axis=0)
+    means = np.clip(np.nansum(X * (own / count), axis=0), np.nanmin(X, axis=0), np.nanmax(X, axis=0))
     top = np.maximum(np.nanmax(np.abs(X), axis=0), np.finfo(float).tiny)
     squares = np.nansum(own * ((X - means) / top) ** 2, axis=0)
-    return means, top * np.sqrt(squares / np.maximum(count - 1, 1))
+    # Weights that are shares of 1 do not say how many rows there are.
+    return means, top * np.sqrt(squares / np.where(count > 1, count - 1, count))
 
 
-def _number(asked: PCAParameters, method: str, rows: Rows) -> tuple[int | None, int]:
-    """Return the number of components that impute, None for one by cross-validation, and the largest."""
+def _number(
+    asked: PCAParameters, method: str, rows: Rows, determining: tuple[int, int]
+) -> tuple[int | None, int]:
+    """Return the number of components that impute, None for one by cross-validation, and the largest.
+
+    ``determining`` are the numbers of rows of positive weight and of columns that vary.
+    """
     shape = rows.shape
-    count, most = asked.n_components, min(shape[0] - 1, shape[1]) - 1
+    count, most = asked.n_components, min(determining[0] - 1, determining[1]) - 1
     if not asked.center:
         raise ParameterError(
             f"missing={method!r} estimates column means, but center=False does not subtract them. "
@@ -264,17 +289,17 @@ def _number(asked: PCAParameters, method: str, rows: Rows) -> tuple[int | None, 
         )
     if most < 1:
         raise DataError(
-            f"missing={method!r} needs at least 3 rows and 2 columns, but there are {shape[0]} x {shape[1]}. "
-            "Use missing='mean'."
+            f"missing={method!r} needs at least 3 rows and 2 columns that vary, but there are "
+            f"{determining[0]} x {determining[1]}. Use missing='mean'."
         )
     if not isinstance(count, Integral) or isinstance(count, bool):
         check_wanted(asked, rows)  # refused before the search, which takes a while
         return None, most
-    if not 1 <= int(count) <= most:
+    if not 1 <= int(count) <= min(shape[0] - 1, shape[1]) - 1 or determining[0] <= int(count) + 1:
         raise ParameterError(
-            f"missing={method!r} imputes with 1 to {most} components for {shape[0]} rows x {shape[1]} "
-            f"columns, but n_components={count!r}. Give such a number, or None: then cross-validation "
-            "chooses the number that imputes, and all components of the filled table are kept."
+            f"missing={method!r} imputes with 1 to {most} components for {determining[0]} rows x "
+            f"{determining[1]} columns, but n_components={count!r}. Give such a number, or None: then "
+            "cross-validation chooses the number that imputes, and all components are kept."
         )
     return int(count), most
 
@@ -291,7 +316,7 @@ def _divisor(asked: PCAParameters, rows: Rows, means: FloatArray, deviations: Fl
             divisor = np.sqrt(np.maximum(means * (1 - means / 2), 0.0))
         else:
             divisor = deviations if scale == "unit" else np.sqrt(deviations)
-        divisor = np.where(deviations > 1e-12 * np.abs(means), divisor, 1.0)
+        divisor = np.where((deviations > CONSTANT * np.abs(means)) & (divisor > 0), divisor, 1.0)
     return divisor if metric is None else divisor / metric
 
 
@@ -303,8 +328,15 @@ def _by_model(
     The model is one of scaled columns. Values and standard errors of the imputed entries follow from the
     fitted model later.
     """
-    (n, d), weights = rows.shape, true_weights(rows)
-    given, most = _number(asked, method, rows)
+    ddof_of(asked.ddof, rows)
+    (n, d), weights, ddof = rows.shape, true_weights(rows), float(asked.ddof)
+    if isinstance(asked.scale, str) and asked.scale == "genotype":
+        require_counts(rows)
+    # Constant columns and rows of weight 0 have no part in the model.
+    own = np.ones(n, dtype=bool) if weights is None else weights > 0
+    means, deviations = _spread(X, weights)
+    varying = np.flatnonzero(deviations > CONSTANT * np.abs(means))
+    given, most = _number(asked, method, rows, (int(own.sum()), len(varying)))
     k = number or given or min(most, MOST_CHOSEN)
     instead = "'iterative' or 'mean'" if method == "em" else "'mean'"
     require_memory(
@@ -314,50 +346,44 @@ def _by_model(
         memory_limit_bytes(asked.memory_limit),
         f"Use missing={instead}, fewer components, or raise memory_limit.",
     )
-    total = float(n) if weights is None else float(weights.sum())
-    divisor = _divisor(asked, rows, *_spread(X, weights))
-    exponent = power_of_two(float(np.nanmax(np.abs(X / divisor))))
+    shares = None if weights is None else weights[own]
+    table, total = X[np.ix_(own, varying)], float(own.sum()) if weights is None else float(weights.sum())
+    divisor = _divisor(asked, rows, means, deviations)[varying]
+    exponent = power_of_two(float(np.nanmax(np.abs(table / divisor))))
     chosen, result, steps = 1.0, None, STEPS[method]
     while True:
-        scaled = np.ldexp(X / divisor, -exponent)
+        scaled = np.ldexp(table / divisor, -exponent)
         if result is None:
-            held_out = HeldOut(scaled, generators(asked.random_state, 1)[0], weights)
-            k = number or given or choose_count(held_out, most, method)[0]
+            held_out = HeldOut(scaled, generators(asked.random_state, 1)[0], shares)
+            k = min(number or given or choose_count(held_out, most, method)[0], most)
             if method == "iterative":
                 chosen = choose_strength(held_out, k)[0] if isinstance(strength, str) else strength
+        more: dict[str, Any] = {"weights": shares, "start": result, "max_iter": steps}
         if method == "em":
-            result = impute_em(scaled, k, weights=weights, start=result, max_iter=steps)
-            mean, squares = expected_scatter(scaled, result, weights)
+            result = impute_em(scaled, k, **more)
+            mean, squares = expected_scatter(scaled, result, shares)
         else:
-            result = impute_iterative(
-                scaled,
-                k,
-                strength=chosen,
-                weights=weights,
-                start=result,
-                ddof=float(asked.ddof),
-                max_iter=steps,
-            )
-            mean = np.average(result.filled, axis=0, weights=weights)
-            squares = np.diag(total * np.average((result.filled - mean) ** 2, axis=0, weights=weights))
+            result = impute_iterative(scaled, k, strength=chosen, ddof=ddof, **more)
+            mean = np.average(result.filled, axis=0, weights=shares)
+            squares = np.diag(total * np.average((result.filled - mean) ** 2, axis=0, weights=shares))
         back, steps = np.ldexp(divisor, exponent), steps - result.iterations
         why = undetermined(scaled, k, result.model.noise)
+        means[varying] = mean * back
         if not isinstance(asked.scale, str) or why or steps <= 0:
             break
         # The fit scales columns by what it expects of them, and so has the model to.
-        deviations = np.sqrt(np.diag(squares) / (total - asked.ddof))
-        before, divisor = divisor, _divisor(asked, rows, mean * back, deviations * back)
+        deviations[varying] = np.sqrt(np.diag(squares) / (total - ddof)) * back
+        before, divisor = divisor, _divisor(asked, rows, means, deviations)[varying]
         if not result.converged or np.abs(divisor / before - 1.0).max() <= STEADY:
             divisor = before
             break
         result = result.rescaled(before / divisor)
-    assert result is not None
     _warn(result, method, why)
     entries = (np.ones((n, 1)) if weights is None else weights[:, None]) * ~np.isnan(X)
-    units = exponent * math.log(2.0) * float(entries.sum()) if method == "em" else 0.0
+    units = exponent * math.log(2.0) * float(entries[:, varying].sum()) if method == "em" else 0.0
+    values = np.where(np.isnan(X), means, X)
+    values[np.ix_(own, varying)] = np.where(np.isnan(table), result.filled * back, table)
     i, j = np.nonzero(np.isnan(X))
-    values = X.copy()
-    values[i, j] = result.filled[i, j] * back[j]
     imputed = Imputed(
         method,
         i,
@@ -373,8 +399,9 @@ def _by_model(
     )
     if method == "iterative":
         return values, imputed, None
-    squares *= np.outer(divisor, divisor)
-    return values, imputed, _moments(rows, mean * divisor, squares, exponent, k)
+    scatter = np.zeros((d, d))
+    scatter[np.ix_(varying, varying)] = squares * np.outer(divisor, divisor)
+    return values, imputed, _moments(rows, np.ldexp(means, -exponent), scatter, exponent, k)
 
 
 def _warn(result: Imputation, method: str, why: str) -> None:

@@ -221,7 +221,8 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
     sampling_ : Sampling or None
         Standard errors of the variances, and which components the rows do not separate; print it.
     reconstruction_error_ : float
-        Mean square ``||x - x~||^2`` over the fitted rows, by their weights, in fitted (scaled) units.
+        Mean square ``||x - x~||^2`` over the fitted rows, by their weights, in fitted (scaled) units; after
+        "em" and "iterative" the one that is expected of complete rows.
     n_samples_, n_features_in_, feature_names_in_, picture_shape_
         Size and names of the fitted data.
     reading_ : dict
@@ -472,6 +473,11 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
                 "partial_fit does not impute: a batch says too little of what is missing in it. Call fit on "
                 "all rows, or fill each batch by a fitted model first: model.impute(batch)."
             )
+        if fitted and vars(self).get("imputed_") is not None:
+            raise DataError(
+                f"The fit imputed {self.n_missing_:,} entries, which are no observations, so that "
+                "partial_fit cannot continue it. Call partial_fit on a fresh model, with complete rows."
+            )
         Stream(self, before).check(rows, vars(self).get("n_samples_", 0))
         seen = Stream(self, self._moments_of_fit() if fitted else before).merged(rows)
         Stream(self, seen).require_finite_variance()
@@ -538,15 +544,20 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
             if rows.free_to_revisit and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
                 rows.require_finite()
             warn_of_cost(fit.plan, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
-            result = fit.solve(seeds)
+            result = table.stated(fit.solve(seeds))
+            choice = result.choice
+            while not table.keeps_enough(self, result):
+                result = table.stated(table.fit(self).counted(result.count + 1).solve(seeds))
             if table.imputed is not None and result.count < table.imputed.n_components:
                 # One model: what imputes has no other components than those of the fit.
                 table = filled(self, table.given, number=result.count)
-                result = replace(table.fit(self).counted(result.count).solve(seeds), choice=result.choice)
+                result = table.stated(table.fit(self).counted(result.count).solve(seeds))
+                while not table.keeps_enough(self, result):
+                    result = table.stated(table.fit(self).counted(result.count + 1).solve(seeds))
+            result = replace(result, choice=choice)
         remember_features(self, X, rows)
         self.picture_shape_ = rows.picture_shape
         self.__dict__.pop("_moments", None)
-        result = table.stated(result)
         self._unequal = rows.weights is not None
         self._adopt(result)
         self._remember_missing(table)
@@ -565,9 +576,11 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
             self.imputed_ = replace(imputed, values=self.column_means_[imputed.columns])
             return
         if table.method == "em":
-            k, d = imputed.n_components, self.n_features_in_
+            k, d = imputed.n_components, self.n_features_in_ - len(self.constant_features_)
             left = max(self.total_variance_ - float(self.explained_variance_[:k].sum()), 0.0)
             self.imputed_ = imputed = replace(imputed, noise_variance=left / (d - k))
+        assert imputed.noise_variance is not None
+        self.noise_variance_ = imputed.noise_variance
         incomplete, values, errors = self._incomplete(), [], []
         for _, X in incomplete_rows(table.given):
             holes = np.isnan(X)
@@ -799,15 +812,17 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
             return rows
         at = imputed.rows, imputed.columns
         X = np.array(to_numpy(dense(rows.in_memory())), dtype=np.float64)
-        known = rows.shape[0] == self.n_samples_ and int(np.isnan(X).sum()) == int(np.isnan(X[at]).sum())
+        same = rows.shape[0] == self.n_samples_ and int(np.isnan(X).sum()) == int(np.isnan(X[at]).sum())
         unit = np.abs(imputed.values) + imputed.standard_errors
-        if not known or (np.abs(X[at] - imputed.values) > SAME_VALUE * unit).any():
+        if not same or (np.abs(X[at] - imputed.values) > SAME_VALUE * unit).any():
             raise DataError(
                 f"X is not the table of the fit, in which {len(imputed):,} entries were imputed: other "
                 "entries are missing, or filled with other values. Pass the table with its missing entries, "
                 "or impute(X)."
             )
         X[at] = np.nan if imputed.method == "em" else imputed.values
+        if rows.skips_zeros:
+            return as_rows(X, check_finite=False)
         return replace(rows.here(), values=X)  # type: ignore[call-arg]
 
     def _rows_with_holes(self, X: Any) -> Rows:
@@ -931,6 +946,11 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         True
         """
         check_is_fitted(self)
+        if self.imputed_ is not None and self.imputed_.method == "em":
+            raise DataError(
+                'The components of missing="em" are not sums of the rows: the covariance of missing entries '
+                "is part of them. Fit the rows that impute returns."
+            )
         plain = replace(self._projection(), deviations=None)
         Z = as_float64(self._new_rows(X).mapped(plain.scores, self.n_components_))
         if len(Z) != self.n_samples_ or vars(self).get("_unequal", False):
@@ -958,7 +978,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         -------
         ndarray of shape (n_samples, n_counts), float64
             ``||x - x~||^2`` in fitted (scaled) units. 0 components give the distance from the mean. Over the
-            fitted rows the mean for ``n_components_`` is ``reconstruction_error_``.
+            rows of a fit without missing values the mean for ``n_components_`` is ``reconstruction_error_``.
 
         Raises
         ------

@@ -39,6 +39,7 @@ from gramian.records import FloatArray, IntArray, Seed
 from gramian.rows import as_rows
 
 TURNED = 0.05  # share of replicates at which a component that turned by 45 degrees has no own direction
+DRAWS = 100  # of a replicate, until every column has an observed entry
 LEAST = 1e-13  # ratio of a variance to the total that logarithms are taken of
 SMALLEST = 0.05  # of the normal standard error, below which none is believed
 LARGE = 700.0  # largest logarithm of a float
@@ -454,15 +455,21 @@ class _Refitted:
         assert imputed is not None
         X = as_float64(model._rows_as_fitted(rows).in_memory()).copy()
         X[imputed.rows, imputed.columns] = np.nan
-        return cls(clone(model).set_params(n_components=k, max_rmse=None, whiten=False), X)
+        options = {"n_components": k, "max_rmse": None, "whiten": False, "missing": model._missing_method}
+        return cls(clone(model).set_params(**options), X)
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """Return how often each row is in a replicate, in which every column has an entry."""
         n, observed = len(self.rows), ~np.isnan(self.rows)
-        while True:
+        for _ in range(DRAWS):
             counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
             if (counts @ observed > 0).all():
                 return counts
+        least = int(observed.sum(axis=0).min())
+        raise DataError(
+            f"A column has {counted(least, 'observed entry', 'observed entries')}, so that samples of the "
+            "rows leave it without any. Leave out columns with few observed entries."
+        )
 
     def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, float, FloatArray, FloatArray]:
         """Return what :meth:`_Resampled.components` does; squares of scores are expected ones."""

@@ -135,7 +135,7 @@ def scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, Floa
     W[:, projection.rank :] = 0.0
 
     def measured(part: Rows) -> Any:
-        part.require_finite(holes=model._maps_holes)
+        part.require_finite(holes=model._missing_method != "error")
         spread = np.zeros((part.shape[0], k + 1))
         for places, X in incomplete_rows(part):
             incomplete = model._incomplete()
