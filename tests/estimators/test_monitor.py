@@ -153,6 +153,8 @@ def test_rows_with_missing_values():
             found = monitor.statistics(rows, rows="auto")
             assert found["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
             np.testing.assert_allclose(found["T2"], own["T2"])
+        with pytest.raises(ParameterError, match="Use missing='em' or 'iterative'"):
+            Monitor(PCA(3, missing="mean")).fit(holed)
         with pytest.raises(DataError, match="are not the 300 rows of the fit"):
             monitor.statistics(new[:300], rows="fit")
     # Without holes the monitor is the one of a plain PCA; a model of complete rows may map holes too.

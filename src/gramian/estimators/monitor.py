@@ -296,6 +296,12 @@ class Monitor(Saved, MonitorAttributes):
             # A frame has names that rows lack.
             named = hasattr(X, "columns") and rows.table is None
             self.model_ = clone(self.model).fit(X if named else rows)
+            imputed = getattr(self.model_, "imputed_", None)
+            if imputed is not None and imputed.method == "mean":
+                raise ParameterError(
+                    "missing='mean' gives rows with missing values too small a T2 and SPE. Use missing='em' "
+                    "or 'iterative'."
+                )
         measure = _Measure.of(self.model_)
         known = _known(self.model_)
         values = measure(rows)
