@@ -34,13 +34,14 @@ def literal_error(of_covariance, S, degrees):
     return math.sqrt(2 * np.trace(G @ S @ G @ S) / degrees)
 
 
-@pytest.mark.parametrize("scale", [None, "unit"])
-def test_standard_errors_are_those_of_the_delta_method(scale):
+@pytest.mark.parametrize("weight", [None, [10, 1, 0.3, 2, 1]])
+@pytest.mark.parametrize(("scale", "power"), [(None, 0), ("unit", 0.5), ("pareto", 0.25)])
+def test_standard_errors_are_those_of_the_delta_method(scale, power, weight):
     def eigenvalues(S):
-        deviations = np.sqrt(np.diag(S)) if scale == "unit" else np.ones(len(S))
-        return np.linalg.eigvalsh(S / np.outer(deviations, deviations))[::-1]
+        divisors = np.diag(S) ** power / np.sqrt(1 if weight is None else weight)
+        return np.linalg.eigvalsh(S / np.outer(divisors, divisors))[::-1]
 
-    result, S = PCA(scale=scale).fit(X).sampling_, np.cov(X.T)
+    result, S = PCA(scale=scale, feature_weight=weight).fit(X).sampling_, np.cov(X.T)
     for j in range(5):
         error = literal_error(lambda S, j=j: eigenvalues(S)[j], S, 59)
         assert result.standard_errors[j] == pytest.approx(error, rel=1e-4)
@@ -60,6 +61,18 @@ def test_equal_eigenvalues_are_separated_in_one_sample_of_twenty():
     values = np.linalg.eigvalsh(np.einsum("tni,tnj->tij", tables, tables))
     rate = separated(values[:, 1], values[:, 0], 29.0).mean()
     assert abs(rate - 0.05) < 4 * math.sqrt(0.05 * 0.95 / 4000)
+
+
+def test_nothing_is_separated_from_components_that_the_rows_cannot_have():
+    rows = np.random.default_rng(0).standard_normal((5, 10)) * 10.0 ** -np.arange(10)
+    flat = X[:, :2] @ np.random.default_rng(1).standard_normal((2, 6))
+    for table, rank in ((rows, 4), (flat, 2), (X[:2], 1), (X, 5)):
+        for k in range(1, rank + 1):
+            result = PCA(k).fit(table).sampling_
+            assert (result.next_separated is None) == (k == rank)
+            assert k < rank or "left out" not in result.brief
+    assert PCA(1).fit(X[:2]).sampling_.brief == ""
+    assert not separated(np.array([1.0]), np.array([0.0]), 1.0).any()
 
 
 def test_several_eigenvalues_may_be_equal_by_the_test_of_sphericity():
@@ -116,6 +129,7 @@ def test_where_normal_theory_says_nothing_there_is_none():
         PCA(2, center=False).fit(X),
         PCA(2, solver="frequent-directions", sketch_size=3).fit(X),
         PCA(2, missing="em").fit(holed),
+        PCA(2, scale="genotype").fit(np.random.default_rng(0).binomial(2, 0.4, (30, 4))),
         PCA().fit(np.ones((4, 2))),
     ):
         assert model.sampling_ is None

@@ -27,12 +27,11 @@ def literal_errors(model, rows):
     C[:, model.constant_features_] = 0
     variances, ratios = model.explained_variance_, model.explained_variance_ratio_
     squares = (C @ model.components_.T) ** 2 / variances
-    if isinstance(model.scale, str) and model.scale == "unit":
-        logs = squares - C**2 @ model.components_.T**2
-        odds = logs
-    else:
-        logs = squares - 1
-        odds = squares - (C**2).sum(axis=1, keepdims=True) / model.total_variance_
+    power = {"unit": 1, "pareto": 0.5}.get(model.scale, 0) if isinstance(model.scale, str) else 0
+    columns = (C**2).sum(axis=0) / (len(rows) - model.ddof)
+    columns[model.constant_features_] = 1
+    logs = squares - (1 - power) - power * (C**2 / columns) @ model.components_.T**2
+    odds = logs - (1 - power) * ((C**2).sum(axis=1, keepdims=True) / model.total_variance_ - 1)
     return [np.sqrt((part**2).sum(axis=0)) / len(rows) for part in (logs, odds / (1 - ratios))]
 
 
@@ -67,6 +66,7 @@ def longer_tail(deviations, level):
     [
         (X, {}),
         (X, {"scale": "unit"}),
+        (X, {"scale": "unit", "feature_weight": [1, 9, 2, 0.5, 4, 1]}),
         (X, {"center": False, "ddof": 0}),
         (X, {"scale": np.arange(1.0, 7)}),
         (1e-150 * X, {"scale": "pareto"}),
@@ -110,7 +110,17 @@ def model_separates(result):
 
 
 def test_standard_errors_are_those_of_the_infinitesimal_jackknife():
-    for rows, given in ((X, {}), (X, {"scale": "unit"}), (X, {"center": False, "ddof": 0}), (WIDE, {})):
+    weight = [1, 9, 2, 0.5, 4, 1]
+    for rows, given in (
+        (X, {}),
+        (X, {"scale": "unit"}),
+        (X, {"scale": "unit", "feature_weight": weight}),
+        (X, {"scale": "pareto"}),
+        (X, {"scale": "pareto", "feature_weight": weight}),
+        (X, {"center": False, "ddof": 0}),
+        (WIDE, {}),
+        (WIDE, {"scale": "pareto"}),
+    ):
         model = PCA(2, **given).fit(rows)
         resampled, n = _Resampled.of(model, rows), len(rows)
         slopes = []
@@ -153,6 +163,24 @@ def test_components_that_rows_do_not_separate_are_read_together():
     alone = gramian.stability(PCA(2).fit(rows), rows, n_boot=100, random_state=0)
     assert alone.variance_intervals[1, 0] < model.explained_variance_[2]
     assert "PC2 and the first component left out are not separated by 120 rows" in str(alone)
+
+
+@pytest.mark.parametrize(("n", "d", "stated"), [(5, 3, 0), (9, 5, 0), (10, 5, 4), (12, 60, 5), (20, 10, 9)])
+def test_too_few_rows_give_no_intervals_and_few_give_bounded_ones(n, d, stated):
+    rows = np.random.default_rng(2).standard_normal((n, d)) * 0.8 ** np.arange(d)
+    k = min(n - 1, d)
+    for scale in (None, "unit"):
+        result = gramian.stability(PCA(k, scale=scale).fit(rows), rows)
+        low, high = result.variance_intervals.T
+        assert np.isfinite(low).tolist() == [j < stated for j in range(k)]
+        assert np.array_equal(np.isnan(low), np.isnan(result.ratio_intervals).any(axis=1))
+        assert not result.separated[stated:].any()
+        assert (np.diff(high[:stated]) <= 0).all()
+        assert (high[:stated] < 20 * result.variances[0]).all()
+        if scale == "unit":
+            assert (high[:stated] <= d * (1 + 1e-9)).all()
+        assert "nan" not in str(result)
+        assert (f"{n} rows give no intervals of PC{stated + 1}" in str(result)) == (stated < k)
 
 
 def test_a_direction_of_one_row_has_no_intervals():

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.special import chdtrc
 
 from gramian.analysis.components import component_names, effective_rows, kind_of, known_variances
+from gramian.analysis.units import column_variances
 from gramian.arrays import as_float64
 from gramian.checks import counted
 from gramian.notebook import Grid, Tabulated
@@ -21,6 +22,7 @@ from gramian.records import FloatArray, IntArray, ModelKind
 LEVEL = 0.05  # of the test that two population eigenvalues are equal
 NAMED = 3  # groups that a sentence names
 LEADING = 30  # components that the squares of correlations between columns are computed from
+POWERS = {"unit": 1.0, "pareto": 0.5}  # of its own deviation that a column has been divided by
 NEXT = "the first component left out"
 
 
@@ -39,7 +41,7 @@ class Sampling(Tabulated):
         population variances may be equal. Read the span of a group, not its single directions.
     next_separated : bool or None
         Whether the last component is separated from the first one that was left out; None if the fit did
-        not compute that one, or if there is none.
+        not compute that one, or if there is none: a variance of 0 by the rank has no direction.
     n_samples : int
     n_effective : float
         The number of rows of weight 1 that say as much: the sum of the weights, less what was forgotten.
@@ -94,13 +96,17 @@ def sampling_of(model: Any) -> Sampling | None:
 
     None for other models, without centring (the mean is then part of the components), for sketches (their
     variances are too small by an unknown amount), for imputed fits (imputed entries are no observations),
-    and without a component above the rank tolerance.
+    for ``scale="genotype"`` (counts 0, 1, 2 are not normal, and their divisors vary with their means), and
+    without a component above the rank tolerance.
 
     Notes
     -----
-    For normal rows the standard error of an eigenvalue l is ``l sqrt(2 / (n - 1))``. For
-    ``scale="unit"``, that of an eigenvalue of a correlation matrix R with direction p is the same times
-    ``sqrt(1 - 2 l sum_m p_m^4 + sum_mq p_m^2 p_q^2 R_mq^2)``, with R from the leading components. Standard
+    For normal rows the standard error of an eigenvalue l is ``l sqrt(2 / (n - 1))``. Let columns be divided
+    by the power a of their deviations, 1 for ``scale="unit"`` and 1/2 for ``"pareto"``, and M be their
+    covariance, ``feature_weight`` included. A row y then has the influence ``(y p)^2 - (1 - a) l
+    - a l sum_m p_m^2 y_m^2 / M_mm`` on the eigenvalue of direction p, so that its standard error is the same
+    times ``sqrt(1 - 2 a l sum_m p_m^4 / M_mm + a^2 sum_mq p_m^2 p_q^2 M_mq^2 / (M_mm M_qq))``, with M from
+    the leading components. Its influence on the total variance is ``(1 - a) sum_m (y_m^2 - M_mm)``; standard
     errors of ratios follow by the delta method. Eigenvalues of heavy-tailed rows vary more.
 
     References
@@ -113,25 +119,30 @@ def sampling_of(model: Any) -> Sampling | None:
     sketch = getattr(model, "solver", "") == "frequent-directions"
     if not rank or not model.center or sketch or getattr(model, "n_missing_", 0):
         return None
+    power = POWERS.get(model.scale, 0.0) if isinstance(model.scale, str) else 0.0
+    columns = column_variances(model) if power else np.empty(0)
+    if columns is None or (isinstance(model.scale, str) and not power):
+        return None
     effective, known, k = effective_rows(model), known_variances(model), int(model.n_components_)
     degrees = max(effective - 1.0, 1.0)
     values, total = known[:rank], float(model.total_variance_)
     ratios = values / total
-    errors = np.full(rank, math.sqrt(2 / degrees))
-    if isinstance(model.scale, str) and model.scale == "unit":
-        errors *= _of_correlations(values, as_float64(model.components_)[:rank])
-        ratio_errors = ratios * errors  # the total variance is the number of columns
-    else:
-        left = (1.0 - float(ratios.sum())) * float(model.noise_variance_) / total if k == rank else 0.0
-        rest = float(((known[k:] / total) ** 2).sum()) if known.size > k else left
-        squares = float((ratios**2).sum()) + rest
-        ratio_errors = ratios * np.sqrt(2 / degrees * np.maximum(1 - 2 * ratios + squares, 0.0))
-    groups, next_separated = grouped(known[: rank + (rank == k)], rank, degrees)
+    left = (1.0 - float(ratios.sum())) * float(model.noise_variance_) / total if k == rank else 0.0
+    rest = float(((known[k:] / total) ** 2).sum()) if known.size > k else left
+    # Variances of eigenvalues and ratios, relative to their squares, times degrees / 2.
+    own = np.ones(rank)
+    of_ratios = own - (1 - power) * (2 * ratios - (1 - power) * (float((ratios**2).sum()) + rest))
+    if power:
+        P = as_float64(model.components_)[:rank]
+        more, squares = _of_divisors(power, values, P, columns * (total / columns.sum()), rest * total**2)
+        own, of_ratios = own + more, of_ratios + more + 2 * power * (1 - power) * squares / total
+    errors, ratio_errors = (np.sqrt(2 / degrees * np.maximum(part, 0.0)) for part in (own, of_ratios))
+    groups, next_separated = grouped(separable(model), rank, degrees)
     return Sampling(
         variances=values,
         standard_errors=values * errors,
         ratios=ratios,
-        ratio_standard_errors=ratio_errors,
+        ratio_standard_errors=ratios * ratio_errors,
         groups=groups,
         next_separated=next_separated,
         n_samples=int(model.n_samples_),
@@ -143,6 +154,16 @@ def sampling_note(model: Any) -> str:
     """Return the sentence of :class:`Sampling` on a fitted model; "" for models that have none."""
     result = sampling_of(model)
     return "" if result is None else result.brief
+
+
+def separable(model: Any) -> FloatArray:
+    """Return the known variances of a fitted PCA that are not 0 by the rank, kept ones first."""
+    known, kept, rank = known_variances(model), int(model.n_components_), int(model.rank_)
+    if rank < kept or not known.size:
+        return known[:rank]
+    most = min(int(model.n_samples_) - bool(model.center), int(model.n_features_in_))
+    above = known[kept:most] > float(model.spectrum_.rank_tolerance) * known[0]
+    return np.concatenate([known[:kept], known[kept:most][above]])
 
 
 def grouped(values: FloatArray, count: int, degrees: float) -> tuple[tuple[range, ...], bool | None]:
@@ -183,8 +204,7 @@ def separated(upper: FloatArray, lower: FloatArray, degrees: float) -> npt.NDArr
     array([False,  True])
     """
     apart = (upper - lower) / np.where(upper > 0, upper + lower, 1.0)
-    with np.errstate(divide="ignore"):  # 0 against something
-        logs = np.log1p(-np.minimum(apart**2, 1.0))
+    logs = np.log1p(-np.minimum(apart**2, 1.0 - np.finfo(np.float64).eps))
     return np.asarray(max(degrees - 1.0, 0.0) / 2 * logs < math.log(LEVEL))
 
 
@@ -225,14 +245,32 @@ def reaches(values: FloatArray, count: int, degrees: float) -> IntArray:
     return result
 
 
-def _of_correlations(values: FloatArray, P: FloatArray) -> FloatArray:
-    """Return by what standard errors are multiplied where columns have been divided by their deviations."""
-    squares = P**2
+def _of_divisors(
+    power: float, values: FloatArray, P: FloatArray, columns: FloatArray, rest: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return what estimated divisors add to relative variances, and ``sum_m p_m^2 (M^2)_mm / M_mm``.
+
+    Parameters
+    ----------
+    power : float
+        Of the deviations that columns have been divided by.
+    values : ndarray of shape (r,)
+        Leading eigenvalues of the covariance M of the divided columns.
+    P : ndarray of shape (r, d)
+        Their directions.
+    columns : ndarray of shape (d,)
+        The diagonal of M.
+    rest : float
+        Sum of squares of the other eigenvalues.
+    """
+    shares = P**2 / np.where(columns > 0, columns, np.inf)
     roots = np.sqrt(values[:LEADING])[:, None] * P[:LEADING]
-    # The rest of the correlations is taken to be a diagonal.
-    rest = 1.0 - (roots**2).sum(axis=0) ** 2
-    off = [float((((roots * square) @ roots.T) ** 2).sum() + square**2 @ rest) for square in squares]
-    return np.asarray(np.sqrt(np.maximum(1.0 - 2.0 * values * (squares**2).sum(axis=1) + np.array(off), 0.0)))
+    # The rest of the covariance is taken to be a diagonal.
+    diagonal = columns**2 - (roots**2).sum(axis=0) ** 2
+    off = np.array([float((((roots * s) @ roots.T) ** 2).sum() + s**2 @ diagonal) for s in shares])
+    left = np.maximum(columns - values @ P**2, 0.0)
+    squares = values**2 @ P**2 + left * (rest / (left.sum() or 1.0))
+    return power**2 * off - 2 * power * values * (shares * P**2).sum(axis=1), shares @ squares
 
 
 def named_group(group: range, following: bool) -> str:

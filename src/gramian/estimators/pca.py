@@ -1117,9 +1117,9 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         """Standard errors of the variances, and which components the rows do not separate.
 
         Under normal theory, from the fitted variances and the number of rows; ``certificate_`` is about
-        arithmetic alone. None without centring, for sketches, for imputed fits, and without a component
-        above the rank tolerance: normal theory does not apply to these. :func:`gramian.stability` takes
-        the rows, and does without normality.
+        arithmetic alone. None without centring, for sketches, imputed fits and genotypes, and without a
+        component above the rank tolerance: normal theory does not apply to these.
+        :func:`gramian.stability` takes the rows, and does without normality.
         """
         check_is_fitted(self)
         return sampling_of(self)

@@ -15,8 +15,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.candidates import data_frame
-from gramian.analysis.components import column_names, component_names, known_variances
-from gramian.analysis.sampling import grouped, named_group, reaches
+from gramian.analysis.components import column_names, component_names
+from gramian.analysis.sampling import POWERS, grouped, named_group, reaches, separable
 from gramian.arrays import as_float64, dense, memory_limit_bytes, to_numpy
 from gramian.checks import check_integer, check_number, counted, percent
 from gramian.engine import factors, require_memory
@@ -42,6 +42,7 @@ TURNED = 0.05  # share of replicates at which a component that turned by 45 degr
 DRAWS = 100  # of a replicate, until every column has an observed entry
 LEAST = 1e-13  # ratio of a variance to the total that logarithms are taken of
 SMALLEST = 0.05  # of the normal standard error, below which none is believed
+ROWS = 10  # the fewest that give intervals
 LARGE = 700.0  # largest logarithm of a float
 SAME = 1e-3  # relative difference of variances up to which rows are those of the fit
 
@@ -55,7 +56,8 @@ class Stability(Tabulated):
     variances, ratios : ndarray of shape (k,)
         Explained variances and their ratios to the total, of the rows themselves.
     variance_intervals, ratio_intervals : ndarray of shape (k, 2)
-        Intervals of the j-th largest variance of the population, and of its ratio.
+        Intervals of the j-th largest variance of the population, and of its ratio; NaN where there are
+        fewer than 10 rows, or no more than 2 j.
     loadings : ndarray of shape (k, d)
         The components.
     loading_intervals : ndarray of shape (k, d, 2)
@@ -65,8 +67,8 @@ class Stability(Tabulated):
     turned : ndarray of shape (k,)
         Share of replicates in which no component is within 45 degrees of this one.
     separated : ndarray of shape (k,), bool
-        Whether a component has a direction of its own: the rows separate it from its neighbours, and it is
-        ``turned`` in less than 5 % of the replicates.
+        Whether a component has a direction of its own: the rows separate it from its neighbours, it is
+        ``turned`` in less than 5 % of the replicates, and there are rows enough for intervals.
     groups : tuple of range
         Components, counted from 0, by what the rows separate, as in ``sampling_`` of the model.
     group_agreement : ndarray of shape (len(groups),)
@@ -140,6 +142,13 @@ class Stability(Tabulated):
     def sentences(self) -> list[str]:
         """Return which components can only be read together, and which have no direction of their own."""
         k, lines, together = len(self.variances), list[str](), set[int]()
+        without = range(_stated(self.n_samples, k), k)
+        if without:
+            lines.append(
+                f"{counted(self.n_samples, 'row')} give no intervals of {named_group(without, False)}: those "
+                f"of component j need more than 2 j rows, and at least {ROWS}."
+            )
+            together.update(without)
         for group, agreement in zip(self.groups, self.group_agreement, strict=True):
             following = group.stop == k and self.next_separated is False
             if len(group) > 1 or following:
@@ -163,7 +172,14 @@ class Stability(Tabulated):
             f"from {self.n_boot:,} samples of {self.n_samples:,} rows with replacement."
         )
         rows = [
-            (name, value, f"{low:.5g} to {high:.5g}", ratio, f"{least:.4f} to {most:.4f}", agreement)
+            (
+                name,
+                value,
+                "-" if math.isnan(low) else f"{low:.5g} to {high:.5g}",
+                ratio,
+                "-" if math.isnan(least) else f"{least:.4f} to {most:.4f}",
+                agreement,
+            )
             for name, value, low, high, ratio, least, most, agreement in self.rows()
         ]
         heads = "", "variance", "interval", "ratio", "interval", "agreement"
@@ -214,10 +230,12 @@ def stability(
     of the replicates on both sides: of the logarithm of a variance, and of the log odds of a ratio, both
     studentised by the influence of the rows, and of a loading. Variances of a sample are further apart than
     those of its population. The interval of a variance therefore contains those of all components that may
-    have an equal variance, by a test at 5 %. A direction is compared only where the rows separate the
-    component from its neighbours, by the test of ``model.sampling_``, and where fewer than 5 % of the
-    replicates turn it by more than 45 degrees. A replicate costs an eigenproblem of the smaller side of X
-    only: with more columns than rows, of the scores along all components.
+    have an equal variance, by a test at 5 %. It ends at the latest where those of larger variances do, and
+    under unit scale at the total. A replicate has about two thirds of the rows: of fewer than 10 rows, or for
+    component j of no more than 2 j, it says too little for an interval. A direction is compared only where
+    the rows separate the component from its neighbours, by the test of ``model.sampling_``, and where fewer
+    than 5 % of the replicates turn it by more than 45 degrees. A replicate costs an eigenproblem of the
+    smaller side of X only: with more columns than rows, of the scores along all components.
 
     References
     ----------
@@ -276,22 +294,25 @@ def stability(
     off = drawn - scales
     # Replicates without the one row that makes a variance state far too small an error.
     halves = np.minimum(errors * _reach(off / drawn_errors, level), 2 * _reach(off, level))
-    left_out = known_variances(model)[k:] if k == model.n_components_ else np.empty(0)
-    known = np.append(values, left_out[left_out > 0])
-    ends = _ranges(_scales(known, total), halves, reaches(known, k, n - 1.0))
+    known = np.append(values, separable(model)[k:] if k == model.n_components_ else [])
+    ends, stated = np.full((2, k, 2), np.nan), _stated(n, k)
+    if stated:
+        may_equal = reaches(known, stated, n - 1.0)
+        ends[:, :stated] = _ranges(_scales(known, total), halves[:, :stated], may_equal)
+    unit = isinstance(model.scale, str) and model.scale == "unit" and total > 0
     runs, next_separated = grouped(known, k, n - 1.0)
     alone = np.array([len(run) == 1 for run in runs for _ in run], dtype=bool)
     alone[k - 1 :] &= next_separated is not False
     cosines = np.abs(np.einsum("bkd,kd->bk", loadings, P))
     turned = (cosines < math.sqrt(0.5)).mean(axis=0)
-    own = alone & (turned < TURNED)
+    own = alone & (turned < TURNED) & (np.arange(k) < stated)
     # Component by component: quantiles copy what they sort.
     reach = np.array([_reach(loadings[:, j] - P[j], level) for j in range(k)]).reshape(k, d, 1)
     between = np.clip(P[..., None] + reach * [-1.0, 1.0], -1.0, 1.0)
     between[~own] = np.nan
     return Stability(
         variances=values,
-        variance_intervals=np.exp(np.minimum(ends[0], LARGE)),
+        variance_intervals=np.exp(np.minimum(ends[0], math.log(total) if unit else LARGE)),
         ratios=values / (total or 1.0),
         ratio_intervals=expit(ends[1]),
         loadings=P,
@@ -323,6 +344,8 @@ class _Resampled:
         What was subtracted, in units of ``unit``.
     scale : str or None
         How each replicate scales columns.
+    metric : ndarray of shape (d,) or float
+        Square roots of the weights of columns, where replicates scale them.
     center : bool
     ddof : float
     unit : float
@@ -333,6 +356,7 @@ class _Resampled:
     basis: FloatArray | None
     mean: FloatArray
     scale: str | None
+    metric: FloatArray | float
     center: bool
     ddof: float
     unit: float
@@ -353,7 +377,9 @@ class _Resampled:
         if C.shape[1] > C.shape[0] and scale is None:
             left, s, right = factors(C, C.shape[0])
             C, basis = left * s, right.T
-        return cls(C, basis, mean / unit, scale, center, float(model.ddof), unit)
+        weight = model.feature_weight
+        metric = 1.0 if weight is None else np.sqrt(np.asarray(weight, dtype=np.float64))
+        return cls(C, basis, mean / unit, scale, metric, center, float(model.ddof), unit)
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """Return how often each row is in a replicate."""
@@ -405,17 +431,16 @@ class _Resampled:
         """Return standard errors from the influence of each row, with the moments that the rows have.
 
         More of row i changes the logarithm of the variance ``l`` of direction p by its ``score^2 / l - 1``,
-        and under unit scale by ``score^2 / l - sum_m p_m^2 z_m^2``, since the deviations of columns change
-        too. For the other scales that change is left out.
+        and less where it changes the divisors of columns too, as :func:`sampling_of` derives. For genotypes
+        that change is left out.
         """
-        n, squares = counts.sum(), C * C
+        n, squares, power = counts.sum(), C * C, POWERS.get(self.scale or "", 0.0)
         scores = (C @ vectors) ** 2 / np.maximum(values, LEAST * (total or 1.0))
-        if self.scale == "unit":
-            of_log = scores - squares @ vectors**2
-            of_odds = of_log
-        else:
-            of_log = scores - counts
-            of_odds = scores - squares.sum(axis=1, keepdims=True) / (total or 1.0)
+        of_log = scores - (1 - power) * counts
+        if power:
+            columns = squares.sum(axis=0) / (n - self.ddof)
+            of_log -= power * (squares / np.where(columns > 0, columns, np.inf)) @ vectors**2
+        of_odds = of_log - (1 - power) * (squares.sum(axis=1, keepdims=True) / (total or 1.0) - counts)
         of_odds = of_odds / np.maximum(1.0 - values / (total or 1.0), LEAST)
         errors = [np.sqrt((part**2 / counts).sum(axis=0)) / n for part in (of_log, of_odds)]
         # Rows of equal distances have none at all.
@@ -431,7 +456,7 @@ class _Resampled:
             divisor = np.sqrt(deviations * self.unit)
         else:
             divisor = deviations
-        return np.where((deviations > 0) & (divisor > 0), divisor, np.inf)
+        return np.where((deviations > 0) & (divisor > 0), divisor / self.metric, np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -486,6 +511,11 @@ class _Refitted:
         return values, total, as_float64(model.components_), np.asarray(np.maximum(errors, least))
 
 
+def _stated(n: int, k: int) -> int:
+    """Return how many of k components have intervals from n rows."""
+    return min(k, (n - 1) // 2) if n >= ROWS else 0
+
+
 def _scales(variances: FloatArray, total: float) -> FloatArray:
     """Return logarithms of variances and of the odds of their ratios, which are less skew; shape (2, k)."""
     unit = total or 1.0
@@ -526,6 +556,7 @@ def _ranges(centers: FloatArray, halves: FloatArray, reach: IntArray) -> FloatAr
     for j in range(k):
         result[:, j, 0] = low[:, j : reach[j] + 1].min(axis=1)
         result[:, j, 1] = high[:, : j + 1][:, reach[: j + 1] >= j].max(axis=1)
+    result[..., 1] = np.minimum.accumulate(result[..., 1], axis=1)  # variances descend
     return result
 
 
