@@ -41,6 +41,7 @@ DESELECTED = (
     "tests/cli/test_engine.py::test_columns_are_selected_by_a_label_where_they_are",
     "tests/cli/test_large_files.py::test_what_needs_all_of_it_says_so",
     "tests/cli/test_messages.py::test_wrong_commands_are_answered_without_python",
+    "tests/cli/test_outputs.py::test_no_command_writes_text_that_a_spreadsheet_runs",
     "tests/cli/test_outputs.py::test_text_for_people_has_no_control_characters",
     "tests/cli/test_run.py::test_names_that_are_too_long_are_a_line",
     "tests/estimators/test_notebook.py::test_names_of_columns_are_text_in_every_table",
