@@ -52,7 +52,7 @@ def rates(quick: bool) -> Iterator[Rate]:
     yield from _errors(None, (16.0, 8.0, 4.0, 1.0), fits, 0.85, 1.15)
     # The correlations of what was left out are taken to be 0.
     yield from _errors("unit", (16.0, 8.0, 4.0, 1.0), fits, 0.85, 1.25)
-    yield from _errors("pareto", (16.0, 8.0, 4.0, 1.0), fits, 0.85, 1.25)
+    yield from _errors("pareto", (16.0, 8.0, 4.0, 1.0), fits, 0.85, 1.15)
     for upper, lower, n, least, most in PAIRS:
         together = [len(_sampled((upper, lower, 1.0), n, seed, 2).groups) == 1 for seed in range(fits)]
         name = f"normal, {upper:g} and {lower:g}, n = {n}: said not to be separated"
