@@ -193,7 +193,7 @@ def literal_iterative(X, k, strength):
 
 
 def test_iterative_pca_is_its_definition():
-    for shape, strength in (((20, 6), 1.0), ((10, 14), 1.0), ((20, 6), 0.0)):
+    for shape, strength in (((20, 6), 1.0), ((20, 6), 0.0)):
         _, X = holed(*shape, 2, 0.15)
         result = impute_iterative(X, 2, strength=strength, tol=1e-10, max_iter=3000)
         assert result.converged
