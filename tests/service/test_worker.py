@@ -224,3 +224,11 @@ def test_tables_have_a_name_and_no_path(tmp_path):
     for given in (True, False):
         data = part(tmp_path / "x.npy", "flowers") | {"given": given}
         assert bodies.read_table(data).source == "flowers"
+
+
+def test_an_order_without_data_fails_as_its_work_does():
+    def work(data):
+        raise ParameterError("Choose the data to plot.")
+
+    reply = worker.answered(work, {"do": "figure", "data": None}, lambda message: None)
+    assert (reply["status"], reply["error"]) == (422, "Choose the data to plot.")

@@ -111,7 +111,7 @@ def answered(work: Callable[..., Message], order: Message, say: Callable[[Messag
         check_depth(answer)
         return {"answer": answer}
     except Exception as error:  # an unexpected error ends the request, not the process
-        status, text = status_of(error, order.get("data", {}).get("name", "This request"))
+        status, text = status_of(error, (order.get("data") or {}).get("name", "This request"))
         if missing := places.missing():
             status, text = (
                 404,
