@@ -187,13 +187,14 @@ def literal_iterative(X, k, strength):
                 squares += ((row[mask] - A @ np.linalg.lstsq(A, row[mask], rcond=None)[0]) ** 2).sum()
                 left += mask.sum() - k
         noise = squares / left
-        shrunk = np.maximum(s[:k] - strength * noise / s[:k], 0.0)
+        along = noise * (d - k) / (min(n - 1, d) - k)  # each direction of the rows
+        shrunk = np.maximum(s[:k] - strength * along / s[:k], 0.0)
         filled = np.where(gone, mean + np.sqrt(n) * (U[:, :k] * shrunk) @ Vt[:k], X)
     return filled, noise
 
 
 def test_iterative_pca_is_its_definition():
-    for shape, strength in (((20, 6), 1.0), ((20, 6), 0.0)):
+    for shape, strength in (((20, 6), 1.0), ((10, 14), 1.0)):
         _, X = holed(*shape, 2, 0.15)
         result = impute_iterative(X, 2, strength=strength, tol=1e-10, max_iter=3000)
         assert result.converged

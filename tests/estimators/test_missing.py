@@ -318,6 +318,14 @@ def test_wide_tables_have_the_noise_in_every_direction():
     for method in ("em", "iterative"):
         pca = PCA(2, missing=method).fit(wide)
         assert 0.85 < pca.noise_variance_ < 1.15
+        # The rows of the fit are imputed again by what the iteration ended with.
+        filled = pca.impute(wide)
+        if method == "iterative":
+            again = PCA(2).fit(filled)
+            less = pca.imputed_.regularization * pca.noise_variance_
+            kept = (again.explained_variance_ - less) / again.explained_variance_
+            fixed = again.mean_ + (again.transform(filled) * kept) @ again.components_
+            assert np.allclose(fixed[np.isnan(wide)], pca.imputed_.values, atol=1e-4)
         assert np.isclose(pca.total_variance_, pca.explained_variance_.sum() + 98 * pca.noise_variance_)
         assert PCA(missing=method).fit(wide).n_components_ == 40
 

@@ -433,7 +433,7 @@ def impute_iterative(
     X, k, weights, start, max_iter
         As of :func:`impute_em`.
     strength : float
-        Multiple of the noise variance that variances are reduced by; 0 does not shrink.
+        Variances are reduced by the noise variance times this and :func:`excess`; 0 does not shrink.
     ddof : float
         Variances divide by the sum of the weights less this.
     tol : float
@@ -451,7 +451,7 @@ def impute_iterative(
     ``(d - k) (k + 1)`` less for mean and directions; at least 1. For complete tables that is
     ``(n - 1 - k) (d - k)``. At the fixed
     point the imputed entries are the conditional expectations under the probabilistic PCA of the final
-    directions and variances, with ``strength`` times the noise variance as its noise.
+    directions and variances, with what variances are reduced by as its noise.
 
     References
     ----------
@@ -462,7 +462,7 @@ def impute_iterative(
     holes = ~observed
     own = _row_weights(X, weights)
     total, of_hole = float(own.sum()), own[np.nonzero(holes)[0]]
-    degrees = total - ddof
+    degrees, rows = total - ddof, max(total, float(np.count_nonzero(own)))
     entries = float(own @ observed.sum(axis=1))
     filled = np.where(observed, X, _means(X, observed, own) if start is None else start.filled)
     size = max(math.sqrt(_weighted_square(filled - own @ filled / total, own) / entries), 1e-300)
@@ -476,9 +476,8 @@ def impute_iterative(
         if step % NOISE_EVERY == 0:
             before, noise = noise, _residual_variance(np.where(observed, C, 0.0), own, patterns, V)
             settled = abs(noise - before) <= tol * max(noise, COLLAPSED * size**2)
-        kept = np.divide(
-            np.maximum(values - strength * noise, 0.0), values, out=np.zeros(k), where=values > 0
-        )
+        less = strength * excess(rows, X.shape[1], k) * noise
+        kept = np.divide(np.maximum(values - less, 0.0), values, out=np.zeros(k), where=values > 0)
         new = mean + (scores * kept) @ V.T
         squares = (new[holes] - filled[holes]) ** 2
         change = math.sqrt(float(of_hole @ squares) / max(float(of_hole.sum()), 1e-300))
@@ -488,6 +487,15 @@ def impute_iterative(
             break
     model = LowRank(mean, V * np.sqrt(np.maximum(values - noise, 0.0)), noise)
     return Imputation(filled, np.array(trace), model, len(trace), trace[-1] <= tol and settled)
+
+
+def excess(n: float, d: int, k: int) -> float:
+    """Return by how much more than its variance noise adds to the k largest variances of n x d entries.
+
+    Noise of d columns lies in the ``min(n - 1, d)`` directions of the rows: with fewer rows than columns its
+    mean variance along them is ``(d - k) / (n - 1 - k)`` times that of an entry.
+    """
+    return (d - k) / max(min(n - 1, d) - k, 1)
 
 
 def _residual_variance(C: FloatArray, own: FloatArray, patterns: Patterns, V: FloatArray) -> float:
@@ -640,7 +648,8 @@ class Imputed:
     iterations : int
     converged : bool
     regularization : float
-        Multiple of the noise variance that "iterative" shrank by.
+        Multiple of the noise variance that "iterative" reduced variances by: the parameter, times
+        ``(d - k) / (n - 1 - k)`` with fewer rows than columns.
     n_components : int
         Components that imputed; 0 for "mean".
     """

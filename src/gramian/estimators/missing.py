@@ -17,6 +17,7 @@ from gramian.analysis.imputation import (
     Imputed,
     choose_count,
     choose_strength,
+    excess,
     expected_scatter,
     impute_em,
     impute_iterative,
@@ -394,7 +395,7 @@ def _by_model(
         float(np.ldexp(result.model.noise, 2 * exponent)),
         result.iterations,
         result.converged,
-        chosen,
+        chosen * excess(max(total, float(own.sum())), len(varying), k) if method == "iterative" else 1.0,
         k,
     )
     if method == "iterative":
