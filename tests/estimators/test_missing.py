@@ -528,3 +528,18 @@ def test_a_share_and_an_error_hold_with_the_noise_of_the_model():
 def test_coefficients_of_expected_covariances_do_not_exist():
     with pytest.raises(DataError, match="are not sums of the rows"):
         PCA(2, missing="em").fit(HOLED).dual_coefficients(HOLED)
+
+
+def test_models_of_older_files_do_not_know_what_was_imputed():
+    pca = PCA(K, missing="em").fit(WHOLE)
+    calls = (
+        pca.score,
+        pca.transform,
+        pca.dual_coefficients,
+        lambda X: gramian.stability(pca, X, n_boot=2).ratios,
+    )
+    expected = [call(WHOLE) for call in calls]
+    del pca.imputed_, pca.n_missing_
+    for call, result in zip(calls, expected, strict=True):
+        assert np.array_equal(call(WHOLE), result)
+    assert np.isfinite(pca.transform(HOLED)).all()

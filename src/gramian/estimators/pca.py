@@ -850,7 +850,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
 
     def _incomplete(self) -> IncompleteRows:
         rank, gaussian = self.rank_, self._gaussian()
-        means, imputed = getattr(self, "column_means_", None), self.imputed_
+        means, imputed = getattr(self, "column_means_", None), getattr(self, "imputed_", None)
         variances, noise = np.zeros(rank), gaussian.noise
         count = min(rank, len(gaussian.variances))
         variances[:count] = gaussian.variances[:count]
@@ -946,7 +946,7 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         True
         """
         check_is_fitted(self)
-        if self.imputed_ is not None and self.imputed_.method == "em":
+        if getattr(getattr(self, "imputed_", None), "method", "") == "em":
             raise DataError(
                 'The components of missing="em" are not sums of the rows: the covariance of missing entries '
                 "is part of them. Fit the rows that impute returns."
@@ -1222,8 +1222,9 @@ class PCA(PCAParameters, Saved, ExportsToONNX, InNotebooks, PCAAttributes):
         """Return the normal model: of imputed rows with the components that imputed them."""
         check_is_fitted(self)
         k, noise = None, float(self.noise_variance_)
-        if self.imputed_ is not None and self.imputed_.noise_variance is not None:
-            k, noise = self.imputed_.n_components, self.imputed_.noise_variance
+        imputed = getattr(self, "imputed_", None)  # older files lack it
+        if imputed is not None and imputed.noise_variance is not None:
+            k, noise = imputed.n_components, imputed.noise_variance
         components, variances = as_float64(self.components_), as_float64(self.explained_variance_)
         return Gaussian(components[:k], variances[:k], noise, self._host_divisor)
 

@@ -272,11 +272,12 @@ def stability(
         "Use fewer components, or a sample of the rows.",
     )
     resampled: _Resampled | _Refitted
-    if model.imputed_ is None:
+    imputed = getattr(model, "imputed_", None)  # older files lack it
+    if imputed is None:
         rows.require_finite()
         resampled = _Resampled.of(model, as_float64(dense(rows.in_memory())))
     else:
-        k = min(k, model.imputed_.n_components or k)
+        k = min(k, imputed.n_components or k)
         resampled = _Refitted.of(model, rows, k)
     values, total, _, errors = resampled.components(np.ones(n), k)
     _require_same_rows(model, values, n)
