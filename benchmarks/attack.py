@@ -31,11 +31,11 @@ import scipy.sparse as sp
 import gramian.operators.centered
 from gramian import PCA, KernelPCA
 from gramian.arrays import to_numpy
+from gramian.data import as_rows
 from gramian.errors import DataError, MemoryLimitError, ParameterError
-from gramian.operators.centered_kernel import CenteredKernelOperator
 from gramian.operators.moments import center_rows, from_moments, scatter
 from gramian.operators.scatter import CovarianceOperator, GramOperator, ScatterOperator
-from gramian.rows import as_rows
+from gramian.operators.tiles import CenteredKernelOperator
 
 LONG = np.longdouble
 UNIT = float(np.finfo(LONG).eps) / 2
@@ -596,14 +596,10 @@ def by_file(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
 
 
 def by_stream(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
-    """In batches, exactly or by a sketch, or by a fit that goes on in batches."""
+    """In batches, or by a fit that goes on in batches."""
     asked = {name: value for name, value in asked.items() if name != "memory_limit"}
     asked["solver"] = str(rng.choice(["auto", "covariance", "krylov"]))
-    model, (n, d) = PCA(**asked), X.shape
-    if rng.random() < 0.3 and d > 3 and asked["scale"] is None:
-        k = int(rng.integers(1, min(n, d - 1, 4)))
-        size = int(rng.integers(k, d))
-        model.set_params(solver="frequent-directions", sketch_size=size, n_components=k, tol=None)
+    model, n = PCA(**asked), len(X)
     cuts = np.unique(np.r_[0, rng.integers(1, n + 1, int(rng.integers(0, 6))), n])
     parts = [X[a:b] for a, b in pairwise(cuts.tolist())]
     first = parts[0]

@@ -19,8 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from gramian.base.inputs import generators
 from gramian.errors import DataError, GramianError, RankWarning
-from gramian.estimators.inputs import generators
 from gramian.faces import LIGHTS, FaceSpace, read_faces
 
 PARTS = 5

@@ -27,7 +27,7 @@ import numpy as np
 from harness.machine import machine
 
 from gramian.faces import FaceSpace, Gallery, drawn_faces
-from gramian.faces.gallery.gallery import enroll_into
+from gramian.faces.gallery import enroll_into
 from gramian.faces.recognition import identify
 
 WITHIN = 0.2

@@ -20,9 +20,9 @@ from scipy.io import loadmat
 
 from gramian import PCA
 from gramian.faces import FaceSpace, read_faces
-from gramian.faces.detector import fit_detector, unlikeness
 from gramian.faces.light import relight
-from gramian.rows.pictures import resized
+from gramian.faces.space import fit_detector, unlikeness
+from gramian.io.formats.pictures import resized
 
 KEEP = 0.99
 Measure = Callable[[np.ndarray, list[np.ndarray]], list[np.ndarray]]

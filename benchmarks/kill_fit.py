@@ -28,7 +28,7 @@ import numpy as np
 
 import gramian
 from gramian.cli import main
-from gramian.store import finish_folder
+from gramian.store.atomic import finish_folder
 
 
 def content(folder: Path) -> dict[str, str]:

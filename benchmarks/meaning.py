@@ -11,7 +11,7 @@ from contenders import our_pca
 from harness.rows import Contender, FloatArray, Outcome, Row
 from harness.timing import TimedRow
 
-from gramian.estimators.whitener import Whitener
+from gramian.models.whitener import Whitener
 
 PEOPLE = slice(0, 2286)
 BLOCK = 256

@@ -26,10 +26,10 @@ from gramian import (
     relations,
     stability,
 )
+from gramian.data.table import Table
 from gramian.faces import FaceSpace
 from gramian.faces.drawing import drawn_faces, drawn_others
 from gramian.kernels import audit
-from gramian.rows.table import Table
 
 FOLDER = Path(__file__).with_name("pictures")
 # Digits of coordinates that no screen shows are a tenth of a file.
@@ -113,7 +113,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "correlation_circle": lambda: plots.correlation_circle(wine()[1], wine()[0]),
     "scree": lambda: plots.scree(wine()[1], choose_components(wine()[1], wine()[0], random_state=0)),
     "eigenvalues": lambda: plots.eigenvalues(wine()[1]),
-    "stability": lambda: plots.stability(stability(wine()[1], wine()[0], n_boot=200, random_state=0)),
+    "stability": lambda: plots.stability(stability(wine()[1], wine()[0], n_resamples=200, random_state=0)),
     "metadata": lambda: plots.metadata(describe(wine()[1], wine()[0])),
     "control_chart": lambda: plots.control_chart(*process()),
     "contributions": lambda: plots.contributions(*process(), 59),

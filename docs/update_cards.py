@@ -13,9 +13,9 @@ from gramian.analysis.associations import telling_pair
 from gramian.analysis.proposals import proposals
 from gramian.faces import FaceSpace
 from gramian.faces.reading import read_faces
-from gramian.plots.pixels import grey, signed
+from gramian.io.preview import preview
+from gramian.plots.images import grey, signed
 from gramian.plots.style import COLOURS
-from gramian.rows.preview import preview
 from gramian.service.views import example
 
 PAGE = Path(__file__).parents[1] / "src" / "gramian" / "service" / "page"

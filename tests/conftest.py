@@ -13,6 +13,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import settings
 
+from gramian.operations import operations
+
+operations()  # messages name parameters as the options are spelled
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 # Derandomized: the same tests give the same verdict on every machine and every run.

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian import ModelFileError, loading
-from gramian.store import read_model
+from gramian import loading
+from gramian.errors import ModelFileError
+from gramian.store.model_file import read_model
 
 
 def places(value, path=()):
@@ -79,7 +80,7 @@ def refusals_of_damaged(model, data, tmp_path, monkeypatch):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 (twin.transform if hasattr(twin, "transform") else twin.predict)(data)
-        except gramian.GramianError:
+        except gramian.errors.GramianError:
             pass
         except Exception as error:
             pytest.fail(f"{type(model).__name__}, {where} = {new!r}: {error!r}")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gramian import PCA, DataError, ParameterError
+from gramian import PCA
+from gramian.errors import DataError, ParameterError
 
 anndata = pytest.importorskip("anndata", reason="anndata needs pandas below 3 and is not installed here")
 
@@ -86,7 +87,7 @@ def test_annotated_data_are_read_by_every_estimator(tmp_path):
 
 def test_what_is_not_there_is_named():
     adata = cells()
-    with pytest.raises(ParameterError, match="layer='raw': this AnnData has layers 'counts'"):
+    with pytest.raises(ParameterError, match="layer='raw' is not in this AnnData, which has layers 'counts'"):
         pca(adata, layer="raw")
     with pytest.raises(
         ParameterError, match="mask_var='hvg': var of this AnnData has columns 'highly_variable'"

@@ -58,6 +58,46 @@ def test_importing_the_package_imports_nothing_heavy():
     assert new <= allowed, sorted(new - allowed)
 
 
+def test_a_fit_of_an_array_loads_the_core_alone():
+    fit = "import numpy, gramian\ngramian.PCA(2).fit(numpy.eye(5)[:, :3])"
+    loaded = {name.partition(".")[2] for name in imported_by(fit) if name.startswith("gramian.")}
+    rooms = {name.partition(".")[0] for name in loaded}
+    assert not rooms & {"cli", "io", "kernel_pca", "kernels", "operations", "plots", "report", "store"}
+    assert len(loaded) <= 70, sorted(loaded)
+
+
+def test_the_map_of_the_package_names_files_that_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?<![\w/])\w+(?:/\w+)+\.(?:py|html|css|js)\b", text)) - {"io/formats/jsonl.py"}
+    places = (ROOT, ROOT / "src" / "gramian")
+    assert not [name for name in sorted(named) if not any((place / name).exists() for place in places)]
+
+
+def test_the_table_of_verbs_has_each_with_its_function():
+    from gramian.operations import operations
+
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    row = re.compile(r"^\| `([a-z -]+)` \| `(\w+)` of `operations/(\w+)\.py` \|", re.MULTILINE)
+    named = {verb: (function, file) for verb, function, file in row.findall(text)}
+    known = {name: one.function for name, one in operations().items()}
+    assert named == {name: (one.__name__, one.__module__.split(".")[-1]) for name, one in known.items()}
+
+
+def test_the_table_of_verbs_names_the_routes_and_forms_of_the_server():
+    pytest.importorskip("fastapi")
+    from gramian.operations import operations
+    from gramian.service.api import on_models
+
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    cells = [line.strip("| ").split(" | ") for line in text.splitlines() if " of `operations/" in line]
+    rows = {cell[0].strip("`"): cell for cell in cells if cell[0].strip("`") in operations()}
+    routes = {name for name, cell in rows.items() if cell[3] == f"`POST /models/ID/{name}`"}
+    assert routes == {one.name for one in on_models()}
+    script = (PACKAGE / "service" / "page" / "model.js").read_text(encoding="utf-8")
+    own = set(re.findall(r'"(\w+)"', re.search(r"const OWN = (.*);", script)[1]))
+    assert {name for name in routes if rows[name][4] == "Model: *Further questions*"} == routes - own
+
+
 def test_a_decomposition_imports_no_selector_of_features():
     parts = {"gramian.selection", "sklearn.feature_selection", "sklearn.model_selection"}
     assert not parts & imported_by("import gramian; gramian.PCA, gramian.KernelPCA, gramian.Monitor")

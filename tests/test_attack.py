@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from gramian.analysis import certificates
-from gramian.engine import features, linear
 from gramian.operators import moments, scatter
 from gramian.operators.centered import CenteredRows
 from gramian.operators.tiles import TileMatrix
+from gramian.solve import certificates, kernel, linear
 
 
 def findings(attack, fits, kinds, seed=0):
@@ -81,8 +80,8 @@ def test_the_attack_notices_directions_without_residuals(attack, monkeypatch):
 
 
 def test_the_attack_notices_bounds_of_landmarks_without_rounding(attack, monkeypatch):
-    original = features.landmark_bounds
-    monkeypatch.setattr(features, "landmark_bounds", lambda *a: replace(original(*a), below=0.0, above=0.0))
+    original = kernel.landmark_bounds
+    monkeypatch.setattr(kernel, "landmark_bounds", lambda *a: replace(original(*a), below=0.0, above=0.0))
     assert any("approximation" in statement for statement in findings(attack, 60, ["landmarks"]))
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from gramian.cli import main
 from gramian.errors import GramianError
-from gramian.service import access, caller, guard, store_folder
-from gramian.service.problems import Refusal
+from gramian.service import guard, sessions, storage
+from gramian.service.schemas import Refusal
 from gramian.store import atomic
 from served import create_app, httpx, listening
 
@@ -114,7 +114,7 @@ def test_a_log_that_is_not_json_is_noticed(module, tmp_path, capsys):
 
 @pytest.mark.walk
 def test_foreign_folders_taken_as_stores_are_noticed(findings, monkeypatch):
-    monkeypatch.setattr(store_folder, "_check_marker", lambda marker: None)
+    monkeypatch.setattr(storage, "check_marker", lambda marker: None)
     assert any("the server started" in one for one in findings("foreign-folders"))
 
 
@@ -128,8 +128,8 @@ def test_names_of_lists_that_lead_elsewhere_are_noticed(findings, monkeypatch):
 def test_hosts_and_owners_that_are_not_checked_are_noticed(findings, monkeypatch):
     monkeypatch.setattr(guard.Guard, "_is_ours", lambda self, host: True)
     monkeypatch.setattr(guard, "READS", ("POST", "PUT", "DELETE"))
-    monkeypatch.setattr(caller.Caller, "may_change", lambda self, item: True)
-    monkeypatch.setattr(access.Access, "revoke_pass", lambda self, scope: None)
+    monkeypatch.setattr(sessions.Caller, "may_change", lambda self, item: True)
+    monkeypatch.setattr(guard.Access, "revoke_pass", lambda self, scope: None)
     found = findings("headers")
     assert any("Host 'evil.example'" in one for one in found)
     assert any("POST of a page of another site" in one for one in found)

@@ -90,3 +90,18 @@ def test_what_to_do_where_there_is_no_room():
     assert isinstance(full, FileError)
     assert str(full) == "a.csv was not written: as the system says it. Free some space."
     assert str(large).endswith("Raise the limit (ulimit -f), or write to another place.")
+
+
+def test_a_parameter_is_a_field_of_the_error_however_its_sentence_begins():
+    error = errors.ParameterError(
+        "label", "kind", ("a", "b"), problem="This needs a label.", hint="Give one."
+    )
+    assert str(error) == "This needs a label. Give one."
+    assert (error.parameter, error.value, error.allowed, error.hint) == (
+        "label",
+        "kind",
+        ("a", "b"),
+        "Give one.",
+    )
+    for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert (str(twin), twin.parameter, twin.value) == (str(error), "label", "kind")

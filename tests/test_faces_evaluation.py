@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from gramian.base.inputs import generators
 from gramian.errors import DataError, ParameterError
-from gramian.estimators.inputs import generators
 from gramian.faces import Faces, FaceSpace, Recogniser, drawn_faces, read_faces
 from gramian.faces.drawing import drawn_others
 

@@ -40,7 +40,7 @@ DRAWS = {
     "mutual_information": lambda **options: (
         gramian.mutual_information(X, y, discrete=False, **options).values
     ),
-    "stability": lambda **options: stability(PCA(3).fit(X), X, n_boot=20, **options).variance_intervals,
+    "stability": lambda **options: stability(PCA(3).fit(X), X, n_resamples=20, **options).variance_intervals,
     "audit": lambda **options: audit("exp(-norm(x - y)**2.2)", n_features=2, **options).witness.points,
 }
 PUBLIC = {

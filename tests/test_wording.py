@@ -1,40 +1,71 @@
 import pytest
 
 from gramian.checks import check_choice
-from gramian.errors import ParameterError
-from gramian.wording import worded
+from gramian.errors import DataError, ParameterError, RankWarning, by_surface, choice, option
+from gramian.operations import operations
 
 CASES = (
-    # Python, shell, page
+    # Made of marks; Python, shell, page
     (
+        ParameterError("n_components", 12, "but 9 rows have 8"),
         "n_components=12 but 9 rows have 8.",
         "--components 12 but 9 rows have 8.",
         "Number of components 12 but 9 rows have 8.",
     ),
-    ("Use missing='mean' or 'em'.", "Use --missing mean or em.", "Use missing values \"mean\" or 'em'."),
-    ("Set repair='clip' (or solver=\"dense\").", "Set --repair clip (or --solver dense).", None),
-    ('Leave out with drop=["a b", "c", ...].', "Leave out with --drop 'a b,c', ....", None),
-    ("Give n_components=10.", "Give --components 10.", "Give number of components 10."),
-    ("Give a number, or None for all.", "Give a number, or leave it out for all.", None),
     (
-        "tol=2.0 is wrong. In Python also f(x, 0.5). Try 1.",
-        "--tol 2 is wrong. Try 1.",
-        "Tolerance 2 is wrong. Try 1.",
+        DataError(f"Use {option('missing', 'mean', 'em')}."),
+        'Use missing="mean" or "em".',
+        "Use --missing mean or em.",
+        'Use missing values "mean" or "em".',
     ),
-    ("center=False is odd. Use center=True.", "--no-center is odd. Leave out --no-center.", None),
-    ("scale=True is odd.", "--scale true is odd.", "Scaling true is odd."),
-    # What the data hold, parameters of kernels and other words stay.
-    ("'n_components=3' is a column, rbf(gamma=2) a kernel.",) * 3,
-    ("column 'mean' of size.csv lacks scale: 'b'.",) * 3,
-    ("--kernel rbf(gamma=2) and X=3",) * 3,
+    (
+        DataError(f"Use {choice('parallel', 'mle')} or {choice('cv')}."),
+        "Use 'parallel', 'mle' or 'cv'.",
+        "Use parallel, mle or cv.",
+        "Use 'parallel', 'mle' or 'cv'.",
+    ),
+    (
+        DataError(f"Give a number{by_surface(', or None', ', or leave it out')}."),
+        "Give a number, or None.",
+        "Give a number, or leave it out.",
+        "Give a number, or leave it out.",
+    ),
+    (
+        ParameterError("center", False, "is odd", f"The rule needs {option('center', True)}."),
+        "center=False is odd. The rule needs center=True.",
+        "--no-center is odd. The rule needs centred data (leave out --no-center).",
+        "No centring is odd. The rule needs centring.",
+    ),
+    (
+        ParameterError("tol", 2.0, "is wrong", f"Raise {option('memory_limit')}."),
+        "tol=2.0 is wrong. Raise memory_limit.",
+        "--tol 2 is wrong. Raise --memory-limit.",
+        "Tolerance 2 is wrong. Raise memory limit.",
+    ),
+    (
+        ParameterError("label", problem="select needs a label.", hint="Choose its column."),
+        *("select needs a label. Choose its column.",) * 3,
+    ),
+    # Options of the shell and what is prose stay.
+    (ParameterError("-o", "v1.0", "is an input"), *("-o v1.0 is an input.",) * 3),
+    (DataError("'n_components=3' is a column, scale=2 a word."),)
+    + ("'n_components=3' is a column, scale=2 a word.",) * 3,
+    (
+        RankWarning(f"{option('n_components', 3)} finds none."),
+        "n_components=3 finds none.",
+        "--components 3 finds none.",
+        "Number of components 3 finds none.",
+    ),
 )
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[1])
 def test_messages_are_in_the_terms_of_their_reader(case):
-    python, shell, page = case
-    assert worded(python, "shell") == shell
-    assert page is None or worded(python, "page") == page
+    operations()  # which declare the options
+    message, python, shell, page = case
+    assert str(message) == python
+    assert message.worded("shell") == shell
+    assert message.worded("page") == page
 
 
 def test_what_is_meant_is_suggested():
@@ -43,8 +74,8 @@ def test_what_is_meant_is_suggested():
         "missing": (("mean", "em", "drop-rows"), {"median": "mean", "knn": "em", "na.omit": "drop-rows"}),
     }
     for name, (allowed, meant) in choices.items():
-        for given, choice in meant.items():
-            with pytest.raises(ParameterError, match=f"Did you mean '{choice}'"):
+        for given, one in meant.items():
+            with pytest.raises(ParameterError, match=f"Did you mean '{one}'"):
                 check_choice(name, given, allowed)
     with pytest.raises(ParameterError, match=r"Allowed: 'a', 'b'\.$"):
         check_choice("scale", "standard", ("a", "b"))

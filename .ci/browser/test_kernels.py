@@ -32,7 +32,8 @@ def test_a_kernel_is_refuted_by_points_proven_in_steps_or_misspelt(arrive, sight
     expect(page.locator("#verdict")).to_have_text("rbf() + linear()")
     # Each step after those that it uses.
     steps = page.locator("#steps li")
-    expect(steps.locator("math")).to_have_count(3)
+    expect(steps.locator(".shown")).to_have_count(3)
+    expect(steps.nth(0).locator("sup")).to_have_text("2")
     expect(steps.nth(0)).to_contain_text("Bochner")
     expect(steps.nth(2)).to_contain_text("A sum of kernels is a kernel.")
     expect(page.locator("#counterexample")).to_be_hidden()

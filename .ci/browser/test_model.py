@@ -169,3 +169,26 @@ def test_a_table_in_an_uploaded_npy_needs_no_names(arrive):
     walk.run()
     expect(walk.page.locator("[data-figure=correlation-circle] svg")).to_be_visible()
     expect(walk.page.get_by_label("Shape")).to_have_count(0)
+
+
+def test_further_questions_are_forms_made_of_options(arrive, sight):
+    walk = arrive(*sight, refused=(422,))
+    page = walk.page
+    walk.example("penguins")
+    walk.run()
+    place = page.locator("#operation-stability")
+    place.locator("summary").click()
+    expect(place.get_by_label("number of samples")).to_have_value("200")
+    place.get_by_label("number of samples").fill("20")
+    place.get_by_role("button", name="Run").click()
+    expect(place.locator("pre")).to_contain_text("20 samples")
+    expect(place.locator("figure svg")).to_be_visible()
+    walk.shot("stability")
+    place.get_by_label("level").fill("2")
+    place.get_by_role("button", name="Run").click()
+    expect(page.locator("#stability-level-error")).to_contain_text("Level 2 must be")
+    compared = page.locator("#operation-compare")
+    compared.locator("summary").click()
+    compared.get_by_role("button", name="Run").click()
+    expect(compared.locator("pre")).to_contain_text("The result is the same")
+    walk.shot("compared")

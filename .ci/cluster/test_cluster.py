@@ -131,6 +131,6 @@ def test_the_shell_works_on_a_cluster_that_answers(cluster, stored, tmp_path, ca
     here = np.load(tmp_path / "s.npy")
     np.testing.assert_array_equal(zarr.open(tmp_path / "s.zarr")[:], here)
     np.testing.assert_allclose(here, load(tmp_path / "m.gramian").transform(stored[1]), atol=1e-4)
-    monkeypatch.setattr("gramian.rows.chunks.ANSWER", "1s")
+    monkeypatch.setattr("gramian.io.chunks.ANSWER", "1s")
     assert main(["fit", "x.zarr", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"]) == 1
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err

@@ -33,7 +33,7 @@ PROJECT = PYPROJECT["project"]
 # Where --quick looks: reading, solving, fitting, saving, and the shell.
 QUICK = (
     "tests/estimators/test_pca.py",
-    "tests/solvers",
+    "tests/solve",
     "tests/store",
     "tests/test_packaging.py",
     "tests/cli/test_run.py",

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from calibration.rate import Rate
-from gramian import PCA, MissingValuesWarning
+from gramian import PCA
+from gramian.errors import MissingValuesWarning
 
 N, D, K, NEW = 200, 10, 2, 300
 SHARES = (0.1, 0.3, 0.5)

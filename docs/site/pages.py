@@ -10,7 +10,7 @@ from typing import Any
 import measured
 
 import gramian
-from gramian.rows.formats import FORMATS, Format
+from gramian.io.formats import FORMATS, Format
 
 # Folders of scripts in docs/, and of the pages that sphinx-gallery makes of them.
 GALLERIES = {"lessons": "learn", "gallery": "gallery"}
@@ -38,23 +38,23 @@ ON_DEMAND = ("anndata", "onnx")
 RESULTS = (
     "records.Certificate",
     "records.Plan",
-    "analysis.component_rules.rules.ComponentChoice",
+    "analysis.component_rules.ComponentChoice",
     "analysis.components.Summary",
     "analysis.associations.Description",
     "analysis.comparison.Comparison",
-    "analysis.incomplete.ProjectionQuality",
+    "analysis.normal_model.ProjectionQuality",
     "analysis.sampling.Sampling",
-    "estimators.choose_components.ComponentChoices",
-    "estimators.monitor.RowStatistics",
-    "estimators.rotate.Rotation",
-    "estimators.stability.Stability",
-    "faces.gallery.records.Person",
-    "kernels.auditing.mercer.AuditReport",
+    "inspect.choose_components.ComponentChoices",
+    "models.monitor.RowStatistics",
+    "inspect.rotate.Rotation",
+    "inspect.stability.Stability",
+    "faces.gallery.Person",
+    "kernels.auditing.AuditReport",
     "kernels.expression.KernelTable",
     "kernels.feature_maps.FeatureMap",
     "laws.relations.Relations",
     "selection.choose_kernel.KernelSelection",
-    "selection.history.History",
+    "selection.wrappers.History",
     "selection.mutual_information.MutualInformation",
 )
 
@@ -189,8 +189,9 @@ def names_of(format: Format) -> str:
 
 
 def content_of(format: Format) -> str:
-    """Return the first sentence of the module that reads a format."""
-    doc = importlib.import_module(f"gramian.rows.formats.{format.name}").__doc__ or ""
+    """Return what the function that reads a format says it returns."""
+    doc = (format.open.__doc__ or "").removeprefix("Return ")
+    doc = doc[:1].upper() + doc[1:]
     return " ".join(doc.partition("\n\n")[0].split()).rstrip(".").replace("|", r"\|")
 
 
@@ -275,14 +276,9 @@ def reference() -> str:
     """Return the list of all public names, each with a page that autodoc writes."""
     names = [name for name in gramian.__all__ if name != "__version__"]
     values = {name: getattr(gramian, name) for name in names}
-    errors = [
-        name for name in names if isinstance(values[name], type) and issubclass(values[name], Exception)
-    ]
     modules = [name for name in names if type(values[name]).__name__ == "module"]
-    classes = [
-        name for name in names if isinstance(values[name], type) and name not in errors and name[0].isupper()
-    ]
-    functions = [name for name in names if name not in {*errors, *modules, *classes}]
+    classes = [name for name in names if isinstance(values[name], type) and name[0].isupper()]
+    functions = [name for name in names if name not in {*modules, *classes}]
     groups = [
         (
             "Estimators",
@@ -303,7 +299,8 @@ def reference() -> str:
         "Results", "What estimators store and functions return.", [f"gramian.{name}" for name in RESULTS]
     )
     about = "Every error is a ``GramianError`` and also the built-in exception that existing handlers expect."
-    return text + listed("Errors and warnings", about, [f"gramian.{name}" for name in errors])
+    names = [f"gramian.errors.{name}" for name in gramian.errors.__all__]
+    return text + listed("Errors and warnings", about, names)
 
 
 def is_documented(package: Any, name: str) -> bool:

@@ -1,12 +1,12 @@
 """gramian: PCA and kernel PCA that say how they were computed and what is guaranteed.
 
 Names are loaded when they are first used, so ``import gramian`` is immediate and a program that
-only wants the error classes never waits for scikit-learn.
+only wants the classes in ``gramian.errors`` never waits for scikit-learn.
 
 Examples
 --------
 >>> import gramian
->>> issubclass(gramian.DataError, ValueError)
+>>> issubclass(gramian.errors.DataError, ValueError)
 True
 """
 
@@ -19,38 +19,19 @@ from gramian.version import __version__
 if TYPE_CHECKING:
     from gramian import errors, faces, kernels, plots
     from gramian.analysis.comparison import compare
-    from gramian.errors import (
-        CertificateWarning,
-        CostWarning,
-        DataError,
-        FewRowsWarning,
-        FileError,
-        GramianError,
-        IndefiniteKernelError,
-        IndefiniteKernelWarning,
-        InputTypeError,
-        MemoryLimitError,
-        MissingExtraError,
-        MissingValuesError,
-        MissingValuesWarning,
-        ModelFileError,
-        ParameterError,
-        PreimageWarning,
-        RankWarning,
-    )
-    from gramian.estimators.choose_components import choose_components
-    from gramian.estimators.describe import describe
-    from gramian.estimators.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
-    from gramian.estimators.kernel_pca import KernelPCA
-    from gramian.estimators.monitor import Monitor
-    from gramian.estimators.pca import PCA
-    from gramian.estimators.rotate import rotate
-    from gramian.estimators.stability import stability
-    from gramian.estimators.whitener import Whitener
+    from gramian.inspect.choose_components import choose_components
+    from gramian.inspect.describe import describe
+    from gramian.inspect.rotate import rotate
+    from gramian.inspect.stability import stability
+    from gramian.io.scan import scan
+    from gramian.kernel_pca.estimator import KernelPCA
+    from gramian.kernel_pca.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
     from gramian.laws.relations import relations
     from gramian.loading import load
+    from gramian.models.monitor import Monitor
+    from gramian.models.whitener import Whitener
+    from gramian.pca.estimator import PCA
     from gramian.progress_bar import set_progress
-    from gramian.rows.scan import scan
     from gramian.selection.choose_kernel import choose_kernel
     from gramian.selection.filters import FeatureFilter
     from gramian.selection.mutual_information import mutual_information
@@ -58,28 +39,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PCA",
-    "CertificateWarning",
-    "CostWarning",
-    "DataError",
     "FeatureFilter",
-    "FewRowsWarning",
-    "FileError",
-    "GramianError",
-    "IndefiniteKernelError",
-    "IndefiniteKernelWarning",
-    "InputTypeError",
     "KernelPCA",
-    "MemoryLimitError",
-    "MissingExtraError",
-    "MissingValuesError",
-    "MissingValuesWarning",
-    "ModelFileError",
     "Monitor",
-    "ParameterError",
     "PolynomialMap",
-    "PreimageWarning",
     "RandomFourierMap",
-    "RankWarning",
     "SequentialFeatureSelector",
     "TaylorMap",
     "Whitener",
@@ -103,26 +67,26 @@ __all__ = [
 
 _SUBMODULES = frozenset({"errors", "faces", "kernels", "plots"})
 _HOME = {
-    "PCA": "gramian.estimators.pca",
+    "PCA": "gramian.pca.estimator",
     "FeatureFilter": "gramian.selection.filters",
-    "KernelPCA": "gramian.estimators.kernel_pca",
-    "Monitor": "gramian.estimators.monitor",
-    "PolynomialMap": "gramian.estimators.feature_maps",
-    "RandomFourierMap": "gramian.estimators.feature_maps",
+    "KernelPCA": "gramian.kernel_pca.estimator",
+    "Monitor": "gramian.models.monitor",
+    "PolynomialMap": "gramian.kernel_pca.feature_maps",
+    "RandomFourierMap": "gramian.kernel_pca.feature_maps",
     "SequentialFeatureSelector": "gramian.selection.wrappers",
-    "TaylorMap": "gramian.estimators.feature_maps",
-    "Whitener": "gramian.estimators.whitener",
-    "choose_components": "gramian.estimators.choose_components",
+    "TaylorMap": "gramian.kernel_pca.feature_maps",
+    "Whitener": "gramian.models.whitener",
+    "choose_components": "gramian.inspect.choose_components",
     "choose_kernel": "gramian.selection.choose_kernel",
     "compare": "gramian.analysis.comparison",
-    "describe": "gramian.estimators.describe",
+    "describe": "gramian.inspect.describe",
     "load": "gramian.loading",
     "mutual_information": "gramian.selection.mutual_information",
     "relations": "gramian.laws.relations",
-    "rotate": "gramian.estimators.rotate",
-    "scan": "gramian.rows.scan",
+    "rotate": "gramian.inspect.rotate",
+    "scan": "gramian.io.scan",
     "set_progress": "gramian.progress_bar",
-    "stability": "gramian.estimators.stability",
+    "stability": "gramian.inspect.stability",
 }
 for _name, _module in (_HOME | {name: f"gramian.{name}" for name in _SUBMODULES}).items():
     if not is_installed(_module):
@@ -136,7 +100,7 @@ if not TYPE_CHECKING:  # to a type checker a module with this function has every
             return import_module(f"gramian.{name}")
         if name.startswith("_") or name not in __all__:
             raise AttributeError(f"module 'gramian' has no attribute {name!r}")
-        value = getattr(import_module(_HOME.get(name, "gramian.errors")), name)
+        value = getattr(import_module(_HOME[name]), name)
         # Kept, so that the second use costs a dictionary look-up and `gramian.PCA is gramian.PCA`.
         globals()[name] = value
         return value

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.base.fitted import parameter_at_fit
 from gramian.checks import listed
-from gramian.errors import ParameterError
-from gramian.estimators.fitted import parameter_at_fit
-from gramian.estimators.pca import PCA
-from gramian.rows.labelled import of_anndata
+from gramian.errors import ABSENT, ParameterError
+from gramian.io.rows import of_anndata
+from gramian.pca.estimator import PCA
 
 __all__ = ["pca"]
 
@@ -73,7 +73,9 @@ def pca(
     ((30, 3), (8, 3))
     """
     if layer is not None and layer not in adata.layers:
-        raise ParameterError(f"layer={layer!r}: this AnnData has {_known('layer', adata.layers)}.")
+        raise ParameterError(
+            "layer", layer, f"is not in this AnnData, which has {_known('layer', adata.layers)}"
+        )
     mask = _mask(adata, mask_var)
     values, source = (adata.X, "X") if layer is None else (adata.layers[layer], f"layer {layer!r}")
     table = of_anndata(adata, values, source, slice(None) if mask is None else mask)
@@ -104,14 +106,16 @@ def _mask(adata: Any, mask_var: Any) -> npt.NDArray[np.bool_] | None:
     if mask_var is None:
         return None
     if isinstance(mask_var, str) and mask_var not in adata.var:
-        raise ParameterError(f"mask_var={mask_var!r}: var of this AnnData has {_known('column', adata.var)}.")
+        problem = f"is not in var of this AnnData, which has {_known('column', adata.var)}"
+        raise ParameterError("mask_var", mask_var, problem)
     named = isinstance(mask_var, str)
     mask = np.asarray(adata.var[mask_var] if named else mask_var)
-    what = f"mask_var={mask_var!r}" if named else "mask_var"
     if mask.dtype != np.bool_ or mask.shape != (adata.n_vars,) or not mask.any():
         raise ParameterError(
-            f"{what} has dtype {mask.dtype} and shape {mask.shape}, with {np.count_nonzero(mask)} columns. "
-            f"It must be True or False for each of the {adata.n_vars} columns, and True for at least one."
+            "mask_var",
+            mask_var if named else ABSENT,
+            f"has dtype {mask.dtype} and shape {mask.shape}, with {np.count_nonzero(mask)} columns",
+            f"It must be True or False for each of the {adata.n_vars} columns, and True for at least one.",
         )
     return mask
 

@@ -8,7 +8,7 @@ def is_installed(module: str) -> bool:
 
     Examples
     --------
-    >>> is_installed("gramian.estimators.pca"), is_installed("gramian.astrology")
+    >>> is_installed("gramian.pca.estimator"), is_installed("gramian.astrology")
     (True, False)
     """
     package, folder, *_ = module.split(".")

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import slices
-from gramian.errors import DataError, ParameterError
+from gramian.checks import amount, slices
+from gramian.errors import DataError, MemoryLimitError, ParameterError, choice
 from gramian.progress import track
 from gramian.records import FloatArray
 
@@ -40,6 +40,8 @@ DEVICE_PRODUCTS = 256 << 20  # bytes of products of float32 that wait to be adde
 # about 25,000.
 MOST_ON_DEVICE = 5000
 THIN_COLUMNS = 16
+# float32 has a 24-bit significand: every 8- and 16-bit integer and every float16 is exact in it.
+EXACT_IN_FLOAT32 = tuple(np.dtype(t) for t in ("i1", "u1", "i2", "u2", "f2"))
 
 
 # ---------------------------------------------------------------- array kinds
@@ -55,6 +57,19 @@ def namespace(*arrays: Any) -> Any:
 def is_numpy(array: Any) -> bool:
     """Return whether ``array`` is a NumPy array, for which work can be done in place."""
     return isinstance(array, np.ndarray)
+
+
+def is_dask(X: Any) -> bool:
+    """Return whether X is one of Dask's collections, without importing it."""
+    return hasattr(X, "__dask_graph__")
+
+
+def as_pictures(rows: Any, shape: tuple[int, int]) -> Any:
+    """Return rows (n, height * width) of any kind as pictures (n, height, width)."""
+    if not is_dask(rows):
+        return namespace(rows).reshape(rows, (rows.shape[0], *shape))
+    chunks = (rows.chunks[0], *shape)
+    return rows.map_blocks(lambda some: some.reshape(-1, *shape), new_axis=2, chunks=chunks, dtype=rows.dtype)
 
 
 def on_accelerator(array: Any) -> bool:
@@ -506,12 +521,30 @@ def memory_limit_bytes(memory_limit: int | float | str | None, like: Any = None)
     number = isinstance(memory_limit, Real) and not isinstance(memory_limit, bool)
     if not number or not 0 < memory_limit < float("inf"):
         raise ParameterError(
-            f"memory_limit={memory_limit!r} is not a positive amount. Give bytes or text such as '4GB'."
+            "memory_limit",
+            memory_limit,
+            "is not a positive amount",
+            f"Give bytes or text such as {choice('4GB')}.",
         )
     return int(memory_limit)
 
 
-def parse_bytes(text: str, name: str = "memory_limit=") -> int:
+def require_memory(need: int, what: str, advice: str, most: int = 0) -> None:
+    """Check that so many bytes are within the memory limit, or within ``most`` where that is more.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    limit = max(most, memory_limit_bytes(None))
+    if need > limit:
+        raise MemoryLimitError(
+            f"{what} takes {amount(need)}, and {amount(limit)} of memory may be used.",
+            f"{advice}, or raise GRAMIAN_MEMORY_LIMIT.",
+        )
+
+
+def parse_bytes(text: str, name: str = "memory_limit") -> int:
     """Return an amount of memory that was written as text, such as ``"4GB"``.
 
     Raises
@@ -529,9 +562,8 @@ def parse_bytes(text: str, name: str = "memory_limit=") -> int:
     except (ValueError, KeyError):
         amount = 0.0
     if not 0 < amount < float("inf"):
-        raise ParameterError(
-            f"{name}{text!r} is not an amount of memory. Give bytes or text such as '4GB' or '512MiB'."
-        )
+        hint = f"Give bytes or text such as {choice('4GB')} or {choice('512MiB')}."
+        raise ParameterError(name, text, "is not an amount of memory", hint)
     return int(amount)
 
 

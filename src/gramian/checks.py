@@ -5,7 +5,6 @@ Light on purpose: the shell answers ``--help`` without NumPy.
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import sys
@@ -24,17 +23,6 @@ JOINERS = "\u200c\u200d"
 # Scripts that need joiners and variation selectors begin here: Arabic, those of India, Chinese, emoji.
 # Among Latin, Greek and Cyrillic letters nobody would see them.
 JOINED = "\u0600"
-# What other programs call a choice.
-_UNIT = "unit", "divides each column by its standard deviation"
-_MEAN = "mean", "fills with the mean of the column"
-_EM = "em", "imputes by a PCA"
-_DROP = "drop-rows", "leaves out rows with missing values"
-MEANT = (
-    dict.fromkeys(("true", "yes", "standard", "standardize", "std", "zscore", "z-score", "cor"), _UNIT)
-    | dict.fromkeys(("median", "average", "mean-fill", "mode"), _MEAN)
-    | dict.fromkeys(("knn", "impute", "mice", "pca", "fill"), _EM)
-    | dict.fromkeys(("omit", "na.omit", "drop", "dropna", "delete", "listwise", "ignore"), _DROP)
-)
 
 
 # ----------------------------------------------------------------- parameters
@@ -67,7 +55,7 @@ def check_integer(name: str, value: Any, least: int = 1, most: int | None = None
     if whole and value >= least and (most is None or value <= most):
         return int(value)
     allowed = f"from {least} to {most}" if most is not None else f"of at least {least}"
-    raise ParameterError(f"{_given(name, value)} must be a whole number {allowed}.{_then(advice)}")
+    raise ParameterError(name, value, f"must be a whole number {allowed}", advice)
 
 
 def check_number(
@@ -97,7 +85,7 @@ def check_number(
         if math.isfinite(limit)
     ]
     kind = "a finite number" if not bounds else f"a number {' and '.join(bounds)}"
-    raise ParameterError(f"{_given(name, value)} must be {kind}.{_then(advice)}")
+    raise ParameterError(name, value, f"must be {kind}", advice)
 
 
 def check_share(name: str, value: Any, advice: str = "") -> float:
@@ -114,23 +102,7 @@ def check_choice(name: str, value: Any, allowed: Sequence[str]) -> str:
     """Return ``value`` if it is one of ``allowed``."""
     if isinstance(value, str) and value in allowed:
         return value
-    raise ParameterError(f"{_given(name, value)} is not known. {allowed_of(value, allowed)}")
-
-
-def allowed_of(value: Any, allowed: Sequence[str]) -> str:
-    """List what is allowed in place of ``value``, and ask whether the most similar of them is meant."""
-    meant, why = MEANT.get(str(value).casefold(), ("", ""))
-    near = [meant] if meant in allowed else difflib.get_close_matches(str(value), allowed, n=1)
-    hint = f" Did you mean {near[0]!r}{f', which {why}' if meant in allowed else ''}?" if near else ""
-    return f"Allowed: {', '.join(map(repr, allowed))}.{hint}"
-
-
-def _given(name: str, value: Any) -> str:
-    return f"{name} {str(value).removesuffix('.0')}" if name.startswith("-") else f"{name}={value!r}"
-
-
-def _then(advice: str) -> str:
-    return f" {advice}" if advice else ""
+    raise ParameterError(name, value, allowed)
 
 
 # ------------------------------------------------------------------- printing

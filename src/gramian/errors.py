@@ -1,16 +1,21 @@
 """What can go wrong and what to do about it.
 
 Every error is a :class:`GramianError` and also the built-in exception that existing handlers expect.
-A message says what was received, what is allowed and what to do next.
+A message says what was received, what is allowed and what to do next. Its parameters are named with
+:func:`option`, so that the shell and a page spell them in their own way: nobody parses a sentence.
 """
 
+import difflib
 import errno
+import json
 import os
+import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, Literal
 
-from gramian.wording import Surface, worded
+from gramian.wording import SPEAK, Value
 
 __all__ = [
     "CertificateWarning",
@@ -33,24 +38,99 @@ __all__ = [
     "UnavailableError",
 ]
 
+Surface = Literal["python", "shell", "page"]
 
-class GramianError(Exception):
-    """Base of everything that gramian raises on purpose.
+
+# A part of a message that depends on its reader, as JSON between two characters that no text contains.
+BEGIN, END = "\ue000", "\ue001"
+MARK = re.compile(f"{BEGIN}(.*?){END}", re.DOTALL)
+ABSENT: Any = object()
+
+
+def option(name: str, *values: object) -> str:
+    """Return a parameter, with the values to give it, for a message.
+
+    Examples
+    --------
+    >>> print(DataError(f"A value is missing. Use {option('missing', 'mean', 'em')}."))
+    A value is missing. Use missing="mean" or "em".
+    """
+    return _mark("option", name, [_advised(value) for value in values])
+
+
+def choice(*values: object) -> str:
+    """Return values that a parameter may have, for a message: in quotes in Python only."""
+    return _mark("option", "", [Value(repr(value), _plain(value)) for value in values])
+
+
+def by_surface(python: str, shell: str = "", page: str | None = None) -> str:
+    """Return a part of a message that Python, the shell and a page word differently.
 
     Parameters
     ----------
-    *message
-        The text in the terms of Python, as of other exceptions.
-    shell, page : str, optional
-        The text for the command line and for a page, where :func:`gramian.wording.worded` cannot make it of
-        the other.
+    python, shell : str
+    page : str, optional
+        By default that of the shell.
     """
+    return _mark("texts", python, shell, shell if page is None else page)
 
-    def __init__(self, *message: object, shell: str | None = None, page: str | None = None) -> None:
-        super().__init__(*message)
-        self._worded: dict[Surface, str | None] = {"shell": shell, "page": page}
 
-    def worded(self, surface: Surface) -> str:
+def _mark(*parts: object) -> str:
+    return f"{BEGIN}{json.dumps(parts)}{END}"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(_plain, value))
+    return value if isinstance(value, str) else str(value).removesuffix(".0")
+
+
+def _advised(value: object) -> Value:
+    """Return a value as a sentence of advice has it, in double quotes."""
+    quoted = isinstance(value, str | list | tuple) and "'" not in _plain(value)
+    return Value(repr(value).replace("'", '"') if quoted else repr(value), _plain(value))
+
+
+def _as_python(name: str, values: Sequence[Value]) -> str:
+    if name.startswith("-"):  # of the shell itself
+        return " ".join([name, *(value.plain for value in values)])
+    joined = (" or " if name else ", ").join(value.python for value in values)
+    return f"{name}={joined}" if name and values else name or joined
+
+
+def worded(text: str, surface: Surface = "python") -> str:
+    """Return a message as its reader knows the parameters.
+
+    Parameters
+    ----------
+    text : str
+        Of an error or a warning, with what :func:`option` made.
+    surface : {"python", "shell", "page"}
+    """
+    speak = SPEAK.get(surface, _as_python)
+
+    def replaced(match: re.Match[str]) -> str:
+        kind, *parts = json.loads(match[1])
+        if kind == "texts":
+            return worded(parts[("python", "shell", "page").index(surface)], surface)
+        name, values = parts[0], [Value(*one) for one in parts[1]]
+        spoken = speak(name, values)
+        spoken = _as_python(name, values) if spoken is None else spoken
+        before = text[: match.start()]
+        begins = surface == "page" and name and (not before or before.endswith((". ", "? ")))
+        return spoken[:1].upper() + spoken[1:] if begins else spoken
+
+    return MARK.sub(replaced, text)
+
+
+class Worded:
+    """A message that shell and page spell in their own way: base of errors and of warnings."""
+
+    def __init__(self, *message: object) -> None:
+        self._text = str(message[0]) if message else ""
+        super().__init__(worded(self._text), *message[1:])  # type: ignore[call-arg]
+
+    def worded(self, surface: Literal["shell", "page"]) -> str:
         """Return the message in the terms of the command line or of a page.
 
         Parameters
@@ -63,7 +143,34 @@ class GramianError(Exception):
         str
             The message.
         """
-        return self._worded[surface] or worded(str(self), surface)
+        return worded(self._text, surface)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), dict(vars(self)), self.args)  # type: ignore[attr-defined]
+
+
+def _again(kind: Any, state: dict[str, Any], message: tuple[object, ...]) -> Any:
+    """Return a copy of an error or a warning, as pickle and copy need it."""
+    error: Any = kind.__new__(kind)
+    Worded.__init__(error, state["_text"], *message[1:])
+    vars(error).update(state)
+    return error
+
+
+class GramianError(Worded, Exception):
+    """Base of everything that gramian raises on purpose.
+
+    Parameters
+    ----------
+    problem : str
+        What came, and why it cannot be used.
+    hint : str, optional
+        What to do.
+    """
+
+    def __init__(self, problem: str = "", hint: str = "") -> None:
+        super().__init__(f"{problem} {hint}" if hint else problem)
+        self.hint = hint
 
 
 class DataError(GramianError, ValueError):
@@ -87,30 +194,27 @@ class MissingValuesError(DataError):
     """
 
     def __init__(self, where: str, fitted: bool = False) -> None:
-        self.where, self.fitted = where, fitted
         there = where.removeprefix("Input X contains NaN: ")
-        self.there = there = there if there[:1].isdigit() else f"A value is missing: {there}"
+        there = there if there[:1].isdigit() else f"A value is missing: {there}"
         if fitted:
             only, rest = "The model maps complete rows only.", "maps them from their observed entries."
-            super().__init__(
-                f"{where} {only} Leave such rows out, or fill them first. A PCA that was fitted with "
+            hint = by_surface(
+                f"{only} Leave such rows out, or fill them first. A PCA that was fitted with "
                 f'missing="em" or "projection" {rest}',
-                shell=f"{there} {only} Leave such rows out with --missing drop-rows, or fit a PCA with "
-                f"--missing em, which {rest}",
-                page=f"{there} {only} Leave such rows out, or fit a PCA that imputes them, which {rest}",
+                f"{only} Leave such rows out with --missing drop-rows, or fit a PCA with --missing em, which "
+                f"{rest}",
+                f"{only} Leave such rows out, or fit a PCA that imputes them, which {rest}",
             )
-            return
-        super().__init__(
-            f'{where} Use missing="em" or "iterative", by which PCA imputes them, or "mean"; gramian.scan '
-            'also takes "drop-rows" and "drop-columns". For other methods fill them first: '
-            'PCA(k, missing="em").fit(X).impute(X).',
-            shell=f"{there} Choose one: --missing em or iterative (PCA imputes them), mean, drop-rows or "
-            "drop-columns.",
-            page=f"{there} Choose what to do with missing values: impute, fill with means, or drop.",
-        )
-
-    def __reduce__(self) -> tuple[type["MissingValuesError"], tuple[str, bool]]:
-        return type(self), (self.where, self.fitted)
+        else:
+            hint = by_surface(
+                'Use missing="em" or "iterative", by which PCA imputes them, or "mean"; gramian.scan '
+                'also takes "drop-rows" and "drop-columns". For other methods fill them first: '
+                'PCA(k, missing="em").fit(X).impute(X).',
+                "Choose one: --missing em or iterative (PCA imputes them), mean, drop-rows or drop-columns.",
+                "Choose what to do with missing values: impute, fill with means, or drop.",
+            )
+        super().__init__(by_surface(where, there), hint)
+        self.parameter, self.where, self.there, self.fitted = "missing", where, there, fitted
 
 
 @contextmanager
@@ -127,7 +231,65 @@ class InputTypeError(GramianError, TypeError):
 
 
 class ParameterError(GramianError, ValueError):
-    """A parameter is outside what it may be, alone or together with another one."""
+    """A parameter is outside what it may be, alone or together with another one.
+
+    Parameters
+    ----------
+    parameter : str
+        Its name in Python.
+    value : object, optional
+        What was given.
+    allowed : str or sequence of str
+        What the value does wrong, as the predicate of a sentence without its full stop, such as ``"must be
+        positive"``; or the choices.
+    hint : str, optional
+        What to do, in sentences.
+    problem : str, optional
+        What came and why it cannot be used, as a sentence that begins with something else than the parameter.
+
+    Examples
+    --------
+    >>> print(ParameterError("scale", "unti", ("unit", "pareto")))
+    scale='unti' is not known. Allowed: 'unit', 'pareto'. Did you mean 'unit'?
+    """
+
+    def __init__(
+        self,
+        parameter: str,
+        value: object = ABSENT,
+        allowed: str | Sequence[str] = "",
+        hint: str = "",
+        *,
+        problem: str = "",
+    ) -> None:
+        given = [] if value is ABSENT else [Value(repr(value), _plain(value))]
+        predicate = allowed if isinstance(allowed, str) else f"is not known. {allowed_of(value, allowed)}"
+        whole = predicate.endswith((".", "?"))
+        space = "" if predicate.startswith((":", ",")) else " "
+        said = f"{_mark('option', parameter, given)}{space}{predicate}{'' if whole else '.'}"
+        super().__init__(problem or said, hint)
+        self.parameter, self.value, self.allowed = parameter, None if value is ABSENT else value, allowed
+
+
+# What other programs call a choice.
+_UNIT = "unit", "divides each column by its standard deviation"
+_MEAN = "mean", "fills with the mean of the column"
+_EM = "em", "imputes by a PCA"
+_DROP = "drop-rows", "leaves out rows with missing values"
+MEANT = (
+    dict.fromkeys(("true", "yes", "standard", "standardize", "std", "zscore", "z-score", "cor"), _UNIT)
+    | dict.fromkeys(("median", "average", "mean-fill", "mode"), _MEAN)
+    | dict.fromkeys(("knn", "impute", "mice", "pca", "fill"), _EM)
+    | dict.fromkeys(("omit", "na.omit", "drop", "dropna", "delete", "listwise", "ignore"), _DROP)
+)
+
+
+def allowed_of(value: Any, allowed: Sequence[str]) -> str:
+    """List what is allowed in place of ``value``, and ask whether the most similar of them is meant."""
+    meant, why = MEANT.get(str(value).casefold(), ("", ""))
+    near = [meant] if meant in allowed else difflib.get_close_matches(str(value), allowed, n=1)
+    hint = f" Did you mean {choice(near[0])}{f', which {why}' if meant in allowed else ''}?" if near else ""
+    return f"Allowed: {choice(*allowed)}.{hint}"
 
 
 class UnavailableError(ParameterError, AttributeError):
@@ -164,14 +326,11 @@ class MissingExtraError(GramianError, ImportError):
     """
 
     def __init__(self, extra: str, package: str, purpose: str) -> None:
-        self.extra, self.package, self.purpose = extra, package, purpose
         super().__init__(
-            f"{purpose} needs {package}, which is not installed. "
-            f'Install it with: pip install "gramian[{extra}]"'
+            f"{purpose} needs {package}, which is not installed.",
+            f'Install it with: pip install "gramian[{extra}]"',
         )
-
-    def __reduce__(self) -> tuple[type["MissingExtraError"], tuple[str, str, str]]:
-        return type(self), (self.extra, self.package, self.purpose)
+        self.extra, self.package, self.purpose = extra, package, purpose
 
 
 @contextmanager
@@ -183,27 +342,31 @@ def needs(extra: str, package: str, purpose: str) -> Iterator[None]:
         raise MissingExtraError(extra, package, purpose) from error
 
 
-class RankWarning(UserWarning):
+class GramianWarning(Worded, UserWarning):
+    """Base of all warnings."""
+
+
+class RankWarning(GramianWarning):
     """Components carry no variance: the data has fewer, an offset hides them, or a rule found none."""
 
 
-class CertificateWarning(UserWarning):
+class CertificateWarning(GramianWarning):
     """The result did not reach the tolerance that was asked for; ``certificate_`` says by how much."""
 
 
-class CostWarning(UserWarning):
+class CostWarning(GramianWarning):
     """The exact route is predicted to take more than ten minutes."""
 
 
-class FewRowsWarning(UserWarning):
+class FewRowsWarning(GramianWarning):
     """A limit rests on so few rows that it may be far from what was asked for."""
 
 
-class IndefiniteKernelWarning(UserWarning):
+class IndefiniteKernelWarning(GramianWarning):
     """The kernel matrix has a negative eigenvalue outside the requested components."""
 
 
-class MissingValuesWarning(UserWarning):
+class MissingValuesWarning(GramianWarning):
     """Observed entries do not determine the scores of a row, or an imputation did not converge."""
 
 
@@ -216,7 +379,7 @@ def ignoring(*categories: type[Warning]) -> Iterator[None]:
         yield
 
 
-class PreimageWarning(UserWarning):
+class PreimageWarning(GramianWarning):
     """A search for pre-images did not converge for some rows; the best rows found are returned."""
 
 

@@ -7,20 +7,21 @@ from os import PathLike
 from typing import Any, overload
 
 from gramian.applications import is_installed
+from gramian.base.declarations import MODELS as KNOWN
+from gramian.base.encoding import M, model_of
 from gramian.errors import ModelFileError
-from gramian.estimators.saving import M, Saved, model_of
-from gramian.store import read_model
+from gramian.store.model_file import read_model
 
 # The module that defines each class of models. Opening a file imports no other; an application may be absent.
 MODULES = {
     "FaceSpace": "gramian.faces.space",
-    "KernelPCA": "gramian.estimators.kernel_pca",
-    "Monitor": "gramian.estimators.monitor",
-    "PCA": "gramian.estimators.pca",
-    "PolynomialMap": "gramian.estimators.feature_maps",
-    "RandomFourierMap": "gramian.estimators.feature_maps",
-    "TaylorMap": "gramian.estimators.feature_maps",
-    "Whitener": "gramian.estimators.whitener",
+    "KernelPCA": "gramian.kernel_pca.estimator",
+    "Monitor": "gramian.models.monitor",
+    "PCA": "gramian.pca.estimator",
+    "PolynomialMap": "gramian.kernel_pca.feature_maps",
+    "RandomFourierMap": "gramian.kernel_pca.feature_maps",
+    "TaylorMap": "gramian.kernel_pca.feature_maps",
+    "Whitener": "gramian.models.whitener",
 }
 
 
@@ -69,9 +70,10 @@ def load(path: str | PathLike[str], kind: type[Any] | None = None) -> Any:
     known = [kind for kind, module in MODULES.items() if is_installed(module)]
     if stored.kind in known:
         import_module(MODULES[stored.kind])  # which registers the class
-    if stored.kind not in Saved._known:
+    if stored.kind not in KNOWN:
         raise ModelFileError(
             f"{path} holds a model of kind {stored.kind!r}, which this gramian does not know. "
-            f"It knows {', '.join(known)}. Upgrade with: pip install -U gramian"
+            f"It knows {', '.join(known)}.",
+            "Upgrade with: pip install -U gramian",
         )
-    return model_of(stored, path, kind or Saved)
+    return model_of(stored, path, kind or KNOWN[stored.kind])

@@ -1,23 +1,37 @@
 """Export of fitted models to ONNX, the format that other languages and servers run.
 
-``skl2onnx.to_onnx`` converts a scikit-learn pipeline with gramian's PCA, KernelPCA or Whitener, or with those
-of :mod:`gramian.compat.sklearn`, without registration.
+:func:`to_onnx` writes one model. After :func:`register`, ``skl2onnx.to_onnx`` converts scikit-learn pipelines
+that contain PCA, KernelPCA or Whitener. A kernel is one row of ``KERNELS``.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.errors import ParameterError, needs
-from gramian.estimators.onnx_graph import ExportsToONNX
-from gramian.version import __version__
+from gramian import checks, version
+from gramian.analysis.projection import LinearProjection, inverse_deviations
+from gramian.arrays import as_float64
+from gramian.errors import DataError, InputTypeError, MemoryLimitError, ParameterError, needs, option
+from gramian.kernel_pca.estimator import KernelPCA
+from gramian.kernel_pca.projection import KernelProjection
+from gramian.kernels import Evaluator, Kernel, formulas
+from gramian.kernels.algebra import Constant, Exp, OnColumns, Power, Product, Scaled, Sum
+from gramian.models.whitener import Whitener
+from gramian.pca.estimator import PCA
+from gramian.records import FloatArray
 
-__all__ = ["to_onnx"]
+__all__ = ["register", "to_onnx"]
 
 OPSET = 18  # which onnxruntime runs from 1.14 on
+Write = Callable[["Graph", Any, str, FloatArray], str]
+MOST_BYTES = 2 * 10**9  # of a file of protobuf
+SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 def to_onnx(model: Any) -> Any:
@@ -40,8 +54,10 @@ def to_onnx(model: Any) -> Any:
 
     Raises
     ------
+    InputTypeError
+        For another model.
     ParameterError
-        For another model, a kernel without ONNX operators, and numbers beyond float32 or 2 GB.
+        For a kernel without ONNX operators, and numbers beyond float32 or 2 GB.
     MissingExtraError
         Without skl2onnx, which the extra ``onnx`` brings.
 
@@ -55,12 +71,14 @@ def to_onnx(model: Any) -> Any:
     >>> [output.name for output in proto.graph.output]
     ['scores']
     """
-    if not isinstance(model, ExportsToONNX):
-        raise ParameterError(
-            f"A {type(model).__name__} is not exported to ONNX. Models that are: PCA, KernelPCA, Whitener. "
-            "A scikit-learn pipeline that contains one is converted by skl2onnx.to_onnx."
+    if type(model) not in WRITERS and not hasattr(model, "_onnx_scores"):
+        raise InputTypeError(
+            f"A {type(model).__name__} is not exported to ONNX. Models that are: PCA, KernelPCA, Whitener.",
+            "A scikit-learn pipeline that contains one is converted by skl2onnx.to_onnx, after "
+            "gramian.onnx.register().",
         )
     check_is_fitted(model)
+    register()
     with needs("onnx", "skl2onnx", "Export to ONNX"):
         import skl2onnx
         from onnx import helper
@@ -76,6 +94,370 @@ def to_onnx(model: Any) -> Any:
     columns = [str(name) for name in getattr(model, "feature_names_in_", ())]
     properties = {"columns": columns, "components": components}
     helper.set_model_props(
-        proto, {"gramian": __version__} | {key: json.dumps(value) for key, value in properties.items()}
+        proto,
+        {"gramian": version.__version__} | {key: json.dumps(value) for key, value in properties.items()},
     )
     return proto
+
+
+def register() -> None:
+    """Have ``skl2onnx.to_onnx`` convert PCA, KernelPCA and Whitener, in pipelines too.
+
+    The estimators of :mod:`gramian.compat.sklearn` need no registration.
+
+    Raises
+    ------
+    MissingExtraError
+        Without skl2onnx, which the extra ``onnx`` brings.
+    """
+    with needs("onnx", "skl2onnx", "Export to ONNX"):
+        from skl2onnx import update_registered_converter
+    for kind in WRITERS:
+        update_registered_converter(kind, f"Gramian{kind.__name__}", scores_type, convert)
+
+
+def scores_type(operator: Any) -> None:
+    """Set shape and type of the scores of an operator of skl2onnx."""
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    count = len(operator.raw_operator.get_feature_names_out())
+    given = operator.inputs[0].type
+    kind = DoubleTensorType if isinstance(given, DoubleTensorType) else FloatTensorType
+    operator.outputs[0].type = kind([given.shape[0] if given.shape else None, count])
+
+
+def convert(scope: Any, operator: Any, container: Any) -> None:
+    """Write the operators of ``transform``."""
+    graph, model = Graph(scope, operator, container), operator.raw_operator
+    write = WRITERS.get(type(model))
+    scores = model._onnx_scores(graph, graph.rows) if write is None else write(graph, graph.rows, model)
+    container.add_node("Cast", [scores], [operator.outputs[0].full_name], to=graph.element)
+
+
+class Graph:
+    """Operators that are added to a model of skl2onnx, one a call.
+
+    Attributes
+    ----------
+    rows : str
+        Name of the input, in floating point.
+    element : int
+        Its element type: float32 or float64.
+    """
+
+    def __init__(self, scope: Any, operator: Any, container: Any) -> None:
+        from onnx import TensorProto
+        from skl2onnx.common.data_types import DoubleTensorType
+
+        self._scope, self._container, self._types, self._bytes = scope, container, TensorProto, 0
+        is_double = isinstance(operator.inputs[0].type, DoubleTensorType)
+        self.element = TensorProto.DOUBLE if is_double else TensorProto.FLOAT
+        self.rows = self("Cast", operator.inputs[0].full_name, to=self.element)
+
+    def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> str:
+        """Add an operator on named values, or on float64 or integer constants; return its output's name."""
+        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
+        result: str = self._scope.get_unique_variable_name(f"gramian_{operator.lower()}")
+        self._container.add_node(
+            operator, names, [result], name=self._scope.get_unique_operator_name(operator), **attributes
+        )
+        return result
+
+    def constant(self, value: Any) -> str:
+        """Add a constant in its own dtype.
+
+        Raises
+        ------
+        ParameterError
+            If float32 cannot hold it, or a file all of them.
+        """
+        from onnx.numpy_helper import from_array
+
+        values = np.asarray(value)
+        if not np.isfinite(values).all():
+            raise DataError(
+                "Numbers of this model exceed the range of float32.",
+                "Scale the data and fit again, or convert the model for float64 input by "
+                "skl2onnx.to_onnx(model, X) with X in float64.",
+            )
+        self._bytes += values.nbytes
+        if self._bytes > MOST_BYTES:
+            raise MemoryLimitError(
+                f"An ONNX file holds at most 2 GB, but this model has {checks.amount(self._bytes)} or more.",
+                f"Ask for fewer components, or for a kernel PCA with {option('solver', 'nystroem')}.",
+            )
+        tensor = from_array(np.ascontiguousarray(values).reshape(values.shape))
+        name: str = self._scope.get_unique_variable_name("gramian_constant")
+        self._container.add_initializer(name, tensor.data_type, values.shape, tensor)
+        return name
+
+    @property
+    def is_double(self) -> bool:
+        """Whether the rows are float64."""
+        return bool(self.element == self._types.DOUBLE)
+
+    def double(self, rows: str) -> str:
+        """Return rows in float64."""
+        return rows if self.is_double else self("Cast", rows, to=self._types.DOUBLE)
+
+    def by_row(self, rows: str, nodes: FloatArray, terms: Callable[[Loop, str, str], str]) -> str:
+        """Sum terms of all entries over columns, for each row and each node: shape (n, m).
+
+        A loop over rows, so that no array of shape (n, m, d) is needed.
+        """
+        from onnx import helper
+        from onnx.numpy_helper import from_array
+
+        body = Loop(helper)
+        self._bytes += nodes.nbytes
+        held = [from_array(nodes, "nodes"), from_array(np.ones(nodes.shape[1]), "ones")]
+        body("MatMul", terms(body, "row", "nodes"), "ones", to="sums")
+        value = helper.make_tensor_value_info
+        loop = helper.make_graph(
+            body.nodes,
+            "distances",
+            [value("row", self._types.DOUBLE, [nodes.shape[1]])],
+            [value("sums", self._types.DOUBLE, [len(nodes)])],
+            held,
+        )
+        return self("Scan", rows, body=loop, num_scan_inputs=1)
+
+
+class Loop:
+    """Operators of the body of a loop."""
+
+    def __init__(self, helper: Any) -> None:
+        self.helper, self.nodes = helper, list[Any]()
+
+    def __call__(self, operator: str, *inputs: str, to: str = "") -> str:
+        """Add an operator on named values; return the name of its output."""
+        to = to or f"step{len(self.nodes)}"
+        self.nodes.append(self.helper.make_node(operator, list(inputs), [to]))
+        return to
+
+
+# ------------------------------------------------------------------------------ linear maps
+
+
+def _pca(graph: Graph, rows: str, model: PCA) -> str:
+    means = model.column_means_ if model._missing_method == "mean" else None
+    filling = None if means is None else as_float64(means)
+    return linear_scores(graph, rows, model._projection(), filling)
+
+
+def _whitener(graph: Graph, rows: str, model: Whitener) -> str:
+    try:
+        W = model.whitening_matrix_
+    except AttributeError as error:
+        raise DataError(f"A file for ONNX needs W. {error}") from error
+    return affine(graph, rows, as_float64(model._center), W)
+
+
+def linear_scores(graph: Graph, rows: str, projection: LinearProjection, means: FloatArray | None) -> str:
+    """Add the map of PCA.
+
+    Parameters
+    ----------
+    graph : Graph
+    rows : str
+    projection : LinearProjection
+    means : ndarray of shape (d,) or None
+        What replaces missing values; None leaves them, and their rows get NaN.
+    """
+    if means is not None:
+        rows = graph("Where", graph("IsNaN", rows), means if graph.is_double else single(means), rows)
+    W = as_float64(projection.directions).copy()
+    W[projection.rank :] = 0.0
+    if projection.divisor is not None:
+        W /= projection.divisor[None, :]
+    if projection.deviations is not None:
+        return affine(graph, rows, projection.center, inverse_deviations(projection.deviations)[:, None] * W)
+    if graph.is_double:
+        return affine(graph, rows, projection.center, W)
+    # What float32 loses of the centre is a constant of every score.
+    center = single(projection.center)
+    with np.errstate(over="ignore", invalid="ignore"):
+        lost = W @ (projection.center - center)
+    scores = graph("MatMul", graph("Sub", rows, center), single(W.T))
+    return graph("Sub", scores, single(lost))
+
+
+def single(values: FloatArray) -> Any:
+    """Return values in float32, infinite where they are beyond its range."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
+
+
+def affine(graph: Graph, rows: str, center: FloatArray, W: FloatArray) -> str:
+    """Add ``W (x - center)`` in float64: what is divided by small deviations needs its digits."""
+    return graph("MatMul", graph("Sub", graph.double(rows), center), W.T)
+
+
+# ------------------------------------------------------------------------------ kernels
+
+
+def _kernel_pca(graph: Graph, rows: str, model: KernelPCA) -> str:
+    return kernel_scores(graph, rows, model._projection)
+
+
+def kernel_scores(graph: Graph, rows: str, projection: KernelProjection) -> str:
+    """Add the map of kernel PCA, in float64: its coefficients amplify rounding.
+
+    Raises
+    ------
+    ParameterError
+        For a kernel without a row in ``KERNELS``.
+    """
+    values = graph.double(rows)
+    if projection.mapping is not None:
+        values = _fourier(graph, projection.mapping, values)
+    elif projection.kernel is not None:
+        nodes, bound = projection.nodes, projection.bound(projection.nodes)
+        nodes = as_float64(nodes.toarray() if sparse.issparse(nodes) else nodes)
+        values = kernel_values(graph, bound, values, nodes)
+    return graph("Sub", graph("MatMul", values, projection.coefficients), projection.offset)
+
+
+def _fourier(graph: Graph, features: Any, rows: str) -> str:
+    """Add random features: a cosine of w . x is the sine a quarter of a turn later.
+
+    onnxruntime has sines of float64, and before 1.27 no cosines.
+    """
+    W, pairs = features.frequencies, len(features) // 2
+    phases = np.concatenate([np.full(pairs, np.pi / 2), np.zeros(pairs)])
+    sizes = np.full(len(features), 1 / np.sqrt(len(W)))
+    frequencies = np.concatenate([W[:pairs], W[:pairs], W[pairs:]])
+    if features.offset is not None:
+        phases = np.append(phases, features.offset + np.pi / 2)
+        sizes = sizes * np.append(np.ones(2 * pairs), np.sqrt(2))
+    turns = graph("MatMul", graph("Sub", rows, features._origin), frequencies.T)
+    return graph("Mul", graph("Sin", graph("Add", turns, phases)), sizes)
+
+
+def kernel_values(graph: Graph, bound: Evaluator, rows: str, nodes: FloatArray) -> str:
+    """Add k(x, y) of every row and node, shape (n, m), for a kernel that is bound to the nodes.
+
+    Raises
+    ------
+    ParameterError
+        For a kernel without a row in ``KERNELS``.
+    """
+    kernel = bound.kernel
+    if type(kernel) not in KERNELS:
+        names = sorted(known.name for known in KERNELS)
+        raise ParameterError(
+            "kernel", kernel, "is not exported to ONNX", f"Kernels that are: {', '.join(names)}."
+        )
+    return KERNELS[type(kernel)](graph, bound, rows, nodes)
+
+
+def _squared_norms(graph: Graph, rows: str, d: int) -> str:
+    return graph("MatMul", graph("Mul", rows, rows), np.ones((d, 1)))
+
+
+def _linear(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
+    # The fit shifted all rows where that leaves the centred matrix as it is; the offset is of those.
+    shift = np.zeros(nodes.shape[1]) if bound.shift is None else as_float64(bound.shift)
+    return graph("MatMul", graph("Sub", rows, shift), (nodes - shift).T)
+
+
+def _projective(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
+    kernel = bound.kernel
+    T = graph("Add", graph("MatMul", rows, kernel.gamma * nodes.T), np.array(float(kernel.coef0)))
+    if isinstance(kernel, formulas.Sigmoid):
+        return graph("Tanh", T)
+    return graph("Pow", T, np.array(float(kernel.degree)))
+
+
+def _cosine(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
+    squares = graph("Max", _squared_norms(graph, rows, nodes.shape[1]), np.array(SMALLEST))
+    norms = np.linalg.norm(nodes, axis=1)[:, None]
+    nodes = np.divide(nodes, norms, out=np.zeros_like(nodes), where=norms > 0)
+    return graph("MatMul", graph("Div", rows, graph("Sqrt", squares)), nodes.T)
+
+
+def _radial(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
+    """Add f(q), q the squared distance from one product of rows that are shifted to the nodes' mean."""
+    kernel, d, center = bound.kernel, nodes.shape[1], nodes.mean(axis=0)
+    roots = np.broadcast_to(np.sqrt(kernel.rates), (d,))
+    Y = (nodes - center) * roots
+    X = graph("Mul", graph("Sub", rows, center), roots)
+    squares = graph("Add", _squared_norms(graph, X, d), np.sum(Y * Y, axis=1)[None, :])
+    q = graph("Max", graph("Sub", squares, graph("MatMul", X, 2.0 * Y.T)), np.array(0.0))
+    if isinstance(kernel, formulas.RBF):
+        return graph("Exp", graph("Neg", q))
+    if isinstance(kernel, formulas.RationalQuadratic):
+        return graph("Pow", graph("Add", q, np.array(1.0)), np.array(-float(kernel.alpha)))
+    assert isinstance(kernel, formulas.Matern)
+    r = graph("Sqrt", q)
+    decay = graph("Exp", graph("Neg", r))
+    if kernel.nu == 0.5:
+        return decay
+    factor = graph("Add", r, np.array(1.0))
+    if kernel.nu == 2.5:
+        factor = graph("Add", factor, graph("Div", q, np.array(3.0)))
+    return graph("Mul", factor, decay)
+
+
+def _laplacian(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
+    distances = graph.by_row(rows, nodes, lambda loop, x, Y: loop("Abs", loop("Sub", Y, x)))
+    return graph("Exp", graph("Mul", distances, np.array(-float(bound.kernel.gamma))))
+
+
+def _chi_squared(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
+    least = graph.constant(np.array(SMALLEST))
+
+    def terms(loop: Loop, x: str, Y: str) -> str:
+        gap, both = loop("Sub", Y, x), loop("Max", loop("Add", Y, x), least)
+        return loop("Mul", gap, loop("Div", gap, both))
+
+    return graph("Exp", graph("Mul", graph.by_row(rows, nodes, terms), np.array(-float(bound.kernel.gamma))))
+
+
+def _joined(operator: str) -> Write:
+    def write(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
+        return graph(operator, *(kernel_values(graph, part, rows, nodes) for part in bound.parts))
+
+    return write
+
+
+def _on_columns(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
+    columns = np.array(bound.kernel.columns, dtype=np.int64)
+    return kernel_values(graph, bound.parts[0], graph("Gather", rows, columns, axis=1), nodes[:, columns])
+
+
+def _constant(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
+    return graph("Add", graph("MatMul", rows, np.zeros(nodes.T.shape)), np.array(float(bound.kernel.value)))
+
+
+def _number(operator: str, name: str) -> Write:
+    def write(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
+        number = np.array(float(getattr(bound.kernel, name)))
+        return graph(operator, kernel_values(graph, bound.parts[0], rows, nodes), number)
+
+    return write
+
+
+KERNELS: dict[type[Kernel], Write] = {
+    formulas.Linear: _linear,
+    formulas.Polynomial: _projective,
+    formulas.Sigmoid: _projective,
+    formulas.Cosine: _cosine,
+    formulas.RBF: _radial,
+    formulas.Matern: _radial,
+    formulas.RationalQuadratic: _radial,
+    formulas.Laplacian: _laplacian,
+    formulas.ChiSquared: _chi_squared,
+    Constant: _constant,
+    Sum: _joined("Add"),
+    Product: _joined("Mul"),
+    Exp: _joined("Exp"),
+    Scaled: _number("Mul", "factor"),
+    Power: _number("Pow", "exponent"),
+    OnColumns: _on_columns,
+}
+WRITERS: dict[type, Callable[[Graph, str, Any], str]] = {
+    PCA: _pca,
+    KernelPCA: _kernel_pca,
+    Whitener: _whitener,
+}

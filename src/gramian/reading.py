@@ -1,9 +1,12 @@
 """Options of reading data, declared once for Python, the command line and HTTP."""
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+from gramian.options import READING, flag, option
 
 MissingPolicy = Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"]
+COLUMN_OPTIONS = ("columns", "drop", "id", "label", "weights")
 IMPUTED = ("em", "iterative")  # what PCA does with missing values that reading leaves in
 
 
@@ -11,36 +14,60 @@ class Remembered(str):
     """A name from the reading of the fitted data; in a file that lacks it, it is left out."""
 
 
-def reading_option(metavar: str, help: str, shell: str = "", default: Any = None) -> Any:
-    """Declare an option: its effect, and what the command line adds, both without a full stop."""
-    return field(default=default, metadata={"metavar": metavar, "help": help, "shell": shell})
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
     """Options of reading: which part of the data, and how."""
 
-    rows: Any = reading_option("A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP")
-    columns: Any = reading_option(
-        "A,B,..", "Columns to use, by name or position", "; @FILE lists them, one per line"
+    panel: ClassVar[str] = READING
+
+    rows: Any = option("A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP.")
+    columns: Any = option(
+        "A,B,..", "Columns to use, by name or position.", shell="; @FILE lists them, one per line"
     )
-    drop: Any = reading_option("A,B,..", "Columns to leave out", "; also @FILE")
-    id: Any = reading_option("COLUMN", "Column that names the rows")
-    label: Any = reading_option(
+    drop: Any = option(
+        "A,B,..", "Columns to leave out.", label="the choice to leave out", shell="; also @FILE"
+    )
+    id: Any = option("COLUMN", "Column that names the rows.", label="the column of row names")
+    label: Any = option(
         "A,B,..",
-        "Column of labels, numbers or text; of several, the others are metadata",
-        "; with --transpose a row",
+        "Column of labels, numbers or text; of several, the others are metadata.",
+        shell="; with --transpose a row",
     )
-    labels_from: Any = reading_option("FILE[:COLUMN]", "Labels from another file, by row names or order")
-    weights: Any = reading_option("COLUMN", "Column of row weights for a fit: how often each row counts")
-    transpose: bool = reading_option("", "Swap rows and columns, as for genes x samples", default=False)
-    missing: MissingPolicy | None = reading_option(
+    labels_from: Any = option(
+        "FILE[:COLUMN]",
+        "Labels from another file, by row names or order.",
+        label="file of labels",
+        local=True,
+    )
+    weights: Any = option("COLUMN", "Column of row weights for a fit: how often each row counts.")
+    transpose: bool = flag(
+        "Swap rows and columns, as for genes x samples.", label="swapping rows and columns"
+    )
+    missing: MissingPolicy | None = option(
         "HOW",
-        "Missing values: error, mean, drop-rows or drop-columns; for PCA also em or iterative, which impute",
+        "Missing values: error, mean, drop-rows or drop-columns; for PCA also em or iterative, which impute.",
+        label="missing values",
+        suggestions=get_args(MissingPolicy),
     )
-    unmatched: Literal["error", "leave-out"] | None = reading_option(
+    unmatched: Literal["error", "leave-out"] | None = option(
         "HOW",
-        "New genotypes with variants that are absent or of unclear allele: error or leave-out",
+        "New genotypes with variants that are absent or of unclear allele: error or leave-out.",
+        label="unmatched variants",
+        local=True,
     )
-    size: Any = reading_option("WxH", "Resize pictures to this size")
-    na_values: Any = reading_option("A,B,..", "Further marks of missing values in text, such as -")
+    size: Any = option("WxH", "Resize pictures to this size.", label="size of pictures")
+    na_values: Any = option(
+        "A,B,..", "Further marks of missing values in text, such as -.", label="marks of missing values"
+    )
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """Names of the columns of labels in the file."""
+        if self.label is None or self.transpose:
+            return ()
+        return self.label if isinstance(self.label, tuple) else (self.label,)
+
+    @property
+    def label_row(self) -> str | None:
+        """Name of the row of the file that labels its columns, where it will be transposed."""
+        return self.label if self.transpose else None

@@ -669,7 +669,7 @@ class Certificate(InNotebook):
     approximation : Approximation or None
         How far the matrix that all of this is about is from the exact one, where it only approximates that.
     directions : DirectionBounds or None
-        How far the computed directions can be from those of that matrix; None in files of older versions.
+        How far the computed directions can be from those of that matrix; None where that was not asked.
     about : str
         A sentence on the matrix where it is not that of the data as given; "" otherwise.
     """

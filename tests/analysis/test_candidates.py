@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from gramian import MissingExtraError
 from gramian.analysis import candidates as module
 from gramian.analysis.candidates import (
     Candidate,
@@ -18,6 +17,7 @@ from gramian.analysis.candidates import (
     within_one_standard_error,
     writer,
 )
+from gramian.errors import MissingExtraError
 
 
 def in_folds(*rows, sizes=None):

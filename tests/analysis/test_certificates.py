@@ -9,15 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramian.analysis.certificates import certify, largest_missed, largest_possible
-from gramian.operators.centered_kernel import CenteredKernelOperator
-from gramian.operators.kernel_source import MatrixSource
+from gramian.data import as_rows
 from gramian.operators.moments import center_rows
 from gramian.operators.operator import digest
 from gramian.operators.scatter import CovarianceOperator, GramOperator
-from gramian.operators.tiles import TileMatrix
+from gramian.operators.tiles import CenteredKernelOperator, MatrixSource, TileMatrix
 from gramian.records import Certificate, Completeness, Spectrum
-from gramian.rows import as_rows
+from gramian.solve.certificates import certify, largest_missed, largest_possible
 
 
 @dataclass
@@ -409,14 +407,7 @@ def test_a_norm_that_is_all_cancellation_proves_nothing():
     K = (Q * values) @ Q.T + 1.0
     K = (K + K.T) / 2
     source = MatrixSource(K)
-    operator = CenteredKernelOperator(
-        TileMatrix(n, source, np.empty(0)),
-        source.diagonal,
-        relative=0.0,
-        absolute=0.0,
-        center=True,
-        psd=True,
-    )
+    operator = CenteredKernelOperator(TileMatrix(n, source, np.empty(0)), source, center=True, psd=True)
     Kc = operator.dense()
     assert operator.frobenius() >= np.linalg.norm(Kc)
     assert operator.error_bound < 1e-8

@@ -1,7 +1,5 @@
 """Two fits of the same data are the same within their error bounds; others are not."""
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -80,41 +78,33 @@ def test_columns_are_matched_by_name():
     result = gramian.compare(old, new)
     assert result.explained
     assert "names match them" in result.notes[0]
-    with pytest.raises(gramian.ParameterError, match="lacks the columns 'a'"):
+    with pytest.raises(gramian.errors.DataError, match="lacks the columns 'a'"):
         gramian.compare(old, PCA(3).fit(frame.rename(columns={"a": "z"})))
 
 
 def test_models_that_cannot_be_compared_are_refused():
     model = PCA(2).fit(X)
     for other in (KernelPCA(2).fit(X), Whitener().fit(X), 3):
-        with pytest.raises(gramian.InputTypeError, match="compare takes two fitted PCAs"):
+        with pytest.raises(gramian.errors.InputTypeError, match="compare takes two fitted PCAs"):
             gramian.compare(model, other)
-    with pytest.raises(gramian.ParameterError, match="6 and 5 columns"):
+    with pytest.raises(gramian.errors.DataError, match="6 and 5 columns"):
         gramian.compare(model, PCA(2).fit(X[:, :5]))
     for changed in ({"scale": "unit"}, {"center": False}, {"ddof": 0}, {"scale": np.arange(1.0, 7)}):
-        with pytest.raises(gramian.ParameterError, match="mean different things"):
+        with pytest.raises(gramian.errors.DataError, match="mean different things"):
             gramian.compare(model, PCA(2, **changed).fit(X))
     own = PCA(2, scale=np.arange(1.0, 7)).fit(X)
     assert gramian.compare(own, PCA(2, scale=np.arange(1.0, 7)).fit(X)).explained
 
 
-def test_models_of_older_files_are_compared_by_their_certificates():
-    old, new = PCA(4, solver="full").fit(X), PCA(4, solver="gram").fit(X)
-    for model in (old, new):
-        model.certificate_ = dataclasses.replace(model.certificate_, directions=None)
-    assert gramian.compare(old, new).explained
-    assert not gramian.compare(old, PCA(4).fit(X[:299])).explained
-
-
 def test_components_without_variance_are_left_out():
     flat = np.outer(RNG.standard_normal(30), np.ones(4)) + 0.1 * RNG.standard_normal((30, 1)) * [1, -1, 1, -1]
-    with pytest.warns(gramian.RankWarning):
+    with pytest.warns(gramian.errors.RankWarning):
         model = PCA(4).fit(flat)
     result = gramian.compare(model, PCA(2).fit(flat))
     assert result.explained
     assert len(result.old_values) == 2
     constant = np.ones((5, 3))
-    with pytest.warns(gramian.RankWarning):
+    with pytest.warns(gramian.errors.RankWarning):
         none = PCA(2).fit(constant)
     assert str(gramian.compare(none, none)) == "There are no components to compare."
 
@@ -123,11 +113,11 @@ def test_the_shell_returns_3_beyond_the_tolerance(tmp_path, capsys):
     old, new = str(tmp_path / "old.gramian"), str(tmp_path / "new.gramian")
     PCA(3).fit(X).save(old)
     PCA(3).fit(X * 1.01).save(new)
-    assert main(["compare", old, old, "--tolerance", "1e-9"]) == 0
+    assert main(["compare", old, old, "--tol", "1e-9"]) == 0
     assert main(["compare", old, new]) == 0
     assert "The result changed" in capsys.readouterr().out
-    assert main(["compare", old, new, "--tolerance", "0.1"]) == 0
-    assert main(["compare", old, new, "--tolerance", "0.01", "--json"]) == 3
+    assert main(["compare", old, new, "--tol", "0.1"]) == 0
+    assert main(["compare", old, new, "--tol", "0.01", "--json"]) == 3
     assert '"within_tolerance": false' in capsys.readouterr().out
-    assert main(["compare", old, new, "--tolerance", "-1"]) == 2
+    assert main(["compare", old, new, "--tol", "-1"]) == 2
     assert main(["compare", old]) == 2

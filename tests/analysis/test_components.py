@@ -7,7 +7,7 @@ import sklearn.decomposition
 from sklearn.linear_model import Ridge
 
 from gramian import PCA, KernelPCA, PolynomialMap, Whitener
-from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules import ComponentChoice
 from gramian.analysis.components import (
     Summary,
     complete_basis,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, nnls, rosen, rosen_der
 
-from gramian.analysis.descent import FixedPoint, LimitedMemory, Local, descend
+from gramian.kernel_pca.preimages import FixedPoint, LimitedMemory, Local, descend
 
 FREE = np.full(3, -np.inf)
 

@@ -8,7 +8,7 @@ from scipy.linalg import subspace_angles
 
 import gramian
 from gramian import PCA, KernelPCA
-from gramian.analysis.directions import direction_bounds
+from gramian.solve.certificates import direction_bounds
 
 CIRCLE = np.arange(60) * 2 * np.pi / 60
 SPECTRA = {
@@ -50,8 +50,8 @@ def test_no_angle_exceeds_its_bound(spectrum):
             for solver in ("full", "covariance", "gram", "krylov"):
                 model = PCA(5, solver=solver, random_state=0).set_params(tol=1e-4 if n == 120 else None)
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", gramian.RankWarning)
-                    warnings.simplefilter("ignore", gramian.CertificateWarning)
+                    warnings.simplefilter("ignore", gramian.errors.RankWarning)
+                    warnings.simplefilter("ignore", gramian.errors.CertificateWarning)
                     bounds = model.fit(X).certificate_.directions
                 assert (np.diff(bounds.first) >= 0).all()
                 for part in bounds.clusters:

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from gramian import DataError
-from gramian.analysis.gaussian import Gaussian
+from gramian.analysis.normal_model import Gaussian
+from gramian.errors import DataError
 
 
 @pytest.fixture

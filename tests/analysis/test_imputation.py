@@ -16,7 +16,7 @@ from gramian.analysis.imputation import (
     impute_iterative,
     undetermined,
 )
-from gramian.analysis.incomplete import IncompleteRows
+from gramian.analysis.normal_model import IncompleteRows
 
 
 def holed(n, d, k, share, seed=0, noise=1.0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gramian.analysis.monitoring import (
+from gramian.models.monitoring import (
     Known,
     LinearStatistics,
     are_rows_of_the_fit,

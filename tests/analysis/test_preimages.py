@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import brute, minimize
 
-from gramian.analysis import preimages
-from gramian.analysis.preimages import FeatureSpace, minimised, nearest_rows, residuals
 from gramian.errors import IndefiniteKernelError
+from gramian.kernel_pca import preimages
+from gramian.kernel_pca.preimages import FeatureSpace, minimised, nearest_rows, residuals
 from gramian.kernels import RBF, ChiSquared, Matern, Polynomial, RationalQuadratic, kernel_from_name
 
 KERNELS = {

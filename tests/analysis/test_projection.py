@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from gramian import DataError
 from gramian.analysis.projection import LinearProjection
-from gramian.rows import as_rows
+from gramian.data import as_rows
+from gramian.errors import DataError
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 4)) * [1, 5, 0.1, 2] + [3, 0, -1, 100]

@@ -9,7 +9,7 @@ import pytest
 from gramian import PCA, scan
 from gramian.analysis.proposals import columns_to_drop, proposals
 from gramian.analysis.units import dominant_columns
-from gramian.rows.preview import preview
+from gramian.io.preview import preview
 
 PENGUINS = files("gramian").joinpath("examples", "penguins.csv").read_text(encoding="utf-8")
 IDENTIFIER = "looks like an identifier: every row has another number"

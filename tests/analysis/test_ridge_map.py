@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gramian.analysis import ridge_map
-from gramian.analysis.ridge_map import learn_map
+from gramian.kernel_pca import preimages as ridge_map
+from gramian.kernel_pca.preimages import learn_map
 
 
 def data(n=80, seed=0):
@@ -40,12 +40,12 @@ def test_the_map_is_ridge_regression_with_the_penalty_it_states():
         A = features(learned, Z)
         centred, mean = A - A.mean(axis=0), Y.mean(axis=0)
         beta = np.linalg.solve(
-            centred.T @ centred + learned.alpha * np.eye(A.shape[1]), centred.T @ (Y - mean)
+            centred.T @ centred + learned.penalty * np.eye(A.shape[1]), centred.T @ (Y - mean)
         )
         new = rng.standard_normal((5, 2))
         expected = (features(learned, new) - A.mean(axis=0)) @ beta + mean
         np.testing.assert_allclose(learned(new), expected, rtol=1e-6, atol=1e-8)
-        score, freedom = criterion(A, Y, learned.alpha)
+        score, freedom = criterion(A, Y, learned.penalty)
         assert learned.score == pytest.approx(score, rel=1e-6)
         assert learned.freedom == pytest.approx(freedom, rel=1e-6)
 
@@ -69,7 +69,7 @@ def test_rows_that_are_linear_in_the_scores_come_back_to_rounding():
     B, c = rng.standard_normal((2, 4)), 1e3 * rng.standard_normal(4)
     learned = learn_map(Z, Z @ B + c)
     assert learned.width is None
-    assert learned.alpha == 0.0
+    assert learned.penalty == 0.0
     new = 10 * rng.standard_normal((6, 2))
     np.testing.assert_allclose(learned(new), new @ B + c, rtol=1e-13, atol=1e-10)
 
@@ -103,7 +103,7 @@ def test_more_components_than_rows_and_none():
     Y = rng.standard_normal((6, 2))
     wide = learn_map(rng.standard_normal((6, 5)), Y)
     assert np.isfinite(wide(rng.standard_normal((3, 5)))).all()
-    assert wide.freedom <= 0.9 * 6 or wide.alpha > 0
+    assert wide.freedom <= 0.9 * 6 or wide.penalty > 0
     none = learn_map(np.zeros((6, 0)), Y)
     np.testing.assert_allclose(none(np.zeros((2, 0))), np.tile(Y.mean(axis=0), (2, 1)))
     flat = learn_map(np.zeros((6, 2)), np.full((6, 3), 7.0))

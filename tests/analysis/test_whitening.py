@@ -7,21 +7,19 @@ import numpy as np
 import pytest
 from sklearn.covariance import ledoit_wolf_shrinkage, oas
 
-from gramian import ParameterError
+from gramian.analysis.projection import divided, inverse_deviations, multiplied
 from gramian.analysis.whitening import (
     as_measured,
     check_regularization,
-    divided,
-    inverse_deviations,
     inverse_root,
-    multiplied,
     orthonormal_rows,
     regularized,
     shrinkage_intensity,
     triangular_root,
 )
 from gramian.arrays import to_numpy
-from gramian.estimators.whitener import Whitener
+from gramian.errors import ParameterError
+from gramian.models.whitener import Whitener
 from gramian.records import Spectrum
 from helpers import spectrum_matrix
 

@@ -10,8 +10,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from gramian.cli import main
-from gramian.plots.registry import available
-from gramian.report import figures, results
+from gramian.report import page, sections
+from gramian.report.sections import Drawing
 
 KINDS = ("setosa", "virginica")
 
@@ -83,14 +83,11 @@ def _sketches(request, monkeypatch):
     if "drawn" in request.fixturenames:
         return
 
-    def sketch(model):
-        return SimpleNamespace(save=lambda path: Path(path).write_text("<svg></svg>"))
-
-    def sketches(model, table):
-        return [SimpleNamespace(name=figure.name, draw=sketch) for figure in available(model, table)]
-
-    monkeypatch.setattr(figures.Figures, "_chart", lambda self, chart: "<svg></svg>")
-    monkeypatch.setattr(results, "available", sketches)
+    sketch = SimpleNamespace(save=lambda path: Path(path).write_text("<svg></svg>"))
+    sketched = type("Sketched", (Drawing,), {"__init__": lambda self, name, _: vars(self).update(name=name)})
+    sketched.draw = lambda self: sketch
+    monkeypatch.setattr(page.Figures, "_chart", lambda self, chart: "<svg></svg>")
+    monkeypatch.setattr(sections, "Drawing", sketched)
 
 
 @pytest.fixture

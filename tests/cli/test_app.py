@@ -52,7 +52,7 @@ def test_help_of_a_command_imports_its_options_alone():
     modules = imported("fit", "--help")
     assert not HEAVY & modules
     assert "gramian.cli.fitting" in modules
-    assert not {"gramian.cli.applying", "gramian.cli.selecting", "gramian.cli.faces_app"} & modules
+    assert not {"gramian.cli.applying", "gramian.cli.selecting", "gramian.cli.faces"} & modules
 
 
 def test_help_of_a_command_of_a_group_imports_nothing_heavy():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gramian as package
-from gramian.rows.table import Table
+from gramian.data.table import Table
 
 
 def flowers():

@@ -3,9 +3,10 @@ import shlex
 import pytest
 from sklearn.datasets import make_circles
 
-from gramian import ParameterError, choose_kernel, scan
-from gramian.cli.models import read_counts
-from gramian.cli.selecting import estimator
+from gramian import choose_kernel, scan
+from gramian.errors import ParameterError
+from gramian.operations.select import estimator
+from gramian.operations.shared import read_counts
 from gramian.progress import report_to
 
 
@@ -129,19 +130,19 @@ def test_the_number_for_alignment_is_that_of_the_next_command(rings, gramian):
 def test_numbers_that_cannot_be():
     for text in ["", "0", "2,", "2,0", "0.95", "-3", "2;3", "many", "1e2"]:
         with pytest.raises(
-            ParameterError, match=f"--components {text} is not understood. Give a whole number"
+            ParameterError, match=f"n_components='{text}' is not understood. Give a whole number"
         ):
-            read_counts("--components", text)
+            read_counts("n_components", text)
 
 
 def test_numbers_that_can_be():
-    assert [read_counts("-r", text) for text in ("7", "2,5", " 5 , 2,2 ")] == [[7], [2, 5], [2, 5]]
+    assert [read_counts("n_components", text) for text in ("7", "2,5", " 5 , 2,2 ")] == [[7], [2, 5], [2, 5]]
 
 
 def test_what_is_wrong_is_said(rings, gramian):
     for arguments, code, message in [
         (("--drop", "ring", "--criterion", "best"), 2, "--criterion best is not known. Allowed: preimage"),
-        (("--label", "ring,x"), 2, "--label ring,x names several columns, but one is predicted here"),
+        (("--label", "ring,east"), 2, "--label ring,east names several columns, but one is predicted here"),
         (
             ("--drop", "ring", "--criterion", "score"),
             2,
@@ -156,7 +157,7 @@ def test_what_is_wrong_is_said(rings, gramian):
         (
             ("--label", "ring", "--candidate", "precomputed"),
             2,
-            "A precomputed kernel matrix cannot be compared",
+            "--kernel precomputed cannot be compared",
         ),
         (
             ("--drop", "ring", "--estimator", "knn"),
@@ -166,7 +167,7 @@ def test_what_is_wrong_is_said(rings, gramian):
         (
             ("--label", "ring", "--criterion", "alignment", "--scoring", "f1"),
             2,
-            "scoring applies to --criterion score only, but the criterion is 'alignment'. Leave out one",
+            "scoring applies to --criterion score only, but the criterion is alignment. Leave out one",
         ),
         (
             ("--drop", "ring", "--criterion", "parallel", "--cv", 4),
@@ -184,7 +185,11 @@ def test_what_is_wrong_is_said(rings, gramian):
             "--criterion alignment does not choose between --components 2,3. Give one number",
         ),
         (("--drop", "ring", "--components", "0.9"), 2, "--components 0.9 is not understood. Give a whole"),
-        (("--drop", "ring", "--components", 80), 2, "--components 80, but the 72 rows used for fitting"),
+        (
+            ("--drop", "ring", "--components", 80),
+            2,
+            "--components 80 is too many: the 72 rows used for fitting",
+        ),
         (("--drop", "ring", "--cv", 1), 2, "--cv 1 must be a whole number of at least 2"),
         (
             ("--label", "ring", "--estimator", "ridge"),

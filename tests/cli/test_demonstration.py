@@ -16,7 +16,7 @@ def test_the_demo_writes_what_it_promises(tmp_path, gramian, monkeypatch):
     pytest.importorskip("PIL")
     faces, out = [], tmp_path / "demo"
     if is_installed("gramian.faces"):
-        monkeypatch.setattr("gramian.cli.faces_demo.show_faces", lambda step, place: faces.append(place))
+        monkeypatch.setattr("gramian.cli.demonstration.show_faces", lambda step, place: faces.append(place))
     ran = gramian("demo", "-o", out)
     assert ran.code == 0, ran.err
     assert re.findall(r"^\$ gramian (\w+)", ran.out, re.MULTILINE) == ["fit", "fit"]

@@ -93,7 +93,7 @@ def test_figures_and_report_show_several_groupings(samples, gramian):
 def test_refusals(samples, gramian):
     Path("bare.csv").write_text("length,width,height\n1,2,3\n2,3,5\n")
     for words, arguments in (
-        ("There is no metadata. Give --meta FILE, or --label", ("describe", "m.gramian", "bare.csv")),
+        ("meta is needed. Give --meta FILE, or --label", ("describe", "m.gramian", "bare.csv")),
         (
             "ends in .csv or .parquet",
             ("describe", "m.gramian", "flowers.csv", "--label", "species", "-o", "d.npy"),

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from gramian.cli import faces_demo
+from gramian.cli import demonstration as faces_demo
 from gramian.cli.app import app
-from gramian.cli.examples import write_examples
+from gramian.cli.demonstration import write_examples
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

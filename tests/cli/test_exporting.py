@@ -11,7 +11,7 @@ def test_export_writes_a_model_of_the_same_scores(flower_model, gramian):
     ran = gramian("export", flower_model, "-o", "m.onnx")
     assert (ran.code, ran.out) == (
         0,
-        "m.onnx: input X (rows x 3), output scores (rows x 3), both float32.\n",
+        "Input X (rows x 3), output scores (rows x 3), both float32.\nWritten: m.onnx\n",
     )
     X, model = np.float32([[5, 5, 5], [1, 2, 3]]), load(flower_model)
     (scores,) = onnxruntime.InferenceSession("m.onnx").run(["scores"], {"X": X})

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from gramian.cli import faces_demo
+from gramian.cli import demonstration as faces_demo
 from gramian.cli.app import app
-from gramian.cli.demonstration import _run
-from gramian.cli.examples import write_examples
-from gramian.cli.faces_demo import check_faces, show_faces
+from gramian.cli.demonstration import _run, check_faces, show_faces, write_examples
 from gramian.errors import FileError
 
 STEP = partial(_run, typer.main.get_command(app))

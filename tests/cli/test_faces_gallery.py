@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gramian.cli.faces_gallery import _read_arguments
+from gramian.cli.faces import _read_arguments
 from gramian.errors import DataError, FileError, MissingExtraError
 from gramian.faces import FaceSpace, drawn_faces
 from gramian.faces.drawing import drawn_others
@@ -138,7 +138,7 @@ def test_an_array_with_people(place, faces):
     assert people() == {"p01": 2, "p02": 2, "p03": 2}
     ran = faces("enroll", "m.gramian", "h.db", "faces.npz", "--keep-pictures")
     assert (ran.code, Path("h.db").exists()) == (2, False)
-    assert "faces.npz is an array, but only picture files can be stored" in ran.err
+    assert "--keep-pictures stores picture files only, but faces.npz is an array" in ran.err
 
 
 def test_pictures_of_one_person(enrolled, faces):
@@ -364,7 +364,7 @@ def test_what_fails_at_the_end_leaves_the_gallery_as_it_was(enrolled, place, fac
     def refuse(*arguments, **options):
         raise FileError("the disk is full.")
 
-    monkeypatch.setattr("gramian.faces.gallery.gallery.add_pictures", refuse)
+    monkeypatch.setattr("gramian.faces.gallery.add_pictures", refuse)
     ran = faces("enroll", "m.gramian", "g.db", "new")
     assert (ran.code, ran.out) == (1, "")
     assert "the disk is full." in ran.err

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 import gramian as package
-from gramian.cli.faces_model import _default_counts
+from gramian.cli.faces import _default_counts
 from gramian.faces import FaceSpace, drawn_faces
 
 FACES = drawn_faces(8, 4, size=(20, 24), seed=0)
@@ -198,8 +198,8 @@ def test_a_picture_of_another_size_is_resized_and_it_is_said(model, gramian):
     ("arguments", "code", "message"),
     [
         (("faces/p01/1.png", "-r", "5,13"), 2, "--components 13 must be a whole number from 1 to 12"),
-        (("faces/p01/1.png", "-r", "5,x"), 2, "-r 5,x is not understood"),
-        (("faces/p01/1.png", "-r", "0"), 2, "-r 0 is not understood. Give a whole number such as 10"),
+        (("faces/p01/1.png", "-r", "5,x"), 2, "--components 5,x is not understood"),
+        (("faces/p01/1.png", "-r", "0"), 2, "--components 0 is not understood. Give a whole number"),
         (("faces/p01",), 2, "faces/p01 contains 4 pictures. Name one."),
         (("text.png",), 1, "text.png is not a picture"),
         (("gone.png",), 1, "there is no such file"),

@@ -11,7 +11,7 @@ import pytest
 
 import gramian as package
 from gramian.cli.options import Reading
-from gramian.cli.outputs import component_table
+from gramian.operations.fit import component_table
 
 
 def read(path):
@@ -89,7 +89,17 @@ def test_a_year_is_proposed_to_be_left_out_and_rows_without_measurements_are_sai
 
 
 def test_a_model_of_landmarks_has_all_results(folder, gramian):
-    args = ("flowers.csv", "--label", "species", "--kernel", "rbf", "--solver", "nystroem", "--landmarks", 9)
+    args = (
+        "flowers.csv",
+        "--label",
+        "species",
+        "--kernel",
+        "rbf",
+        "--solver",
+        "nystroem",
+        "--n-landmarks",
+        9,
+    )
     ran = gramian("plan", *args)
     assert "9 rows by randomly pivoted Cholesky" in ran.out
     ran = gramian("fit", *args, "--components", 2, "-o", "results")

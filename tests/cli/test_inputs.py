@@ -10,8 +10,8 @@ import pytest
 from gramian import PCA, FeatureFilter, KernelPCA, PolynomialMap, Whitener, load, scan
 from gramian.cli.inputs import model_path, read_new_data, read_table
 from gramian.cli.options import Reading
+from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
-from gramian.rows.table import Table
 from gramian.service.app import item_of
 
 

@@ -1,16 +1,13 @@
 """Commands on a file larger than a quarter of memory_limit: piece by piece, and nothing half-written."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet
 import pytest
 
-from gramian.report import pieces, results
-from gramian.rows.formats import text
-from gramian.rows.lazy import spool
-from gramian.rows.lazy.stored import StoredArray
+from gramian.io.lazy import StoredArray
+from gramian.report import pieces, sections
 
 resource = pytest.importorskip("resource")  # POSIX
 LIMIT = ("--memory-limit", "24MB")
@@ -57,12 +54,12 @@ def test_fit_writes_the_same_folder(large, gramian):
     scores = [np.loadtxt(f"{name}/scores.csv", delimiter=",", skiprows=1) for name in ("small", "large")]
     assert np.abs(scores[0] - scores[1]).max() < 1e-9
     page = (large / "large/summary.md").read_text()
-    assert "![Scores along the first components](scores.svg)" in page
+    assert "![Scores](scores.svg)" in page
     assert "SHA-256: not computed, because the data were not read sequentially" in page
 
 
 def test_of_very_many_rows_some_are_drawn(large, gramian, monkeypatch, drawn):
-    monkeypatch.setattr(results, "MOST_DRAWN", 500)
+    monkeypatch.setattr(sections, "MOST_DRAWN", 500)
     assert gramian("fit", "x.npy", "--components", "2", "-o", "r", *LIMIT).code == 0
     assert "scores.svg shows 500 of 20,000 rows, evenly spaced." in (large / "r/summary.md").read_text()
     assert "Scores of 500 rows" in (large / "r/scores.svg").read_text()
@@ -73,16 +70,6 @@ def test_plan_does_not_read(large, gramian, monkeypatch):
     ran = gramian("plan", "x.npy", "--components", "3", "--json", *LIMIT)
     assert ran.json["data"]["rows"] == 20_000
     assert ran.json["plan"]["bytes"] < 24e6
-
-
-def test_plan_of_a_large_text_writes_nothing_and_says_that_rows_are_estimated(folder, gramian, monkeypatch):
-    Path("x.csv").write_text("a,b\n" + "1,2\n3,4\n" * 5000)
-    monkeypatch.setattr(text, "SAMPLE_BYTES", 8192)
-    monkeypatch.setattr(text, "_SAMPLE_PIECE", 512)
-    monkeypatch.setattr(spool.tempfile, "TemporaryFile", pytest.fail)
-    ran = gramian("plan", "x.csv", "--solver", "covariance", "--json", "--memory-limit", "17MB")
-    assert ran.err == "gramian: about 10,000 rows: estimated from the first 8.19 kB of the file\n"
-    assert ran.json["data"]["rows"] == 10_000
 
 
 def test_rows_are_rebuilt_and_whitened_piece_by_piece(model, gramian, monkeypatch):

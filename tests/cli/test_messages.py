@@ -28,13 +28,10 @@ fit a.csv --kernel poly --degree 0
 fit a.csv --kernel linear*rbf --preimage fixed-point
 fit a.csv --kernel sigmoid
 fit a.csv --kernel precomputed
-fit a.csv --kernel rbf --solver nystroem --landmarks 100
-fit a.csv --kernel rbf --solver nystroem --landmarks 2 --components 3
+fit a.csv --kernel rbf --solver nystroem --n-landmarks 100
+fit a.csv --kernel rbf --solver nystroem --n-landmarks 2 --components 3
 fit a.csv --kernel poly --solver random-features
 fit a.csv --solver dense
-fit a.csv --solver frequent-directions
-fit a.csv --solver frequent-directions --components 0.9
-fit a.csv --solver frequent-directions --components 2 --scale unit
 fit a.csv --ddof 20
 fit a.csv --tol 2
 fit a.csv --seed -1
@@ -74,12 +71,11 @@ whiten a.csv --components 99 -o w.csv
 whiten a.csv --regularization -1 -o w.csv
 plot m.gramian a.csv --x PC9
 plot m.gramian a.csv --color nope
-stability m.gramian a.csv --n-boot 1
+stability m.gramian a.csv --n-resamples 1
 compare m.gramian k.gramian
-compare m.gramian m.gramian --tolerance -1
+compare m.gramian m.gramian --tol -1
 relations a.csv --tol -1
 select text.csv --drop name --label kind --method chi2
-select text.csv --drop name --label kind --features fdr --redundancy mrmr
 select text.csv --drop name --label kind --features 99
 select text.csv --drop name --label kind --cv 1
 select text.csv --drop name --label kind --method forward --scoring abc

@@ -1,8 +1,8 @@
 import pytest
 
-from gramian.cli.models import estimator, read_components
-from gramian.cli.options import Model
 from gramian.errors import ParameterError
+from gramian.operations.fit import Model, estimator
+from gramian.operations.shared import read_components
 
 
 def test_without_a_kernel_it_is_pca():
@@ -26,9 +26,9 @@ def test_gamma_can_be_found_from_the_data():
 
 
 def test_landmarks_reach_the_estimator():
-    made = estimator(Model(kernel="rbf", solver="nystroem", landmarks=50, landmark_rule="uniform"))
+    made = estimator(Model(kernel="rbf", solver="nystroem", n_landmarks=50, landmarks="uniform"))
     assert (made.solver, made.n_landmarks, made.landmarks) == ("nystroem", 50, "uniform")
-    made = estimator(Model(kernel="rbf", solver="random-features", landmarks=50))
+    made = estimator(Model(kernel="rbf", solver="random-features", n_landmarks=50))
     assert (made.n_landmarks, made.landmarks) == (50, "rpcholesky")
     assert estimator(Model(kernel="rbf", solver="nystroem")).n_landmarks is None
 
@@ -50,12 +50,12 @@ def test_what_does_not_apply_is_refused():
         ({"degree": 2}, "--degree applies only to a kernel"),
         ({"coef0": 0.0}, "--coef0 applies only to a kernel"),
         ({"repair": "clip"}, "--repair applies only to a kernel"),
-        ({"landmarks": 5}, "--landmarks applies only to a kernel"),
+        ({"n_landmarks": 5}, "--n-landmarks applies only to a kernel"),
         (
-            {"kernel": "rbf", "landmarks": 5},
-            "--landmarks applies only to --solver nystroem or random-features",
+            {"kernel": "rbf", "n_landmarks": 5},
+            "--n-landmarks applies only to --solver nystroem or random-features",
         ),
-        ({"kernel": "rbf", "landmark_rule": "uniform"}, "--landmark-rule applies only to --solver nystroem"),
+        ({"kernel": "rbf", "landmarks": "uniform"}, "--landmarks applies only to --solver nystroem"),
         ({"kernel": "rbf", "scale": "unit"}, "--scale applies only to PCA"),
         ({"kernel": "rbf", "whiten": True}, "--whiten applies only to PCA"),
         ({"kernel": "rbf", "ddof": 0}, "--ddof applies only to PCA"),
@@ -66,7 +66,7 @@ def test_what_does_not_apply_is_refused():
         ),
         ({"kernel": "matern", "gamma": "2.0"}, "--gamma does not apply to --kernel matern"),
         ({"kernel": "rbf + linear", "gamma": "2"}, "write it inside of the expression. Leave it out"),
-        ({"kernel": "rbf", "gamma": "wide"}, "--gamma wide is neither a number nor median or scale"),
+        ({"kernel": "rbf", "gamma": "wide"}, "gamma='wide' is neither a number nor median or scale"),
         ({"kernel": "rfb"}, "--kernel rfb, column 1: kernel 'rfb' is not known. Did you mean 'rbf'"),
         ({"kernel": "rbf + rfb"}, "--kernel .* column 7: kernel .rfb. is not known"),
         ({"kernel": "rbf", "solver": "gram"}, "--solver gram is not known"),
@@ -79,7 +79,7 @@ def test_what_does_not_apply_is_refused():
 
 def test_other_values_than_the_choices_are_refused_before_the_data_are_read(gramian):
     for options, message in [
-        ("--kernel rbf --solver nystroem --landmark-rule x", "--landmark-rule x is not known. Allowed: rpch"),
+        ("--kernel rbf --solver nystroem --landmarks x", "--landmarks x is not known. Allowed: rpch"),
         ("--kernel rbf --repair shift", "--repair shift is not known. Allowed: clip"),
         ("--kernel rbf --preimage best", "--preimage best is not known. Allowed: auto, fixed-point"),
         ("--scale big", "--scale big is not known. Allowed: unit, pareto"),
@@ -91,5 +91,5 @@ def test_other_values_than_the_choices_are_refused_before_the_data_are_read(gram
 
 def test_components_that_mean_nothing():
     for text in ["x", "0", "-3", "1.0", "0.0", "1.5", "nan", "inf", ""]:
-        with pytest.raises(ParameterError, match="--components"):
+        with pytest.raises(ParameterError, match="n_components"):
             read_components(text)

@@ -71,11 +71,11 @@ def test_a_saved_monitor_is_a_model(plant, gramian):
     assert scores[0] == scores[1] != ""
     assert gramian("monitor", "w.gramian", "new.csv", "--normal", "fit.csv").code == 0
     ran = gramian("monitor", "w.gramian", "new.csv", "--alpha", 0.5)
-    assert (ran.code, "A saved monitor has its own alpha" in ran.err) == (2, True)
+    assert (ran.code, "a saved monitor has its own" in ran.err) == (2, True)
 
 
 def test_a_kernel_needs_normal_rows_for_a_limit_of_spe(plant, gramian):
-    made = ("--kernel", "rbf", "--gamma", 0.01, "--solver", "nystroem", "--landmarks", 30)
+    made = ("--kernel", "rbf", "--gamma", 0.01, "--solver", "nystroem", "--n-landmarks", 30)
     assert gramian("fit", "fit.csv", *made, "--components", 2, "-o", "k.gramian").code == 0
     ran = gramian("monitor", "k.gramian", "new.csv", "-o", "a.csv")
     assert "SPE has no limit" in ran.err

@@ -3,8 +3,11 @@ from dataclasses import fields
 
 import pytest
 
-from gramian.cli.options import Data, Model, Reading, as_arguments, spread
-from gramian.estimators import exact_kernel, linear_fit
+from gramian.cli.options import Data, Reading, spread
+from gramian.kernel_pca import fits as exact_kernel
+from gramian.operations.fit import Model
+from gramian.options import as_arguments, declared_of, shell_help
+from gramian.pca import fits as linear_fit
 
 
 def test_only_what_was_given_is_repeated():
@@ -32,8 +35,8 @@ def test_the_fields_of_records_become_parameters():
 
 
 def test_every_solver_is_in_the_help():
-    (said,) = (one.metadata["help"] for one in fields(Model) if one.name == "solver")
-    assert all(name in said for name in (*linear_fit.SOLVERS, *exact_kernel.SOLVERS))
+    (said,) = (shell_help(declared_of(one)) for one in fields(Model) if one.name == "solver")
+    assert all(name in said for name in (*linear_fit.SOLVERS, *exact_kernel.KERNEL_SOLVERS))
 
 
 def test_a_repeated_list_adds_and_commas_separate(gramian, folder):

@@ -7,8 +7,8 @@ import pytest
 
 from gramian import PCA, load, scan
 from gramian.cli import main
-from gramian.report.summary import of_what
-from gramian.rows.table import Table
+from gramian.data.table import Table
+from gramian.report.sentences import of_what
 
 TEXT = """rownames,kind,site,a,b,c,year
 1,u,n,1.0,2.0,-,2007
@@ -45,7 +45,7 @@ def test_the_file_of_the_fit_needs_no_options_again(fitted, gramian):
         (["transform"], []),
         (["monitor"], []),
         (["describe"], []),
-        (["stability"], ["--n-boot", 20]),
+        (["stability"], ["--n-resamples", 20]),
         (["reconstruct"], ["-o", "-"]),
     )
     for command, more in commands:

@@ -15,7 +15,7 @@ def test_what_a_report_repeats_is_the_same_model(folder, gramian):
     for options in (
         ("--components", 2, "--scale", "unit", "--seed", 3),
         ("--kernel", "rbf", "--gamma", "median", "--components", 0.9, "--memory-limit", "1GB"),
-        ("--kernel", "rbf(sigma=2) + linear", "--solver", "nystroem", "--landmarks", 9, "--components", 2),
+        ("--kernel", "rbf(sigma=2) + linear", "--solver", "nystroem", "--n-landmarks", 9, "--components", 2),
     ):
         fit = ("fit", "flowers.csv", "--label", "species", *options)
         assert gramian(*fit, "-o", "m.gramian").code == 0
@@ -39,7 +39,13 @@ def test_reports_of_other_rows_of_no_rows_and_of_a_fit(folder, gramian):
         "results",
     ]
     assert "[report.html](report.html)" in (folder / "results" / "summary.md").read_text()
-    assert gramian("report", "results", "new.csv", "-o", "new.html", "--json").json == {"files": ["new.html"]}
+    whole = gramian("report", "results", "new.csv", "-o", "new.html", "--json").json
+    assert whole["files"] == ["new.html"]
+    parts = {section["title"]: section["parts"] for section in whole["sections"]}
+    assert parts["Scores"][0].startswith("These are 5 rows.")
+    assert {"figure": "scores"} in parts["Scores"]
+    tables = [part["heads"] for part in parts["Unusual rows"] if "heads" in part]
+    assert tables[0] == ["name", "T2", "SPE", "alarm", "largest contributions"]
     new = (folder / "new.html").read_text(encoding="utf-8")
     assert "These are 5 rows. The model was fitted on 30." in new
     assert "gramian fit" not in new

@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 
 import gramian as package
-from gramian import DataError, FileError, ParameterError
+from commands import called
 from gramian.cli.options import Reading
-from gramian.cli.whitening import whiten
-from gramian.estimators.whitener import Whitener
+from gramian.errors import DataError, FileError, ParameterError
+from gramian.models.whitener import Whitener
 
 READ = Reading(label="species")
 
 
 def run(data="flowers.csv", out="z.csv", reading=READ, method="zca", **given):
-    options = {"components": None, "regularization": None, "ddof": 1, "seed": 0, "device": None} | given
-    whiten(data, reading, out, method, **options)
+    called("whiten", reading, data=data, out=out, method=method, **given)
 
 
 def numbers(path, first=2):
@@ -130,11 +129,11 @@ def test_refusals_come_before_anything_is_written(folder):
         (
             {"regularization": "lw"},
             ParameterError,
-            "--regularization lw is neither a number nor ledoit-wolf or oas",
+            "regularization='lw' is neither a number nor ledoit-wolf or oas",
         ),
         ({"regularization": "-1"}, ParameterError, "regularization=-1.0 must be a number of at least 0"),
         ({"regularization": "nan"}, ParameterError, "regularization=nan must be"),
-        ({"components": "0"}, ParameterError, "--components 0"),
+        ({"components": "0"}, ParameterError, "n_components='0'"),
         ({"out": "-", "as_json": True}, ParameterError, "both write to standard output"),
         ({"out": "flowers.csv"}, ParameterError, "is an input of this command"),
         (
@@ -146,7 +145,7 @@ def test_refusals_come_before_anything_is_written(folder):
         (
             {"method": "cholesky", "components": "2"},
             ParameterError,
-            "is not supported with method='cholesky'",
+            r"is not supported with method=.cholesky",
         ),
         ({"data": "faces.npz::X", "reading": Reading(), "method": "cholesky"}, DataError, "of full rank"),
     ]:

@@ -6,8 +6,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gramian import KernelPCA, MemoryLimitError, ParameterError
+from gramian import KernelPCA
 from gramian.compat import sklearn as compat
+from gramian.errors import InputTypeError, MemoryLimitError
 
 skl2onnx = pytest.importorskip("skl2onnx", reason="the extra onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
@@ -50,5 +51,5 @@ def test_what_scikit_learn_fitted_is_left_to_it(monkeypatch):
 
     monkeypatch.setattr(KernelPCA, "fit", refuse)
     model = compat.KernelPCA(2, kernel="rbf", gamma=0.1).fit(X)
-    with pytest.raises(ParameterError, match=r"Fit one of sklearn.decomposition"):
+    with pytest.raises(InputTypeError, match=r"Fit one of sklearn.decomposition"):
         to_onnx(model)

@@ -5,24 +5,14 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils import estimator_checks
 
-from gramian import (
-    PCA,
-    CostWarning,
-    DataError,
-    InputTypeError,
-    KernelPCA,
-    ParameterError,
-    Whitener,
-    arrays,
-    choose_components,
-    load,
-)
-from gramian.analysis.preimages import minimised
+from gramian import PCA, KernelPCA, Whitener, arrays, choose_components, load
 from gramian.arrays import as_float64, is_numpy, moved, to_numpy
-from gramian.estimators import preimages
+from gramian.data import as_rows
+from gramian.errors import CostWarning, DataError, InputTypeError
+from gramian.kernel_pca import preimages
+from gramian.kernel_pca.preimages import minimised
 from gramian.kernels import RBF
 from gramian.operators.features import KernelValues
-from gramian.rows import as_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((120, 6)) * 0.7 ** np.arange(6) + 1.0
@@ -100,7 +90,7 @@ def test_one_component_in_every_kind(array_kind):
 
 
 def test_the_seconds_of_a_processor_are_no_warning_about_a_device(monkeypatch):
-    monkeypatch.setattr("gramian.engine.planning.LONG", 0.0)
+    monkeypatch.setattr("gramian.solve.solving.LONG", 0.0)
     make = pretended()
     for model in (PCA(2), KernelPCA(2, kernel="rbf")):
         with pytest.warns(CostWarning, match="predicted to take"):
@@ -235,7 +225,7 @@ def test_refusals():
     before = torch.get_float32_matmul_precision()
     try:
         torch.set_float32_matmul_precision("high")
-        with pytest.raises(ParameterError, match="set_float32_matmul_precision\\('highest'\\)"):
+        with pytest.raises(DataError, match="set_float32_matmul_precision\\('highest'\\)"):
             as_rows(torch.ones((4, 3)))
         assert as_rows(torch.ones((4, 3), dtype=torch.float64)).shape == (4, 3)
     finally:

@@ -13,10 +13,11 @@ import pytest
 
 from gramian import PCA, KernelPCA, scan
 from gramian.errors import FileError, ParameterError
+from gramian.io.lazy import StoredArray
 from gramian.kernels import RBF
 from gramian.operators import centered, tiles
-from gramian.rows.lazy.stored import StoredArray
-from gramian.store import Passes, passes, remove_checkpoint
+from gramian.store import passes
+from gramian.store.passes import Passes, remove_checkpoint
 
 MODELS = {
     "krylov": lambda **given: PCA(4, random_state=None, solver="krylov", memory_limit=18_500_000, **given),
@@ -184,9 +185,7 @@ def test_a_checkpoint_of_another_fit_is_refused(path, tmp_path):
 def test_what_cannot_be_kept_is_refused(path, tmp_path):
     with pytest.raises(ParameterError, match=r"this data is in memory. Leave it out, or save"):
         PCA(4).fit(np.load(path), checkpoint=tmp_path / "c")
-    with pytest.raises(ParameterError, match=r"this sketch makes one pass. Leave it out, or use another"):
-        PCA(4, solver="frequent-directions").fit(path, checkpoint=tmp_path / "c")
-    with pytest.raises(ParameterError, match=r"solver='nystroem' computes none: .* Leave checkpoint out"):
+    with pytest.raises(ParameterError, match=r"solver=.nystroem. computes none: .* Leave checkpoint out"):
         KernelPCA(4, kernel="rbf", solver="nystroem").fit(np.load(path), checkpoint=tmp_path / "c")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/letter.txt").write_text("dear")
@@ -194,10 +193,9 @@ def test_what_cannot_be_kept_is_refused(path, tmp_path):
         PCA(4).fit(path, checkpoint=tmp_path / "mine")
     with pytest.raises(FileError, match=r"x\.npy"):
         PCA(4).fit(path, checkpoint=path)
-    busy, _ = Passes.resumed(tmp_path / "c", {}, [1])
-    with pytest.raises(FileError, match=r"in use by another fit. Wait for it"):
+    busy = pytest.raises(FileError, match=r"in use by another fit. Wait for it")
+    with Passes.resumed(tmp_path / "c", {}, [1]), busy:
         PCA(4).fit(path, checkpoint=tmp_path / "c")
-    busy.close()
 
 
 def test_a_damaged_checkpoint(path, tmp_path):

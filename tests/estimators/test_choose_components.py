@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from gramian import PCA, DataError, InputTypeError, KernelPCA, MissingExtraError, ParameterError
-from gramian.estimators.choose_components import RULES, choose_components
+from gramian import PCA, KernelPCA
+from gramian.errors import DataError, InputTypeError, MissingExtraError, ParameterError
+from gramian.inspect.choose_components import RULES, choose_components
 from helpers import spectrum_matrix
 
 FITTING = ("mle", "parallel", "sign-flip", "gavish-donoho", "cv")
@@ -119,10 +120,10 @@ def test_a_model_with_a_part_of_the_spectrum_says_what_it_can():
 
 
 def test_models_that_cannot_be_asked():
-    with pytest.raises(ParameterError, match=r"The PCA is not fitted. Fit it, or pass the data too"):
+    with pytest.raises(ParameterError, match=r"is a PCA that is not fitted. Pass the data too"):
         choose_components(PCA())
     with pytest.raises(
-        ParameterError, match=r"A model has its own center, scale and ddof. Set them on the model"
+        ParameterError, match=r"center is that of the model, and so are scale and ddof. Set them on the model"
     ):
         choose_components(PCA(), planted(), scale="unit")
     with pytest.raises(InputTypeError, match="Two data sets were passed"):
@@ -136,7 +137,7 @@ def test_models_that_cannot_be_asked():
 def test_other_parameters_are_refused():
     for parameters, message in [
         ({"rules": ["paralel"]}, "rules='paralel' is not known. Allowed: 'parallel'"),
-        ({"rules": ["max_rmse"]}, "The rule 'max_rmse' needs an error: set max_rmse"),
+        ({"rules": ["max_rmse"]}, "rules='max_rmse' needs an error. Set max_rmse"),
         ({"fraction": 1.5}, "n_components=1.5 is not a positive number of components, and not a fraction"),
         ({"max_rmse": -1}, "max_rmse=-1 must be a positive number"),
         ({"random_state": "x"}, "random_state='x' cannot start"),
@@ -199,7 +200,7 @@ def test_kernels_that_cannot_be_asked():
     K = circle() @ circle().T
     with pytest.raises(
         ParameterError,
-        match="The KernelPCA has no rows: it is not fitted, its kernel is precomputed, or it",
+        match="is a KernelPCA without rows: it is not fitted, its kernel is precomputed, or it",
     ):
         choose_components(KernelPCA(kernel="precomputed").fit(K))
     result = choose_components(KernelPCA(kernel="precomputed"), K)

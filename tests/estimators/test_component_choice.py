@@ -10,14 +10,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA as PeerPCA
 
-from gramian import PCA, DataError, MemoryLimitError, ParameterError, RankWarning, load
-from gramian.analysis.component_rules.eigenvalues import unknown_noise_factor
-from gramian.analysis.component_rules.rules import ComponentChoice
-from gramian.analysis.component_rules.table import RULES
+from gramian import PCA, load
+from gramian.analysis.component_rules import RULES, ComponentChoice, unknown_noise_factor
 from gramian.arrays import to_numpy
-from gramian.engine import LinearProblem
-from gramian.estimators.component_choice import NAMED, Material, scree_of
-from gramian.rows import as_rows
+from gramian.data import as_rows
+from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
+from gramian.pca.rules import NAMED, Material, scree_of
+from gramian.solve import LinearProblem
 from helpers import spectrum_matrix
 
 SHAPES = {"n > d": (200, 30), "n < d": (30, 200)}

@@ -5,10 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
-import gramian
 from gramian import PCA, KernelPCA, PolynomialMap, RandomFourierMap, TaylorMap, Whitener
 from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
-from gramian.rows.kinds.dask import DaskRows
+from gramian.io.dask import DaskRows
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
 dd = pytest.importorskip("dask.dataframe", reason="needs pandas")
@@ -93,15 +92,6 @@ def test_likelihoods_and_what_a_model_says():
 def test_batches_of_chunks_are_merged():
     model = PCA(3).partial_fit(chunked(X[:100])).partial_fit(X[100:120]).partial_fit(chunked(X[120:]))
     np.testing.assert_allclose(model.explained_variance_, PCA(3).fit(X).explained_variance_, rtol=1e-12)
-    frequent = PCA(2, solver="frequent-directions", sketch_size=4)
-    for result in (frequent.fit(chunked(X)), gramian.PCA(**frequent.get_params()).partial_fit(chunked(X))):
-        exact = PCA().fit(X).explained_variance_
-        certificate = result.certificate_
-        assert certificate.ok
-        assert (result.explained_variance_ <= exact[:2] * (1 + 1e-12)).all()
-        # A sketch of the parts is none the worse: the theorem's bound holds of it.
-        assert certificate.widening <= exact[2:].sum() / (4 + 1 - 2) * (1 + 1e-12)
-        assert (exact[:2] - result.explained_variance_ <= certificate.widening).all()
 
 
 def test_what_needs_every_row_has_a_limit_and_checkpoints_are_refused(tmp_path):
@@ -187,5 +177,5 @@ def test_landmarks_of_rows_that_are_spread():
     with pytest.raises(DataError, match=r"contains NaN: 2,400 values are missing .*: row 0, column 0"):
         lazily.partial_fit(chunked(X * np.nan))
     assert lazily.n_samples_ == 300
-    with pytest.raises(MemoryLimitError, match=r"where the rows are needs about.*landmarks='uniform'"):
+    with pytest.raises(MemoryLimitError, match=r"where the rows are needs about.*landmarks=.uniform."):
         KernelPCA(3, **options, memory_limit=30_000).fit(chunked(X))

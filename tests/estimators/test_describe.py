@@ -7,7 +7,8 @@ import pytest
 from sklearn.decomposition import PCA as SklearnPCA
 
 import gramian
-from gramian import PCA, DataError, InputTypeError, KernelPCA, ParameterError, Whitener
+from gramian import PCA, KernelPCA, Whitener
+from gramian.errors import DataError, InputTypeError, ParameterError
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,7 @@ def test_labels_of_a_scan_are_metadata(study, tmp_path):
     found = gramian.describe(model, scan)
     expected = gramian.describe(PCA(3).fit(frame), frame, meta)
     np.testing.assert_allclose(found.r2, expected.r2)
-    with pytest.raises(ParameterError, match="There is no metadata"):
+    with pytest.raises(ParameterError, match="meta is needed"):
         gramian.describe(model, frame)
 
 
@@ -132,10 +133,10 @@ def test_refusals(study, tmp_path):
         (meta.reset_index(drop=True)[:7], DataError, "7 rows for the 60 rows"),
         (np.zeros((60, 2)), InputTypeError, "has shape"),
         ({"a": [1, 2], "b": [1]}, DataError, r"need one length \(a: 2, b: 1\). Give one value"),
-        (tmp_path / "x.npy", gramian.FileError, "no named columns"),
+        (tmp_path / "x.npy", gramian.errors.FileError, "no named columns"),
     ):
         with pytest.raises(error, match=message):
             gramian.describe(model, frame, given)
     for other in (Whitener().fit(frame.to_numpy()), SklearnPCA(2).fit(frame.to_numpy())):
-        with pytest.raises(ParameterError, match="needs a fitted"):
+        with pytest.raises(ParameterError, match="must be a fitted"):
             gramian.describe(other, frame.to_numpy(), meta)

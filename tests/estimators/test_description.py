@@ -4,9 +4,9 @@ from scipy import sparse
 
 import gramian
 from gramian import PCA, KernelPCA, Whitener, kernels
-from gramian.estimators.description import described
+from gramian.base.encoding import described
 from gramian.report.facts import component_facts, model_facts
-from gramian.store import read_model, write_model
+from gramian.store.model_file import read_model, write_model
 
 X = np.random.default_rng(0).standard_normal((30, 6))
 

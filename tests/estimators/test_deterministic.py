@@ -35,7 +35,6 @@ def fits():
         yield KernelPCA(5, solver="nystroem", landmarks=landmarks, **few).fit(TALL)
     yield KernelPCA(5, solver="random-features", **few).fit(TALL)
     yield streamed(PCA(5))
-    yield streamed(PCA(5, solver="frequent-directions", sketch_size=30))
     yield Whitener("zca-cor", random_state=0).fit(TALL)
 
 
@@ -66,7 +65,7 @@ def test_bits_do_not_depend_on_threads():
             check=True,
         )
         printed.append(done.stdout.splitlines())
-    assert len(printed[0]) == 14
+    assert len(printed[0]) == 13
     assert printed[0] == printed[1]
 
 

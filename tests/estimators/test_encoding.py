@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from gramian.base.encoding import decode, encode
 from gramian.errors import ParameterError
-from gramian.estimators import kernel_pca  # noqa: F401
-from gramian.estimators.saving import decode, encode
+from gramian.kernel_pca import estimator  # noqa: F401
 from gramian.kernels import kernel_from_name
 from gramian.records import Repair, Target
 

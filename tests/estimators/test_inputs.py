@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 
-from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.estimators.inputs import (
+from gramian.base.inputs import (
     check_ddof,
     check_features,
     check_scale,
@@ -17,10 +16,11 @@ from gramian.estimators.inputs import (
     check_tol,
     expected_columns,
     generators,
-    remember_features,
+    store_features,
 )
+from gramian.data import as_rows
+from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.records import Target
-from gramian.rows import as_rows
 
 
 def test_targets():
@@ -106,7 +106,7 @@ class Model(BaseEstimator):
 def test_features_are_remembered_and_checked():
     frame = pd.DataFrame({"a": [1.0, 2], "b": [3.0, 4]})
     model = Model()
-    remember_features(model, frame, as_rows(frame))
+    store_features(model, frame, as_rows(frame))
     assert model.n_features_in_ == 2
     assert model.feature_names_in_.tolist() == ["a", "b"]
     check_features(model, frame, as_rows(frame))
@@ -120,7 +120,7 @@ def test_features_are_remembered_and_checked():
         check_features(model, turned, as_rows(turned))
     check_features(model, turned[model.feature_names_in_], as_rows(turned[model.feature_names_in_]))
     plain = frame.to_numpy()
-    remember_features(model, plain, as_rows(plain))
+    store_features(model, plain, as_rows(plain))
     assert not hasattr(model, "feature_names_in_")
     with pytest.raises(DataError, match="X has 1 features, but Model is expecting 2 features"):
         check_features(model, plain[:, :1], as_rows(plain[:, :1]))
@@ -129,7 +129,7 @@ def test_features_are_remembered_and_checked():
 def test_mixed_names_are_a_type_error():
     frame = pd.DataFrame([[1.0, 2.0]], columns=["a", 1])
     with pytest.raises(InputTypeError, match="Feature names are only supported if all"):
-        remember_features(Model(), frame, as_rows(frame))
+        store_features(Model(), frame, as_rows(frame))
 
 
 def test_features_of_files(tmp_path):
@@ -137,7 +137,7 @@ def test_features_of_files(tmp_path):
     (tmp_path / "b.csv").write_text("x,z\n1,2\n3,5\n")
     model = Model()
     first = as_rows(tmp_path / "a.csv")
-    remember_features(model, tmp_path / "a.csv", first)
+    store_features(model, tmp_path / "a.csv", first)
     assert model.feature_names_in_.tolist() == ["x", "y"]
     check_features(model, tmp_path / "a.csv", first)
     with pytest.raises(

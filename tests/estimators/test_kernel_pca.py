@@ -23,7 +23,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import gramian.analysis.projection as module
+import gramian.kernel_pca.projection as module
 from gramian import PCA, KernelPCA
 from gramian.errors import (
     CertificateWarning,
@@ -600,7 +600,7 @@ def test_negative_eigenvalues_outside_of_what_is_asked_for_are_allowed():
     for solver in ["dense", "krylov"]:
         values = np.concatenate([[9.0, 7.0, 6.0], 0.1 * np.linspace(-1, 1, 56)])
         K = indefinite(values)
-        with pytest.warns(IndefiniteKernelWarning, match=r"of -0\.\d+ or below.*repair='clip'") as caught:
+        with pytest.warns(IndefiniteKernelWarning, match=r"of -0\.\d+ or below.*repair=.clip.") as caught:
             model = KernelPCA(3, kernel="precomputed", solver=solver, random_state=0).fit(K)
         assert [warning.filename for warning in caught] == [__file__]
         np.testing.assert_allclose(model.eigenvalues_, [9.0, 7.0, 6.0], rtol=1e-9)
@@ -717,7 +717,7 @@ def test_parameters_are_refused():
         ({"kernel": RBF(sigma=1.0), "gamma": 2.0}, "has its own parameters"),
         ({"kernel": RBF(sigma=1.0), "degree": 2}, "has its own parameters"),
         ({"kernel": RBF(sigma=1.0), "coef0": 0}, "has its own parameters"),
-        ({"kernel": RBF(sigma=1.0, gamma=1.0)}, "sigma or gamma, not both"),
+        ({"kernel": RBF(sigma=1.0, gamma=1.0)}, "and sigma are two names of one width"),
         ({"solver": "arpack"}, "solver='arpack' is not known. Allowed: 'auto', 'dense', 'krylov'"),
         ({"solver": "denes"}, "Did you mean 'dense'"),
         ({"tol": 0.0}, "tol=0.0 must be a number above 0 and below 1"),
@@ -1026,7 +1026,7 @@ def test_mistakes_in_an_expression_are_told_with_their_column():
         KernelPCA(kernel="rbf + rfb").fit(data(20))
     with pytest.raises(ParameterError, match="has its own parameters"):
         KernelPCA(kernel="rbf + linear", gamma=0.5).fit(data(20))
-    with pytest.raises(ParameterError, match=r"There is no column 7: X has 4"):
+    with pytest.raises(ParameterError, match="columns=7 is not there: X has 4"):
         KernelPCA(kernel="rbf.on(7)").fit(data(20))
 
 
@@ -1039,7 +1039,7 @@ def test_columns_by_name():
     assert model.kernel_ == by_place.kernel_
     np.testing.assert_allclose(model.eigenvalues_, by_place.eigenvalues_, rtol=1e-12)
     np.testing.assert_allclose(model.transform(frame), by_place.transform(X), atol=1e-12)
-    with pytest.raises(ParameterError, match="There is no column 'height': X has 'age', 'weight', 'größe'"):
+    with pytest.raises(ParameterError, match="columns='height' is not there: X has 'age', 'weight', 'größe'"):
         KernelPCA(2, kernel="rbf.on('height')").fit(frame)
     with pytest.raises(ParameterError, match="X has no column names"):
         KernelPCA(2, kernel="rbf.on('age')").fit(X)
@@ -1182,7 +1182,7 @@ def test_other_repairs_are_refused():
 
 
 def test_the_error_names_the_repair():
-    with pytest.raises(IndefiniteKernelError, match=r"set the negative ones to 0 \(repair='clip'\)"):
+    with pytest.raises(IndefiniteKernelError, match=r"set the negative ones to 0 \(repair=\"clip\"\)"):
         KernelPCA(kernel="sigmoid", gamma=0.5, coef0=-1.0).fit(data(60, 3))
 
 

@@ -136,7 +136,7 @@ def test_names_of_columns_are_text_in_every_table():
     others = [
         pca.summary(),
         gramian.compare(pca, pca),
-        gramian.stability(pca, frame, n_boot=10, random_state=0),
+        gramian.stability(pca, frame, n_resamples=10, random_state=0),
         gramian.choose_components(frame, rules=["kaiser"]),
         gramian.Monitor(gramian.PCA(2)).fit(frame).limits_,
         gramian.relations(np.column_stack([X[:, :2], X[:, :1] * 2 + X[:, 1:2]]), 1),
@@ -191,7 +191,7 @@ def written(monkeypatch, delay=0.0, patience=0.05):
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr("gramian.progress_bar.DELAY", delay)
     monkeypatch.setattr("gramian.progress_bar.PAUSE", 0.005)
-    monkeypatch.setattr("gramian.engine.solving.report", slow)
+    monkeypatch.setattr("gramian.solve.solving.report", slow)
     gramian.PCA(2).fit(X)
     return screen.getvalue()
 

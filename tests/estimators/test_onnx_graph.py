@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gramian import PCA, KernelPCA, ParameterError, PolynomialMap, Whitener
+from gramian import PCA, KernelPCA, PolynomialMap, Whitener
+from gramian.errors import DataError, InputTypeError, MemoryLimitError, ParameterError
 
 skl2onnx = pytest.importorskip("skl2onnx", reason="the extra onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
@@ -13,14 +14,14 @@ from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
-from gramian.estimators import onnx_graph  # noqa: E402
-from gramian.onnx import to_onnx  # noqa: E402
+from gramian import onnx as onnx_graph  # noqa: E402
+from gramian.onnx import register, to_onnx  # noqa: E402
 
 rng = np.random.default_rng(0)
 # Means up to 1e5 deviations from zero, deviations from 3 to 0.01.
 X = (rng.standard_normal((90, 6)) * [3, 2, 1, 0.5, 0.1, 0.01] + [5, 0, -5, 1, 0, 1000]).astype(np.float32)
 NEW = (X[:20] + rng.standard_normal((20, 6)) * 0.3).astype(np.float32)
-pytestmark = pytest.mark.filterwarnings("ignore::gramian.RankWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gramian.errors.RankWarning")
 
 
 def run(proto, rows):
@@ -119,6 +120,7 @@ def test_names_are_in_the_metadata():
 
 def test_pipelines_in_the_dtype_of_their_input():
     y = X[:, 0] > 5
+    register()
     for step in (PCA(3), KernelPCA(3, kernel="rbf"), Whitener()):
         pipeline = make_pipeline(StandardScaler(), step, LogisticRegression()).fit(X, y)
         assert (run(skl2onnx.to_onnx(pipeline, X[:1]), NEW) == pipeline.predict(NEW)).all()
@@ -132,10 +134,10 @@ def test_what_is_not_exported_is_said(monkeypatch):
     doubled = KernelPCA(2, kernel=lambda x, y: float(x @ y)).fit(X)
     with pytest.raises(ParameterError, match=r"Kernels that are: .*laplacian, linear, .*rbf"):
         to_onnx(doubled)
-    with pytest.raises(ParameterError, match=r"A PolynomialMap is not exported.*PCA, KernelPCA, Whitener"):
+    with pytest.raises(InputTypeError, match=r"A PolynomialMap is not exported.*PCA, KernelPCA, Whitener"):
         to_onnx(PolynomialMap(2).fit(X))
     monkeypatch.setattr(onnx_graph, "MOST_BYTES", 1000)
-    with pytest.raises(ParameterError, match=r"at most 2 GB, but this model has .*nystroem"):
+    with pytest.raises(MemoryLimitError, match=r"at most 2 GB, but this model has .*nystroem"):
         to_onnx(KernelPCA(2, kernel="rbf").fit(X))
-    with pytest.raises(ParameterError, match="exceed the range of float32"):
+    with pytest.raises(DataError, match="exceed the range of float32"):
         to_onnx(PCA(2).fit(X.astype(float) * 1e60))

@@ -24,21 +24,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian
-from gramian import (
-    PCA,
+from gramian import PCA, scan
+from gramian.arrays import as_float64, numpy_dtype
+from gramian.errors import (
     CertificateWarning,
     DataError,
     InputTypeError,
     MemoryLimitError,
     ParameterError,
     RankWarning,
-    scan,
 )
-from gramian.analysis.certificates import Certificate
-from gramian.arrays import as_float64, numpy_dtype
-from gramian.engine import plan, planning
 from gramian.operators.costs import TableCosts
 from gramian.records import Plan, SolveRequest, Spectrum, Target
+from gramian.solve import plan, solving
+from gramian.solve.certificates import Certificate
 from helpers import spectrum_matrix
 
 SOLVERS = ("full", "covariance", "gram", "krylov", "auto")
@@ -1185,9 +1184,9 @@ def test_genotypes_are_scaled_by_the_frequency_of_their_allele(tmp_path):
 
 def test_a_fit_plans_once(monkeypatch, tmp_path):
     """Also of a file, whose table may have to be read in blocks, and for the plan that is printed."""
-    calls, ranked = [], planning.ranked
+    calls, ranked = [], solving.ranked
     monkeypatch.setattr(
-        planning, "ranked", lambda *given, **options: calls.append(1) or ranked(*given, **options)
+        solving, "ranked", lambda *given, **options: calls.append(1) or ranked(*given, **options)
     )
     X = np.random.default_rng(0).standard_normal((40, 6))
     np.savetxt(tmp_path / "x.csv", X, delimiter=",")

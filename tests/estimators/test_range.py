@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from gramian import PCA, DataError, KernelPCA, RankWarning, Whitener
+from gramian import PCA, KernelPCA, Whitener
+from gramian.errors import DataError, RankWarning
 
 RNG = np.random.default_rng(0)
 FULL = RNG.uniform(-1.0, 1.0, (40, 9))

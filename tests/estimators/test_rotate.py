@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian import PCA, KernelPCA, ParameterError
+from gramian import PCA, KernelPCA
+from gramian.errors import ParameterError
 from helpers import spectrum_matrix
 
 
@@ -50,7 +51,7 @@ def test_a_rotation_prints_what_is_lost():
 def test_refusals():
     X = np.random.default_rng(2).normal(size=(9, 3))
     for model, options, message in (
-        (KernelPCA(2).fit(X), {}, "this is a KernelPCA"),
+        (KernelPCA(2).fit(X), {}, "is a KernelPCA"),
         (PCA(1).fit(X), {}, "1 component with variance"),
         (PCA(2).fit(X), {"method": "oblimin"}, "oblimin"),
         (PCA(2).fit(X), {"n_components": 3}, "n_components"),

@@ -20,10 +20,11 @@ from sklearn.preprocessing import StandardScaler
 
 import gramian
 from damaged import VALUES, changed, places, refusals_of_damaged
-from gramian import PCA, FileError, KernelPCA, ModelFileError, ParameterError, RankWarning, kernels, loading
+from gramian import PCA, KernelPCA, kernels, loading
+from gramian.errors import FileError, ModelFileError, ParameterError, RankWarning
 from gramian.kernels.algebra import MAPS
 from gramian.kernels.expression import CLASSES
-from gramian.store import read_model, write_model
+from gramian.store.model_file import read_model, write_model
 from helpers import spectrum_matrix
 
 DATA = Path(__file__).parents[1] / "data"
@@ -266,7 +267,7 @@ def test_a_kernel_function_cannot_be_saved_and_says_what_can(tmp_path):
         name = re.escape(kernel.__name__)
         message = (
             rf"kernel given as a function, or after a map \('{name}'\), cannot be saved.*"
-            "named kernel, an object from gramian.kernels, a map among abs.*or kernel='precomputed'"
+            "named kernel, an object from gramian.kernels, a map among abs.*or kernel=.precomputed"
         )
         with pytest.raises(ParameterError, match=message):
             model.save(tmp_path / "m.gramian")
@@ -468,7 +469,7 @@ def test_kernels_inside_of_others_are_checked(tmp_path, monkeypatch):
             refused.append(str(error))
             continue
         assert repr(twin)
-        with suppress(gramian.GramianError):  # of columns that are not there
+        with suppress(gramian.errors.GramianError):  # of columns that are not there
             assert np.isfinite(twin.inverse_transform(twin.transform(NEW))).all(), (path, new)
     assert len(refused) > 50
     assert all("kernel" in message for message in refused)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import gramian
 import gramian.faces
-from gramian import InputTypeError
+from gramian.errors import InputTypeError
 
 X = np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0], [0.0, 1.0], [4.0, 4.0], [5.0, 3.0]])
 y = np.array([0.0, 1.5, 0.5, 2.5, 3.0, 1.0])
@@ -56,7 +56,7 @@ def test_models_are_made_as_ever():
 
 def test_tol_of_nought_says_what_scikit_learn_means_by_it():
     for kind in (gramian.PCA, gramian.KernelPCA):
-        with pytest.raises(gramian.ParameterError, match=r"tol=0.0 .* The default is 1e-6"):
+        with pytest.raises(gramian.errors.ParameterError, match=r"tol=0.0 .* The default is 1e-6"):
             kind(1, tol=0.0).fit([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]])
 
 
@@ -67,7 +67,8 @@ def test_parameters_of_scikit_learns_selection_have_advice():
         gramian.SequentialFeatureSelector(Ridge(), tol=1e-3)
     auto = gramian.SequentialFeatureSelector(Ridge(), n_features_to_select="auto")
     with pytest.raises(
-        gramian.ParameterError, match=r"n_features_to_select='auto' is not supported: 0\.5 selects half"
+        gramian.errors.ParameterError,
+        match=r"n_features_to_select='auto' is not supported: 0\.5 selects half",
     ):
         auto.fit(X, y)
     for name, said in {"discrete_features": "discrete= says the same", "copy": "never overwrites"}.items():

@@ -6,9 +6,9 @@ import pytest
 
 import gramian
 from gramian import PCA, KernelPCA, Whitener
+from gramian.base.inputs import generators
 from gramian.cli import main
-from gramian.estimators.inputs import generators
-from gramian.estimators.stability import _Resampled, _scales
+from gramian.inspect.stability import _Resampled, _scales
 from gramian.progress import report_to
 
 RNG = np.random.default_rng(0)
@@ -35,13 +35,13 @@ def literal_errors(model, rows):
     return [np.sqrt((part**2).sum(axis=0)) / len(rows) for part in (logs, odds / (1 - ratios))]
 
 
-def literal(model, rows, n_boot, seed):
+def literal(model, rows, n_resamples, seed):
     """Refit the model on every resampled table, and match components one by one by largest overlap."""
     (rng,) = generators(seed, 1)
     k, P = model.n_components_, model.components_
     logs, odds, loadings = [], [], []
     variances, ratios = model.explained_variance_, model.explained_variance_ratio_
-    for _ in range(n_boot):
+    for _ in range(n_resamples):
         counts = np.bincount(rng.integers(len(rows), size=len(rows)), minlength=len(rows))
         repeated = np.repeat(rows, counts, axis=0)
         again = PCA(**model.get_params()).fit(repeated)
@@ -79,7 +79,7 @@ def longer_tail(deviations, level):
 def test_intervals_are_those_of_refits(rows, given):
     k = 2 if isinstance(given.get("scale"), np.ndarray | None) else 1
     model = PCA(k, **given).fit(rows)
-    result = gramian.stability(model, rows, n_boot=20, level=0.8, random_state=3)
+    result = gramian.stability(model, rows, n_resamples=20, level=0.8, random_state=3)
     logs, odds, deviations = literal(model, rows, 20, 3)
     rtol = 1e-9 if rows.dtype == np.float64 else 1e-4
     errors = literal_errors(model, rows)
@@ -137,17 +137,17 @@ def test_standard_errors_are_those_of_the_infinitesimal_jackknife():
 
 def test_results_are_reproducible_and_level_widens():
     model = PCA(3).fit(X)
-    first, again, other = (gramian.stability(model, X, n_boot=30, random_state=s) for s in (1, 1, 2))
+    first, again, other = (gramian.stability(model, X, n_resamples=30, random_state=s) for s in (1, 1, 2))
     assert np.array_equal(first.loading_intervals, again.loading_intervals)
     assert not np.array_equal(first.variance_intervals, other.variance_intervals)
-    narrow = gramian.stability(model, X, n_boot=30, random_state=1, level=0.5)
+    narrow = gramian.stability(model, X, n_resamples=30, random_state=1, level=0.5)
     assert (np.ptp(narrow.variance_intervals, axis=1) < np.ptp(first.variance_intervals, axis=1)).all()
 
 
 def test_components_that_rows_do_not_separate_are_read_together():
     rows = np.random.default_rng(1).standard_normal((120, 5)) * [8, 3, 3, 1, 0.3]
     model = PCA(4).fit(rows)
-    result = gramian.stability(model, rows, n_boot=100, random_state=0)
+    result = gramian.stability(model, rows, n_resamples=100, random_state=0)
     assert [list(group) for group in result.groups] == [[0], [1, 2], [3]]
     assert result.groups == model.sampling_.groups
     assert result.agreement[1] < 0.95 < result.group_agreement[1]
@@ -160,7 +160,7 @@ def test_components_that_rows_do_not_separate_are_read_together():
     # Either variance may be the other's.
     assert np.array_equal(result.variance_intervals[1], result.variance_intervals[2])
     # One that was left out belongs to the group as well.
-    alone = gramian.stability(PCA(2).fit(rows), rows, n_boot=100, random_state=0)
+    alone = gramian.stability(PCA(2).fit(rows), rows, n_resamples=100, random_state=0)
     assert alone.variance_intervals[1, 0] < model.explained_variance_[2]
     assert "PC2 and the first component left out are not separated by 120 rows" in str(alone)
 
@@ -186,7 +186,7 @@ def test_too_few_rows_give_no_intervals_and_few_give_bounded_ones(n, d, stated):
 def test_a_direction_of_one_row_has_no_intervals():
     rows = X.copy()
     rows[3, 5] += 1000
-    result = gramian.stability(PCA(2).fit(rows), rows, n_boot=100, random_state=0)
+    result = gramian.stability(PCA(2).fit(rows), rows, n_resamples=100, random_state=0)
     assert [list(group) for group in result.groups] == [[0], [1]]
     assert result.separated.tolist() == [False, True]
     assert 0.2 < result.turned[0] < 0.5  # a draw misses the row with a probability of 37 %
@@ -194,7 +194,7 @@ def test_a_direction_of_one_row_has_no_intervals():
 
 
 def test_an_interval_contains_the_loading_of_a_component_along_a_column():
-    result = gramian.stability(PCA(2).fit(X), X, n_boot=100, random_state=0)
+    result = gramian.stability(PCA(2).fit(X), X, n_resamples=100, random_state=0)
     assert result.loading_intervals[0, 0, 1] == 1.0
     assert (np.abs(result.loading_intervals) <= 1.0).all()
 
@@ -202,14 +202,14 @@ def test_an_interval_contains_the_loading_of_a_component_along_a_column():
 def test_equal_components_are_rotated_onto_each_other():
     angles = np.arange(60) * 2 * np.pi / 60
     circle = np.c_[np.cos(angles), np.sin(angles), 0.1 * np.cos(7 * angles)]
-    result = gramian.stability(PCA(3).fit(circle), circle, n_boot=50, random_state=0)
+    result = gramian.stability(PCA(3).fit(circle), circle, n_resamples=50, random_state=0)
     # Axes of a circle's replicates point anywhere, but their plane is the circle's.
     assert result.agreement[:2].min() > 0.99
 
 
 def test_signs_of_loadings_and_tables():
     frame = pd.DataFrame(X, columns=list("abcdef"))
-    result = gramian.stability(PCA(3).fit(frame), frame, n_boot=50, random_state=0)
+    result = gramian.stability(PCA(3).fit(frame), frame, n_resamples=50, random_state=0)
     assert result.feature_names == list("abcdef")
     low, high = result.loading_intervals[..., 0], result.loading_intervals[..., 1]
     assert np.array_equal(result.certain_signs, (low > 0) | (high < 0))
@@ -228,26 +228,26 @@ def test_progress_is_reported():
             self.seen += unit == "replicate"
 
     with report_to(Reporter()) as reporter:
-        gramian.stability(PCA(2).fit(X), X, n_boot=7, random_state=0)
+        gramian.stability(PCA(2).fit(X), X, n_resamples=7, random_state=0)
     assert reporter.seen == 8
 
 
 def test_what_is_refused():
     model = PCA(2).fit(X)
     for other in (KernelPCA(2).fit(X), Whitener().fit(X)):
-        with pytest.raises(gramian.InputTypeError, match="stability takes a fitted PCA"):
+        with pytest.raises(gramian.errors.InputTypeError, match="stability takes a fitted PCA"):
             gramian.stability(other, X)
     for rows in (X[:50], X + RNG.standard_normal(X.shape)):
-        with pytest.raises(gramian.DataError, match="not those of the fit"):
+        with pytest.raises(gramian.errors.DataError, match="not those of the fit"):
             gramian.stability(model, rows)
     with pytest.raises(
-        gramian.DataError, match="fitted with sample weights, which stability does not support"
+        gramian.errors.DataError, match="fitted with sample weights, which stability does not support"
     ):
         gramian.stability(PCA(2).fit(X, sample_weight=np.arange(80.0)), X)
-    for given in ({"n_boot": 1}, {"level": 1.0}):
-        with pytest.raises(gramian.ParameterError, match=next(iter(given))):
+    for given in ({"n_resamples": 1}, {"level": 1.0}):
+        with pytest.raises(gramian.errors.ParameterError, match=next(iter(given))):
             gramian.stability(model, X, **given)
-    with pytest.raises(gramian.MemoryLimitError, match="Use fewer components"):
+    with pytest.raises(gramian.errors.MemoryLimitError, match="Use fewer components"):
         gramian.stability(model.set_params(memory_limit="10KB"), X)
 
 
@@ -256,9 +256,9 @@ def test_the_shell_prints_and_draws_the_intervals(tmp_path, capsys):
     np.save(tmp_path / "data.npy", X)
     model = PCA(3).fit(X)
     model.save(tmp_path / "model.gramian")
-    asked = [str(tmp_path / "model.gramian"), str(tmp_path / "data.npy"), "--n-boot", "20"]
+    asked = [str(tmp_path / "model.gramian"), str(tmp_path / "data.npy"), "--n-resamples", "20"]
     assert main(["stability", *asked]) == 0
-    result = gramian.stability(model, X, n_boot=20, random_state=0)
+    result = gramian.stability(model, X, n_resamples=20, random_state=0)
     assert capsys.readouterr().out.rstrip() == str(result)
     assert main(["stability", *asked, "--json", "-o", str(tmp_path / "intervals.svg")]) == 0
     assert '"agreement"' in capsys.readouterr().out
@@ -274,8 +274,8 @@ def test_an_imputed_fit_imputes_every_replicate(method):
     X += 0.5 * rng.standard_normal(X.shape)
     X[rng.random(X.shape) < 0.2] = np.nan
     pca = PCA(2, missing=method).fit(X)
-    result = gramian.stability(pca, X, n_boot=12)
-    again = gramian.stability(pca, pca.impute(X), n_boot=12)
+    result = gramian.stability(pca, X, n_resamples=12)
+    again = gramian.stability(pca, pca.impute(X), n_resamples=12)
     assert np.array_equal(result.variance_intervals, again.variance_intervals)
     assert np.allclose(result.variances, pca.explained_variance_, rtol=1e-6)
     low, high = result.variance_intervals.T
@@ -284,13 +284,13 @@ def test_an_imputed_fit_imputes_every_replicate(method):
     assert (result.agreement > 0.9).all()
     other = pca.impute(X)
     other[np.nonzero(np.isnan(X))[0][0], np.nonzero(np.isnan(X))[1][0]] += 5
-    with pytest.raises(gramian.DataError, match="X is not the table of the fit"):
-        gramian.stability(pca, other, n_boot=12)
+    with pytest.raises(gramian.errors.DataError, match="X is not the table of the fit"):
+        gramian.stability(pca, other, n_resamples=12)
 
 
 def test_columns_of_few_entries_are_named():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20, 1)) @ rng.standard_normal((1, 25)) + 0.3 * rng.standard_normal((20, 25))
     X[:, 5:] = np.where(np.arange(20)[:, None] == np.arange(20), X[:, 5:], np.nan)
-    with pytest.raises(gramian.DataError, match="A column has 1 observed entry, so that"):
-        gramian.stability(PCA(1, missing="mean").fit(X), X, n_boot=2)
+    with pytest.raises(gramian.errors.DataError, match="A column has 1 observed entry, so that"):
+        gramian.stability(PCA(1, missing="mean").fit(X), X, n_resamples=2)

@@ -10,8 +10,9 @@ from scipy import sparse
 
 import gramian
 import gramian.analysis.tables as tables
-import gramian.estimators.tables as estimator_tables
-from gramian import PCA, DataError, IndefiniteKernelWarning, KernelPCA, ParameterError, Whitener, load
+import gramian.pca.tables as estimator_tables
+from gramian import PCA, KernelPCA, Whitener, load
+from gramian.errors import DataError, IndefiniteKernelWarning, ParameterError
 from helpers import spectrum_matrix
 
 EVENTS = 10

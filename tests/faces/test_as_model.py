@@ -5,12 +5,14 @@ import pytest
 
 import gramian
 from damaged import refusals_of_damaged
-from gramian import DataError, plots
+from gramian import plots
 from gramian.analysis.components import decomposition_of, kind_of
+from gramian.errors import DataError
 from gramian.faces import FaceSpace, drawn_faces
 from gramian.records import ModelKind
 from gramian.report.page import report_page
-from gramian.report.summary import Fitted
+from gramian.report.sections import Fitted
+from gramian.store.model_file import write_model
 
 
 def test_wrong_contents_of_a_file_are_refused_or_harmless(tmp_path, monkeypatch):
@@ -20,8 +22,8 @@ def test_wrong_contents_of_a_file_are_refused_or_harmless(tmp_path, monkeypatch)
 
 
 def test_a_file_of_an_unknown_kind_names_faces_among_the_known(tmp_path):
-    gramian.store.write_model(tmp_path / "m.gramian", "Oracle", {"parameters": {}, "state": {}}, {})
-    with pytest.raises(gramian.ModelFileError, match="It knows FaceSpace, "):
+    write_model(tmp_path / "m.gramian", "Oracle", {"parameters": {}, "state": {}}, {})
+    with pytest.raises(gramian.errors.ModelFileError, match="It knows FaceSpace, "):
         gramian.load(tmp_path / "m.gramian")
 
 

@@ -7,8 +7,9 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from gramian import PCA
-from gramian.faces import detector
-from gramian.faces.detector import (
+from gramian.faces import space as detector
+from gramian.faces.drawing import drawn_faces, drawn_others
+from gramian.faces.space import (
     COMPONENTS,
     HEIGHT,
     fit_detector,
@@ -17,7 +18,6 @@ from gramian.faces.detector import (
     sketches,
     unlikeness,
 )
-from gramian.faces.drawing import drawn_faces, drawn_others
 
 FACES = drawn_faces(20, 4, size=(40, 48), seed=0).pictures
 THINGS = drawn_others(20, size=(40, 48), seed=0).pictures

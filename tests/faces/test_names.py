@@ -2,9 +2,9 @@
 
 import pytest
 
-from gramian import DataError, InputTypeError
 from gramian.checks import shown
-from gramian.faces.names import LONGEST_NAME, person_name
+from gramian.errors import DataError, InputTypeError
+from gramian.faces.gallery import LONGEST_NAME, person_name
 
 
 def test_names_of_people():

@@ -21,7 +21,7 @@ from gramian.errors import (
     ParameterError,
 )
 from gramian.faces.reading import _common_size, _require_memory, read_faces
-from gramian.rows.pictures import PictureFile, PictureForm
+from gramian.io.formats.pictures import PictureFile, PictureForm
 
 
 def grey(seed=0, height=12, width=10, dtype=np.uint8):
@@ -279,7 +279,7 @@ def test_pipes_are_not_waited_for(tmp_path):
 
 
 def test_an_entry_that_unpacks_to_too_much(tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.rows.pictures.LARGEST_FILE", 1000)
+    monkeypatch.setattr("gramian.io.formats.pictures.LARGEST_FILE", 1000)
     path = zipped(tmp_path / "f.zip", PEOPLE | {"anna/x.png": b"0" * 1001})
     assert read_faces(path).skipped[0][1].startswith(f"in {path} unpacks to 1001 bytes")
 
@@ -466,7 +466,9 @@ def test_files_are_kept_where_they_are_asked_for(tmp_path, monkeypatch):
         assert [(name.rpartition("/")[2], size) for name, size in faces.stretched()] == [("2.png", (40, 40))]
     assert read_faces("people", size=(30, 40)).files is None
     np.savez("faces.npz", X=np.stack([grey(0)] * 4))
-    with pytest.raises(ParameterError, match=r"faces.npz is an array, but only picture files can"):
+    with pytest.raises(
+        ParameterError, match=r"keep_files stores picture files only, but faces.npz is an array"
+    ):
         read_faces("faces.npz", keep_files=True)
 
 
@@ -498,8 +500,8 @@ def test_sizes(tmp_path):
     write(tmp_path, PEOPLE)
     assert read_faces(tmp_path, size=(9, 8)).pictures.shape == (4, 8, 9)
     for size, kind, message in (
-        ("1x1", ParameterError, r"size=1x1 is below the minimum of 8 pixels a side. Ask for more"),
-        ((7, 100), ParameterError, "size=7x100 is below the minimum"),
+        ("1x1", ParameterError, r"size 1x1 is below the minimum of 8 pixels a side. Ask for more"),
+        ((7, 100), ParameterError, "size 7x100 is below the minimum"),
         ((True, True), InputTypeError, r"size=\(True, True\) is not two integers"),
         ("24×28", ParameterError, "Give width and height in pixels: size=.92x112"),
     ):

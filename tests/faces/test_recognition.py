@@ -380,7 +380,7 @@ def test_vectors_of_another_model(world):
 
 
 def test_asked_before_anybody_is_known(world):
-    with pytest.raises(ParameterError, match="Call fit first"):
+    with pytest.raises(DataError, match="Call fit first"):
         Recogniser().similarity(world.vectors)
 
 

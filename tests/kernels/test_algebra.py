@@ -1,4 +1,4 @@
-"""What combined kernels compute, which rule proves them, and what refutes them."""
+"""What combined kernels compute, which rule proves or refutes them, and bounds that hold for combinations."""
 
 import operator
 import re
@@ -10,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.gaussian_process import kernels as gp
 
-from exact_kernels import expressions, quadratic_form
-from gramian.errors import DataError, ParameterError
+from exact_kernels import clusters, exact_gram, excess, expressions, quadratic_form
+from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import (
     RBF,
+    ChiSquared,
     Constant,
     Cosine,
     Exp,
+    FunctionKernel,
     Laplacian,
     Linear,
     Matern,
@@ -324,6 +326,76 @@ def test_a_difference_is_never_proven(a, b):
     assert (b * -0.5).validity.status in ("unknown", "refuted")
 
 
+# ------------------------------------------------------------------- powers
+
+
+def test_exponents_are_positive():
+    for exponent in [0, -1, -0.5, float("nan"), "2", None]:
+        with pytest.raises(ParameterError, match=r"exponent=.* must be a number above 0"):
+            Power(k1, exponent).gram(X)
+        assert Power(k1, exponent).validity.status == "unknown", exponent
+
+
+def test_powers_of_powers_multiply():
+    for a, b in [(2, 3), (0.5, 2), (1.5, 0.4), (3, 0.5)]:
+        for kernel in [k1, k3, Laplacian(), ChiSquared(), exp(k2 / 4)]:
+            same((kernel**a) ** b, kernel ** (a * b), rtol=1e-12)
+            same(kernel**a * kernel**b, kernel ** (a + b), rtol=1e-12)
+
+
+def test_exponentials_turn_sums_into_products():
+    same(exp(k1 + k3), exp(k1) * exp(k3))
+    same(exp(k2 / 8) ** 3, exp(3 * (k2 / 8)), rtol=1e-12)
+    same(exp(Constant(0.0)), Constant(1.0))
+
+
+@pytest.mark.parametrize("exponent", [2, 3, 2.0, 5])
+def test_whole_powers_of_negative_values(exponent):
+    values = (k1 - 2).gram(X)
+    assert values.max() < 0
+    np.testing.assert_allclose(((k1 - 2) ** exponent).gram(X), values**exponent, rtol=1e-14)
+
+
+def test_fractional_powers_of_negative_values_are_refused():
+    with pytest.raises(
+        DataError, match=r"no value where rbf\(.*\) \+ constant.* is negative|no value where .* - 2"
+    ):
+        ((k1 - 2) ** 0.5).gram(X)
+    torch = pytest.importorskip("torch")
+    with pytest.raises(DataError, match=r"reaches -1.* Use a whole power"):
+        ((k1 - 2) ** 0.5).gram(torch.asarray(X))
+
+
+def test_fractional_powers_of_what_is_not_divisible_are_not_proven():
+    for kernel in (k2, Linear(), Cosine(), k1 + k3, k1 * k2, k1 + 1.0, k2.normalized()):
+        assert kernel.psd
+        assert not kernel.facts.divisible
+        assert not (kernel**0.5).psd
+        assert (kernel**2).psd
+
+
+def test_a_sum_that_is_not_divisible_really_is_not():
+    """cosh(x y) = (exp(x y) + exp(-x y)) / 2 shows what a root can do; so do three points of 1 + x y."""
+    assert quadratic_form((1 + Linear()) ** 0.5, [Fraction(i, 8) for i in range(3)]) < -1e-30
+
+
+def test_judging_deep_chains_takes_no_time():
+    kernel = RBF()
+    for _ in range(60):
+        kernel = exp(kernel) ** 0.5
+    assert kernel.psd
+    other = Sigmoid()
+    for _ in range(60):
+        other = exp(other) ** 0.5 * other.on(0, 1) if _ < 3 else other**2
+    assert not other.psd
+
+
+def test_judging_huge_exponents_takes_no_time():
+    assert (Sigmoid(1.0, 0.0) ** 10**9).validity.status == "unknown"
+    assert (k2**1e300).psd
+    assert not ((k1 - 2) ** 1e300).psd
+
+
 # ------------------------------------------------------------------ printing
 
 
@@ -352,3 +424,218 @@ def test_printed_forms():
         if formula is not None:
             assert str(kernel) == formula, (kernel, text, formula)
         assert str(kernel), (kernel, text, formula)
+
+
+# ---- Kernels made of kernels: side by side, with bounds that hold for every combination
+
+
+ROWS = X[:12]
+gauss, line, smooth = RBF(sigma=1.0), Linear(), Matern(0.5, 2.5)
+
+EXAMPLES = [
+    gauss + line,
+    gauss * smooth,
+    3.7 * gauss,
+    -2 * gauss + line,
+    gauss**2,
+    gauss**7,
+    gauss**0.3,
+    smooth**0.5,
+    (gauss * smooth) ** 1.7,
+    (3 * gauss) ** 0.1,
+    gauss.exp(),
+    (0.1 * gauss + 0.2).exp(),
+    (1e-3 * line).exp(),
+    line.normalized(),
+    (gauss + line).normalized(),
+    Polynomial().normalized(),
+    (gauss + Sigmoid(0.1, 0.2)).normalized(),
+    (Sigmoid(1e-3, 0.5) - 0.4).normalized() * 3,
+    gauss.on(0),
+    smooth.on(0, 2) * gauss.on(1),
+    (gauss - smooth) ** 2,
+    Polynomial(2) * Polynomial(3),
+    RBF(sigma=(1.0, 1e3, 1e-3)) * line,
+    (line + 1) ** 3,
+    gauss.exp() ** 0.5,
+    Cosine() ** 2 + 1,
+]
+POSITIVE = [
+    gauss.after(np.sqrt),
+    ChiSquared() ** 0.5 * 2 + 1,
+    line.after(np.log1p),
+    RationalQuadratic(1.0, 0.5).after(np.sqrt),
+    Laplacian(0.3).after(np.square).normalized(),
+]
+
+
+def has_no_value(error):
+    """Exponentials and high powers leave float64 on large rows; a root of what is no kernel may not exist."""
+    return any(text in str(error) for text in ("overflows", "k(x, x) >= 0", "no value"))
+
+
+def test_the_error_bound_holds_for_combinations():
+    for kernel in EXAMPLES + POSITIVE:
+        held = 0
+        for gap, offset, near, dtype in [
+            (0.0, 0.0, 1.0, np.float64),
+            (3.0, 1e4, 1e-3, np.float32),
+            (300.0, 100.0, 1e-9, np.float64),
+            (1e4, 0.0, 1.0, np.float32),
+            (1e6, 1e8, 1e-3, np.float64),
+            (3.0, 1e8, 1.0, np.float32),
+        ]:
+            rows = clusters(gap, offset, near, dtype)
+            rows = np.abs(rows) if kernel in POSITIVE else rows
+            try:
+                assert excess(kernel, rows) <= 1, (gap, offset, near, dtype)
+                held += 1
+            except DataError as error:
+                if not has_no_value(error):
+                    raise
+        assert held >= 1, kernel
+
+
+@pytest.mark.parametrize("exponent", [0.1, 0.5, 0.9, 1.5])
+def test_the_error_bound_of_a_root_near_zero(exponent):
+    """Rows whose inner product cancels nearly, where the slope of a root has no bound."""
+    for rows in ([[1.0, 1.0], [1e8, -1e8 + 2.0**-20]], [[0.1, 0.3], [0.3, -0.1 * (1 - 2.0**-45)]]):
+        for kernel in (0.3 * line, line.on(slice(None)), 0.7 * (0.3 * line)):
+            assert excess(kernel**exponent, np.array(rows)) <= 1
+
+
+@settings(max_examples=150)
+@given(expressions(5))
+def test_the_error_bound_of_random_expressions(kernel):
+    for rows in (ROWS[:5], np.vstack([ROWS[:2] + 100, ROWS[:2] + (100 + 1e-7)]).astype("f4")):
+        try:
+            assert excess(kernel, rows) <= 1
+        except DataError as error:
+            if not has_no_value(error):
+                raise
+
+
+@settings(max_examples=60)
+@given(expressions(4))
+def test_entries_stay_within_the_stated_size(kernel):
+    try:
+        bound = kernel.bind(ROWS[:5])
+        largest = max(abs(float(value)) for value in exact_gram(bound.kernel, ROWS[:5]).ravel())
+    except DataError:
+        return
+    assert largest <= bound.largest * (1 + 1e-9) + bound.absolute
+
+
+def test_a_bound_that_forgets_a_part_is_noticed():
+    class Careless(Sum):
+        def bounds(self, *parts):
+            return 0.0, 1e-17, parts[0].largest + parts[1].largest
+
+        def rebuilt(self, *parts):
+            return Careless(*parts)
+
+    assert excess(Careless(gauss, line), clusters(3.0, 100.0)) > 2
+
+
+# ------------------------------------------------------------------ binding
+
+
+def test_parts_are_bound_side_by_side():
+    kernel = RBF() + Linear() * Polynomial().on(0, 2)
+    bound = kernel.bind(ROWS)
+    assert bound.kernel == RBF(gamma=1 / 3) + Linear() * Polynomial(gamma=0.5).on(0, 2)
+    left, right = bound.encode(ROWS)
+    assert left.shape == right.shape == (12, sum(bound.widths))
+    assert len(bound.parts) == len(bound.widths) == 2
+    expected = RBF().gram(ROWS) + Linear().gram(ROWS) * Polynomial().gram(ROWS[:, [0, 2]])
+    np.testing.assert_allclose(bound.tile(left, right), expected, rtol=1e-12)
+    np.testing.assert_allclose(bound.diagonal(ROWS), np.diag(expected), rtol=1e-14)
+
+
+def test_only_sums_hand_centring_down():
+    rows = ROWS + 1e4
+    H = np.eye(12) - 1 / 12
+    for kernel in (Linear() + RBF(), 3 * Linear(), Linear().on(0, 1), Linear().after(np.square)):
+        bound = kernel.bind(rows, centered=True)
+        plain = kernel.bind(rows)
+        assert bound.absolute < plain.absolute / 1e3
+        K = bound.tile(*bound.encode(rows))
+        exact = plain.tile(*plain.encode(rows))
+        np.testing.assert_allclose(H @ K @ H, H @ exact @ H, atol=1e-13 * np.abs(exact).max())
+    for kernel in (Linear() * RBF(), Linear() ** 2, Linear().normalized()):
+        bound = kernel.bind(rows, centered=True)
+        np.testing.assert_allclose(bound.tile(*bound.encode(rows)), kernel.gram(rows), rtol=1e-9)
+
+
+def test_precision_reaches_the_parts():
+    rows = clusters(300.0)
+    loose, strict = ((gauss + line).bind(rows, precision) for precision in (1e-8, 1e-13))
+    assert not loose.parts[0].direct
+    assert strict.parts[0].direct
+
+
+def test_overflow_is_refused_with_the_kernel_that_does():
+    for kernel in [
+        Exp(Linear()),
+        Polynomial(40, 1.0) * Polynomial(40, 1.0),
+        1e200 * (1e200 * Linear()),
+        (1e200 * RBF()) ** 2,
+        Linear() * 1e308 + Linear() * 1e308,
+        RBF() ** 1e300,
+    ]:
+        with pytest.raises(DataError, match=r"overflows on this data. Scale the data"):
+            kernel.gram(ROWS * 40)
+
+
+@pytest.mark.parametrize("bad", [3, None, "rbf", np.ones(2)])
+def test_parts_are_kernels(bad):
+    for made in (Sum(RBF(), bad), Product(bad, RBF()), Scaled(bad, 2.0), Power(bad, 2), Exp(bad)):
+        with pytest.raises(InputTypeError, match="is no kernel object such as"):
+            made.gram(ROWS)
+
+
+def test_parameters_deep_inside_are_checked():
+    with pytest.raises(ParameterError, match=r"sigma=-1\.0 must be a number above 0"):
+        (2 * (RBF(sigma=-1.0) + Linear())).normalized().gram(ROWS)
+
+
+def test_what_is_asked_of_parts():
+    assert (RBF() * Matern()).stationary
+    assert (2 * RBF()).stationary
+    assert not (RBF() + Linear()).stationary
+    assert (RBF() + Linear()).error_kind == "deterministic"
+    own = FunctionKernel(lambda x, y: float(x @ y))
+    assert (RBF() + 2 * own).error_kind == "estimate"
+    assert (RBF() + Linear()).calls(ROWS) is None
+
+
+def test_functions_among_the_parts_add_up_what_they_cost():
+    one = FunctionKernel(lambda x, y: float(x @ y), vectorised=False)
+    many = FunctionKernel(lambda x, y: x @ y.T, vectorised=True)
+    assert (RBF() + one).calls(ROWS).scalar
+    assert not (RBF() * many).calls(ROWS).scalar
+    both = (one + many.on(0)).resolve(ROWS).calls(ROWS)
+    assert both.scalar
+    assert both.seconds > 0
+
+
+def test_other_kinds_of_arrays():
+    for kernel in EXAMPLES[:12]:
+        for kind in ["torch", "array_api_strict"]:
+            xp = pytest.importorskip(kind)
+            for dtype, tolerance in (("float64", 1e-12), ("float32", 1e-6)):
+                rows = ROWS.astype(dtype)
+                K = kernel.gram(xp.asarray(rows))
+                assert type(K) is type(xp.asarray(rows)), (kernel, kind)
+                np.testing.assert_allclose(
+                    np.asarray(K),
+                    kernel.gram(rows),
+                    rtol=tolerance,
+                    atol=tolerance,
+                    err_msg=repr((kernel, kind)),
+                )
+
+
+def test_constants_add_no_rounding():
+    bound = (Constant(0.5) * gauss).bind(ROWS)
+    assert bound.relative < gauss.bind(ROWS).relative + 1e-15

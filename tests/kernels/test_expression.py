@@ -160,7 +160,7 @@ REFUSED = [
         10,
         "sigma=-1 must be a number above 0. Give one, one for every feature",
     ),
-    ("rbf(1, gamma=2)", 1, "RBF takes sigma or gamma, not both"),
+    ("rbf(1, gamma=2)", 1, "gamma=2 and sigma are two names of one width"),
     ("rbf(sigma=((1, 2), (3,)))", 11, "a parameter is a number, a list of numbers"),
     ("rbf(sigma={1})", 11, "a parameter is a number, a list of numbers"),
     ("rbf(sigma=('a', 2))", 1, "an entry of sigma='a' must be a number above 0"),

@@ -150,11 +150,11 @@ def test_parameters_are_set_by_name():
     kernel = RBF(gamma=1.0)
     assert kernel.set_params(gamma=2.0) is kernel
     assert kernel == RBF(gamma=2.0)
-    with pytest.raises(ParameterError, match=r"RBF has no parameter 'width'. It has: sigma, gamma"):
+    with pytest.raises(ParameterError, match=r"width is no parameter of RBF. It has: sigma, gamma"):
         kernel.set_params(width=1.0)
-    with pytest.raises(ParameterError, match=r"Linear has no parameter 'gamma'. It has: none"):
+    with pytest.raises(ParameterError, match=r"gamma is no parameter of Linear. It has: none"):
         Linear().set_params(gamma=1.0)
-    with pytest.raises(ParameterError, match=r"RBF has no parameter 'sigma__a'"):
+    with pytest.raises(ParameterError, match="sigma__a is no parameter of RBF"):
         RBF(sigma=1.0).set_params(sigma__a=1.0)
 
 
@@ -168,9 +168,9 @@ def test_parameters_inside_of_others():
     # A part and what is inside of it, together: the part comes first.
     kernel.set_params(kernel__left__gamma=None, kernel=RBF() + Linear(), kernel__left__sigma=7.0)
     assert kernel == (RBF(sigma=7.0) + Linear()).normalized()
-    with pytest.raises(ParameterError, match=r"RBF has no parameter 'degree'"):
+    with pytest.raises(ParameterError, match="degree is no parameter of RBF"):
         kernel.set_params(kernel__left__degree=2)
-    with pytest.raises(ParameterError, match=r"Normalized has no parameter 'left__sigma'. It has: kernel"):
+    with pytest.raises(ParameterError, match=r"left__sigma is no parameter of Normalized. It has: kernel"):
         kernel.set_params(left__sigma=2)
 
 

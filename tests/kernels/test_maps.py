@@ -117,7 +117,7 @@ def test_widths():
     assert check_gamma(None, [1.0, 2.0], 2).tolist() == [0.5, 0.125]
     assert check_gamma([3, 4], None, 2).tolist() == [3.0, 4.0]
     for arguments, message in [
-        ({"gamma": 1.0, "sigma": 1.0}, "Give sigma or gamma, not both"),
+        ({"gamma": 1.0, "sigma": 1.0}, "gamma=1.0 and sigma are two names"),
         ({"gamma": None, "sigma": 0.0}, "sigma=0.0 must be a positive number, or 2 of them"),
         ({"gamma": None, "sigma": [1.0, -1.0]}, "sigma=.* must be a positive number"),
         ({"gamma": None, "sigma": [1.0]}, "sigma=.* must be a positive number"),

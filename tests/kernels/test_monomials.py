@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gramian.arrays import to_numpy
-from gramian.kernels.monomials import (
+from gramian.kernels.feature_maps import (
     count_monomials,
     exact_fraction,
     exponents,

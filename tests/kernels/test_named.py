@@ -7,11 +7,11 @@ from gramian import kernels
 from gramian.errors import InputTypeError, ParameterError
 from gramian.kernels import (
     RBF,
-    Callable,
     ChiSquared,
     Constant,
     Cosine,
     Formula,
+    FunctionKernel,
     Kernel,
     Laplacian,
     Linear,
@@ -105,7 +105,7 @@ def test_a_function_takes_keyword_arguments():
         return factor * float(x @ y)
 
     kernel = kernel_from_name(product, params={"factor": 3.0})
-    assert kernel == Callable(product, {"factor": 3.0})
+    assert kernel == FunctionKernel(product, {"factor": 3.0})
     np.testing.assert_allclose(kernel.gram([[1.0, 2.0]], [[3.0, 4.0]]), [[33.0]])
 
 
@@ -115,7 +115,7 @@ def test_files_may_hold_every_kernel_there_is_but_functions():
         for name in kernels.__all__
         if isinstance(cls := getattr(kernels, name), type) and issubclass(cls, Kernel)
     }
-    for abstract in (Kernel, Formula, Callable):
+    for abstract in (Kernel, Formula, FunctionKernel):
         del offered[abstract.__name__]
     assert offered | {"PointFormula": PointFormula} == CLASSES
 

@@ -30,7 +30,7 @@ def test_values_are_those_of_the_definition(text, monkeypatch):
     kernel, expected = kernel_from_name(text), [[DEFINITIONS[text](x, y) for y in Y] for x in X]
     np.testing.assert_allclose(kernel.gram(X, Y), expected, rtol=1e-13)
     assert kernel.validity.status == "unknown"
-    monkeypatch.setattr("gramian.kernels.points.MOST", 2)  # in many blocks
+    monkeypatch.setattr("gramian.kernels.expression.MOST", 2)  # in many blocks
     np.testing.assert_allclose(kernel.gram(X, Y), expected, rtol=1e-13)
     bound = kernel.bind(X)
     np.testing.assert_allclose(bound.diagonal(X), [DEFINITIONS[text](x, x) for x in X], rtol=1e-13)

@@ -59,7 +59,7 @@ def test_alpha_must_be_positive(alpha):
 
 
 def test_sigma_and_gamma_together_are_refused():
-    with pytest.raises(ParameterError, match="sigma or gamma, not both"):
+    with pytest.raises(ParameterError, match="and sigma are two names of one width"):
         RBF(sigma=1.0, gamma=0.5).gram(X)
 
 

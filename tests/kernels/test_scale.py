@@ -6,14 +6,15 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 
-from gramian import DataError, KernelPCA, ParameterError
+from gramian import KernelPCA
+from gramian.errors import DataError, ParameterError
 from gramian.kernels import RBF, ChiSquared, Laplacian, Polynomial, Sigmoid, kernel_from_name
 
 X, y = load_iris(return_X_y=True)
 GAMMA = 1.0 / (4 * X.var())
 
 
-@pytest.mark.filterwarnings("ignore::gramian.IndefiniteKernelWarning")  # of sigmoid
+@pytest.mark.filterwarnings("ignore::gramian.errors.IndefiniteKernelWarning")  # of sigmoid
 def test_every_kernel_with_a_gamma_takes_it():
     for cls in (RBF, Laplacian, ChiSquared, Polynomial, Sigmoid):
         kernel = cls(gamma="scale")
@@ -37,7 +38,7 @@ def test_it_is_the_one_of_svc(array_kind):
     offset = sp.csr_array(1e8 + np.array([[1.0, -1.0], [-1.0, 1.0]]))
     assert RBF(gamma="scale").resolve(offset).gamma == pytest.approx(0.5, rel=1e-6)
     for far in (1e200 * X, sp.csr_array(1e200 * X)):
-        with pytest.raises(DataError, match=r"gamma='scale' .* X.var\(\) is inf. Scale the data"):
+        with pytest.raises(DataError, match=r'gamma="scale" .* X.var\(\) is inf. Scale the data'):
             RBF(gamma="scale").resolve(far)
 
 

@@ -73,11 +73,11 @@ def test_columns_of_other_arrays(kind):
 
 def test_columns_that_are_none():
     for columns, message in [
-        ((4,), "There is no column 4: X has 4, counted from 0 to 3"),
-        ((-5,), "There is no column -5"),
+        ((4,), "columns=4 is not there: X has 4, counted from 0 to 3"),
+        ((-5,), "columns=-5 is not there"),
         (
             ("BMI",),
-            "There is no column 'BMI': X has 'age', 'b m i', 'größe', 'x'",
+            "columns='BMI' is not there: X has 'age', 'b m i', 'größe', 'x'",
         ),
         ((0, -4), r"columns=\(0, -4\) must leave some of 4 columns, each once"),
         (("age", 0), "each once"),
@@ -94,7 +94,7 @@ def test_columns_that_are_none():
 
 
 def test_names_need_a_table_with_names():
-    with pytest.raises(ParameterError, match="There is no column 'age': X has no column names"):
+    with pytest.raises(ParameterError, match="columns='age' is not there: X has no column names"):
         RBF().on("age").gram(X)
 
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from gramian.laws.equations import equation, justified, term_order, variables, whole_factor
+from gramian.laws.polynomials import term_order
+from gramian.laws.relations import equation, justified, variables, whole_factor
 
 CIRCLE = np.array([[0, 0], [1, 0], [0, 1], [2, 0], [0, 2]])
 

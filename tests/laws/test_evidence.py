@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from gramian.laws.evidence import FLOOR, basis_of, evidence_of, features_of
 from gramian.laws.points import points_of
 from gramian.laws.polynomials import Monomials
+from gramian.laws.search import FLOOR, basis_of, evidence_of, features_of
 
 
 def unit_circle(n=100, noise=0.0):

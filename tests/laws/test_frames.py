@@ -1,7 +1,6 @@
 import numpy as np
 
-from gramian.laws.frames import frame_of
-from gramian.laws.points import points_of
+from gramian.laws.points import frame_of, points_of
 
 EPS = 2.0**-52
 

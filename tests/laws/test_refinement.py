@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from gramian.laws.frames import Frame
-from gramian.laws.points import points_of
-from gramian.laws.refinement import columns, refine
+from gramian.laws.points import Frame, points_of
+from gramian.laws.sparse import columns, refine
 
 CONIC = np.array([[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]])
 

@@ -228,7 +228,9 @@ def test_nan_is_refused_where_it_is():
 
 
 def test_too_many_monomials_are_refused_with_their_number():
-    with pytest.raises(ParameterError, match="40 columns have 861 monomials up to degree 2, more than 500"):
+    with pytest.raises(
+        ParameterError, match=r"degree=2 .* 40 columns have 861 monomials up to it, more than 500"
+    ):
         gramian.relations(np.ones((2000, 40)))
 
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from gramian.laws.frames import frame_of
-from gramian.laws.points import points_of
+from gramian.laws.points import frame_of, points_of
 from gramian.laws.polynomials import Monomials
 from gramian.laws.search import search
 

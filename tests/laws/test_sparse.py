@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gramian.laws import evidence, sparse
+from gramian.laws import search, sparse
 from gramian.laws.points import points_of
 from gramian.laws.polynomials import Monomials, triangle
 from gramian.laws.sparse import Features, pruned, simple_fits, sparse_basis
@@ -115,7 +115,7 @@ def features():
     a, b = np.random.default_rng(0).uniform(1, 2, (2, 100))
     X = np.column_stack([a, b, a * b])
     points = points_of(X)
-    return evidence.features_of(evidence.evidence_of(points, 2, np.zeros(3), 0), points)
+    return search.features_of(search.evidence_of(points, 2, np.zeros(3), 0), points)
 
 
 def test_the_nearest_pair_is_the_law(features):

@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramian.kernels import RBF, Linear, Polynomial
-from gramian.operators.centered_kernel import CenteredKernelOperator
-from gramian.operators.kernel_source import KernelSource, MatrixSource
-from gramian.operators.tiles import TileMatrix
+from gramian.operators.tiles import CenteredKernelOperator, KernelSource, MatrixSource, TileMatrix
 
 
 def centred(K):
@@ -22,14 +20,9 @@ def centred(K):
 
 def operator_of(K, center=True, storage=np.float64, **bounds):
     source = MatrixSource(K)
-    return CenteredKernelOperator(
-        TileMatrix(len(K), source, np.empty(0), storage or np.float64, share=float(storage is not None)),
-        source.diagonal,
-        relative=bounds.get("relative", 0.0),
-        absolute=bounds.get("absolute", 0.0),
-        center=center,
-        psd=True,
-    )
+    source.relative, source.absolute = bounds.get("relative", 0.0), bounds.get("absolute", 0.0)
+    tiles = TileMatrix(len(K), source, np.empty(0), storage or np.float64, share=float(storage is not None))
+    return CenteredKernelOperator(tiles, source, center=center, psd=True)
 
 
 def gram(n=300, seed=0, kernel=None, offset=0.0):
@@ -62,8 +55,7 @@ def test_means_are_those_of_float64_once_a_promoted_matrix_has_been_multiplied(m
     source = KernelSource(kernel.bind(X, 1e-10), X)
     single = source.single()
     tiles = TileMatrix(len(X), single, np.empty(0), np.float32, share=0.0, exact=source)
-    bounds = {"relative": single.relative, "absolute": single.absolute, "center": True, "psd": True}
-    operator = CenteredKernelOperator(tiles, source.diagonal, **bounds)
+    operator = CenteredKernelOperator(tiles, single, source, center=True, psd=True)
     K = kernel.gram(X)
     assert np.abs(operator.row_means - K.mean(axis=1)).max() > 1e-9
     V = np.random.default_rng(1).standard_normal((len(X), more))
@@ -146,14 +138,7 @@ def test_rank_threshold_is_the_error_of_the_matrix():
 def test_trace_is_that_of_exact_diagonals():
     X = np.random.default_rng(0).standard_normal((100, 3)) + 1e4
     source = KernelSource(RBF(sigma=1.0).bind(X), X)
-    operator = CenteredKernelOperator(
-        TileMatrix(100, source, np.empty(0)),
-        source.diagonal,
-        relative=source.relative,
-        absolute=source.absolute,
-        center=True,
-        psd=True,
-    )
+    operator = CenteredKernelOperator(TileMatrix(100, source, np.empty(0)), source, center=True, psd=True)
     assert operator.trace() == pytest.approx(100 - 100 * operator.mean, rel=1e-15)
     assert math.isfinite(operator.error_bound)
 
@@ -166,9 +151,7 @@ def test_a_fingerprint_follows_the_kernel_and_its_rows():
     def found(X, kernel, center=True):
         source = KernelSource(kernel.bind(X, 1e-9), X)
         tiles = TileMatrix(len(X), source, np.empty(0))
-        return CenteredKernelOperator(
-            tiles, source.diagonal, relative=0, absolute=0, center=center, psd=True
-        ).fingerprint()
+        return CenteredKernelOperator(tiles, source, center=center, psd=True).fingerprint()
 
     assert found(X, RBF(sigma=2.0)) == found(X.copy(), RBF(sigma=2.0))
     assert found(X, RBF(sigma=2.0)) != found(changed, RBF(sigma=2.0))
@@ -182,9 +165,7 @@ def test_sums_of_a_device_are_as_long_as_its_tiles():
     device, host = (
         CenteredKernelOperator(
             TileMatrix(600, MatrixSource(made), made[:0, 0], np.float32),
-            np.diag(K),
-            relative=0.0,
-            absolute=0.0,
+            MatrixSource(made),
             center=True,
             psd=True,
         )

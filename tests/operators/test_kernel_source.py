@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError
-from gramian.kernels import RBF, Callable, Cosine, Laplacian, Linear, Polynomial, Sigmoid
-from gramian.operators.kernel_source import KernelSource, MatrixSource, cross_times
+from gramian.kernels import RBF, Cosine, FunctionKernel, Laplacian, Linear, Polynomial, Sigmoid
+from gramian.operators.tiles import KernelSource, MatrixSource
 
 X = np.random.default_rng(0).standard_normal((50, 4))
 KERNELS = [
@@ -16,7 +16,7 @@ KERNELS = [
     Laplacian(),
     Polynomial(),
     Sigmoid(),
-    Callable(lambda x, y: float(x @ y)),
+    FunctionKernel(lambda x, y: float(x @ y)),
 ]
 
 
@@ -56,7 +56,7 @@ def test_diagonal_tiles_of_other_array_kinds(kind):
 
 
 def test_a_function_that_depends_on_the_order_of_rows_is_refused():
-    source = KernelSource(Callable(lambda x, y: float(x[0] - y[1])).bind(X), X)
+    source = KernelSource(FunctionKernel(lambda x, y: float(x[0] - y[1])).bind(X), X)
     with pytest.raises(
         DataError, match=r"not symmetric: for rows \d+ and \d+ it gives .* in the other order"
     ):
@@ -113,22 +113,25 @@ def test_cross_product_is_that_of_the_whole_matrix(size):
     for kernel in KERNELS:
         bound = kernel.bind(X)
         left, right = bound.encode(new)[0], bound.encode(X)[1]
-        product = cross_times(bound, left, right, coefficients, size)
+        product = bound.times(left, right, coefficients, size)
         np.testing.assert_allclose(product, kernel.gram(new, X) @ coefficients, atol=1e-10)
 
 
 def test_cross_product_never_holds_the_whole_matrix():
     widths = []
 
-    class Watched:
-        def tile(self, left, right, out=None):
-            widths.append((len(left), len(right)))
-            return left @ right.T
+    bound = Linear().bind(X)
+
+    def tile(left, right, out=None):
+        widths.append((len(left), len(right)))
+        return left @ right.T
+
+    object.__setattr__(bound, "tile", tile)
 
     rng = np.random.default_rng(1)
     new, fitted = rng.standard_normal((20, 2)), rng.standard_normal((5000, 2))
     coefficients = rng.standard_normal((5000, 3))
-    product = cross_times(Watched(), new, fitted, coefficients)
+    product = bound.times(new, fitted, coefficients)
     np.testing.assert_allclose(product, new @ (fitted.T @ coefficients), atol=1e-9)
     assert max(width for _, width in widths) <= 960
     assert sum(width for _, width in widths) == 5000

@@ -11,10 +11,10 @@ from threadpoolctl import threadpool_limits
 
 from gramian import PCA
 from gramian.arrays import as_float64
+from gramian.data import as_rows
 from gramian.errors import DataError
 from gramian.operators.moments import center_rows, merge_moments, moments, scatter
 from gramian.records import Moments
-from gramian.rows import as_rows
 
 RNG = np.random.default_rng(0)
 TALL = RNG.standard_normal((9000, 3)) * [1, 10, 0.1] + [100, -3, 0]

@@ -1,29 +1,111 @@
-"""What both PCA operators state about rounding: bounds that hold, and are not absurd."""
+"""Covariance and Gram matrices against ``C.T @ C`` and ``C @ C.T`` written out; bounds on their rounding."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from gramian.arrays import to_float64, to_numpy
+from gramian.data import as_rows
 from gramian.operators.moments import center_rows
+from gramian.operators.operator import Operator
 from gramian.operators.scatter import CovarianceOperator, GramOperator, product_error, product_tolerance
-from gramian.rows import as_rows
 from helpers import spectrum_matrix
 
+TALL = np.random.default_rng(0).standard_normal((900, 40)) * np.linspace(0.1, 3, 40) + 5
+WIDE = np.random.default_rng(0).standard_normal((40, 900)) * np.linspace(0.1, 3, 900) + 5
+V = np.random.default_rng(1).standard_normal((40, 6))
+# Each side, with a table whose matrix has order 40.
+SIDES = pytest.mark.parametrize(("kind", "X"), [(CovarianceOperator, TALL), (GramOperator, WIDE)])
+KINDS = pytest.mark.parametrize("kind", [CovarianceOperator, GramOperator])
 
-@pytest.mark.parametrize("kind", [CovarianceOperator, GramOperator])
+
+def operator_of(kind, data, **options):
+    return kind(center_rows(as_rows(data), **{"center": True, "scale": None, "ddof": 1, **options}))
+
+
+def exact(kind, C):
+    return C.T @ C if kind is CovarianceOperator else C @ C.T
+
+
+def assert_exact(operator, kind, C, atol=1e-9):
+    assert operator.size == 40
+    np.testing.assert_allclose(to_numpy(operator.dense()), exact(kind, C), atol=atol)
+    np.testing.assert_allclose(to_numpy(operator.matmat(V)), exact(kind, C) @ V, atol=atol)
+
+
+@SIDES
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_matrix])
+def test_products_and_the_matrix(kind, X, form):
+    assert_exact(operator_of(kind, form(X)), kind, X - X.mean(axis=0))
+
+
+@SIDES
+@pytest.mark.parametrize("scale", ["unit", "pareto"])
+def test_scaled_columns(kind, X, scale):
+    deviation = X.std(axis=0, ddof=1)
+    D = (X - X.mean(axis=0)) / (deviation if scale == "unit" else np.sqrt(deviation))
+    assert_exact(operator_of(kind, X, scale=scale), kind, D)
+
+
+@SIDES
+def test_without_centring(kind, X):
+    result = operator_of(kind, X, center=False)
+    np.testing.assert_allclose(result.dense(), exact(kind, X), rtol=1e-11)
+    assert result.trace() == pytest.approx((X**2).sum())
+
+
+@SIDES
+def test_every_kind_keeps_its_kind(kind, X, array_kind):
+    C, result = X - X.mean(axis=0), operator_of(kind, array_kind.make(X))
+    wide = to_float64(array_kind.make(V))
+    product = result.matmat(wide)
+    assert type(product) is type(wide)
+    assert product.dtype == result.like.dtype
+    atol = 1e-9 if array_kind.dtype == np.float64 else 0.05
+    np.testing.assert_allclose(to_numpy(product), exact(kind, C) @ V, atol=atol)
+    np.testing.assert_allclose(to_numpy(result.dense()), exact(kind, C), atol=atol)
+
+
+def test_a_matrix_that_is_known_is_not_made_again():
+    view, known = operator_of(CovarianceOperator, TALL).centered, np.eye(40)
+    assert CovarianceOperator(view, whole=True, matrix=known).dense() is known
+
+
+def test_eigenvalues_are_squared_singular_values():
+    values = np.linalg.eigvalsh(operator_of(GramOperator, WIDE).dense())[::-1]
+    singular = np.linalg.svd(WIDE - WIDE.mean(axis=0), compute_uv=False)
+    np.testing.assert_allclose(values, singular**2, atol=1e-10 * singular[0] ** 2)
+    assert abs(values[-1]) <= 1e-12 * values[0]
+
+
+@KINDS
+def test_operators_keep_the_protocol(kind):
+    operator: Operator = operator_of(kind, np.random.default_rng(0).standard_normal((8, 5)))
+    for name in Operator.__annotations__:
+        assert hasattr(operator, name), name
+    assert operator.error_kind in ("deterministic", "probabilistic")
+    few = np.eye(operator.size)[:, :2]
+    assert operator.matmat(few).shape == (operator.size, 2)
+    assert operator.matmat(few).dtype == operator.like.dtype == np.float64
+    assert operator.dense().shape == (operator.size, operator.size)
+    assert operator.trace() == pytest.approx(float(np.trace(operator.dense())), rel=1e-13)
+    assert operator.frobenius() is None or operator.frobenius() >= 0
+    assert len(operator.fingerprint()) == 32
+
+
+@KINDS
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 @pytest.mark.parametrize("mean", [0.0, 1000.0])
 @pytest.mark.parametrize("shape", [(400, 30), (30, 400), (120, 90)])
 def test_the_rounding_bound_holds(kind, dtype, mean, shape):
     X = spectrum_matrix(*shape, [10, 5, 1, 0.1, 0.01], seed=0, mean=mean).astype(dtype)
-    operator = kind(center_rows(as_rows(X), center=True, scale=None, ddof=1))
-    exact = X.astype(np.float64)
-    C = exact - exact.mean(axis=0)
-    matrix = C.T @ C if kind is CovarianceOperator else C @ C.T
-    V = np.linalg.qr(np.random.default_rng(1).standard_normal((operator.size, 4)))[0]
+    operator = operator_of(kind, X)
+    wide = X.astype(np.float64)
+    matrix = exact(kind, wide - wide.mean(axis=0))
+    Q = np.linalg.qr(np.random.default_rng(1).standard_normal((operator.size, 4)))[0]
     slack = 1e-11 * operator.trace()
     assert np.linalg.norm(operator.dense() - matrix, 2) <= operator.error_bound + slack
-    assert np.linalg.norm(operator.matmat(V) - matrix @ V, 2) <= 4 * operator.error_bound + slack
+    assert np.linalg.norm(operator.matmat(Q) - matrix @ Q, 2) <= 4 * operator.error_bound + slack
     assert operator.error_bound <= 1e-2 * operator.trace()
     assert operator.trace() == pytest.approx(np.trace(matrix), rel=1e-6)
     assert operator.frobenius() is None
@@ -38,21 +120,21 @@ def test_float64_bounds_are_deterministic_and_grow_with_the_sum():
     assert long > short > 0
 
 
-@pytest.mark.parametrize("kind", [CovarianceOperator, GramOperator])
+@KINDS
 @pytest.mark.parametrize("offset", [0.0, 1.0, 1e4, 1e8])
 def test_what_cancels_in_sparse_products_is_in_their_bound(kind, offset):
     X = np.random.default_rng(5).standard_normal((60, 25)) + offset
-    operator = kind(center_rows(as_rows(sp.csr_matrix(X)), center=True, scale=None, ddof=1))
-    exact = kind(center_rows(as_rows(X), center=True, scale=None, ddof=1))
-    off = np.linalg.norm(operator.matmat(np.eye(operator.size)) - exact.dense(), 2)
+    operator = operator_of(kind, sp.csr_matrix(X))
+    dense = operator_of(kind, X)
+    off = np.linalg.norm(operator.matmat(np.eye(operator.size)) - dense.dense(), 2)
     assert off <= operator.error_bound
-    assert operator.dense_error == pytest.approx(exact.dense_error)
+    assert operator.dense_error == pytest.approx(dense.dense_error)
     # Near the origin the bound is that of dense data but for a small factor.
     assert operator.error_bound <= 1e-13 * operator.trace() * max(offset, 1) ** 2
-    assert offset < 1e4 or operator.error_bound > 1e2 * exact.error_bound
+    assert offset < 1e4 or operator.error_bound > 1e2 * dense.error_bound
 
 
-@pytest.mark.parametrize("kind", [CovarianceOperator, GramOperator])
+@KINDS
 def test_what_is_called_deterministic_holds_for_equal_entries(kind):
     """Roundings that all go one way are the worst case, which is what the word promises."""
     seen = 0
@@ -60,18 +142,17 @@ def test_what_is_called_deterministic_holds_for_equal_entries(kind):
         for value in (1.1, 1.7, 1.9):
             X = np.full((inner, order), value, dtype=np.float32)
             X = X if kind is CovarianceOperator else X.T.copy()
-            operator = kind(center_rows(as_rows(X), center=False, scale=None, ddof=1))
-            E = X.astype(np.float64)
-            exact = E.T @ E if kind is CovarianceOperator else E @ E.T
+            operator = operator_of(kind, X, center=False)
+            matrix = exact(kind, X.astype(np.float64))
             if operator.error_kind == "deterministic":
                 seen += 1
                 products = operator.matmat(np.eye(operator.size))
-                assert np.linalg.norm(products - exact, 2) <= operator.error_bound
-                assert np.linalg.norm(operator.dense() - exact, 2) <= operator.dense_error
+                assert np.linalg.norm(products - matrix, 2) <= operator.error_bound
+                assert np.linalg.norm(operator.dense() - matrix, 2) <= operator.dense_error
     assert seen > 0
 
 
-@pytest.mark.parametrize("kind", [CovarianceOperator, GramOperator])
+@KINDS
 @pytest.mark.parametrize("keep", [False, True])
 def test_no_vectors_lift_to_no_directions(kind, keep):
     X = np.random.default_rng(6).standard_normal((12, 9))
@@ -96,10 +177,10 @@ def test_rank_tolerances():
     assert product_tolerance((16, 9), single / 2, 64) == pytest.approx(4 * single)
 
 
-@pytest.mark.parametrize("kind", [CovarianceOperator, GramOperator])
+@KINDS
 def test_a_large_mean_makes_noise(kind):
     X = spectrum_matrix(60, 20, [1.0], seed=3, mean=1e6)
-    operator = kind(center_rows(as_rows(X), center=True, scale=None, ddof=1))
+    operator = operator_of(kind, X)
     C = X - X.mean(axis=0)
     values = np.linalg.eigvalsh(C.T @ C)
     assert values[:-1].max() <= 10 * operator.noise

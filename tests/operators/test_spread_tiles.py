@@ -5,10 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
+from gramian.data import as_rows
 from gramian.kernels import RBF
-from gramian.operators.kernel_source import KernelSource
-from gramian.operators.tiles import SpreadTiles
-from gramian.rows import as_rows
+from gramian.operators.tiles import KernelSource, SpreadTiles
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
 

@@ -5,11 +5,11 @@ import pytest
 
 import gramian
 from gramian import plots
-from gramian.errors import DataError, ParameterError
-from gramian.plots.labels import LabelLayout
+from gramian.data.table import Table
+from gramian.errors import DataError
+from gramian.plots.points import LabelLayout
 from gramian.plots.registry import available
 from gramian.plots.style import COLOURS, GREY, room
-from gramian.rows.table import Table
 
 
 def test_loadings_are_the_components_as_a_long_table(pca, X):
@@ -128,5 +128,5 @@ def test_kernel_pca_has_no_loadings(X):
     for draw in (lambda: plots.loadings(model), lambda: plots.biplot(model, X)):
         with pytest.raises(DataError, match="KernelPCA has no loadings"):
             draw()
-    with pytest.raises(ParameterError, match="biplot needs two components"):
+    with pytest.raises(DataError, match="biplot needs two components"):
         plots.biplot(gramian.PCA(1).fit(X), X)

@@ -8,7 +8,7 @@ import gramian
 from gramian import plots
 from gramian.analysis.candidates import Candidate, Choice, Selection
 from gramian.errors import DataError
-from gramian.plots.contours import contour
+from gramian.plots.planes import contour
 
 
 def test_contours_of_a_circle_are_circles_in_the_component_that_is_the_radius(tmp_path):

@@ -6,10 +6,10 @@ import pytest
 
 import gramian
 from gramian import plots
+from gramian.data.table import Table
 from gramian.errors import ParameterError
 from gramian.plots import monitoring
 from gramian.plots.registry import available
-from gramian.rows.table import Table
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=(400, 2)) @ RNG.normal(size=(2, 4)) + 0.1 * RNG.normal(size=(400, 4))
@@ -82,7 +82,7 @@ def test_which_models_have_a_control_chart(monitor):
     assert {"control-chart", "scores", "scree"} <= set(names(monitor))
     assert names(monitor) == names(monitor.model_)
     assert "control-chart" in names(gramian.KernelPCA(2).fit(NORMAL[:30]))
-    with pytest.warns(gramian.RankWarning):
+    with pytest.warns(gramian.errors.RankWarning):
         assert "control-chart" not in names(gramian.PCA(2).fit(np.ones((9, 4))))
     (chart,) = (figure for figure in available(monitor, NORMAL) if figure.name == "control-chart")
     assert chart.draw(monitor, NORMAL[:9]).data.num_rows == 9

@@ -6,13 +6,13 @@ from scipy.stats import chi2, f
 
 import gramian
 from gramian import plots
-from gramian.analysis.loadings import mean_ellipse, normal_ellipse
-from gramian.errors import ParameterError
+from gramian.analysis.associations import mean_ellipse, normal_ellipse
+from gramian.data.table import Table
+from gramian.errors import DataError, ParameterError
 from gramian.plots.names import groupings
 from gramian.plots.points import Group
 from gramian.plots.registry import available
 from gramian.plots.style import room
-from gramian.rows.table import Table
 
 
 def caption(chart):
@@ -41,7 +41,6 @@ def test_the_table_has_a_row_a_point(pca, X):
 
 def test_what_does_not_fit_is_refused(pca, X):
     for match, options in (
-        ("The model does not contain its training rows", {"X": None}),
         ("color has 3 entries for 20 rows", {"color": [1, 2, 3]}),
         ("names has 1 entries for 20 rows", {"names": ["a"]}),
         ("color='petal' is not a column of the data: 'x0', 'x1'", {"color": "petal"}),
@@ -52,6 +51,8 @@ def test_what_does_not_fit_is_refused(pca, X):
     ):
         with pytest.raises(ParameterError, match=match):
             plots.scores(pca, **({"X": X} | options))
+    with pytest.raises(DataError, match="The model does not contain its training rows"):
+        plots.scores(pca)
 
 
 def test_scores_of_kernel_pca_are_remembered(X):
@@ -224,5 +225,5 @@ def test_metadata_are_drawn_as_a_heat_map(pca, X):
     assert "metadata" not in [figure.name for figure in available(pca, Table(X))]
     drawn = next(figure for figure in available(pca, table) if figure.name == "metadata").draw(pca, table)
     assert drawn.data.to_pydict()["r2"] == pytest.approx(result["r2"][:3])
-    with pytest.raises(ParameterError, match="side was left out: 20 rows with a value, all of them equal"):
+    with pytest.raises(DataError, match="side was left out: 20 rows with a value, all of them equal"):
         plots.metadata(gramian.describe(pca, X, {"side": ["same"] * 20}))

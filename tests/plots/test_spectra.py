@@ -6,7 +6,7 @@ from sklearn.exceptions import NotFittedError
 
 import gramian
 from gramian import plots
-from gramian.errors import ParameterError
+from gramian.errors import DataError
 
 
 def rules_of(chart):
@@ -70,7 +70,7 @@ def test_intervals_are_those_of_the_certificate(pca, tmp_path):
     assert "exact eigenvalues [deterministic]." in " ".join(chart.title.subtitle)
     with pytest.raises(NotFittedError, match="not fitted yet"):
         plots.eigenvalues(gramian.PCA())
-    with pytest.warns(gramian.RankWarning):
+    with pytest.warns(gramian.errors.RankWarning):
         nothing = gramian.PCA(1).fit(np.ones((4, 2)))
-    with pytest.raises(ParameterError, match="There is no eigenvalue above 0"):
+    with pytest.raises(DataError, match="There is no eigenvalue above 0"):
         plots.eigenvalues(nothing)

@@ -13,10 +13,10 @@ import pytest
 
 import gramian
 from gramian import plots
+from gramian.data.table import Table
 from gramian.errors import MissingExtraError, ParameterError
-from gramian.plots.labels import LabelLayout
+from gramian.plots.points import LabelLayout
 from gramian.plots.style import OF_OBJECTS, drawable, limits
-from gramian.rows.table import Table
 
 STARTS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>", "json": b"{"}
 
@@ -30,7 +30,7 @@ def test_a_figure_is_written_as_what_its_name_says(pca, X, tmp_path):
         assert path.read_bytes().startswith(start)
     page = (tmp_path / "a.html").read_text()
     assert 'src="http' not in page  # opens where there is no network
-    with pytest.raises(ParameterError, match=r"Unknown format of figure 'a.bmp'. Use a name with .svg, .png"):
+    with pytest.raises(ParameterError, match=r"fp='a.bmp' has no known format. Use a name with .svg, .png"):
         chart.save("a.bmp")
 
 
@@ -44,7 +44,7 @@ def test_charts_can_be_set_beside_each_other_and_hold_any_number_of_rows(pca):
 
 def test_nothing_that_draws_is_imported_before_a_figure_is_asked_for():
     program = (
-        "import sys, gramian.plots, gramian.plots.names, gramian.plots.pixels\n"
+        "import sys, gramian.plots, gramian.plots.names, gramian.plots.images\n"
         "assert not {'altair', 'vl_convert', 'PIL'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
@@ -67,7 +67,7 @@ def test_a_missing_package_is_named_with_its_command(pca, X, monkeypatch, tmp_pa
         "import sys; sys.modules['altair'] = None\n"
         "import gramian\n"
         "try: gramian.plots.scree\n"
-        "except gramian.MissingExtraError as error: print(error)"
+        "except gramian.errors.MissingExtraError as error: print(error)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert 'needs altair, which is not installed. Install it with: pip install "gramian[plots]"' in ran.stdout

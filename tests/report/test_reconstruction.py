@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import gramian
+from gramian.data.table import Table
 from gramian.errors import FileError
-from gramian.report import reconstruction
-from gramian.report.picture_folder import check_picture_folder, picture_names
-from gramian.report.reconstruction import LIST, Errors, rebuilt
-from gramian.rows.table import Table
+from gramian.report import pictures
+from gramian.report.pictures import Errors, check_picture_folder, picture_names, rebuilt
 
 
 def test_errors_are_those_of_the_definition():
@@ -22,7 +21,7 @@ def test_errors_are_those_of_the_definition():
 def test_blocks_are_one_whole(monkeypatch):
     X = np.random.default_rng(0).normal(size=(11, 4))
     model = gramian.PCA().fit(X)
-    monkeypatch.setattr(reconstruction, "BLOCK_BYTES", 8 * 4 * 3)
+    monkeypatch.setattr(pictures, "BLOCK_BYTES", 8 * 4 * 3)
     errors = Errors(model.mean_)
     back = np.concatenate([block for _, block in rebuilt(model, Table(X), 4, errors)])
     np.testing.assert_allclose(back, X, atol=1e-12)
@@ -46,7 +45,7 @@ def test_names_differ_even_where_case_does_not_count():
 
 
 def test_a_folder_in_use_is_refused(tmp_path):
-    check_picture_folder(tmp_path, LIST)
+    check_picture_folder(tmp_path, "list.csv")
     (tmp_path / "a.png").write_text("")
     with pytest.raises(FileError, match="is not empty"):
-        check_picture_folder(tmp_path, LIST)
+        check_picture_folder(tmp_path, "list.csv")

@@ -3,13 +3,13 @@ import pytest
 
 import gramian
 from gramian import plots
+from gramian.data.table import Table
 from gramian.errors import MissingExtraError
-from gramian.plots.pixels import signed
+from gramian.plots.images import signed
 from gramian.report import results
-from gramian.report.picture_folder import grey_limits
+from gramian.report.pictures import grey_limits
 from gramian.report.results import loadings, write_results
-from gramian.report.summary import Fitted
-from gramian.rows.table import Table
+from gramian.report.sections import Fitted
 
 
 def fitted(values, **options):

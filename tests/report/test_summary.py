@@ -5,17 +5,20 @@ import pytest
 from scipy import sparse
 
 import gramian
-from gramian.report.summary import Fitted, component_lines, headline, methods_paragraph, summary_page
-from gramian.rows.table import Table
+from gramian.data.table import Origin, Table
+from gramian.report.results import summary_page
+from gramian.report.sections import Fitted, Survey, explanation
+from gramian.report.sentences import headline, methods_paragraph
 
 X = np.random.default_rng(0).normal(size=(40, 12)) * np.arange(1, 13)
 NOTE = "row names were taken from the first column"
-TABLE = Table(X, source="a`b.csv", sha256="ab" * 32, notes=(NOTE,), row_numbers=range(5, 45))
+TABLE = Table(X, source="a`b.csv", origin=Origin("ab" * 32), notes=(NOTE,), row_numbers=range(5, 45))
 
 
 def page(model, files=("model.gramian", "scores.csv", "eigenvalues.csv"), notes=()):
     command = ("gramian", "fit", "a b.csv", "-o", "r")
-    return summary_page(Fitted(model, TABLE, np.empty((0, 0)), command, 0.5), files, notes)
+    fitted = Fitted(model, TABLE, command=command, seconds=0.5)
+    return summary_page(fitted, explanation(fitted, known=Survey(fitted.scores)), files, notes)
 
 
 def test_the_page_tells_everything():
@@ -27,7 +30,7 @@ def test_the_page_tells_everything():
         "SHA-256: `abab",
         "Rows 5 to 44 of the source",
         "Row names were taken from the first column",
-        "The other 1 are in [eigenvalues.csv]",
+        "Components 11 to 11 of 11: [eigenvalues.csv]",
         "gramian fit 'a b.csv' -o r",
         "scaled to unit variance. Variances were computed with divisor n - 1.",
         "## What is guaranteed",
@@ -68,7 +71,7 @@ def test_the_page_says_which_rule_chose_the_number():
 def test_unknown_shares_are_called_so():
     model = gramian.PCA(1).fit(X)
     model.explained_variance_ratio_ = None
-    assert component_lines(model)[-1].endswith("| not known | not known |")
+    assert page(model).count("| not known | not known |") == 1
     assert headline(model) == "PCA of 40 rows x 12 columns: 1 component."
 
 

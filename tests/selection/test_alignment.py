@@ -5,7 +5,7 @@ import pytest
 
 from gramian import KernelPCA
 from gramian.kernels import RBF, Linear
-from gramian.selection.criteria import alignment, label_gram
+from gramian.selection.choose_kernel import alignment, label_gram
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((18, 3))

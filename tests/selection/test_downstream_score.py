@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from gramian import KernelPCA
 from gramian.errors import DataError
 from gramian.kernels import RBF, Linear, Polynomial
-from gramian.selection.criteria import downstream_score
+from gramian.selection.choose_kernel import downstream_score
 from gramian.selection.validation import draw_folds
 
 X, y = make_circles(80, factor=0.4, noise=0.1, random_state=0)

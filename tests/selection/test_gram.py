@@ -6,7 +6,7 @@ import pytest
 from gramian import KernelPCA
 from gramian.errors import DataError, IndefiniteKernelError
 from gramian.kernels import RBF, Constant, Linear, Sigmoid
-from gramian.selection.criteria import centered, centered_gram
+from gramian.selection.choose_kernel import centered, centered_gram
 
 X = np.random.default_rng(0).standard_normal((30, 3))
 H = np.eye(30) - 1 / 30
@@ -44,9 +44,9 @@ def test_clipping_sets_negative_eigenvalues_to_0():
 
 def test_a_function_that_happens_to_be_valid_passes():
     Kc, unit = centered_gram(KernelPCA(kernel=Linear().resolve(X)), X)
-    from gramian.kernels import Callable
+    from gramian.kernels import FunctionKernel
 
-    by_function, its_unit = centered_gram(KernelPCA(kernel=Callable(lambda a, b: float(a @ b))), X)
+    by_function, its_unit = centered_gram(KernelPCA(kernel=FunctionKernel(lambda a, b: float(a @ b))), X)
     np.testing.assert_allclose(by_function * its_unit, Kc * unit, atol=1e-12)
 
 

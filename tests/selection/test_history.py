@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gramian.analysis.candidates import Choice
-from gramian.selection.history import History, Nested, SearchStep
+from gramian.selection.wrappers import History, Nested, SearchStep
 
 NAMES = ("red", "green", "blue", "grey")
 
@@ -65,7 +65,7 @@ def test_table():
         "",
         "* 3 features (red, green, grey): it won.",
         "18 models in 1.75 s.",
-        "The best of many scores is optimistic; nested=True measures the optimism.",
+        "The best of many scores is optimistic; nested cross-validation measures the optimism.",
     ]
     assert record()._repr_html_().startswith("<div>A search")
 

@@ -10,7 +10,7 @@ from scipy.special import digamma
 from sklearn.metrics import mutual_info_score
 from sklearn.preprocessing import scale
 
-from gramian.selection.information import (
+from gramian.selection.mutual_information import (
     codes_of,
     counts_within,
     digamma_table,
@@ -26,14 +26,14 @@ from gramian.selection.information import (
 )
 
 
-def compared(X, y, *, classes, discrete, permutations=0, most=None, seed=0, k=3):
+def compared(X, y, *, classes, discrete, n_resamples=0, most=None, seed=0, k=3):
     return information(
         X,
         y,
         classes=classes,
         discrete=np.asarray(discrete),
         k=k,
-        permutations=permutations,
+        n_resamples=n_resamples,
         stream=np.random.RandomState(seed),
         most=most,
     )
@@ -60,7 +60,7 @@ def test_the_number_of_threads_changes_nothing():
         X, codes = table(2000)
         y = codes if classes else X[:, 0] + codes
         one, many = (
-            compared(X, y, classes=classes, discrete=[False, True, False, False], permutations=3, most=most)
+            compared(X, y, classes=classes, discrete=[False, True, False, False], n_resamples=3, most=most)
             for most in (1, 4)
         )
         assert np.array_equal(one, many)
@@ -72,7 +72,7 @@ def test_permutations_leave_the_first_row_alone():
         y = codes if classes else X[:, 0] + codes
         kinds = [False, True, False, False]
         plain = compared(X, y, classes=classes, discrete=kinds)
-        permuted = compared(X, y, classes=classes, discrete=kinds, permutations=20)
+        permuted = compared(X, y, classes=classes, discrete=kinds, n_resamples=20)
         assert np.array_equal(plain[0], permuted[0])
         assert permuted.shape == (21, 4)
         assert len(np.unique(permuted[1:, 0])) > 10

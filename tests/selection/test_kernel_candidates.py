@@ -6,10 +6,10 @@ import pytest
 from scipy.spatial.distance import pdist
 
 from gramian import KernelPCA
+from gramian.data import as_rows
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import RBF, ChiSquared, Cosine, Laplacian, Linear, Polynomial
-from gramian.rows import as_rows
-from gramian.selection.kernel_candidates import as_candidates, default_kernels
+from gramian.selection.choose_kernel import as_candidates, default_kernels
 
 X = np.random.default_rng(0).standard_normal((40, 3))
 ROWS = as_rows(X)
@@ -119,7 +119,7 @@ def test_what_is_wrong_is_said():
         (
             [KernelPCA(kernel="precomputed")],
             ParameterError,
-            "A precomputed kernel matrix cannot be compared",
+            "kernel=.precomputed. cannot be compared",
         ),
         (
             [KernelPCA(0.9)],

@@ -3,8 +3,8 @@ import pytest
 from scipy import sparse
 
 from gramian.errors import DataError, ParameterError
-from gramian.rows.scan import scan
-from gramian.selection.labels import as_labelled, as_target, looks_discrete
+from gramian.io.scan import scan
+from gramian.selection.targets import as_labelled, as_target, looks_discrete
 
 X = np.arange(12.0).reshape(6, 2)
 TWO = [0, 1, 0, 1, 0, 1]
@@ -64,10 +64,10 @@ def test_labels_that_cannot_be_used():
         ([[0, 1]] * 6, r"y must hold one label for each row"),
         ([0, 1, 0, np.nan, 1, 0], r"Input y contains NaN or infinity: label 3 is nan"),
         ([0.5, np.inf, 0, 1, 0, 0], r"label 1 is inf"),
-        (["a", None, "b", "a", "b", "a"], r"Input y contains NaN: label 1 is None"),
+        (["a", None, "b", "a", "b", "a"], r"Input y contains NaN or infinity: label 1 is None"),
         ([1] * 6, r"All 6 labels are the same 1 class: "),
         (["a"] * 6, r"All 6 labels are the same 1 class"),
-        ([0.5] * 6, r"All 6 labels are 0.5. Give labels that vary"),
+        ([0.5] * 6, r"All 6 labels are the same: 0.5. Give labels that vary"),
         ([1j, 2j, 3j, 4j, 5j, 6j], r"Complex data not supported"),
     ]:
         with pytest.raises(DataError, match=match):

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
 from gramian.errors import DataError, MissingExtraError
-from gramian.rows.scan import scan
+from gramian.io.scan import scan
 from gramian.selection.mutual_information import mutual_information
 
 TABLES = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer}
@@ -129,7 +129,7 @@ def test_an_offset_in_float32_loses_only_what_its_rounding_loses():
 
 def test_constant_features_tell_nothing():
     X = np.column_stack([np.ones(30), np.full(30, 0.1), np.arange(30.0)])
-    result = mutual_information(X, np.arange(30) > 14, discrete=False, random_state=0, permutations=9)
+    result = mutual_information(X, np.arange(30) > 14, discrete=False, random_state=0, n_resamples=9)
     assert result.values[:2].tolist() == [0.0, 0.0]
     assert result.p_values[:2].tolist() == [1.0, 1.0]
     assert result.p_values[2] == pytest.approx(0.1)
@@ -145,13 +145,11 @@ def test_duplicate_rows_are_told_apart_by_noise_only():
 def test_p_values_of_features_that_tell_nothing_are_uniform():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 300)), rng.integers(0, 2, 60)
-    p = mutual_information(X, y, permutations=99, random_state=0).p_values
+    p = mutual_information(X, y, n_resamples=99, random_state=0).p_values
     assert p.min() >= 0.01
     # At most 0.05 of them at 0.05, but for three standard errors.
     assert np.mean(p <= 0.05) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
-    assert (
-        mutual_information(y[:, None] + 0.1 * X[:, :1], y, permutations=99, random_state=0).p_values == 0.01
-    )
+    assert mutual_information(y[:, None] + 0.1 * X[:, :1], y, n_resamples=99, random_state=0).p_values == 0.01
 
 
 def test_values_above_the_entropy_come_with_a_note():
@@ -199,7 +197,7 @@ def test_the_bias_of_discrete_features_is_noted():
 
 def test_it_prints_as_a_ranking():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    result = mutual_information(X, y, random_state=0, permutations=9)
+    result = mutual_information(X, y, random_state=0, n_resamples=9)
     lines = str(result).splitlines()
     assert lines[0].split() == ["feature", "nats", "p"]
     assert lines[1].startswith(result.feature_names[result.ranking[0]])
@@ -238,7 +236,7 @@ def test_parameters_out_of_range_are_refused():
     for options, match in [
         ({"n_neighbors": 0}, r"n_neighbors=0 must be a whole number of at least 1"),
         ({"n_neighbors": True}, r"n_neighbors=True must be a whole number"),
-        ({"permutations": -1}, r"permutations=-1 must be a whole number of at least 0"),
+        ({"n_resamples": -1}, r"n_resamples=-1 must be a whole number of at least 0"),
         ({"discrete": "some"}, r"discrete='some' does not fit 4 features"),
         ({"discrete": [7]}, r"discrete=\[7\] does not fit"),
         ({"discrete": [True]}, r"discrete=\[True\] does not fit"),

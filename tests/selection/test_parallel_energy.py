@@ -5,10 +5,10 @@ import pytest
 from sklearn.datasets import make_circles
 
 from gramian import KernelPCA
-from gramian.analysis.component_rules.resampling import parallel_analysis
+from gramian.analysis.component_rules import parallel_analysis
 from gramian.errors import ParameterError
 from gramian.kernels import RBF, Linear, Polynomial
-from gramian.selection.criteria import parallel_energy
+from gramian.selection.choose_kernel import parallel_energy
 
 SEEDS = list(range(19))
 

@@ -9,7 +9,7 @@ from sklearn.datasets import make_circles
 from gramian import KernelPCA
 from gramian.errors import IndefiniteKernelError
 from gramian.kernels import RBF, ChiSquared, Laplacian, Linear, Sigmoid
-from gramian.selection.criteria import NoisyRows, noise_size, preimage_error, spread
+from gramian.selection.choose_kernel import NoisyRows, noise_size, preimage_error, spread
 
 COUNTS = (1, 2, 3, 6, 12)
 

@@ -8,18 +8,16 @@ from scipy.stats import norm, rankdata
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.feature_selection import chi2, f_classif
 
-from gramian import DataError, ParameterError
-from gramian.selection.mutual_information import mutual_information
-from gramian.selection.ranking import (
+from gramian.errors import DataError, ParameterError
+from gramian.selection.filters import (
     SCORES,
     Ranker,
-    alike,
+    correlation_score,
     greedy_order,
-    pooled_p_values,
     shared_correlation,
     shared_information,
 )
-from gramian.selection.scores import correlation_score
+from gramian.selection.mutual_information import mutual_information
 
 X, Y = load_wine(return_X_y=True)
 NAMES = tuple(f"x{j}" for j in range(13))
@@ -129,7 +127,7 @@ def test_a_score_that_is_no_number_ranks_last():
     assert result.order[-1] == 0
     assert result.scores.values[0] == -np.inf
     assert result.scores.p_values.tolist() == [1.0] + [0.1] * 12
-    assert result.scores.notes == ("score=lost gave NaN for 1 features, which rank last.",)
+    assert result.scores.notes == ("The score lost gave NaN for 1 features, which rank last.",)
 
 
 def test_functions_that_return_something_else():
@@ -150,36 +148,6 @@ def test_functions_that_return_something_else():
 def test_chi2_reads_classes():
     with pytest.raises(ParameterError, match="the label is a number"):
         ranker("chi2", classes=None).measure(np.abs(NUMBERS[0]), NUMBERS[1])
-
-
-def test_p_values_of_mutual_information_by_permutation():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 60)
-    features = rng.standard_normal((60, 30))
-    features[:, 4] += 2 * y
-    features[:, 5:8] = rng.integers(0, 3, (60, 3))
-    features[:, 7] = y
-    features[:, 8] = 1.5
-    p, permutations = Ranker("mutual-information", NAMES, np.array([0, 1])).by_permutation(
-        features, y, 0.05, np.random.default_rng(1)
-    )
-    assert permutations >= 40
-    assert (p[[4, 7]] < 0.05 / 30).all()
-    assert p[8] == 1
-    chance = np.delete(p, [4, 7, 8])
-    assert 0.2 < chance.mean() < 0.8
-    again, _ = Ranker("mutual-information", NAMES, np.array([0, 1])).by_permutation(
-        features, y, 0.05, np.random.default_rng(1)
-    )
-    np.testing.assert_array_equal(p, again)
-
-
-def test_p_values_without_relation_are_uniform():
-    rng = np.random.default_rng(2)
-    features, y = rng.standard_normal((40, 400)), rng.permutation(np.repeat([0, 1], 20))
-    p, _ = Ranker("mutual-information", NAMES, np.array([0, 1])).by_permutation(features, y, 0.1, rng)
-    for level in (0.05, 0.2, 0.5):
-        assert np.mean(p <= level) == pytest.approx(level, abs=0.07)
 
 
 def test_a_ranker_can_be_sent_to_another_process():
@@ -294,49 +262,3 @@ def test_constant_columns_share_nothing():
     X = np.column_stack([np.arange(5.0), np.full(5, 1e300), -np.arange(5.0)])
     assert shared_information(X)(1).tolist() == [0, 0, 0]
     np.testing.assert_allclose(shared_information(X)(0), [np.log(5), 0, np.log(5)])
-
-
-# ------------------------------------------------------------ pooled p-values
-
-
-def test_pooled_p_values_count_scores_of_the_same_kind():
-    rng = np.random.default_rng(1)
-    kinds = np.array([3, 0, 3, 7, 3])
-    drawn = {}
-
-    def measure(columns, permutations):
-        drawn[tuple(columns)] = result = rng.standard_normal((1 + permutations, len(columns)))
-        result[0, 0] = 100.0
-        return result
-
-    p, most = pooled_p_values(measure, kinds, 0.1)
-    assert set(drawn) == {(0, 2, 4), (3,)}
-    # N >= 2 d / alpha: a lone discovery needs 0.1 / 5.
-    assert {key: len(result) - 1 for key, result in drawn.items()} == {(0, 2, 4): 34, (3,): 100}
-    assert most == 100
-    assert p[1] == 1
-    for columns, result in drawn.items():
-        for place, j in enumerate(columns):
-            larger = sum(value >= result[0, place] for value in result[1:].ravel())
-            assert p[j] == (1 + larger) / (1 + result[1:].size)
-    assert p[0] < 0.1 / 5
-    assert p[3] < 0.1 / 5
-
-
-def test_at_least_20_permutations_and_equal_scores_count():
-    p, most = pooled_p_values(lambda columns, b: np.zeros((1 + b, len(columns))), np.ones(4, int), 0.5)
-    assert most == 20
-    assert (p == 1).all()
-
-
-def test_kinds_are_distinct_values_and_discreteness():
-    rng = np.random.default_rng(2)
-    X = np.column_stack(
-        [np.zeros(60), rng.permutation(60) % 2, rng.permutation(60) % 3, rng.random(60), np.arange(60) // 2]
-    )
-    discrete = np.array([True, True, True, False, False])
-    kinds = alike(X, discrete)
-    assert kinds[0] == 0
-    assert len(set(kinds[:4])) == 4
-    assert kinds[3] == kinds[4]
-    assert alike(X, ~discrete)[1] != kinds[1]

@@ -9,9 +9,8 @@ from scipy import stats
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.feature_selection import chi2, f_classif, f_regression, r_regression
 
-from gramian import DataError, ParameterError
-from gramian.analysis.explained import unit_columns
-from gramian.selection.scores import chi2_score, correlation_score, f_score
+from gramian.errors import DataError, ParameterError
+from gramian.selection.filters import chi2_score, correlation_score, f_score, unit_columns
 
 IRIS = load_iris(return_X_y=True)
 NUMBERS = load_diabetes(return_X_y=True)
@@ -215,7 +214,7 @@ def test_equal_columns_have_equal_scores():
 
 
 def test_blocks_of_columns_are_put_together(monkeypatch):
-    import gramian.analysis.explained as module
+    import gramian.analysis.associations as module
 
     expected = f_score(*IRIS, discrete=True).values
     monkeypatch.setattr(module, "BLOCK_ENTRIES", 150 * 3)
@@ -235,7 +234,7 @@ def test_chi2_refuses_what_it_cannot_read():
         chi2_score(np.array([[1.0, 1.0], [0.0, -2.0]]), np.array([0, 1]), names=["a", "b"])
     with pytest.raises(DataError, match="column 'x0' has the negative value"):
         chi2_score(np.array([[-1.0], [0.0]]), np.array([0, 1]))
-    with pytest.raises(ParameterError, match=r"but the label is a number\. Use score='f'"):
+    with pytest.raises(ParameterError, match=r"but the label is a number\. Use score=.f."):
         chi2_score(*IRIS, discrete=False)
 
 

@@ -7,22 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramian import ParameterError
 from gramian.analysis.candidates import tolerance
-from gramian.selection.history import SearchStep
-from gramian.selection.search import Search, choose, search_of
-from gramian.selection.space import Space, space_of
+from gramian.errors import ParameterError
+from gramian.selection.wrappers import SearchStep, Space, SubsetSearch, choose, search_of, space_of
 
 FOLDS = 3
 NAMES = tuple(f"x{j}" for j in range(10))
 
 
 def forward(scorer, space, **given):
-    return Search(space, True, **given).steps(scorer)
+    return SubsetSearch(space, True, **given).steps(scorer)
 
 
 def backward(scorer, space, **given):
-    return Search(space, False, **given).steps(scorer)
+    return SubsetSearch(space, False, **given).steps(scorer)
 
 
 class Told:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gramian import ParameterError
-from gramian.selection.space import space_of
+from gramian.errors import ParameterError
+from gramian.selection.wrappers import space_of
 
 NAMES = ("age", "height", "weight", "red", "green")
 
@@ -61,10 +61,10 @@ def test_groups_refused():
     for groups, said in [
         (
             [[0, 1], [2, 1]],
-            r"'height' \(number 1\) is in groups\[0\] and groups\[1\]. Groups must not overlap",
+            r"groups\[0\] and groups\[1\] have the feature 'height' \(number 1\)",
         ),
-        ([["age"], [0]], r"'age' \(number 0\) is in groups\[0\] and groups\[1\]"),
-        ([[0, "age"]], r"'age' \(number 0\) is in groups\[0\] and groups\[0\]"),
+        ([["age"], [0]], r"groups\[0\] and groups\[1\] have the feature 'age' \(number 0\)"),
+        ([[0, "age"]], r"groups\[0\] and groups\[0\] have the feature 'age' \(number 0\)"),
         ([[0], []], r"groups\[1\] is empty. Leave it out"),
         (
             [["heigth"]],

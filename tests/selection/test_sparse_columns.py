@@ -27,13 +27,13 @@ X = sp.csr_matrix(DENSE)
 def test_mutual_information_of_sparse_columns():
     for y, kind in product((CLASSES, NUMBERS), (sp.csr_matrix, sp.csc_array, sp.coo_array)):
         X = kind(DENSE)
-        result = mutual_information(X, y, random_state=0, permutations=20)
-        dense = mutual_information(DENSE, y, random_state=0, permutations=20)
+        result = mutual_information(X, y, random_state=0, n_resamples=20)
+        dense = mutual_information(DENSE, y, random_state=0, n_resamples=20)
         np.testing.assert_array_equal(result.discrete, dense.discrete)
         assert result.discrete.tolist() == [True] * 12 + [False] * 2
         np.testing.assert_allclose(result.values, dense.values, atol=1e-12)
         np.testing.assert_allclose(result.p_values, dense.p_values)
-        again = mutual_information(X, y, random_state=0, permutations=20, n_jobs=1)
+        again = mutual_information(X, y, random_state=0, n_resamples=20, n_jobs=1)
         np.testing.assert_array_equal(again.values, result.values)
         assert result.notes == dense.notes
     theirs = mutual_info_classif(sp.csr_matrix(COUNTS), CLASSES)
@@ -44,8 +44,8 @@ def test_feature_filter_of_sparse_columns():
     for score, k, y in [
         ("f", "cv", CLASSES),
         ("correlation", 3, NUMBERS),
-        ("chi2", "fdr", CLASSES),
-        ("mutual-information", "fdr", CLASSES),
+        ("chi2", 5, CLASSES),
+        ("mutual-information", 5, CLASSES),
         (chi2, 4, CLASSES),
     ]:
         rows, dense = (sp.csr_matrix(COUNTS), COUNTS) if score in ("chi2", chi2) else (X, DENSE)

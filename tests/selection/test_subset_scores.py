@@ -5,8 +5,8 @@ import pytest
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import KFold
 
-from gramian import DataError
-from gramian.selection.subset_scores import SubsetScores, subset_scores
+from gramian.errors import DataError
+from gramian.selection.subset_scores import SubsetScores
 from gramian.selection.validation import Validation, scorer_of
 
 rng = np.random.default_rng(0)
@@ -98,11 +98,11 @@ def test_the_fast_scorer_is_asked_first_and_the_general_one_for_the_rest():
 
 def test_the_fast_scorer_is_there_for_least_squares():
     for estimator in [LinearRegression(), Ridge(alpha=3)]:
-        memory = subset_scores(validation(estimator), None, None)
+        memory = SubsetScores.of(validation(estimator), None, None)
         assert memory._fast is not None
         exact = [validation(estimator).scores(np.array(c)) for c in ([0, 1, 2], [1, 2, 3])]
         np.testing.assert_allclose(memory.scores(np.array([1, 2]), singles(0, 3), True), exact, atol=1e-9)
-        assert subset_scores(validation(Ridge(positive=True)), None, None)._fast is None
+        assert SubsetScores.of(validation(Ridge(positive=True)), None, None)._fast is None
 
 
 def test_jobs_give_the_same_in_the_same_order():

@@ -24,8 +24,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from gramian import DataError, InputTypeError, ParameterError
-from gramian.selection.subset_scores import subset_scores
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.selection.subset_scores import SubsetScores
 from gramian.selection.validation import (
     Validation,
     default_estimator,
@@ -198,7 +198,7 @@ def test_columns_reach_the_estimator_in_order_and_in_their_dtype():
             return super().fit(X, y)
 
     single = X.astype(np.float32)
-    general = subset_scores(validation(Looks(), X=single, cv=KFold(2)), None, None)
+    general = SubsetScores.of(validation(Looks(), X=single, cv=KFold(2)), None, None)
     general.scores(np.array([3]), [np.array([0, 2])], True)
     assert seen[0] == (np.dtype("f4"), (75, 3), single[75, [0, 2, 3]].tolist())
 

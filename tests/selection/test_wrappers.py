@@ -31,8 +31,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gramian import PCA, DataError, InputTypeError, ParameterError, scan
+from gramian import PCA, scan
 from gramian.arrays import to_numpy
+from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.selection import subset_scores
 from gramian.selection.wrappers import SequentialFeatureSelector
 
@@ -455,7 +456,7 @@ def test_parameters_refused():
         (
             {"groups": [[0, 1], [1, 2]]},
             ParameterError,
-            "The feature 'x1' (number 1) is in groups[0] and groups[1]",
+            "groups[0] and groups[1] have the feature 'x1' (number 1)",
         ),
         (
             {"groups": [["petal"]]},
@@ -494,7 +495,7 @@ def test_data_refused():
         match=r"Scoring KNeighborsClassifier on {'x0'} in fold 1 of 5 failed\. ValueError: .*n_neighbors",
     ):
         SequentialFeatureSelector(KNeighborsClassifier(130)).fit(X, y)
-    with pytest.raises(DataError, match="y contains text such as 'a', not numbers"):
+    with pytest.raises(DataError, match="y contains text such as 'a'"):
         SequentialFeatureSelector(Ridge()).fit(X, np.array(["a", "b", "c"])[y])
 
 
@@ -727,8 +728,8 @@ def test_an_exhaustive_search_scores_every_subset():
 def test_an_exhaustive_search_says_what_it_does_not_take():
     for X, given, message in [
         (np.eye(40, 16), {}, "at most 15 free features or groups, and there are 16, with 65,535 subsets"),
-        (np.eye(40, 3), {"floating": True}, "scores all subsets, so floating=True has no use"),
-        (np.eye(40, 3), {"patience": 2}, "so patience=2 has no use"),
+        (np.eye(40, 3), {"floating": True}, "floating=True has no use"),
+        (np.eye(40, 3), {"patience": 2}, "patience=2 has no use"),
     ]:
         with pytest.raises(ParameterError, match=message):
             SequentialFeatureSelector(Ridge(), direction="exhaustive", **given).fit(X, np.arange(40.0))

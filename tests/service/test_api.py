@@ -17,7 +17,7 @@ import gramian
 from gramian import PCA
 from gramian.faces import Gallery, identify
 from gramian.service import api, pages, tasks, worker
-from gramian.service.state import describe
+from gramian.service.sessions import describe
 from served import BINARY, CSV, FACES, NPY, X, app, client_of, npy, until
 
 NEW = X[:4] + 0.25
@@ -124,7 +124,7 @@ def test_components_are_rows(client, ids, files):
 
 def test_what_does_not_fit_the_model_is_said(client, ids):
     for do, model, body, word in (
-        ("denoise", "pca", NEW.tolist(), "Denoising needs a kernel PCA"),
+        ("denoise", "pca", NEW.tolist(), "denoise needs a kernel PCA"),
         ("transform", "pca", [[1, 2]], "2 features"),
         ("reconstruct?components=9", "pca", NEW.tolist(), "from 1 to 3"),
         ("transform?components=2", "pca", NEW.tolist(), "takes no components"),
@@ -322,7 +322,7 @@ def test_what_watches_and_what_explains(client, ids):
     assert client.get("/healthz").json() == {"status": "ok"}
     client.post(f"/api/v1/models/{ids['pca']}/transform", json=NEW.tolist())
     text = client.get("/metrics").text
-    assert 'gramian_requests_total{method="POST",route="/api/v1/models/{id}/{do}",status="200"}' in text
+    assert 'gramian_requests_total{method="POST",route="/api/v1/models/{id}/transform",status="200"}' in text
     assert "gramian_running_fits 0.0" in text
     page = client.get("/docs")
     assert "POST /api/v1/jobs" in page.text
@@ -344,4 +344,4 @@ def test_files_of_the_server_may_have_names_that_are_not_utf_8(tmp_path):
     assert item.name == "\\udcff.csv"
     assert facts["problem"].startswith("\\udcff.csv has 1 column")
     assert api.facts_of(item, facts).model_dump_json().encode()
-    assert b"<h1>\\udcff.csv</h1>" in pages.page("data.html", item=item, facts=facts).body
+    assert b"<h1>\\udcff.csv</h1>" in pages.data_page(item, facts).body

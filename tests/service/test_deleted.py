@@ -47,9 +47,9 @@ def test_no_process_and_no_list_knows_what_was_deleted(server, client):
     assert ended(lambda: client.put(place, content=content, headers=BINARY).raise_for_status())
 
     def leave():
-        visitors = server.app.state.gramian.visitors
+        visitors = server.app.state.gramian.sessions
         for visitor in visitors.known:
-            os.utime(visitor.storage.folder, (0, 0))
+            os.utime(visitor.folder, (0, 0))
         visitors.remove_idle()
         with client_of(server) as newcomer:
             newcomer.post(f"{API}/data", content=ROWS, headers=CSV).raise_for_status()

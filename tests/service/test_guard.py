@@ -157,7 +157,7 @@ def test_paths_are_no_paths(client, server, files):
         got = client.post(f"{API}/data", params={"name": name}, content=b"a,b\n1,2\n3,5\n", headers=CSV)
         assert got.json()["name"] == name
     made = re.compile(r"[0-9a-f]{32}(-[0-9a-f]{8})?(\.(csv|gramian|json|npy|facts))?")
-    kept = [path.name for path in server.app.state.gramian.visitors.folder.glob("*/*")]
+    kept = [path.name for path in server.app.state.gramian.sessions.folder.glob("*/*")]
     assert kept
     assert all(map(made.fullmatch, kept))
 

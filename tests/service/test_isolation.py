@@ -15,23 +15,29 @@ QUERIES = {
     "agreed": ("true", "false"),
     "alpha": (None, "0.2"),
     "color": (None, "nothing"),
+    "seed": (None, "-1"),
     "shape": (None, "nothing"),
     "columns": (["a", "b", "c"], ["nothing"]),
     "components": (None, "99"),
     "count": ("2", "1000"),
     "draft": ("true", "maybe"),
+    "draw": (None, "1"),
     "drop": (None, ["c"]),
     "far": ("0.1", "0.9"),
     "id": (None, "a"),
     "keep": (None, "false"),
     "label": (None, "a"),
+    "level": ("0.9", "2"),
     "missing": (None, "drop-rows"),
     "normal": (None, "0" * 32),
+    "n_resamples": ("20", "0"),
     "na_values": (None, ["7"]),
     "name": ("mine", "odd"),
     "person": (FACES.people[0], "nobody"),
     "rows": ("0:10", "nonsense"),
     "size": (None, "3x3"),
+    "tol": (None, "-1"),
+    "top": ("1", "-1"),
     "transpose": (None, "true"),
     "weights": (None, "a"),
     "width": (None, "1"),
@@ -41,7 +47,6 @@ QUERIES = {
 # What it sends as parts of a path, but for ids.
 PARTS = {
     "kinds": ("models", "galleries", "data"),
-    "do": ("transform", "reconstruct", "denoise", "monitor"),
     "who": ("known",),
     "name": ("circle", "scores"),
 }
@@ -91,7 +96,12 @@ def requests(app, ids, files):
         for method in route.methods - {"HEAD", "OPTIONS"}:
             operation = described.get(route.path, {}).get(method.lower(), {})
             names = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
-            known = QUERIES | {"data": 2 * (ids["data"],), "gallery": 2 * (ids["gallery"],)}
+            named = {
+                "data": ids["data"],
+                "gallery": ids["gallery"],
+                "new": ids["pca" if "pca" in ids else "model"],
+            }
+            known = QUERIES | {name: 2 * (id,) for name, id in named.items()} | {"meta": (None, ids["data"])}
             queries = [{name: known[name][way] for name in names} for way in ((0, 1) if names else (0,))]
             short = route.path.removeprefix(API)
             sent = by_path[short] if operation.get("requestBody", {}).get("required") else [{}]

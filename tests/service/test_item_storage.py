@@ -11,8 +11,8 @@ import pytest
 
 from served import Limits
 
-storages = pytest.importorskip("gramian.service.item_storage")
-visitors = pytest.importorskip("gramian.service.visitors")
+storages = pytest.importorskip("gramian.service.storage")
+sessions = pytest.importorskip("gramian.service.sessions")
 MODEL = {"model": {"kind": "PCA"}}
 
 
@@ -210,14 +210,14 @@ def test_only_names_of_the_server_are_removed(tmp_path):
 
 
 def test_things_of_those_who_do_not_come_back_go(tmp_path):
-    everybody = visitors.Visitors(tmp_path, Limits(idle_seconds=100))
+    everybody = sessions.Sessions(tmp_path, Limits(idle_seconds=100))
     stays, goes = everybody.make(), everybody.make()
     for visitor, _ in (stays, goes):
-        visitor.storage.put(file_of(tmp_path, "x"), "data", "x", {})
-    os.utime(goes[0].storage.folder, (time.time() - 101,) * 2)
+        visitor.put(file_of(tmp_path, "x"), "data", "x", {})
+    os.utime(goes[0].folder, (time.time() - 101,) * 2)
     assert everybody.find(goes[1]) is not None  # coming back in time is enough
-    os.utime(goes[0].storage.folder, (time.time() - 101,) * 2)
-    (item,) = goes[0].storage.items()
+    os.utime(goes[0].folder, (time.time() - 101,) * 2)
+    (item,) = goes[0].items()
     everybody.remove_idle()
     assert everybody.deleted == {item.id}
     assert everybody.find(goes[1]) is None
@@ -231,12 +231,12 @@ def come(everybody, network="192.0.2.1", away=0.0, returned=False):
     visitor, cookie = everybody.make(network)
     if returned:
         everybody.find(cookie)
-    os.utime(visitor.storage.folder, (time.time() - away,) * 2)
+    os.utime(visitor.folder, (time.time() - away,) * 2)
     return cookie
 
 
 def test_those_who_never_come_back_lock_nobody_out(tmp_path):
-    everybody = visitors.Visitors(tmp_path, Limits(visitors=4))
+    everybody = sessions.Sessions(tmp_path, Limits(visitors=4))
     stays = come(everybody, away=500, returned=True)
     strangers = [come(everybody, away=away) for away in (20, 30, 15)]
     newcomer = come(everybody)
@@ -249,7 +249,7 @@ def test_those_who_never_come_back_lock_nobody_out(tmp_path):
 
 
 def test_one_network_locks_no_other_out(tmp_path):
-    everybody = visitors.Visitors(tmp_path, Limits(visitors=6))
+    everybody = sessions.Sessions(tmp_path, Limits(visitors=6))
     attack = [come(everybody, "2001:db8::/64", returned=True) for _ in range(6)]
     for _ in range(3):  # each newcomer stays
         come(everybody, "192.0.2.1", returned=True)
@@ -258,15 +258,15 @@ def test_one_network_locks_no_other_out(tmp_path):
         come(everybody, "2001:db8::/64")
     everybody.limits = Limits(visitors=6, idle_seconds=10_000)
     for visitor in everybody.known:
-        os.utime(visitor.storage.folder, (time.time() - 700,) * 2)
+        os.utime(visitor.folder, (time.time() - 700,) * 2)
     come(everybody, "2001:db8::/64")  # after ten minutes away anybody makes room
-    assert everybody.count == 6
+    assert len(everybody.here) == 6
 
 
 def test_a_restart_knows_no_network_until_visitors_return(tmp_path):
-    everybody = visitors.Visitors(tmp_path, Limits(visitors=3))
+    everybody = sessions.Sessions(tmp_path, Limits(visitors=3))
     cookies = [come(everybody, "192.0.2.1") for _ in range(3)]
-    everybody = visitors.Visitors(tmp_path, Limits(visitors=3))
+    everybody = sessions.Sessions(tmp_path, Limits(visitors=3))
     with pytest.raises(storages.Refusal, match="too many visitors"):
         come(everybody, "192.0.2.2")
     assert all(everybody.find(cookie, "192.0.2.1") for cookie in cookies)
@@ -275,10 +275,10 @@ def test_a_restart_knows_no_network_until_visitors_return(tmp_path):
 
 
 def test_a_running_fit_keeps_its_visitor(tmp_path):
-    everybody = visitors.Visitors(tmp_path, Limits(visitors=1, idle_seconds=1))
+    everybody = sessions.Sessions(tmp_path, Limits(visitors=1, idle_seconds=1))
     cookie = come(everybody, away=1000)
     everybody.find(cookie).jobs["id"] = type("Running", (), {"running": True})()
-    os.utime(everybody.known[0].storage.folder, (0, 0))
+    os.utime(everybody.known[0].folder, (0, 0))
     everybody.remove_idle()
     with pytest.raises(storages.Refusal, match="too many visitors"):
         come(everybody)

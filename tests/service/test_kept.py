@@ -4,7 +4,7 @@ import os
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
-from gramian.service import api
+from gramian.service import media
 from served import BINARY, CSV, Limits, client_of, serving
 
 API = "/api/v1"
@@ -34,9 +34,9 @@ def test_whoever_put_a_model_there_may_change_it(files, tmp_path, monkeypatch):
             pages = [one.get("/", headers={"Accept": "text/html"}).text for one in (owner, stranger)]
             assert [f"models/{kept['id']}" in "".join(names_in(text)) for text in pages] == [True, False]
             # When all else of theirs is gone, the model is still theirs, by the same cookie.
-            (visitor,) = (one for one in server.app.state.gramian.visitors.known if not one.storage.items())
-            os.utime(visitor.storage.folder, (0, 0))
-            server.app.state.gramian.visitors.remove_idle()
+            (visitor,) = (one for one in server.app.state.gramian.sessions.known if not one.items())
+            os.utime(visitor.folder, (0, 0))
+            server.app.state.gramian.sessions.remove_idle()
             assert owner.put(place, content=other, headers=BINARY).json()["changeable"]
             got = owner.post(f"{API}/models?keep=false", content=content, headers=BINARY)
             assert "set-cookie" not in got.headers
@@ -62,13 +62,13 @@ def test_whoever_put_a_model_there_may_change_it(files, tmp_path, monkeypatch):
 def everybody_leaves(visitors):
     for visitor in visitors.known:
         with suppress(FileNotFoundError):
-            os.utime(visitor.storage.folder, (0, 0))
+            os.utime(visitor.folder, (0, 0))
     visitors.remove_idle()
 
 
 def test_uploads_without_a_cookie_lock_nobody_out(server, client, monkeypatch):
-    monkeypatch.setattr("gramian.service.visitors.NEW", -1.0)
-    visitors = server.app.state.gramian.visitors
+    monkeypatch.setattr("gramian.service.sessions.NEW", -1.0)
+    visitors = server.app.state.gramian.sessions
     everybody_leaves(visitors)
     monkeypatch.setattr(visitors, "limits", replace(visitors.limits, visitors=2))
     client.post(f"{API}/data", **BODY)
@@ -80,15 +80,15 @@ def test_uploads_without_a_cookie_lock_nobody_out(server, client, monkeypatch):
 
 
 def test_an_upload_is_taken_from_a_visitor_who_made_room_meanwhile(client, monkeypatch):
-    received = api.received
+    received = media.received
 
     @asynccontextmanager
     async def received_slowly(request, taken, work):
         async with received(request, taken, work) as path:
-            everybody_leaves(request.app.state.gramian.visitors)
+            everybody_leaves(request.app.state.gramian.sessions)
             yield path
 
     assert client.post(f"{API}/data", **BODY).status_code == 201
-    monkeypatch.setattr(api, "received", received_slowly)
+    monkeypatch.setattr(media, "received", received_slowly)
     assert client.post(f"{API}/data", **BODY).status_code == 201
     assert len(client.get(f"{API}/data").json()) == 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian import PCA
-from gramian.estimators.monitor import monitor_of
+from gramian.models.monitor import monitor_of
 from served import CSV, X, client_of, until
 
 HOLED = X.round(4)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gramian import PCA
-from gramian.rows.table import Table
+from gramian.data.table import Table
 from served import BINARY, CSV, NPY, Limits, X, client_of, npy, serving, until
 
 tasks = pytest.importorskip("gramian.service.tasks")

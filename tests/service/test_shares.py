@@ -56,7 +56,7 @@ def test_slow_uploads_of_one_visitor_or_network_lock_nobody_out(monkeypatch):
 
     async def attack():
         async with app.router.lifespan_context(app):
-            uploads, visitors = Uploads(app), app.state.gramian.visitors
+            uploads, visitors = Uploads(app), app.state.gramian.sessions
             cookies = [visitors.make("192.0.2.1")[1] for _ in range(3)]
             status = uploads.status
             # Two of eight for all at an address who have no cookie, whatever they make up, and two a visitor.

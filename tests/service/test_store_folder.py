@@ -11,10 +11,10 @@ import pytest
 from gramian.errors import FileError, InputTypeError, ParameterError
 from served import Limits, create_app
 
-storage = pytest.importorskip("gramian.service.store_folder")
-state = pytest.importorskip("gramian.service.state")
+storage = pytest.importorskip("gramian.service.storage")
+state = pytest.importorskip("gramian.service.sessions")
 settings = pytest.importorskip("gramian.service.settings")
-metrics = pytest.importorskip("gramian.service.metrics")
+metrics = pytest.importorskip("gramian.service.logs")
 ITEM, VISITOR = f"{32 * 'a'}-{8 * 'b'}.gramian", 64 * "c"
 
 
@@ -85,11 +85,11 @@ def test_links_are_not_followed(tmp_path):
         (store / name).unlink()
     made = opened(store)
     os.utime(precious, (0, 0))
-    for link in (made.visitors.folder / VISITOR, made.work / (32 * "a"), made.work / f"{32 * 'b'}-folder"):
+    for link in (made.sessions.folder / VISITOR, made.work / (32 * "a"), made.work / f"{32 * 'b'}-folder"):
         link.symlink_to(precious)
     again = opened(store)
-    again.visitors.remove_idle()
-    assert again.visitors.count == 0
+    again.sessions.remove_idle()
+    assert again.sessions.here == []
     assert tree(precious) == before
 
 
@@ -108,8 +108,8 @@ def test_a_new_and_an_empty_folder_become_stores(tmp_path):
     for path in tmp_path.rglob("*"):
         os.utime(path, (0, 0))
     made = opened(tmp_path)
-    os.utime(made.visitors.folder / VISITOR, (0, 0))
-    made.visitors.remove_idle()
+    os.utime(made.sessions.folder / VISITOR, (0, 0))
+    made.sessions.remove_idle()
     left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     assert left - {"new/store/.gramian-store"} == theirs | {".gramian-store"}
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_a_store(tmp_path):
 
 def test_a_write_protected_store(tmp_path, monkeypatch):
     # Root may write everywhere, so the system's answer is the test's.
-    monkeypatch.setattr("gramian.service.store_folder.os.access", lambda path, mode: path.name != "models")
+    monkeypatch.setattr("gramian.service.storage.os.access", lambda path, mode: path.name != "models")
     with pytest.raises(FileError, match=r"models is write-protected\. Make it writable"):
         create_app(store=tmp_path / "store")
 
@@ -163,8 +163,8 @@ def test_a_marker_that_is_a_pipe_is_not_waited_for(tmp_path):
 def test_one_server_uses_a_store_until_it_is_gone(tmp_path):
     storage.prepare_store(tmp_path)
     program = (
-        "import sys; from pathlib import Path; from gramian.store.locks import lock_folder\n"
-        "lock = lock_folder(Path(sys.argv[1]), ''); print('locked', flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from gramian.store.atomic import locked\n"
+        "with locked(Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:

@@ -20,7 +20,7 @@ from gramian.errors import (
     UnavailableError,
     not_written,
 )
-from gramian.rows.lazy.spool import Spool
+from gramian.io.spool import Spool
 from served import X
 
 worker = pytest.importorskip("gramian.service.worker")
@@ -62,8 +62,8 @@ def of_sqlite(code):
     (full_disk(), None, 507),
     (full_disk(errno.EDQUOT), None, 507),
     (not_written("x", full_disk()), full_disk(), 507),
-    (ParameterError("of a table"), not_written("x", full_disk()), 422),
-    (ParameterError("of a table"), full_disk(errno.EDQUOT), 507),
+    (ParameterError("size", 1, "of a table"), not_written("x", full_disk()), 422),
+    (ParameterError("size", 1, "of a table"), full_disk(errno.EDQUOT), 507),
     (FileError("of a gallery"), of_sqlite(sqlite3.SQLITE_FULL), 507),
     (FileError("of a gallery"), of_sqlite(sqlite3.SQLITE_BUSY), 400),
     (FileError("damaged"), None, 400),
@@ -80,7 +80,7 @@ def test_memory_and_disks_have_a_status_whoever_met_their_end(error, cause, stat
 
 
 def test_a_spool_without_room_is_a_full_disk(monkeypatch):
-    monkeypatch.setattr("gramian.rows.lazy.spool.shutil.disk_usage", lambda folder: os.statvfs_result)
+    monkeypatch.setattr("gramian.io.spool.shutil.disk_usage", lambda folder: os.statvfs_result)
     monkeypatch.setattr(os.statvfs_result, "free", 5, raising=False)
     for order in ({}, {"data": {"path": "/srv/x.csv", "name": "x.csv"}}):
         got = failed(lambda **order: Spool("x.csv", 10, sure=True), **order)
@@ -228,7 +228,7 @@ def test_tables_have_a_name_and_no_path(tmp_path):
 
 def test_an_order_without_data_fails_as_its_work_does():
     def work(data):
-        raise ParameterError("Choose the data to plot.")
+        raise DataError("Choose the data to plot.")
 
     reply = worker.answered(work, {"do": "figure", "data": None}, lambda message: None)
     assert (reply["status"], reply["error"]) == (422, "Choose the data to plot.")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gramian.errors import FileError, InputTypeError, ParameterError
-from gramian.store import atomic_write, temporaries
-from gramian.store.atomic import as_path
+from gramian.store import atomic
+from gramian.store.atomic import as_path, atomic_write
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="about POSIX permissions and signals")
 needs_user = pytest.mark.skipif(
@@ -267,7 +267,7 @@ def test_a_killed_process_leaves_the_old_file(tmp_path):
     target.write_bytes(b"old")
     program = (
         "import sys, time\n"
-        "from gramian.store import atomic_write\n"
+        "from gramian.store.atomic import atomic_write\n"
         "with atomic_write(sys.argv[1]) as file:\n"
         "    file.write(b'half')\n"
         "    file.flush()\n"
@@ -310,17 +310,17 @@ def test_writers_side_by_side_leave_each_other_alone(tmp_path):
 @pytest.mark.parametrize("folder", [False, True])
 def test_a_name_taken_for_what_was_left_is_made_again(folder, tmp_path, monkeypatch):
     """Another process removes it in the moment before it is locked."""
-    lock, done = temporaries.fcntl.flock, []
+    lock, done = atomic.fcntl.flock, []
 
     def late(descriptor, how):
         if not done:
             done.append(True)
             (made,) = tmp_path.iterdir()
-            temporaries._remove(made)
+            atomic._remove(made)
         lock(descriptor, how)
 
-    monkeypatch.setattr(temporaries.fcntl, "flock", late)
-    with temporaries.temporary_beside(tmp_path / "target", folder=folder) as made:
+    monkeypatch.setattr(atomic.fcntl, "flock", late)
+    with atomic.temporary_beside(tmp_path / "target", folder=folder) as made:
         assert made.is_dir() if folder else made.is_file()
     assert not any(tmp_path.iterdir())
 

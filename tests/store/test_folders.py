@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from gramian.errors import FileError
-from gramian.store import atomic_folder, finish_folder, readable_file
-from gramian.store.atomic import LIST, READY, WRITING
+from gramian.store.atomic import LIST, READY, WRITING, atomic_folder, finish_folder, readable_file
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")

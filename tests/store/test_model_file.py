@@ -20,7 +20,8 @@ from hypothesis.extra import numpy as hnp
 
 import gramian
 from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError
-from gramian.store import FORMAT_VERSION, model_file, read_model, write_model
+from gramian.store import model_file
+from gramian.store.model_file import FORMAT_VERSION, read_model, write_model
 
 HEADER = {"n_components": 2, "tol": None, "kernel": {"name": "rbf", "gamma": 0.1}, "names": ["a"]}
 ARRAYS = {
@@ -360,7 +361,7 @@ def test_a_killed_writer_leaves_a_readable_file(path):
     program = (
         "import sys\n"
         "import numpy as np\n"
-        "from gramian.store import write_model\n"
+        "from gramian.store.model_file import write_model\n"
         "print('writing', flush=True)\n"
         "while True:\n"
         "    write_model(sys.argv[1], 'pca', {}, {'a': np.zeros(200_000)})\n"

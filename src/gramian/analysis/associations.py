@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import false_discovery_control
+from scipy.special import betainc
+from scipy.stats import chi2, f, false_discovery_control
 
 from gramian.analysis.components import component_names
-from gramian.analysis.explained import explained
 from gramian.analysis.tables import as_frame
+from gramian.arrays import as_float64, dense, memory_limit_bytes, parallel_map
 from gramian.checks import counted, percent
+from gramian.data import as_rows
+from gramian.errors import DataError
 from gramian.notebook import Grid, Tabulated
+from gramian.operators.moments import center_rows
 from gramian.records import FloatArray, IntArray
 
 NUMBER, CATEGORY = "number", "category"
@@ -280,3 +284,222 @@ def described(
         left_out,
         joined,
     )
+
+
+# ---- How much columns have to do with components, and where groups of points lie
+
+
+def correlations(model: Any, data: Any) -> FloatArray:
+    """Return the correlations of columns with scores, ``component * sd(score) / sd(column)``.
+
+    Parameters
+    ----------
+    model : fitted PCA
+    data : array-like of shape (n_samples, n_features)
+        What it was fitted on.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_components)
+        0 for constant columns.
+
+    Raises
+    ------
+    DataError
+        For one row, in which nothing varies.
+    """
+    rows = as_rows(data, limit=memory_limit_bytes(None), weigh=True)
+    if rows.shape[0] < 2:
+        raise DataError("Nothing varies in one row, so no column has a correlation.", "Give at least 2 rows.")
+    ddof = np.ldexp(model.ddof, -2 * rows.weight_exponent)
+    view = center_rows(rows, center=True, scale=None, ddof=ddof)
+    deviation = np.ldexp(np.sqrt(view.column_squares / (rows.weight - ddof)), view.exponent)
+    divisor = np.ones(len(deviation)) if model.scale_ is None else as_float64(model.scale_)
+    constant = deviation == 0
+    factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))
+    directions = as_float64(model.components_).T
+    return np.asarray(directions * np.sqrt(as_float64(model.explained_variance_)) * factor[:, None])
+
+
+def normal_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) -> FloatArray:
+    """Return the ellipse that holds a share of a normal distribution with the points' mean and covariance.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, 2)
+        At least two; the covariance divides by n - 1.
+    level : float
+        The share, between 0 and 1.
+    corners : int
+
+    Returns
+    -------
+    ndarray of shape (corners + 1, 2)
+        The last point is the first one. Of points on a line it is a part of that line.
+
+    References
+    ----------
+    Johnson and Wichern (2007), Applied Multivariate Statistical Analysis, section 4.2.
+
+    Examples
+    --------
+    >>> normal_ellipse([[-1, 0], [1, 0], [0, -1], [0, 1]], 0.95)[0].round(2).tolist()
+    [2.0, 0.0]
+    """
+    given = np.asarray(points, dtype=np.float64)
+    size = float(np.abs(given).max()) or 1.0
+    given = given / size
+    (a, b), (_, c) = np.cov(given.T)
+    # The root of a 2 x 2 matrix M is (M + d I) / sqrt(trace + 2 d), d the root of the determinant.
+    d = np.sqrt(max(a * c - b * b, 0.0))
+    root = np.array([[a + d, b], [b, c + d]]) / (np.sqrt(a + c + 2 * d) or 1.0)
+    angle = np.linspace(0, 2 * np.pi, corners + 1)
+    circle = np.sqrt(chi2.ppf(level, 2)) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.asarray(size * (given.mean(axis=0) + circle @ root))
+
+
+def mean_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) -> FloatArray:
+    """Return the confidence ellipse of the mean of points of a normal distribution.
+
+    It contains the mean of the distribution with probability ``level``, by Hotelling's T squared.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, 2)
+        At least three.
+    level : float
+        The probability, between 0 and 1.
+    corners : int
+
+    Returns
+    -------
+    ndarray of shape (corners + 1, 2)
+        The last point is the first one.
+
+    References
+    ----------
+    Johnson and Wichern (2007), Applied Multivariate Statistical Analysis, section 5.4.
+
+    Examples
+    --------
+    >>> mean_ellipse([[-1, 0], [1, 0], [0, -1], [0, 1]], 0.95)[0].round(2).tolist()
+    [3.08, 0.0]
+    """
+    given = np.asarray(points, dtype=np.float64)
+    n = len(given)
+    squared = 2 * (n - 1) / (n - 2) * f.ppf(level, 2, n - 2) / n
+    centre = given.mean(axis=0)
+    around = normal_ellipse(given, level, corners) - centre
+    return np.asarray(centre + np.sqrt(squared / chi2.ppf(level, 2)) * around)
+
+
+# ---- Shares of the variance of columns that a label explains, without cancellation
+
+BLOCK_ENTRIES = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """What a label explains of columns.
+
+    Attributes
+    ----------
+    share, rest : ndarray of shape (d,)
+        Of the variance of each column: what the label explains, and what it does not.
+    between, within : int
+        Degrees of freedom of the F test.
+    """
+
+    share: FloatArray
+    rest: FloatArray
+    between: int
+    within: int
+
+    @property
+    def p_values(self) -> FloatArray:
+        """Of the F test; 1 without degrees of freedom."""
+        if self.within < 1:
+            return np.ones(self.share.size)
+        # The upper tail of F, whose argument 1 - R^2 stays finite where F does not.
+        return np.asarray(betainc(self.within / 2, self.between / 2, self.rest))
+
+
+def unit_columns(columns: FloatArray) -> FloatArray:
+    """Return columns, one in each row, centred and of length 1; a constant one becomes zero.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (b, n)
+        Finite numbers of any scale.
+
+    Examples
+    --------
+    >>> unit_columns(np.array([[1e200, 3e200], [5.0, 5.0]])).round(4)
+    array([[-0.7071,  0.7071],
+           [ 0.    ,  0.    ]])
+    """
+    varies = columns.max(axis=1) > columns.min(axis=1)
+    # By a power of two, which rounds nothing and lets the square of any number be held.
+    B = np.ldexp(columns, -np.frexp(np.abs(columns).max(axis=1))[1][:, None])
+    B -= B.mean(axis=1)[:, None]
+    # Far from 0 the first mean is rounded by more than what the column varies.
+    B -= B.mean(axis=1)[:, None]
+    B = np.ldexp(B, -np.frexp(np.abs(B).max(axis=1))[1][:, None])
+    length = np.sqrt((B * B).sum(axis=1))
+    B /= np.where(varies, length, 1.0)[:, None]
+    B[~varies] = 0.0
+    return np.asarray(B)
+
+
+def explained(X: Any, y: Any, discrete: bool) -> Explained:
+    """Return what classes, or numbers on a line, explain of the columns of an array or a CSC matrix.
+
+    Parameters
+    ----------
+    X : array or CSC matrix of shape (n, d)
+        A block of columns at a time is made dense.
+    y : ndarray of shape (n,)
+    discrete : bool
+        Whether y has classes.
+    """
+    n = len(y)
+    # Of this size is what rounding leaves of a feature that the label explains completely.
+    rounding = n * (4 * np.finfo(np.float64).eps) ** 2
+    if discrete:
+        codes = np.unique(y, return_inverse=True)[1]
+        members = [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
+        between, within = len(members) - 1, n - len(members)
+    else:
+        line = unit_columns(np.asarray(y, dtype=np.float64)[None, :])
+        between, within = 1, n - 2
+
+    def work(block: FloatArray) -> FloatArray:
+        U = unit_columns(block)
+        if discrete:
+            share, rest = np.zeros(len(U)), np.zeros(len(U))
+            for rows in members:
+                part = np.take(U, rows, axis=1)
+                mean = part.mean(axis=1)
+                share += len(rows) * mean**2
+                rest += ((part - mean[:, None]) ** 2).sum(axis=1)
+        else:
+            r = (U * line).sum(axis=1)
+            share, rest = r**2, ((U - r[:, None] * line) ** 2).sum(axis=1)
+        varies = U.any(axis=1)
+        rest = np.where(varies, np.where(rest <= rounding, 0.0, rest), 1.0)
+        return np.vstack([np.where(share <= rounding, 0.0, share), rest])
+
+    share, rest = by_columns(X, work)
+    # Both are rounded on their own.
+    return Explained(np.minimum(share, 1.0), np.minimum(rest, 1.0), between, within)
+
+
+def by_columns(X: Any, work: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Apply work to blocks of columns, each as a contiguous row, so that equal columns give equal results."""
+    n, d = X.shape
+    width = max(1, BLOCK_ENTRIES // n)
+
+    def piece(start: int) -> FloatArray:
+        return work(np.ascontiguousarray(dense(X[:, start : start + width]).T, dtype=np.float64))
+
+    return np.concatenate(parallel_map(piece, range(0, d, width)), axis=1)

@@ -11,10 +11,9 @@ from scipy.linalg import subspace_angles
 from scipy.optimize import linear_sum_assignment
 
 from gramian.analysis.components import component_names, decomposition_of, kind_of
-from gramian.analysis.directions import direction_bounds
 from gramian.arrays import as_float64
-from gramian.checks import check_number, counted, listed
-from gramian.errors import InputTypeError, ParameterError
+from gramian.checks import counted, listed
+from gramian.errors import DataError, InputTypeError, option
 from gramian.notebook import Grid, Tabulated
 from gramian.records import DirectionBounds, FloatArray, ModelKind
 
@@ -92,20 +91,20 @@ class Comparison(Tabulated):
         values = np.abs(self.new_values - self.old_values) <= self.value_bounds
         return bool(values.all()) and all(match.angle <= match.angle_bound for match in self.matches)
 
-    def within(self, tolerance: float) -> bool:
+    def within(self, tol: float) -> bool:
         """Return whether no change exceeds a tolerance.
 
         Parameters
         ----------
-        tolerance : float
+        tol : float
             For changes of variances relative to the largest, and for angles in radians.
 
         Returns
         -------
         bool
-            Whether all changes are at most ``tolerance``.
+            Whether all changes are at most ``tol``.
         """
-        return max(self.largest_change, self.largest_angle) <= tolerance
+        return max(self.largest_change, self.largest_angle) <= tol
 
     def rows(self) -> Iterator[tuple[str, str, float, float, float, bool, float, bool]]:
         """Yield a row for each component.
@@ -237,7 +236,7 @@ def compare(old: Any, new: Any) -> Comparison:
     Q = as_float64(new.components_)[: ranks[1]][:, order]
     # Of the larger model the components that the smaller one has, which need not be its first ones.
     places, partners = linear_sum_assignment(-((P @ Q.T) ** 2))
-    first, second = _bounds(old), _bounds(new)
+    first, second = old.certificate_.directions, new.certificate_.directions
     matches = []
     for group in _groups(first, second, places, partners):
         i, j = np.sort(places[group]), np.sort(partners[group])
@@ -251,13 +250,6 @@ def compare(old: Any, new: Any) -> Comparison:
     return Comparison(tuple(matches), *values, _radii(old, every) + _radii(new, their), tuple(notes))
 
 
-def check_tolerance(tolerance: float | None) -> float | None:
-    """Return a tolerance for :meth:`Comparison.within`, checked."""
-    if tolerance is None:
-        return None
-    return check_number("tolerance", tolerance, least=0.0, advice="0 allows no difference at all.")
-
-
 def _pca(model: Any) -> Any:
     kind = kind_of(model)
     if kind is ModelKind.FACES:
@@ -266,7 +258,8 @@ def _pca(model: Any) -> Any:
         name = type(model).__name__
         raise InputTypeError(
             f"compare takes two fitted PCAs, not a {name}. Components of kernel PCA lie in a feature space, "
-            "and those of a Whitener are rotated. Compare their eigenvalues instead."
+            "and those of a Whitener are rotated.",
+            "Compare their eigenvalues instead.",
         )
     return model
 
@@ -275,9 +268,10 @@ def _columns(old: Any, new: Any) -> tuple[Any, list[str]]:
     """Return where the columns of the old model are in the new one, and what is to say about it."""
     d = int(old.n_features_in_)
     if d != int(new.n_features_in_):
-        raise ParameterError(
+        raise DataError(
             f"The models have {d:,} and {int(new.n_features_in_):,} columns, and directions of different "
-            "spaces cannot be compared. Fit both on the same columns."
+            "spaces cannot be compared.",
+            "Fit both on the same columns.",
         )
     before, after = (getattr(model, "feature_names_in_", None) for model in (old, new))
     if before is None or after is None:
@@ -287,7 +281,7 @@ def _columns(old: Any, new: Any) -> tuple[Any, list[str]]:
         return np.arange(d), []
     missing = sorted(set(first) - set(second))
     if missing or len(set(second)) != d:
-        raise ParameterError(
+        raise DataError(
             f"The new model lacks the columns {listed(missing)}."
             if missing
             else "Column names that differ in order must be unique."
@@ -301,21 +295,11 @@ def _require_same_question(old: Any, new: Any) -> None:
         before: Any = getattr(old, name, None)
         after: Any = getattr(new, name, None)
         if not np.array_equal(before, after):
-            raise ParameterError(
-                f"The models were fitted with {name}={before!r} and {name}={after!r}: their components mean "
-                "different things. Fit both with the same one."
+            raise DataError(
+                f"The models were fitted with {option(name, before)} and {option(name, after)}: their "
+                "components mean different things.",
+                "Fit both with the same one.",
             )
-
-
-def _bounds(model: Any) -> DirectionBounds:
-    """Return the bounds on angles of a model, of an older file from what its certificate says."""
-    certificate = model.certificate_
-    if certificate.directions is not None:
-        return certificate.directions  # type: ignore[no-any-return]
-    complete = certificate.completeness
-    others = np.inf if complete is None else complete.bound
-    values = certificate.values, certificate.residuals, certificate.widening
-    return direction_bounds(*values, others=others, known=False, rank=int(model.rank_))
 
 
 def _groups(first: DirectionBounds, second: DirectionBounds, places: Any, partners: Any) -> list[Any]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gramian.analysis.component_rules.rules import ComponentChoice
 from gramian.arrays import as_float64, from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
 from gramian.notebook import Grid, Tabulated
 from gramian.records import Components, FloatArray, ModelKind, Spectrum
+
+if TYPE_CHECKING:
+    from gramian.analysis.component_rules import ComponentChoice
 
 
 def component_names(k: int) -> list[str]:
@@ -61,7 +63,7 @@ def known_variances(model: Any) -> FloatArray:
 def effective_rows(model: Any) -> float:
     """Return how many rows of weight 1 say as much as those of a fitted PCA: of a stream Kish's number."""
     moments = getattr(model, "_moments", None)
-    return float(getattr(model, "_weight", model.n_samples_) if moments is None else moments.effective)
+    return float(model._weight if moments is None else moments.effective)
 
 
 def feature_names_of(model: Any) -> list[str]:

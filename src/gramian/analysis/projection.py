@@ -3,43 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import issparse
 
-from gramian.analysis.incomplete import IncompleteRows
-from gramian.analysis.whitening import divided, multiplied
-from gramian.arrays import (
-    alike,
-    as_float64,
-    dense,
-    from_numpy,
-    is_numpy,
-    moved,
-    numpy_dtype,
-    parallel_map,
-    require_range,
-    to_dtype,
-    to_float64,
-    to_numpy,
-)
+from gramian import arrays
 from gramian.checks import NAMES_SHOWN, counted, slices
+from gramian.data import Rows
+from gramian.data.rows import row_text
 from gramian.errors import MissingValuesWarning
-from gramian.kernels import Evaluator, Kernel
-from gramian.kernels.feature_maps import FeatureMap
 from gramian.operators.centered import CenteredRows
-from gramian.operators.kernel_source import cross_times
 from gramian.records import FloatArray
-from gramian.rows import Rows
-from gramian.rows.kinds.device import tile_length
-from gramian.rows.rows import row_text
+
+if TYPE_CHECKING:
+    from gramian.analysis.normal_model import IncompleteRows
 
 HOLED = 1 << 22  # entries of rows with missing values that are mapped at a time
-BLOCK = 480  # new rows mapped at a time by one worker
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +59,7 @@ class LinearProjection:
         """Yield a few of these rows at a time, in NumPy; ``double`` computes in float64."""
         view = replace(self.centered(rows), double=double)
         for some in view.row_slices():
-            yield as_float64(view.block(some, slice(None)))
+            yield arrays.as_float64(view.block(some, slice(None)))
 
     def scores(self, rows: Rows) -> Any:
         """Return the scores of rows, shape (n, k).
@@ -90,9 +72,9 @@ class LinearProjection:
         """
         view = self.centered(rows)
         # One memory layout, so that a model read from a file gives the same bits.
-        W = np.ascontiguousarray(to_numpy(self.directions).T, dtype=view.arithmetic)
+        W = np.ascontiguousarray(arrays.to_numpy(self.directions).T, dtype=view.arithmetic)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = to_dtype(view.times(from_numpy(W, rows.like)), rows.dtype)
+            scores = arrays.to_dtype(view.times(arrays.from_numpy(W, rows.like)), rows.dtype)
             finite = bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(scores))))
         # A NaN in a row shows in its scores, so one look at them replaces a pass over the data.
         if not finite:
@@ -103,15 +85,15 @@ class LinearProjection:
 
     def _with_holes(self, rows: Rows, scores: Any) -> Any:
         """Replace the scores of rows with missing values by those that their observed entries determine."""
-        results = np.array(to_numpy(scores))
+        results = np.array(arrays.to_numpy(scores))
         complete = np.ones(len(results), dtype=bool)
         for places, X in incomplete_rows(rows, np.flatnonzero(~np.isfinite(results).all(axis=1))):
             assert self.incomplete is not None
             complete[places] = False
             results[places, : self.rank] = self.incomplete.scores(X)[0]
-        require_range(results[complete], "Scores")  # or only their sum is beyond the range
+        arrays.require_range(results[complete], "Scores")  # or only their sum is beyond the range
         warn_of_undetermined(rows, np.flatnonzero(np.isnan(results[:, : max(1, self.rank)]).any(axis=1)))
-        return from_numpy(results, scores)
+        return arrays.from_numpy(results, scores)
 
     def whitened(self, scores: Any) -> Any:
         """Return scores divided by their standard deviations, where whitening is asked for."""
@@ -125,19 +107,19 @@ class LinearProjection:
         DataError
             Where a row is beyond the range of the scores' dtype.
         """
-        dtype = numpy_dtype(scores)
+        dtype = arrays.numpy_dtype(scores)
 
         def like(values: Any) -> Any:
-            return from_numpy(np.ascontiguousarray(values, dtype=dtype), scores)
+            return arrays.from_numpy(np.ascontiguousarray(values, dtype=dtype), scores)
 
         with np.errstate(over="ignore", invalid="ignore"):
             if self.deviations is not None:
                 scores = multiplied(scores, self.deviations)
-            rows = scores @ like(to_numpy(self.directions))
+            rows = scores @ like(arrays.to_numpy(self.directions))
             if self.divisor is not None:
                 rows = rows * like(self.divisor)[None, :]
             rows = rows + like(self.center)[None, :]
-        return require_range(rows, "Rows of these scores")
+        return arrays.require_range(rows, "Rows of these scores")
 
 
 def incomplete_rows(
@@ -148,7 +130,7 @@ def incomplete_rows(
         holes = rows.holes()
         places = np.array(sorted(holes.by_row if holes else ()), dtype=np.intp)
     for part in slices(len(places), max(1, HOLED // rows.shape[1])):
-        X = as_float64(dense(rows.at(places[part])))
+        X = arrays.as_float64(arrays.dense(rows.at(places[part])))
         with_holes = np.isnan(X).any(axis=1)
         if with_holes.any():
             yield places[part][with_holes], X[with_holes]
@@ -161,84 +143,45 @@ def warn_of_undetermined(rows: Rows, places: npt.NDArray[np.intp]) -> None:
     names = [row_text(rows, int(place)) for place in places[:NAMES_SHOWN]]
     more = f" and {len(places) - NAMES_SHOWN} more" if len(places) > NAMES_SHOWN else ""
     warnings.warn(
-        f"{counted(len(places), 'row has', 'rows have')} too few observed entries to determine scores, which "
-        f"are NaN: {', '.join(names)}{more}. Leave such rows out, or measure more of their columns.",
-        MissingValuesWarning,
+        MissingValuesWarning(
+            f"{counted(len(places), 'row has', 'rows have')} too few observed entries to determine scores, "
+            f"which are NaN: {', '.join(names)}{more}. Leave such rows out, or measure more of their columns."
+        ),
         stacklevel=2,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class KernelProjection:
-    """The map of kernel PCA: scores are ``k(x, nodes) @ coefficients - offset``.
+# ------------------------------------------------------- scores of variance one
 
-    Attributes
+
+def inverse_deviations(deviations: FloatArray) -> FloatArray:
+    """Return ``1 / deviations``, and 0 where a deviation is 0."""
+    some = deviations > 0
+    return np.where(some, 1.0 / np.where(some, deviations, 1.0), 0.0)
+
+
+def divided(scores: Any, deviations: FloatArray) -> Any:
+    """Return scores divided by their standard deviations; a deviation of 0 gives 0.
+
+    Parameters
     ----------
-    kernel : Kernel or None
-        None where rows hold kernel values already.
-    nodes : array or sparse matrix of shape (m, d), or None
-        Fitted rows or landmarks; None where functions of a row take the place of k(x, nodes).
-    mapping : FeatureMap or None
-        Those functions.
-    coefficients : ndarray of shape (m, k)
-    offset : ndarray of shape (k,)
-        What the mean of the fitted rows has; 0 without centring.
-    weights : ndarray of shape (m,)
-        The mean of the fitted rows in feature space, as a combination of the nodes; 0 without centring.
-    precision : float
-        Error of a kernel value, relative to the largest, that is allowed.
-    centered : bool
-        Whether the kernel may take another origin.
+    scores : array of shape (n, k)
+    deviations : ndarray of shape (k,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> divided(np.array([[4.0, 1e-9]]), np.array([2.0, 0.0]))
+    array([[2., 0.]])
     """
+    return (
+        scores
+        * arrays.from_numpy(inverse_deviations(deviations).astype(arrays.numpy_dtype(scores)), scores)[
+            None, :
+        ]
+    )
 
-    kernel: Kernel | None
-    nodes: Any
-    mapping: FeatureMap | None
-    coefficients: FloatArray
-    offset: FloatArray
-    weights: FloatArray
-    precision: float
-    centered: bool
 
-    def bound(self, nodes: Any) -> Evaluator:
-        """Return the kernel on the nodes, wherever they are, as it was when the model was fitted."""
-        assert self.kernel is not None
-        return self.kernel.bind(nodes, self.precision, centered=self.centered)
-
-    def scores(self, rows: Rows) -> Any:
-        """Return the scores of rows, shape (n, k); the kernel matrix is filled tile by tile."""
-        xp, like = rows.xp, rows.like
-        work = self._block_scores(rows)
-        n = rows.shape[0]
-        size = BLOCK if is_numpy(like) else tile_length(like)
-        slices = [slice(start, min(n, start + size)) for start in range(0, n, size)]
-        if is_numpy(like):
-            parts = parallel_map(work, slices, part="block of rows")
-        else:
-            parts = [work(part) for part in slices]
-        scores = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
-        with np.errstate(over="ignore"):
-            scores = to_dtype(scores - from_numpy(self.offset, like), rows.dtype)
-        return require_range(scores, "Scores")
-
-    def _block_scores(self, rows: Rows) -> Callable[[slice], Any]:
-        """Return the function that maps a slice of new rows to uncentred scores."""
-        alpha = from_numpy(self.coefficients, rows.like)
-        if self.kernel is None:
-            return lambda part: to_float64(rows.block(part).values) @ alpha
-        if self.mapping is not None:
-            features = self.mapping
-            return lambda part: features.evaluate(rows.block(part).dense) @ alpha
-        sparse = issparse(self.nodes)
-        fitted = self.nodes if sparse else moved(self.nodes, rows.like)
-        evaluator = self.bound(fitted)
-        _, right = evaluator.encode(fitted)
-        # Sparse factors are NumPy's, wherever the new rows are.
-        factors = self.coefficients if sparse else alpha
-        size = 2 * BLOCK if is_numpy(rows.like) else tile_length(rows.like)
-
-        def work(part: slice) -> Any:
-            left, _ = evaluator.encode(alike(rows.block(part).values, fitted))
-            return moved(cross_times(evaluator, left, right, factors, size), rows.like)
-
-        return work
+def multiplied(scores: Any, deviations: FloatArray) -> Any:
+    """Undo :func:`divided`, where the deviation is not 0."""
+    return scores * arrays.from_numpy(deviations.astype(arrays.numpy_dtype(scores)), scores)[None, :]

@@ -11,8 +11,8 @@ import numpy as np
 
 from gramian.analysis.units import dominance
 from gramian.checks import counted
-from gramian.rows.preview import Column, Preview, of_numbers
-from gramian.rows.table import Table
+from gramian.data.table import Table
+from gramian.io.preview import Column, Preview, of_numbers
 
 YEARS = (1800, 2100)
 YEAR_WORDS = {"year", "years", "yr", "jahr", "date", "datum", "annee", "année", "anno", "ano", "año"}
@@ -51,7 +51,7 @@ def proposals(table: Preview) -> tuple[Proposal, ...]:
     Examples
     --------
     >>> import io
-    >>> from gramian.rows.preview import preview
+    >>> from gramian.io.preview import preview
     >>> lines = ["bird,sex,mass,year", *(f"a{i},{'fm'[i % 2]},{i * i},{2007 + i % 3}" for i in range(12))]
     >>> table = preview(io.BytesIO("\\n".join(lines).encode()), "birds.csv")
     >>> for proposal in proposals(table):

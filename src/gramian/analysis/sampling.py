@@ -94,8 +94,8 @@ class Sampling(Tabulated):
 def sampling_of(model: Any) -> Sampling | None:
     """Return the sampling errors of a fitted PCA; None where normal theory says nothing of them.
 
-    None for other models, without centring (the mean is then part of the components), for sketches (their
-    variances are too small by an unknown amount), for imputed fits (imputed entries are no observations),
+    None for other models, without centring (the mean is then part of the components), for imputed fits
+    (imputed entries are no observations),
     for ``scale="genotype"`` (counts 0, 1, 2 are not normal, and their divisors vary with their means), and
     without a component above the rank tolerance.
 
@@ -116,13 +116,12 @@ def sampling_of(model: Any) -> Sampling | None:
     statistics based on the sample correlation matrix in principal component analysis.
     """
     rank = 0 if kind_of(model) is not ModelKind.PCA else min(int(model.n_components_), int(model.rank_))
-    sketch = getattr(model, "solver", "") == "frequent-directions"
-    if not rank or not model.center or sketch or getattr(model, "n_missing_", 0):
+    if not rank or not model.center or getattr(model, "n_missing_", False):
         return None
     power = POWERS.get(model.scale, 0.0) if isinstance(model.scale, str) else 0.0
-    columns = column_variances(model) if power else np.empty(0)
-    if columns is None or (isinstance(model.scale, str) and not power):
+    if isinstance(model.scale, str) and not power:
         return None
+    columns = column_variances(model) if power else np.empty(0)
     effective, known, k = effective_rows(model), known_variances(model), int(model.n_components_)
     degrees = max(effective - 1.0, 1.0)
     values, total = known[:rank], float(model.total_variance_)

@@ -58,20 +58,17 @@ def dominant_columns(variances: npt.ArrayLike) -> IntArray:
     return np.empty(0, dtype=np.int64)
 
 
-def column_norms(model: Any) -> FloatArray | None:
-    """Return norms of the centred columns that a PCA was fitted on; None where a model has none."""
-    moments, remainder = getattr(model, "_moments", None), getattr(model, "_remainder", None)
+def column_norms(model: Any) -> FloatArray:
+    """Return norms of the centred columns that a PCA was fitted on."""
+    moments = getattr(model, "_moments", None)
     if moments is not None:
         return np.asarray(np.ldexp(np.sqrt(moments.column_squares), moments.exponent))
-    return None if remainder is None else as_float64(remainder.norms)
+    return as_float64(model._remainder.norms)
 
 
-def column_variances(model: Any) -> FloatArray | None:
-    """Return variances of the columns as a fitted PCA has scaled them; None where a model has none."""
-    norms = column_norms(model)
-    if norms is None:
-        return None
-    divisor = getattr(model, "_divisor", None)
+def column_variances(model: Any) -> FloatArray:
+    """Return variances of the columns as a fitted PCA has scaled them."""
+    norms, divisor = column_norms(model), model._divisor
     norms = norms if divisor is None else norms / as_float64(divisor)
     # Shares alone matter, and a largest norm of 1 keeps squares in range.
     return np.asarray((norms / (norms.max(initial=0.0) or 1.0)) ** 2)
@@ -90,10 +87,7 @@ def unit_trap(model: Any, how: str = "") -> str:
     pictures = getattr(model, "picture_shape_", None) is not None
     if kind_of(model) is not ModelKind.PCA or pictures or not getattr(model, "center", True):
         return ""
-    variances = column_variances(model)
-    if variances is None:
-        return ""
-    count, clause = dominance(variances, column_names(model))
+    count, clause = dominance(column_variances(model), column_names(model))
     if not count:
         return ""
     first = "the first component" if count == 1 else f"the first {counted(count, 'component')}"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from gramian.analysis.projection import inverse_deviations
 from gramian.arrays import (
     as_float64,
     each_thread,
@@ -28,47 +29,16 @@ from gramian.arrays import (
     to_numpy,
 )
 from gramian.checks import check_choice, check_number, slices
-from gramian.errors import DataError
+from gramian.data import Block, Rows
+from gramian.errors import DataError, choice, option
 from gramian.operators.centered import CenteredRows
 from gramian.operators.scatter import CovarianceOperator, GramOperator
 from gramian.records import FloatArray, Spectrum
-from gramian.rows import Block, Rows
 
 METHODS = ("pca", "zca", "zca-cor", "pca-cor", "cholesky")
 SHRINKAGE = ("ledoit-wolf", "oas")
 ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of sums that would be 0 or 1
 COLUMNS = 4096  # of the directions worked on at a time
-
-
-# ------------------------------------------------------- scores of variance one
-
-
-def inverse_deviations(deviations: FloatArray) -> FloatArray:
-    """Return ``1 / deviations``, and 0 where a deviation is 0."""
-    some = deviations > 0
-    return np.where(some, 1.0 / np.where(some, deviations, 1.0), 0.0)
-
-
-def divided(scores: Any, deviations: FloatArray) -> Any:
-    """Return scores divided by their standard deviations; a deviation of 0 gives 0.
-
-    Parameters
-    ----------
-    scores : array of shape (n, k)
-    deviations : ndarray of shape (k,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> divided(np.array([[4.0, 1e-9]]), np.array([2.0, 0.0]))
-    array([[2., 0.]])
-    """
-    return scores * from_numpy(inverse_deviations(deviations).astype(numpy_dtype(scores)), scores)[None, :]
-
-
-def multiplied(scores: Any, deviations: FloatArray) -> Any:
-    """Undo :func:`divided`, where the deviation is not 0."""
-    return scores * from_numpy(deviations.astype(numpy_dtype(scores)), scores)[None, :]
 
 
 # ------------------------------------------------- what scores are divided by
@@ -111,7 +81,10 @@ def check_regularization(value: Any) -> float | str | None:
         return None
     if isinstance(value, str):
         return check_choice("regularization", value, SHRINKAGE)
-    advice = "It is added to every variance. Give 'ledoit-wolf' or 'oas' to estimate it, or leave it out."
+    advice = (
+        f"It is added to every variance. Give {choice('ledoit-wolf')} or {choice('oas')} to estimate it, or "
+        "leave it out."
+    )
     return check_number("regularization", value, least=0.0, advice=advice) or None
 
 
@@ -456,8 +429,8 @@ class Whitening:
             if not bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(Z)))):
                 rows.require_finite()
                 raise DataError(
-                    f"Whitened values of a row far from the fitted rows exceed what {rows.dtype} can hold. "
-                    "Leave out such rows, or fit with a larger regularization."
+                    f"Whitened values of a row far from the fitted rows exceed what {rows.dtype} can hold.",
+                    f"Leave out such rows, or fit with a larger {option('regularization')}.",
                 )
             return Z
 

@@ -1,6 +1,7 @@
 """All commands, those of an application where it is installed; each is imported when it is called."""
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
@@ -9,6 +10,8 @@ from typer.core import TyperCommand
 
 from gramian.applications import is_installed
 from gramian.cli.options import Application, Group, help_alone
+from gramian.operations import operations
+from gramian.operations.operation import Operation
 from gramian.version import __version__
 
 
@@ -18,35 +21,14 @@ class Entry(NamedTuple):
     name: str
     module: str
     summary: str  # the first sentence of the command's help
-    application: str = "gramian.estimators"
+    application: str = "gramian.pca"
 
 
 ENTRIES = (
     Entry("fit", "fitting", "Find components; write model, tables, pictures."),
-    Entry("transform", "applying", "Write the scores of new rows."),
-    Entry("reconstruct", "applying", "Rebuild rows from a few components."),
-    Entry("denoise", "applying", "Denoise rows with a kernel PCA."),
-    Entry("whiten", "whitening", "Make columns uncorrelated, with variance 1."),
-    Entry("describe", "describing", "Say what columns and metadata have to do with each component."),
-    Entry("monitor", "monitoring", "Find rows that are unlike the normal rows."),
-    Entry("plot", "plotting", "Draw a saved model."),
-    Entry("report", "reporting", "Explain a saved model on one page for a browser."),
+    Entry("plot", "showing", "Draw a saved model."),
+    Entry("report", "showing", "Explain a saved model on one page for a browser."),
     Entry("info", "showing", "Show the contents of a saved model."),
-    Entry(
-        "stability",
-        "bootstrapping",
-        "Show how much the components of a saved PCA would change with another sample.",
-    ),
-    Entry(
-        "compare",
-        "comparing",
-        "Compare two saved PCA models: did an upgrade, a machine or new rows change the result?",
-    ),
-    Entry("export", "exporting", "Write a saved model as ONNX."),
-    Entry("plan", "fitting", "Show the solver that fit would use, and why."),
-    Entry("relations", "relating", "Find polynomial equations that all rows satisfy.", "gramian.laws"),
-    Entry("select", "selecting", "Select the columns that predict a label best.", "gramian.selection"),
-    Entry("choose-kernel", "choosing", "Choose a kernel and its width.", "gramian.selection"),
     Entry(
         "serve",
         "serving",
@@ -58,14 +40,37 @@ ENTRIES = (
         "demonstration",
         "Try PCA and kernel PCA on handwritten digits, then recognition on drawn faces.",
     ),
-    Entry("kernels", "kernels", "List kernels, or check one for positive semidefiniteness."),
     Entry(
         "faces",
-        "faces_app",
+        "faces",
         "Eigenfaces: compress, reconstruct and recognise pictures of faces.",
         "gramian.faces",
     ),
 )
+# The order of the list; others stand at its end.
+ORDER = (
+    *(
+        "fit",
+        "transform",
+        "reconstruct",
+        "denoise",
+        "whiten",
+        "describe",
+        "monitor",
+        "plot",
+        "report",
+        "info",
+    ),
+    *("stability", "compare", "export", "plan", "relations", "select", "choose-kernel", "serve", "demo"),
+    *("kernels", "faces"),
+)
+# Groups of operations, whose names begin with theirs.
+GROUPS = {
+    "kernels": """List kernels, or check one for positive semidefiniteness.
+
+    A function is a kernel if it is symmetric and none of its Gram matrices has a negative eigenvalue.
+    """,
+}
 
 
 class LazyCommand(TyperCommand):
@@ -73,26 +78,44 @@ class LazyCommand(TyperCommand):
 
     Parameters
     ----------
-    entry : Entry
+    name, summary : str
+    load : callable
+        Returns the command itself, with its options, or a group.
     """
 
-    def __init__(self, entry: Entry) -> None:
-        super().__init__(entry.name, short_help=entry.summary)
-        self.entry = entry
+    def __init__(self, name: str, summary: str, load: Callable[[], Any]) -> None:
+        super().__init__(name, short_help=summary)
+        self.load = load
 
     @cached_property
     def loaded(self) -> Any:
         """The command itself, with its options; for a group of commands the group."""
-        module = import_module(f"gramian.cli.{self.entry.module}")
-        declared = getattr(module, self.entry.name.replace("-", "_"))
-        if not isinstance(declared, typer.Typer):
-            function, declared = declared, Application()
-            declared.command(self.entry.name)(function)
-        return typer.main.get_command(declared)
+        return typer.main.get_command(self.load())
 
     def make_context(self, *given: Any, **options: Any) -> Any:
         """Return the context of the command itself, which runs it."""
         return self.loaded.make_context(*given, **options)
+
+
+def _declared(entry: Entry) -> typer.Typer:
+    declared = getattr(import_module(f"gramian.cli.{entry.module}"), entry.name)
+    if isinstance(declared, typer.Typer):
+        return declared
+    alone = Application()
+    alone.command(entry.name)(declared)
+    return alone
+
+
+def _of_operations(*verbs: Operation, help: str = "") -> typer.Typer:
+    """Return the command of an operation, or of several a group."""
+    from gramian.cli.operating import command_of
+
+    made = Application()
+    if help:
+        made.callback(invoke_without_command=True, help=help)(help_alone)
+    for verb in verbs:
+        made.add_command(verb.name.rpartition(" ")[2], command_of(verb))
+    return made
 
 
 class Commands(Group):
@@ -100,9 +123,20 @@ class Commands(Group):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        for entry in ENTRIES:
-            if is_installed(entry.application):
-                self.add_command(LazyCommand(entry))
+        found = {
+            one.name: LazyCommand(one.name, one.summary, partial(_declared, one))
+            for one in ENTRIES
+            if is_installed(one.application)
+        }
+        for name, verb in operations().items():
+            found.setdefault(name, LazyCommand(name, verb.summary, partial(_of_operations, verb)))
+        for name, help in GROUPS.items():
+            if verbs := [verb for verb in operations().values() if verb.name.startswith(f"{name} ")]:
+                summary = help.partition("\n\n")[0]
+                found[name] = LazyCommand(name, summary, partial(_of_operations, *verbs, help=help))
+        for name in sorted(found, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER)):
+            if " " not in name:
+                self.add_command(found[name])
 
 
 app = Application(add_completion=True)
@@ -125,6 +159,6 @@ def gramian(
     """Fast PCA and kernel PCA that explain the method chosen and bound the error of every result.
 
     Exit codes: 0 success, 1 fault in the data or a file, 2 fault in the command, 3 alarms with
-    monitor --fail or a change beyond compare --tolerance, 130 interrupted.
+    monitor --fail or a change beyond compare --tol, 130 interrupted.
     """
     help_alone(context)

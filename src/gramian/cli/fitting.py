@@ -1,216 +1,157 @@
-"""The commands that fit: ``fit`` and ``plan``."""
+"""The command ``fit``: what it writes is a model, a folder of results, or an annotated file."""
 
-import shlex
-import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+import os
+import tempfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from gramian.cli.annotating import Annotated, fit_annotated
-from gramian.cli.inputs import HERE, read_table
-from gramian.cli.models import estimator
-from gramian.cli.options import (
-    OUTPUT,
-    Data,
-    Engine,
-    JsonFlag,
-    Model,
-    Reading,
-    as_arguments,
-    flag,
-    given_options,
-    only_for,
-    option,
-    spelled,
-)
-from gramian.cli.outputs import answer, check_not_input, check_out, check_place, is_model_file, model_lines
+from gramian.cli.inputs import HERE, read_arguments, read_table
+from gramian.cli.options import Data, Engine, JsonFlag, Reading
+from gramian.cli.outputs import answer, check_not_input, check_out, check_place, is_model_file
 from gramian.cli.progress import progress, say
-from gramian.cli.reporting import read_arguments
-from gramian.errors import ParameterError
-from gramian.reading import IMPUTED
+from gramian.errors import FileError, ParameterError, needs
+from gramian.operations.fit import ROWS, Fit, estimator, estimator_of, model_lines
+from gramian.operations.fit import fit as fit_rows
+from gramian.operations.operation import limit_of
+from gramian.options import as_arguments, given_options, only_for, option, spelled
 
-
-@dataclass(frozen=True)
-class Writing:
-    """Options of a folder of results, and of checkpoints."""
-
-    panel: ClassVar[str] = OUTPUT
-
-    loadings: str | None = option(
-        "KIND", "unit vectors, or correlation of columns with scores. [unit]", choices=("unit", "correlation")
-    )
-    format: str | None = option("KIND", "Tables as csv or parquet. [csv]", choices=("csv", "parquet"))
-    checkpoint: str | None = option(
-        "FOLDER",
-        "Save progress here once a minute, on data in a file or for kernel PCA. After a crash the same "
-        "command continues; it removes the folder once results are written. [none]",
-    )
-    report: bool = flag("Also write report.html, one page for a browser, into the folder.")
-
-
-PLAINLY, NOT_ANNOTATED = Writing(), Annotated()
+IN_FOLDER = ("report", "loadings", "format")
 
 
 def fit(
     data: Data,
     reading: Reading,
-    model: Model,
+    options: Fit,
     out: str | None = option(
         "PATH",
         "A folder for all results, FILE.gramian for the model alone, or FILE.h5ad for a copy of an .h5ad "
-        "file with the results. [nothing is written]",
+        "file with the results.",
+        usual="nothing is written",
     ),
-    writing: Writing = PLAINLY,
-    annotated: Annotated = NOT_ANNOTATED,
     engine: Engine = HERE,
-    verbose: bool = flag("Print the whole plan and certificate."),
     as_json: JsonFlag = False,
 ) -> None:
-    """Find components; write model, tables, pictures.
-
-    The folder gets a summary.md that explains the result, the solver and the reason for it, and the error
-    bounds. Results of an earlier fit in it are replaced; other files stay. Without -o the command
-    prints what was used, the components with their largest loadings, certificate and plan, and writes
-    nothing.
-    """
-    import numpy as np
-
-    from gramian.arrays import memory_limit_bytes
-    from gramian.report.pieces import completed
-    from gramian.report.results import check_folder, own_files, write_results
-    from gramian.report.summary import Fitted
-    from gramian.store import remove_checkpoint
-
-    made = _estimator(model, reading)
-    if annotated.wanted(out):
-        assert out is not None
-        _check_writing(model, writing, to_folder=False)
-        only_for("a model or a folder of results", writing, "checkpoint")
+    estimator(options)
+    if out is not None and Path(out).suffix.lower() == ".h5ad":
+        _check_writing(options, to_folder=False)
+        only_for("a model or a folder of results", options, "checkpoint")
         only_for("a model or a folder of results", engine, "engine")
-        fit_annotated(data, reading, model, annotated, made, out, as_json)
+        fit_annotated(data, reading, options, estimator_of(options, reading.missing), out, as_json)
         return
+    only_for("-o FILE.h5ad", options, "layer", "var_mask")
     to_folder = out is not None and not is_model_file(out)
-    _check_writing(model, writing, to_folder)
+    _check_writing(options, to_folder)
+    estimator_of(options, reading.missing)
     if out is not None:
-        inputs = reading.inputs(data)
-        if to_folder:
-            check_place(Path(out))
-            check_folder(Path(out))
-            check_not_input(out, *inputs, replaced=[Path(out) / name for name in own_files(Path(out))])
-        else:
-            check_out(out, *inputs)
-    limit = memory_limit_bytes(model.memory_limit)
-    keep = writing.checkpoint is not None and model.kernel is None
-    table = read_table(data, reading, limit=limit, in_place=keep, engine=engine, imputes=model.kernel is None)
-    options = as_arguments(reading, model, engine, replace(writing, checkpoint=None))
-    command = ("gramian", "fit", data, *options, *(["-o", out] if out else []))
-    resumed = {} if writing.checkpoint is None else {"checkpoint": writing.checkpoint}
-    start, scores = time.perf_counter(), np.empty((0, 0))
-    with progress("computing"):
-        if to_folder and table.in_memory:  # scores of a table in a file are computed when they are written
-            scores = np.asarray(made.fit_transform(table, **resumed))
-        else:
-            made.fit(table, **resumed)
-    seconds, table = time.perf_counter() - start, completed(made, table)
-    kinds = writing.loadings or "unit", writing.format or "csv"
+        _check_place(out, to_folder, reading.inputs(data))
+    how = ROWS.how(options) if ROWS.how else {}
+    table = read_table(data, reading, limit=limit_of(options, None), engine=engine, **how)
+    arguments = as_arguments(reading, _told(options), engine)
+    command = ("gramian", "fit", data, *arguments, *(["-o", out] if out else []))
     given = None if data == "-" else read_arguments(data, reading)
-    fitted = Fitted(made, table, scores, command, seconds, *kinds, given)
+    with progress("computing"):
+        result = fit_rows(options, data=table, reading=given, command=command, maps=to_folder)
     files: list[str] = []
-    notes: list[str] = []
     if out is not None:
         with progress("writing"):
-            if to_folder:
-                written = write_results(Path(out), fitted, writing.report)
-                files, notes = [str(Path(out) / name) for name in written.files], written.notes
-            else:
-                made.save(out)
-                files = [out]
-    if writing.checkpoint is not None:
-        remove_checkpoint(writing.checkpoint)
-    for note in notes:
-        say(f"gramian: {note}")
-    _report(fitted, files, verbose, as_json)
+            files = _write(out, result, options, to_folder)
+    if options.checkpoint is not None:
+        from gramian.store.passes import remove_checkpoint
 
-
-def plan(
-    data: Data, reading: Reading, model: Model, engine: Engine = HERE, as_json: JsonFlag = False
-) -> None:
-    """Show the solver that fit would use, and why.
-
-    Nothing is computed. Of a large text the first 16 MB are read, and the number of rows is estimated.
-    """
-    from gramian.arrays import memory_limit_bytes
-    from gramian.report.facts import data_facts, plan_facts
-
-    made = _estimator(model, reading)
-    limit = memory_limit_bytes(model.memory_limit)
-    to_plan = model.kernel != "precomputed"  # whose rows and columns must be equally many
-    table = read_table(
-        data, reading, limit=limit, engine=engine, imputes=model.kernel is None, to_plan=to_plan
-    )
-    chosen = made.plan(table)
-    answer(as_json, {"data": data_facts(table), "plan": plan_facts(chosen)}, chosen)
-
-
-def _estimator(options: Model, reading: Reading) -> Any:
-    """Return the model, which keeps the method that imputes what reading leaves in."""
-    made = estimator(options)
-    imputes = options.kernel is None and reading.missing in IMPUTED
-    if imputes and not (options.components or "").isdecimal():
-        raise ParameterError(
-            f"--missing {reading.missing} imputes with a number of components. Name one, such as "
-            "--components 2; with --missing mean, --components cv suggests one."
-        )
-    return made.set_params(missing=reading.missing) if imputes else made
-
-
-def _check_writing(options: Model, writing: Writing, to_folder: bool) -> None:
-    for name in ("report", "loadings", "format"):
-        if name in given_options(writing) and not to_folder:
-            raise ParameterError(f"{spelled(name)} needs a folder of results. Name one with -o.")
-    if writing.loadings is not None and options.kernel is not None:
-        raise ParameterError(
-            "--loadings applies only to PCA: components of kernel PCA have no loadings. Leave it out."
-        )
-    if writing.loadings == "correlation" and options.no_center:
-        raise ParameterError("--loadings correlation needs centred data. Leave out --no-center.")
-
-
-def _report(fitted: Any, files: list[str], verbose: bool, as_json: bool) -> None:
-    from gramian.analysis.proposals import columns_to_drop
-    from gramian.report.facts import component_facts, data_facts, model_facts, versions
-    from gramian.report.summary import headline, used_lines
-
-    unlikely = columns_to_drop(fitted.table)
-    facts = {
-        "data": data_facts(fitted.table),
-        "proposals": [asdict(one) for one in unlikely],
-        "model": model_facts(fitted.model),
-        "components": component_facts(fitted.model),
-        "seconds": fitted.seconds,
-        "command": fitted.command,
-        "files": files,
-        "versions": versions(),
-    }
+        remove_checkpoint(options.checkpoint)
     others = f" and {len(files) - 1} other files" if len(files) > 1 else ""
     written = ["", f"Written: {files[-1]}{others}"] if files else []
-    lines = [
-        headline(fitted.model),
-        *used_lines(fitted.model, fitted.table),
-        *_proposed(unlikely),
-        "",
-        *model_lines(fitted.model, verbose),
-        *written,
-    ]
-    answer(as_json, facts, "\n".join(lines))
+    answer(as_json, result.facts | {"files": files}, "\n".join([result.text, *written]))
 
 
-def _proposed(unlikely: Sequence[Any]) -> list[str]:
-    """Return the line that says which columns may be no measurements, and the option that leaves them out."""
-    if not unlikely:
-        return []
-    names = ",".join(f'"{one.value}"' if "," in one.value else one.value for one in unlikely)
-    them = "it" if len(unlikely) == 1 else "them"
-    reasons = ", ".join(one.why for one in unlikely)
-    return [f"Proposed: {reasons}; leave {them} out with --drop {shlex.quote(names)}"]
+fit.__doc__ = fit_rows.help
+
+
+def _told(options: Fit) -> Any:
+    """Return the options that the command of a report repeats."""
+    return replace(options, checkpoint=None, verbose=False)
+
+
+def _check_writing(options: Fit, to_folder: bool) -> None:
+    for name in IN_FOLDER:
+        if name in given_options(options) and not to_folder:
+            raise ParameterError(spelled(name), allowed="needs a folder of results", hint="Name one with -o.")
+    if options.loadings is not None and options.kernel is not None:
+        raise ParameterError(
+            "--loadings",
+            allowed="applies only to PCA: components of kernel PCA have no loadings",
+            hint="Leave it out.",
+        )
+    if options.loadings == "correlation" and options.no_center:
+        raise ParameterError("--loadings", "correlation", "needs centred data", "Leave out --no-center.")
+
+
+def _check_place(out: str, to_folder: bool, inputs: list[str]) -> None:
+    from gramian.report.results import check_folder, own_files
+
+    if not to_folder:
+        check_out(out, *inputs)
+        return
+    check_place(Path(out))
+    check_folder(Path(out))
+    check_not_input(out, *inputs, replaced=[Path(out) / name for name in own_files(Path(out))])
+
+
+def _write(out: str, result: Any, options: Fit, to_folder: bool) -> list[str]:
+    """Write the model or the folder of results, and return the names of the files."""
+    from gramian.report.results import write_results
+
+    if not to_folder:
+        result.model.save(out)
+        return [out]
+    written = write_results(Path(out), result.fitted, options.report)
+    for note in written.notes:
+        say(f"gramian: {note}")
+    return [str(Path(out) / name) for name in written.files]
+
+
+def fit_annotated(data: str, reading: Reading, options: Fit, made: Any, out: str, as_json: bool) -> None:
+    """Write a copy of an .h5ad file with scores, components and variances.
+
+    Raises
+    ------
+    ParameterError
+        For other data, a kernel, and options that choose a part of the data.
+    """
+    if Path(data).suffix.lower() != ".h5ad" or options.kernel is not None:
+        raise ParameterError("-o", out, "is for the PCA of an .h5ad file", "Write a folder or FILE.gramian.")
+    if unused := as_arguments(reading):
+        raise ParameterError(
+            unused[0], allowed=f"does not apply to -o {out}, which has all rows and columns of {data}"
+        )
+    check_out(out, data)
+    with needs("anndata", "anndata", f"Writing {out}"):
+        import anndata
+    from gramian.anndata import pca
+    from gramian.report.facts import component_facts, model_facts
+
+    parameters = made.get_params(deep=False)
+    with progress(f"reading {data}"):
+        try:
+            adata = anndata.read_h5ad(data)
+        except (OSError, KeyError, ValueError, anndata.AnnDataReadError) as error:
+            raise FileError(f"{data} cannot be read as an .h5ad file: {error}") from error
+    with progress("computing"):
+        fitted = pca(
+            adata,
+            parameters.pop("n_components"),
+            layer=options.layer,
+            mask_var=options.var_mask,
+            **parameters,
+        )
+    place = Path(out).absolute().parent
+    with progress(f"writing {out}"), tempfile.TemporaryDirectory(prefix=".gramian-", dir=place) as folder:
+        # Whole or not at all; anndata writes to a name.
+        whole = Path(folder) / "whole.h5ad"
+        adata.write_h5ad(whole)
+        os.replace(whole, out)
+    facts = {"model": model_facts(fitted), "components": component_facts(fitted), "files": [out]}
+    facts |= {name: value for name, value in given_options(options).items() if name in ("layer", "var_mask")}
+    written = f"Written: {out} (obsm X_pca, varm PCs, uns pca)"
+    answer(as_json, facts, "\n".join([*model_lines(fitted), "", written]))

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from gramian.checks import amount
-from gramian.cli.options import Engine, Reading, as_arguments, given_options
+from gramian.cli.options import Engine, Reading
 from gramian.cli.progress import progress, say
 from gramian.errors import MemoryLimitError, ParameterError
+from gramian.options import as_arguments, given_options
 from gramian.reading import IMPUTED, Remembered
 
 HERE = Engine()
@@ -28,7 +29,6 @@ def read_table(
     in_place: bool = False,
     engine: Engine = HERE,
     imputes: bool = False,
-    to_plan: bool = False,
 ) -> Any:
     """Read the data that the options choose, and print the notes of the reader.
 
@@ -36,7 +36,7 @@ def read_table(
     ----------
     data : str
     reading : Reading
-    expected : gramian.rows.expected.Expected, optional
+    expected : gramian.io.expected.Expected, optional
         What a fitted model expects of new data.
     limit : int, optional
         Bytes of working memory; a larger table stays in its file. None reads all of it, as far as the
@@ -47,12 +47,10 @@ def read_table(
         Where to compute; for Dask the table stays in chunks and nothing is read.
     imputes : bool
         Whether missing values may be left in for a PCA.
-    to_plan : bool
-        Whether its size and its first rows suffice.
 
     Returns
     -------
-    gramian.rows.table.Table
+    gramian.data.table.Table
 
     Raises
     ------
@@ -62,20 +60,21 @@ def read_table(
         If all of it is needed, and memory is too small.
     """
     from gramian.arrays import memory_limit_bytes
-    from gramian.rows.scan import first_rows, scan
+    from gramian.io.scan import scan
 
     if engine.engine is not None:
-        from gramian.rows.chunks import in_chunks
+        from gramian.io.chunks import in_chunks
 
     if reading.missing in IMPUTED and not imputes:
         raise ParameterError(
-            f"--missing {reading.missing} imputes by a PCA: it applies to fit and plan without --kernel and "
-            "to models of such fits. Use --missing mean, drop-rows or drop-columns."
+            "--missing",
+            reading.missing,
+            "imputes by a PCA: it applies to fit and plan without --kernel and to models of such fits",
+            "Use --missing mean, drop-rows or drop-columns.",
         )
     source: Any = sys.stdin.buffer if data == "-" else data
     with progress(f"reading {'standard input' if data == '-' else data}"):
         asked = scan(source, **asdict(reading))
-        asked = first_rows(asked) if to_plan else asked
         # A quarter of this may be read as a whole.
         working = 4 * memory_limit_bytes(None) if limit is None else limit
         if engine.engine is None:
@@ -112,14 +111,16 @@ def read_new_data(
     ParameterError
         If missing values would be treated in another way than when the model was fitted.
     """
-    from gramian.estimators.inputs import expected_columns
+    from gramian.base.inputs import expected_columns
 
     if engine.engine is None:
         data, reading = recalled(model, data, reading)
     if reading.missing == "drop-columns":
         raise ParameterError(
-            "--missing drop-columns would depend on the new data instead of the fitted one. "
-            "Use --missing drop-rows, or fill the values first."
+            "--missing",
+            reading.missing,
+            "would depend on the new data instead of the fitted one",
+            "Use --missing drop-rows, or fill the values first.",
         )
     expected = expected_columns(model)
     table = read_table(data, reading, expected, limit=limit, engine=engine, imputes=True)
@@ -138,8 +139,8 @@ def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
     reading : Reading
         The options given.
     """
-    from gramian.estimators.inputs import expected_columns
-    from gramian.rows.names import base_name
+    from gramian.base.inputs import expected_columns
+    from gramian.io.names import base_name
 
     fitted: dict[str, Any] = dict(getattr(model, "reading_", {}))
     source, key = fitted.pop("source", ""), fitted.pop("key", None)
@@ -178,6 +179,18 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(value) if isinstance(value, tuple) else ()
 
 
+def read_arguments(data: str, reading: Reading) -> dict[str, Any]:
+    """Return what :func:`gramian.scan` is given to read the same in Python."""
+    return {"path": data} | {name: _plain(value) for name, value in given_options(reading).items()}
+
+
+def _plain(value: Any) -> Any:
+    """Return names as text, several as a list."""
+    if not isinstance(value, tuple) or not all(isinstance(one, str) for one in value):
+        return str(value) if isinstance(value, str) else value
+    return [str(one) for one in value] if len(value) > 1 else str(value[0])
+
+
 def only_with_data(**options: str | None) -> None:
     """Raise an error for options that say something about rows where there are none.
 
@@ -188,7 +201,9 @@ def only_with_data(**options: str | None) -> None:
     for name, value in options.items():
         if value is not None:
             raise ParameterError(
-                f"--{name} is about the rows of DATA, but there is no DATA. Add its file after the model."
+                f"--{name}",
+                allowed="is about the rows of DATA, but there is no DATA",
+                hint="Add its file after the model.",
             )
 
 
@@ -197,12 +212,12 @@ def add_metadata(table: Any, meta: Any, id: str | None) -> Any:
 
     Parameters
     ----------
-    table : gramian.rows.table.Table
-    meta : str or gramian.rows.metadata.Metadata
+    table : gramian.data.table.Table
+    meta : str or gramian.io.metadata.Metadata
     id : str or None
         The column that names rows, in the file of metadata too where it is there.
     """
-    from gramian.rows.metadata import with_metadata
+    from gramian.io.metadata import with_metadata
 
     joined = with_metadata(table, meta, id)
     say(f"gramian: {joined.notes[-1]}")
@@ -211,7 +226,7 @@ def add_metadata(table: Any, meta: Any, id: str | None) -> Any:
 
 def model_path(model: str) -> Path:
     """Return the path of the model file; for a folder that fit wrote, of the one inside."""
-    from gramian.store import readable_file
+    from gramian.store.atomic import readable_file
 
     path = Path(model)
     if not os.path.isdir(path):

@@ -2,10 +2,9 @@
 
 import csv
 import inspect
-import io
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import Field, dataclass, field, fields, is_dataclass
+from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import wraps
 from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
@@ -14,18 +13,24 @@ from typer.core import TyperCommand, TyperGroup
 
 from gramian.checks import check_choice, check_seed
 from gramian.errors import ParameterError
-from gramian.reading import MissingPolicy, ReadingOptions
-from gramian.solvers.names import solver_names
-
-# Groups of options in the help of a command, in this order.
-READING, METHOD, OTHER, OUTPUT, LIMITS = (
-    *("Reading the data", "The method", "Options", "Output", "Limits and hardware"),
+from gramian.operations.operation import METADATA
+from gramian.options import (
+    LIMITS,
+    LIST,
+    OTHER,
+    OUTPUT,
+    PANELS,
+    Declared,
+    declared_of,
+    only_for,
+    option,
+    shell_help,
+    spelled,
 )
-PANELS = (READING, METHOD, OTHER, OUTPUT, LIMITS)
+from gramian.reading import ReadingOptions
+
 PANEL_OF = dict.fromkeys(("out", "as_json", "verbose"), OUTPUT)
 PANEL_OF |= dict.fromkeys(("device", "memory_limit"), LIMITS)
-# An option with such a metavar takes a list; if it is repeated, the lists are joined.
-LIST = ",.."
 
 
 class Command(TyperCommand):
@@ -75,6 +80,10 @@ class Application(typer.Typer):
         add = super().command(name, cls=Command, **settings)
         return lambda function: add(spread(function))
 
+    def add_command(self, name: str, function: Callable[..., Any]) -> None:
+        """Add a command whose parameters typer reads as they are."""
+        super().command(name, cls=Command)(function)
+
 
 def required(metavar: str, help: str, *flags: str, panel: str | None = None) -> Any:
     """Declare an option that must be given, for an annotation."""
@@ -89,29 +98,6 @@ def out(metavar: str, help: str) -> Any:
 def argument(metavar: str, help: str) -> Any:
     """Declare a positional argument."""
     return typer.Argument(metavar=metavar, help=help, show_default=False)
-
-
-def option(
-    metavar: str,
-    help: str,
-    default: Any = None,
-    *flags: str,
-    choices: Sequence[str] = (),
-    suggestions: Sequence[str] = (),
-) -> Any:
-    """Declare an option with a value, spelled like the name of its parameter or field.
-
-    It stands in place of the default; :func:`spread` turns it into an option. Other values than the choices
-    are errors. A shell completes choices and suggestions; without any it completes names of files.
-    """
-    declared = {"metavar": metavar, "help": help, "flags": flags, "show_default": False}
-    declared |= {"choices": choices, "autocompletion": _completion((*choices, *suggestions))}
-    return field(default=default, metadata=declared)
-
-
-def flag(help: str) -> Any:
-    """Declare an option without a value, as :func:`option` does."""
-    return field(default=False, metadata={"help": help, "flags": ()})
 
 
 def _completion(choices: Sequence[str]) -> Callable[[str], list[str]] | None:
@@ -155,22 +141,12 @@ Seed = Annotated[
 ]
 Text = str | None
 TextList = list[str] | None
-DEVICE = option(
-    "NAME",
-    "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host. [the host]",
-    suggestions=("cuda", "cpu"),
-)
-MEMORY_LIMIT = option(
-    "BYTES", "Working memory, such as 4GB; larger tables are read in blocks. [80 % of the machine's]"
-)
-META = option("FILE", "A table of metadata, such as batch, sex and age, joined by row names or order. [none]")
+META = option("FILE", METADATA, usual="none")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(ReadingOptions):
     """Options of reading: which part of the data, and how."""
-
-    panel: ClassVar[str] = READING
 
     @property
     def labelled(self) -> bool:
@@ -183,19 +159,6 @@ class Reading(ReadingOptions):
             return list(self.label or ())
         return [self.label] if self.transpose else [name.strip() for name in next(csv.reader([self.label]))]
 
-    def refuse_several_labels(self) -> None:
-        """Raise an error for several labels where one is predicted.
-
-        Raises
-        ------
-        ParameterError
-        """
-        if len(self.label_names()) > 1:
-            raise ParameterError(
-                f"--label {self.label} names several columns, but one is predicted here. Name one, and leave "
-                "out the others with --drop."
-            )
-
     def inputs(self, data: str) -> list[str]:
         """Name what is read: the data, and the files of labels and of names where there are such."""
         lists = [names[1:] for names in (self.columns, self.drop) if names and names.startswith("@")]
@@ -203,76 +166,6 @@ class Reading(ReadingOptions):
             return [data, *lists]
         file, _, _ = self.labels_from.rpartition(":")
         return [data, *lists, self.labels_from, file.removesuffix(":")]
-
-
-def _solvers(estimator: str, approximate: bool = False) -> str:
-    return (" or " if approximate else ", ").join(solver_names(estimator, approximate))
-
-
-@dataclass(frozen=True)
-class Model:
-    """Parameters of ``gramian.PCA``, or with a kernel of ``gramian.KernelPCA``."""
-
-    panel: ClassVar[str] = METHOD
-
-    kernel: Text = option(
-        "KERNEL",
-        "Kernel PCA, by a name such as rbf or an expression such as 'rbf(sigma=2) + 0.5*linear'; "
-        "see gramian kernels table. PCA without it.",
-    )
-    components: Text = option(
-        "K",
-        "A number such as 10, an explained variance ratio such as 0.95, or a rule: parallel, cv, "
-        "and for PCA mle, sign-flip, gavish-donoho. [all]",
-    )
-    max_rmse: float | None = option(
-        "NUMBER", "PCA: the fewest components whose root-mean-square error of an entry is at most this."
-    )
-    gamma: Text = option(
-        "NUMBER",
-        "Factor of rbf, poly, laplacian, sigmoid, chi2; scale: 1 / (columns * variance of all entries); "
-        "median: by the median distance of rows. [1 / columns; 1 for chi2]",
-        suggestions=("scale", "median"),
-    )
-    degree: int | None = option("NUMBER", "Power of poly. [3]")
-    coef0: float | None = option("NUMBER", "Constant of poly and sigmoid. [1]")
-    no_center: bool = flag("Do not subtract the mean.")
-    scale: Text = option(
-        "HOW",
-        "PCA: unit (variance 1), pareto (divides by the root of the standard deviation) "
-        "or genotype (for allele counts). [as they are]",
-        choices=("unit", "pareto", "genotype"),
-    )
-    whiten: bool = flag("PCA: scores of variance 1.")
-    ddof: int | None = option("NUMBER", "PCA: variances divide by rows - ddof. [1]")
-    solver: Text = option(
-        "NAME",
-        f"PCA: {_solvers('PCA')}; kernel PCA: {_solvers('KernelPCA')}. Approximate: {_solvers('PCA', True)} "
-        f"for a PCA of many columns, {_solvers('KernelPCA', True)} for a kernel PCA of many rows. [auto]",
-        suggestions=tuple(dict.fromkeys((*solver_names("PCA"), *solver_names("KernelPCA")))),
-    )
-    landmarks: int | None = option("NUMBER", "Landmarks of nystroem, or number of random features. [1000]")
-    landmark_rule: Text = option(
-        "HOW",
-        "Landmarks of nystroem: rpcholesky, uniform or kmeans. [rpcholesky]",
-        choices=("rpcholesky", "uniform", "kmeans"),
-    )
-    tol: float | None = option(
-        "NUMBER", "Bound on residuals over the largest eigenvalue. [1e-6; 1e-5 in float32]"
-    )
-    seed: Seed = 0
-    memory_limit: Text = option(
-        "BYTES", "Working memory, such as 4GB, without data and results. [80 % of the machine's]"
-    )
-    device: Text = DEVICE
-    repair: Text = option(
-        "HOW", "Kernel PCA: clip sets negative eigenvalues to 0. [an error]", choices=("clip",)
-    )
-    preimage: Text = option(
-        "HOW",
-        "Kernel PCA, method of pre-images: fixed-point, gradient or ridge. [by the kernel]",
-        choices=("auto", "fixed-point", "gradient", "ridge"),
-    )
 
 
 @dataclass(frozen=True)
@@ -297,7 +190,7 @@ class Engine:
         if self.engine is None:
             only_for("--engine dask", self, "scheduler")
             return nullcontext()
-        from gramian.rows.chunks import cluster
+        from gramian.io.chunks import cluster
 
         return cluster(self.scheduler)
 
@@ -309,24 +202,22 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     """
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
-    records: dict[str, tuple[Any, list[str]]] = {}
+    records: dict[str, Any] = {}
     for name, parameter in inspect.signature(command).parameters.items():
-        kind = hints[name]
-        if not (isinstance(kind, type) and is_dataclass(kind)):
-            parameters.append(_parameter(name, kind, parameter.default))
-            continue
-        inner = get_type_hints(kind, include_extras=True)
-        records[name] = (kind, [one.name for one in fields(kind)])
-        panel = getattr(kind, "panel", None)
-        parameters += [_parameter(one.name, inner[one.name], one, panel) for one in fields(kind)]
+        if isinstance(hints[name], type) and is_dataclass(hints[name]):
+            records[name] = hints[name]
+            parameters += spread_parameters({name: hints[name]})[0]
+        else:
+            parameters.append(_parameter(name, hints[name], parameter.default))
     lists = [one.name for one in parameters if _is_list(one.annotation)]
+    made = spread_parameters(records)[1]
 
     @wraps(command)
     def spread_command(**given: Any) -> None:
         given |= {name: _joined(spelled(name), given[name]) for name in lists}
-        made = {name: kind(**{f: given.pop(f) for f in names}) for name, (kind, names) in records.items()}
-        with made["engine"].at_work() if "engine" in made else nullcontext():
-            command(**given, **made)
+        given |= made(given)
+        with given["engine"].at_work() if "engine" in given else nullcontext():
+            command(**given)
 
     spread_command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     spread_command.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -334,29 +225,61 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     return spread_command
 
 
+def spread_parameters(
+    records: dict[str, type[Any]],
+) -> tuple[list[inspect.Parameter], Callable[[dict[str, Any]], dict[str, Any]]]:
+    """Return the fields of records as parameters, and what takes them out of what was given as records."""
+    parameters, lists = [], []
+    for record in records.values():
+        hints = get_type_hints(record)
+        for one in fields(record):
+            parameters.append(_parameter(one.name, hints[one.name], one, getattr(record, "panel", None)))
+            if declared_of(one).is_list:
+                lists.append(one.name)
+
+    def made(given: dict[str, Any]) -> dict[str, Any]:
+        for name in lists:
+            if isinstance(given[name], list):
+                given[name] = _joined(spelled(name), given[name])
+        return {
+            name: record(**{one.name: given.pop(one.name) for one in fields(record)})
+            for name, record in records.items()
+        }
+
+    return parameters, made
+
+
 def _parameter(name: str, kind: Any, default: Any, panel: str | None = None) -> inspect.Parameter:
     """Return a parameter as typer reads it."""
     if isinstance(default, Field):
-        declared: dict[str, Any] = dict(default.metadata)
-        if "shell" in declared:  # declared for Python and HTTP too
-            declared["help"] += f"{declared.pop('shell')}."
-            kind = kind if kind is bool else Text
-            declared = {"help": declared["help"]} if kind is bool else declared | {"show_default": False}
-        flags = declared.pop("flags", ()) or (("--out", "-o") if name == "out" else (spelled(name),))
-        if name == "missing":
-            declared["autocompletion"] = _completion(get_args(MissingPolicy))
-        if choices := declared.pop("choices", ()):
-            declared["callback"] = lambda value: _checked(flags[0], value, choices)
-        if declared:
-            kind = TextList if declared.get("metavar", "").endswith(LIST) else kind
-            declared.setdefault("rich_help_panel", PANEL_OF.get(name, panel))
-            kind = Annotated[kind, typer.Option(*flags, **declared)]
-        default = default.default
+        return parameter_of(name, kind, default.default, declared_of(default), panel)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-def _checked(option: str, value: str | None, choices: Sequence[str]) -> str | None:
-    return None if value is None else check_choice(option, value, choices)
+def parameter_of(
+    name: str, kind: Any, default: Any, declared: Declared, panel: str | None = None
+) -> inspect.Parameter:
+    """Return what is declared of an option as a parameter that typer reads."""
+    flags = declared.flags or (("--out", "-o") if name == "out" else (spelled(name),))
+    about: dict[str, Any] = {"help": shell_help(declared)}
+    if declared.metavar:
+        about |= {"metavar": declared.metavar, "show_default": False}
+        about["autocompletion"] = _completion((*declared.choices, *declared.suggestions))
+    about["rich_help_panel"] = declared.panel or PANEL_OF.get(name, panel)
+    if declared.choices:
+        about["callback"] = lambda value: value and check_choice(flags[0], value, declared.choices)
+    elif (check := declared.check) is not None:
+        about["callback"] = lambda value: None if value is None else check(flags[0], value)
+    given = {kind, *get_args(kind)}
+    plain = next((one for one in (bool, int, float) if one in given), str)
+    kind = TextList if declared.is_list or list[str] in given else plain
+    kind = kind if kind in (bool, TextList) or (default is not None and default is not ...) else kind | None
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is ... else default,
+        annotation=Annotated[kind, typer.Option(*flags, **about)],
+    )
 
 
 def _is_list(kind: Any) -> bool:
@@ -374,7 +297,7 @@ def _joined(option: str, lists: list[str] | None) -> str | None:
     """
     if lists and len(lists) > 1 and (files := [text for text in lists if text.startswith("@")]):
         raise ParameterError(
-            f"{option} {files[0]} names all columns. Add the others to that file, or leave it out."
+            option, files[0], "names all columns", "Add the others to that file, or leave it out."
         )
     return ",".join(lists) if lists else None
 
@@ -384,53 +307,3 @@ def help_alone(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(2)
-
-
-def spelled(name: str) -> str:
-    """Return how an option is written."""
-    return f"--{name.replace('_', '-')}"
-
-
-def only_for(what: str, options: Any, *names: str) -> None:
-    """Raise an error for options that would be ignored.
-
-    Raises
-    ------
-    ParameterError
-    """
-    for name in names:
-        if name in given_options(options):
-            raise ParameterError(f"{spelled(name)} applies only to {what}. Leave it out.")
-
-
-def given_options(options: Any) -> dict[str, Any]:
-    """Return the options of a record that are neither None nor False."""
-    return {name: value for name, value in vars(options).items() if value is not None and value is not False}
-
-
-def as_arguments(*records: Any) -> list[str]:
-    """Return the command-line arguments that give these options: only those that are not the default.
-
-    Examples
-    --------
-    >>> as_arguments(Reading(rows="0:5", transpose=True))
-    ['--rows', '0:5', '--transpose']
-    """
-    arguments: list[str] = []
-    for options in records:
-        for one in fields(options):
-            value = getattr(options, one.name)
-            if value != one.default:
-                arguments += [spelled(one.name)] if value is True else [spelled(one.name), _as_text(value)]
-    return arguments
-
-
-def _as_text(value: Any) -> str:
-    """Return a value as the command line has it; names that contain a comma are quoted."""
-    if not isinstance(value, tuple):
-        return str(value)
-    if not all(isinstance(one, str) for one in value):
-        return "x".join(map(str, value))
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(value)
-    return text.getvalue()

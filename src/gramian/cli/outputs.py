@@ -31,15 +31,17 @@ def is_model_file(out: str) -> bool:
         For the name of another kind of file, and for standard output.
     """
     if out == "-":
-        raise ParameterError("-o - is for tables; fit writes a .gramian file or a folder. Name one.")
+        raise ParameterError("-o", "-", "is for tables; fit writes a .gramian file or a folder", "Name one.")
     named_folder = out.endswith(("/", os.sep)) or os.path.isdir(out)
     suffix = Path(out).suffix.lower()
     if suffix == ".gramian" and not named_folder:
         return True
     if re.fullmatch(FILE_SUFFIX, suffix) and not named_folder:
         raise ParameterError(
-            f"-o {out}: fit writes a model, whose name ends in .gramian, or a folder of results. "
-            f"For a folder of that name write {out}/."
+            "-o",
+            out,
+            ": fit writes a model, whose name ends in .gramian, or a folder of results",
+            f"For a folder of that name write {out}/.",
         )
     return False
 
@@ -85,15 +87,17 @@ def check_out(
     ------
     FileError, ParameterError
     """
-    from gramian.store import check_writable
+    from gramian.store.atomic import check_writable
 
     if ends and Path(out).suffix.lower() not in ends:
-        raise ParameterError(f"-o {out}: {writes}. Name a file that ends in {' or '.join(ends)}.")
+        raise ParameterError("-o", out, f": {writes}", f"Name a file that ends in {' or '.join(ends)}.")
     if out != "-":
         check_writable(out)
         check_not_input(out, *inputs)
     elif as_json:
-        raise ParameterError("--json and -o - both write to standard output. Name a file with -o.")
+        raise ParameterError(
+            "--json", allowed="and -o - both write to standard output", hint="Name a file with -o."
+        )
 
 
 def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
@@ -104,8 +108,8 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
     FileError, ParameterError
         If it cannot be written there, or the name is of no table.
     """
+    from gramian.io.formats.zarr import require_zarr
     from gramian.report.tables import format_of
-    from gramian.rows.formats.zarr import require_zarr
 
     kind = "csv" if out == "-" else format_of(out)
     check_out(out, *inputs, as_json=as_json)
@@ -132,12 +136,14 @@ def rows_target(out: str, listing: str, as_json: bool, *inputs: str, pictures: b
     ------
     FileError, ParameterError
     """
-    from gramian.report.picture_folder import check_picture_folder
+    from gramian.report.pictures import check_picture_folder
 
     if not pictures:
         return table_target(out, as_json, *inputs)
     if out == "-":
-        raise ParameterError("Pictures are written as PNG files into a folder. Name it with -o.")
+        raise ParameterError(
+            "-o", out, problem="Pictures are written as PNG files into a folder.", hint="Name it with -o."
+        )
     folder = Path(out)
     check_place(folder)
     check_not_input(out, *inputs, replaced=list(folder.rglob("*")))
@@ -155,9 +161,22 @@ def check_pictures(table: Any, out: str) -> None:
     if not table.in_memory or table.picture_shape is None:
         why = "is a table" if table.in_memory else "is too large for one"
         raise ParameterError(
-            f"-o {out} names a folder of pictures, but {table.source} {why}. Name a .csv, .parquet, .npy or "
-            ".zarr file instead."
+            "-o",
+            out,
+            f"names a folder of pictures, but {table.source} {why}",
+            "Name a .csv, .parquet, .npy or .zarr file instead.",
         )
+
+
+def write_content(name: str, content: Any) -> None:
+    """Write a file at once, or not at all; or to standard output."""
+    from gramian.store.atomic import atomic_write
+
+    if name == "-":
+        sys.stdout.write(content.decode())
+        return
+    with atomic_write(name) as file:
+        file.write(content)
 
 
 class _Terminal:
@@ -187,11 +206,11 @@ def check_not_input(out: str, *inputs: str, replaced: Sequence[Path] = ()) -> No
     if not read:
         return
     if _identity(out) in read:
-        raise ParameterError(f"-o {out} is an input of this command. Choose another name for the output.")
+        raise ParameterError("-o", out, "is an input of this command", "Choose another name for the output.")
     inside = {folder for path in replaced for folder in path.parents if folder.is_relative_to(out)}
     for path in (*replaced, *(inside - {Path(out)})):
         if _identity(str(path)) in read:
-            raise ParameterError(f"-o {out} would replace the input {path}. Choose another folder.")
+            raise ParameterError("-o", out, f"would replace the input {path}", "Choose another folder.")
 
 
 def _identity(name: str) -> tuple[int, int] | None:
@@ -229,33 +248,3 @@ def print_json(facts: Any) -> None:
 def _in_json(match: re.Match[str]) -> str:
     letter = match[0]
     return json.dumps(letter)[1:-1] if is_hidden(letter, 0) else letter
-
-
-def model_lines(model: Any, verbose: bool = True) -> list[str]:
-    """Return what is said of every fitted model: components, sample, certificate, plan; all if verbose."""
-    from gramian.analysis.sampling import sampling_note
-    from gramian.analysis.units import unit_trap
-
-    trap = unit_trap(model, "--scale unit")
-    sample = filter(None, [sampling_note(model)])
-    lines = [*component_table(model), "", *([trap, ""] if trap else []), *sample]
-    if not verbose:
-        return [*lines, model.certificate_.brief, model.plan_.brief]
-    return [*lines, str(model.plan_), "", str(model.certificate_)]
-
-
-def component_table(model: Any, count: int = LISTED) -> list[str]:
-    """Return the first components as lines of a text table, with their largest loadings."""
-    from gramian.report.facts import component_rows, largest_loadings
-
-    named = largest_loadings(model, count)
-    head = ["", "eigenvalue", "std. dev.", "ratio", "cumulative", "largest loadings" if named else ""]
-    rows = component_rows(model, count)
-    rows = [[*row, text] for row, text in zip(rows, named or [""] * len(rows), strict=True)]
-    lines = [
-        f"{name:8}{value:>14}{deviation:>14}{ratio:>10}{total:>12}  {loaded}".rstrip()
-        for name, value, deviation, ratio, total, loaded in [head, *rows]
-    ]
-    if model.n_components_ > count:
-        lines.append(f"... and {model.n_components_ - count} more")
-    return lines

@@ -20,6 +20,7 @@ from gramian.errors import (
     CostWarning,
     FewRowsWarning,
     GramianError,
+    GramianWarning,
     IndefiniteKernelWarning,
     InputTypeError,
     MissingValuesWarning,
@@ -27,10 +28,12 @@ from gramian.errors import (
     PreimageWarning,
     RankWarning,
     not_written,
+    option,
     reason,
     shortened,
+    worded,
 )
-from gramian.wording import worded
+from gramian.wording import TERMS
 
 DONE, DATA_ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 WARNINGS = (
@@ -166,10 +169,11 @@ def _parser_error(error: Any) -> int:
 def _hint(message: str) -> str:
     """Return what is meant by an argument in Python's spelling, which the parser does not expect."""
     extra = re.search(r"unexpected extra argument\S* \(([^()]*)\)$", message)
-    words = extra[1].split() if extra else []
-    words = [word.replace("scale=True", "scale='unit'") for word in words]  # as R's prcomp has it
-    options = [option for word in words if (option := worded(word, "shell")) != word]
-    if options:
+    words = [word.replace("scale=True", "scale=unit") for word in extra[1].split()] if extra else []
+    names = {*TERMS, "center"}
+    given = [word.partition("=") for word in words]
+    known = [(name, value.strip("[]()'\"")) for name, _, value in given if value and name in names]
+    if options := [worded(option(name, value), "shell") for name, value in known]:
         return f" Did you mean {' '.join(options)}?"
     alone = any(word.casefold() in ("true", "false", "yes", "no") for word in words)
     return " An option such as --whiten has no value: leave it out." if alone else ""
@@ -183,7 +187,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    text = worded(str(message), "shell")
+    text = message.worded("shell") if isinstance(message, GramianWarning) else str(message)
     if "does not have valid feature names" in text:  # of scikit-learn
         text = "the data have no column names, so their columns are taken in the order of the fitted ones."
     say(f"gramian: warning: {_rounded(text)}")

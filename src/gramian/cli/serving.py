@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from gramian.checks import check_integer
-from gramian.cli.options import flag, option
 from gramian.errors import ParameterError
+from gramian.options import flag, option
 
 
 def serve(
@@ -20,17 +20,18 @@ def serve(
             show_default=False,
         ),
     ] = None,
-    host: str = option(
-        "ADDRESS", "Where to listen; any other machine needs a token. [127.0.0.1]", "127.0.0.1"
-    ),
-    port: int = option("NUMBER", "0 takes a free one. [8765]", 8765),
+    host: str = option("ADDRESS", "Where to listen; any other machine needs a token.", "127.0.0.1"),
+    port: int = option("NUMBER", "0 takes a free one.", 8765),
     store: str | None = option(
         "DIR",
-        "Keep models here for everybody and for the next time: an empty folder, or an earlier store. [none]",
+        "Keep models here for everybody and for the next time: an empty folder, or an earlier store.",
+        usual="none",
     ),
-    store_bytes: str | None = option("SIZE", "The most that the models of --store may take. [10GiB]"),
+    store_bytes: str | None = option("SIZE", "The most that the models of --store may take.", usual="10GiB"),
     token: str | None = option(
-        "TEXT", "A secret of at least 16 characters for visitors. GRAMIAN_TOKEN hides it from others. [none]"
+        "TEXT",
+        "A secret of at least 16 characters for visitors. GRAMIAN_TOKEN hides it from others.",
+        usual="none",
     ),
     allow_host: list[str] | None = option(
         "NAME", "Another name of this machine, such as a proxy's; may be repeated."
@@ -39,7 +40,7 @@ def serve(
         "An HTTPS proxy is in front and passes on Host, X-Forwarded-Proto and X-Forwarded-For."
     ),
     proxy_address: list[str] | None = option(
-        "ADDRESS", "Address of that proxy; may be repeated. [this machine]"
+        "ADDRESS", "Address of that proxy; may be repeated.", usual="this machine"
     ),
     no_open: bool = flag("Open no browser."),
     api_only: bool = flag("Serve the routes for programs, without the page; opens no browser."),
@@ -57,8 +58,10 @@ def serve(
 
     check_integer("--port", port, 0, 65535)
     if store_bytes is not None and store is None:
-        raise ParameterError("--store-bytes is about a store. Give --store DIR too, or leave it out.")
-    most = {} if store_bytes is None else {"store_bytes": parse_bytes(store_bytes, "--store-bytes ")}
+        raise ParameterError(
+            "--store-bytes", allowed="is about a store", hint="Give --store DIR too, or leave it out."
+        )
+    most = {} if store_bytes is None else {"store_bytes": parse_bytes(store_bytes, "--store-bytes")}
     app = create_app(
         *(sources or ()),
         store=store,

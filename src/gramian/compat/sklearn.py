@@ -15,68 +15,89 @@ Examples
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import wraps
-from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 import sklearn.decomposition
-import sklearn.feature_selection
-import sklearn.kernel_approximation
-from sklearn.feature_selection import mutual_info_classif as classif_of_scikit_learn
-from sklearn.feature_selection import mutual_info_regression as regression_of_scikit_learn
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.preprocessing import KernelCenterer
 from sklearn.utils._array_api import get_namespace
 from sklearn.utils.extmath import svd_flip
-from sklearn.utils.validation import _num_features, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 import gramian
 from gramian.analysis.projection import LinearProjection
 from gramian.arrays import as_float64, from_numpy, moved, numpy_dtype, to_dtype
-from gramian.errors import GramianError, IndefiniteKernelWarning, ParameterError, RankWarning
-from gramian.estimators.deferred import defer
-from gramian.estimators.onnx_graph import ExportsToONNX, Graph, kernel_scores, linear_scores
+from gramian.base.deferred import defer
+from gramian.errors import GramianError, IndefiniteKernelWarning, InputTypeError, RankWarning, ignoring
 
-__all__ = [
-    "PCA",
-    "IncrementalPCA",
-    "KernelCenterer",
-    "KernelPCA",
-    "Nystroem",
-    "SequentialFeatureSelector",
-    "mutual_info_classif",
-    "mutual_info_regression",
-]
+__all__ = ["PCA", "IncrementalPCA", "KernelPCA"]
 
 # What scikit-learn's solvers approximate, gramian finds to its tolerance.
-SOLVERS = {"covariance_eigh": "covariance", "arpack": "krylov", "randomized": "krylov", "dense": "dense"}
+SOLVER_OF = {"covariance_eigh": "covariance", "arpack": "krylov", "randomized": "krylov", "dense": "dense"}
 # gramian's attributes that a fitted model has besides scikit-learn's.
-TOLD = ("plan_", "attempts_", "certificate_")
-# What follows from the batches that were seen, computed when somebody asks.
-FOLLOWING = (
-    *TOLD,
-    "rank_",
-    "components_",
-    "explained_variance_",
-    "explained_variance_ratio_",
-    "singular_values_",
-    "mean_",
-    "var_",
-    "noise_variance_",
-)
+CERTIFIED = ("plan_", "attempts_", "certificate_")
+VARIANCES = ("explained_variance_", "explained_variance_ratio_", "singular_values_")
+# What follows from the batches so far, computed when somebody asks.
+FOLLOWING = (*CERTIFIED, *VARIANCES, "rank_", "components_", "mean_", "var_", "noise_variance_")
 TO_THE_LAST_DIGITS = 1e-12  # residual relative to the largest eigenvalue; eigenvalues are off by its square
 ROUNDING = 2e-12  # that gramian allows a share for
+# scikit-learn is silent about these.
+UNSAID = (RankWarning, IndefiniteKernelWarning)
 WITH_GAMMA = ("poly", "rbf", "sigmoid")
-LEAST_SQUARE = 1.01e-12  # what scikit-learn raises smaller eigenvalues of landmarks to
 
 
-class PCA(ExportsToONNX, sklearn.decomposition.PCA):  # type: ignore[misc]
+class ExportsToONNX:
+    """The two methods that skl2onnx asks of a model that it does not know."""
+
+    def onnx_shape_calculator(self) -> Any:
+        """Return the function by which skl2onnx learns the shape and type of the scores."""
+        from gramian import onnx
+
+        return onnx.scores_type
+
+    def onnx_converter(self) -> Any:
+        """Return the function by which skl2onnx writes the operators of ``transform``."""
+        from gramian import onnx
+
+        return onnx.convert
+
+
+class _Linear(ExportsToONNX):
+    """What PCA and IncrementalPCA have in common."""
+
+    def transform(self, X: Any) -> Any:
+        """Return scores, shape (n_samples, n_components); whitened ones beyond the rank are 0."""
+        model: Any = self
+        scores, components = super().transform(X), model.components_  # type: ignore[misc]
+        if not model.whiten:
+            return scores
+        inside = np.arange(model.n_components_) < getattr(model, "rank_", model.n_components_)
+        return scores * from_numpy(inside.astype(numpy_dtype(components)), components)
+
+    def _adopt(self, model: gramian.PCA) -> None:
+        """Take over what gramian computed; signs are scikit-learn's, whose rule looks at the components."""
+        components = model.components_
+        for name in (*CERTIFIED, "rank_", "noise_variance_"):
+            setattr(self, name, getattr(model, name))
+        for name in VARIANCES:
+            setattr(self, name, _like(getattr(model, name), components))
+        copied = get_namespace(components)[0].asarray(components, copy=True)
+        self.components_ = svd_flip(None, copied, u_based_decision=False)[1]
+
+    def _onnx_scores(self, graph: Any, rows: str) -> str:
+        from gramian import onnx
+
+        model: Any = self
+        components, center = as_float64(model.components_), as_float64(model.mean_)
+        deviations = np.sqrt(as_float64(model.explained_variance_)) if model.whiten else None
+        rank = getattr(model, "rank_", model.n_components_)
+        return onnx.linear_scores(
+            graph, rows, LinearProjection(components, center, None, deviations, rank), None
+        )
+
+
+class PCA(_Linear, sklearn.decomposition.PCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.PCA`, fitted by :class:`gramian.PCA`.
 
     ``"randomized"`` and ``"arpack"`` iterate until the answer is certified, to the last digits where
@@ -95,13 +116,6 @@ class PCA(ExportsToONNX, sklearn.decomposition.PCA):  # type: ignore[misc]
         """Fit and return the scores, shape (n_samples, n_components)."""
         scores = self._fitted(X, scores=True)
         return super().fit_transform(X, y) if scores is None else scores
-
-    def transform(self, X: Any) -> Any:
-        """Return scores, shape (n_samples, n_components); whitened ones beyond the rank are 0."""
-        return _within_the_rank(self, super().transform(X))
-
-    def _onnx_scores(self, graph: Graph, rows: str) -> str:
-        return _linear_scores(self, graph, rows)
 
     def _fitted(self, X: Any, *, scores: bool) -> Any:
         """Fit by gramian; its scores (or True), or None where scikit-learn has to answer."""
@@ -126,20 +140,17 @@ class PCA(ExportsToONNX, sklearn.decomposition.PCA):  # type: ignore[misc]
         model = gramian.PCA(
             count,
             whiten=self.whiten,
-            solver=SOLVERS.get(self.svd_solver, "auto"),
+            solver=SOLVER_OF.get(self.svd_solver, "auto"),
             tol=self._tolerance(X),
             random_state=self.random_state,
         ).set_output(transform="default")
         try:
-            result = _quietly(model.fit_transform if scores else model.fit, X)
+            with ignoring(*UNSAID):
+                result = (model.fit_transform if scores else model.fit)(X)
         except GramianError:
             return None
-        for name in (*TOLD, "rank_", "mean_", "n_samples_", "n_components_", "noise_variance_"):
-            setattr(self, name, getattr(model, name))
-        for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_"):
-            setattr(self, name, _like(getattr(model, name), model.components_))
-        # Signs are scikit-learn's, whose rule looks at these directions.
-        self.components_ = svd_flip(None, xp.asarray(model.components_, copy=True), u_based_decision=False)[1]
+        self.mean_, self.n_samples_, self.n_components_ = model.mean_, model.n_samples_, model.n_components_
+        self._adopt(model)
         signs = xp.sign(xp.sum(self.components_ * model.components_, axis=1))
         return result * signs[None, :] if scores else True
 
@@ -154,7 +165,7 @@ class PCA(ExportsToONNX, sklearn.decomposition.PCA):  # type: ignore[misc]
         return None if "float32" in str(X.dtype) else TO_THE_LAST_DIGITS
 
 
-class IncrementalPCA(ExportsToONNX, sklearn.decomposition.IncrementalPCA):  # type: ignore[misc]
+class IncrementalPCA(_Linear, sklearn.decomposition.IncrementalPCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.IncrementalPCA`, whose batches :class:`gramian.PCA` merges exactly.
 
     The components are those of all rows, not an approximation that depends on the batches. This takes a
@@ -177,7 +188,11 @@ class IncrementalPCA(ExportsToONNX, sklearn.decomposition.IncrementalPCA):  # ty
         if check_input:
             self._validate_params()
             rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=stream is None)
-        count = self._count(rows.shape, stream)
+        n, d = rows.shape
+        most = min(n, d) if stream is None else d
+        count = self.n_components or (most if stream is None else stream.n_components)
+        if count > most or (stream is not None and count != stream.n_components):
+            return super().partial_fit(X, y, check_input)  # type: ignore[no-any-return]
         if stream is None:
             stream = gramian.PCA(count, whiten=self.whiten).set_output(transform="default")
             try:
@@ -192,48 +207,13 @@ class IncrementalPCA(ExportsToONNX, sklearn.decomposition.IncrementalPCA):  # ty
         self._stream, self.n_components_, self.n_samples_seen_ = stream, count, stream.n_samples_
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Return scores, shape (n_samples, n_components); whitened ones beyond the rank are 0."""
-        return _within_the_rank(self, super().transform(X))
-
-    def _onnx_scores(self, graph: Graph, rows: str) -> str:
-        return _linear_scores(self, graph, rows)
-
-    def _count(self, shape: tuple[int, int], stream: gramian.PCA | None) -> int:
-        """Return the number of components, or refuse it in scikit-learn's words."""
-        n, d = shape
-        if self.n_components is None:
-            return min(n, d) if stream is None else int(self.n_components_)
-        count = int(self.n_components)
-        if count > d:
-            raise ValueError(
-                f"n_components={count} invalid for n_features={d}, need more rows than columns for "
-                "IncrementalPCA processing"
-            )
-        if stream is None and count > n:
-            raise ValueError(
-                f"n_components={count} must be less or equal to the batch number of samples {n} for the "
-                "first partial_fit call."
-            )
-        if stream is not None and count != self.n_components_:
-            raise ValueError(
-                f"Number of input features has changed from {self.n_components_} to {count} between calls to "
-                "partial_fit! Try setting n_components to a fixed value."
-            )
-        return count
-
     def _follow(self) -> None:
         """Compute what follows from the batches, where gramian merged them."""
         stream = self.__dict__.get("_stream")
         if stream is None or "components_" in self.__dict__:
             return
-        with warnings.catch_warnings(action="ignore", category=RankWarning):
-            components = stream.components_
-        for name in (*TOLD, "rank_", "noise_variance_"):
-            setattr(self, name, getattr(stream, name))
-        for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_"):
-            setattr(self, name, _like(getattr(stream, name), components))
-        self.components_ = svd_flip(None, components.copy(), u_based_decision=False)[1]
+        with ignoring(RankWarning):
+            self._adopt(stream)
         self.mean_, self.var_ = stream._moments.column_moments()
 
 
@@ -251,12 +231,14 @@ class KernelPCA(ExportsToONNX, sklearn.decomposition.KernelPCA):  # type: ignore
         """Fit as scikit-learn's does; X of shape (n_samples, n_features), or (n_samples, n_samples)."""
         self._validate_params()
         _forget(self)
-        if self.fit_inverse_transform and self.kernel == "precomputed":
-            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
+        # There is no way back to a kernel matrix, nor to sparse rows, in scikit-learn's words.
+        alone = self.fit_inverse_transform and (self.kernel == "precomputed" or sp.issparse(X))
+        self._model = None if alone else self._fitted(X)
+        return self if self._model is not None else super().fit(X, y)
+
+    def _fitted(self, X: Any) -> gramian.KernelPCA | None:
+        """Fit by gramian; None where scikit-learn has to answer."""
         rows = validate_data(self, X, accept_sparse="csr", copy=self.copy_X)
-        if sp.issparse(rows) and self.fit_inverse_transform:
-            self._model = None
-            return super().fit(X, y)  # type: ignore[no-any-return]
         self.gamma_ = 1 / rows.shape[1] if self.gamma is None else self.gamma
         count = None if self.n_components is None else min(int(self.n_components), rows.shape[0])
         model = gramian.KernelPCA(
@@ -266,17 +248,17 @@ class KernelPCA(ExportsToONNX, sklearn.decomposition.KernelPCA):  # type: ignore
             degree=self.degree,
             coef0=self.coef0,
             kernel_params=self.kernel_params if callable(self.kernel) else None,
-            solver=SOLVERS.get(self.eigen_solver, "auto"),
+            solver=SOLVER_OF.get(self.eigen_solver, "auto"),
             tol=self.tol or None,
             random_state=self.random_state,
         ).set_output(transform="default")
         try:
-            _quietly(model.fit, _floating(rows))
+            with ignoring(*UNSAID):
+                model.fit(_floating(rows))
         except GramianError:
-            self._model = None
-            return super().fit(X, y)  # type: ignore[no-any-return]
-        self._model, self.X_fit_ = model, rows
-        for name in TOLD:
+            return None
+        self.X_fit_ = rows
+        for name in CERTIFIED:
             setattr(self, name, getattr(model, name))
         kept = model.rank_ if self.n_components is None or self.remove_zero_eig else model.n_components_
         self.eigenvalues_ = _like(model.eigenvalues_[:kept], model.eigenvectors_)
@@ -284,8 +266,8 @@ class KernelPCA(ExportsToONNX, sklearn.decomposition.KernelPCA):  # type: ignore
         self.eigenvectors_, _ = svd_flip(model.eigenvectors_[:, :kept].copy(), None)
         self._signs = np.sign(np.sum(self.eigenvectors_ * model.eigenvectors_[:, :kept], axis=0))
         if self.fit_inverse_transform:
-            self._learn_the_way_back()
-        return self
+            self._fit_inverse_transform(self.eigenvectors_ * np.sqrt(self.eigenvalues_), rows)
+        return model
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
         """Fit and return the scores, shape (n_samples, n_components)."""
@@ -300,156 +282,19 @@ class KernelPCA(ExportsToONNX, sklearn.decomposition.KernelPCA):  # type: ignore
         X = validate_data(self, X, accept_sparse="csr", reset=False)
         return self._model.transform(_floating(X))[:, : len(self._signs)] * self._signs
 
-    def _onnx_scores(self, graph: Graph, rows: str) -> str:
+    def _onnx_scores(self, graph: Any, rows: str) -> str:
+        from gramian import onnx
+
         model: Any = self._model
         if model is None:
-            raise ParameterError(
-                "gramian could not fit this KernelPCA, and scikit-learn did. Fit one of "
-                "sklearn.decomposition, which skl2onnx converts."
+            raise InputTypeError(
+                "gramian could not fit this KernelPCA, and scikit-learn did.",
+                "Fit one of sklearn.decomposition, which skl2onnx converts.",
             )
         projection, signs = model._projection, as_float64(self._signs)
         k = len(signs)
         coefficients, offset = projection.coefficients[:, :k] * signs, projection.offset[:k] * signs
-        return kernel_scores(graph, rows, replace(projection, coefficients=coefficients, offset=offset))
-
-    def _learn_the_way_back(self) -> None:
-        ridge = KernelRidge(
-            alpha=self.alpha,
-            kernel=self.kernel,
-            gamma=self.gamma_,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
-        )
-        self.X_transformed_fit_ = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
-        self.dual_coef_ = ridge.fit(self.X_transformed_fit_, self.X_fit_).dual_coef_
-
-
-class Nystroem(sklearn.kernel_approximation.Nystroem):  # type: ignore[misc]
-    """:class:`sklearn.kernel_approximation.Nystroem`, safe where landmarks are equal or nearly dependent.
-
-    The root of their kernel matrix is computed in float64, without directions that are rounding errors;
-    scikit-learn divides them by 1e-6. The landmarks are scikit-learn's: rows drawn uniformly.
-    :class:`gramian.KernelPCA` with ``solver="nystroem"`` has better landmarks, and error bounds.
-    """
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit as scikit-learn's does; X of shape (n_samples, n_features)."""
-        super().fit(X, y)
-        known: Any = vars(self)["normalization_"]
-        # Rows of a matrix that is given are no landmarks.
-        if self.kernel != "precomputed" and isinstance(known, np.ndarray):
-            U, S, V = _root_of(known) if callable(self.kernel) else np.linalg.svd(self._landmark_kernel())
-            kept = len(S) * float(np.finfo(known.dtype).eps) * S[0] < S
-            self.normalization_ = ((U[:, kept] / np.sqrt(S[kept])) @ V[kept]).astype(known.dtype)
-        return self
-
-    def _landmark_kernel(self) -> Any:
-        rows = self.components_.astype(np.float64)
-        return pairwise_kernels(rows, metric=self.kernel, filter_params=True, **self._get_kernel_params())
-
-
-def _root_of(normalization: Any) -> tuple[Any, Any, Any]:
-    """The decomposition behind scikit-learn's root, so that a function is not called again."""
-    U, inverse, V = np.linalg.svd(normalization)
-    S = 1.0 / (inverse * inverse)
-    return U[:, ::-1], np.where(S > LEAST_SQUARE, S, 0.0)[::-1], V[::-1]
-
-
-class SequentialFeatureSelector(sklearn.feature_selection.SequentialFeatureSelector):  # type: ignore[misc]
-    """:class:`sklearn.feature_selection.SequentialFeatureSelector`, searched by gramian's.
-
-    scikit-learn's own search runs without targets, with routed parameters, with ``tol``, and for splits that
-    can be read only once. It also runs for sparse data: gramian makes a few columns at a time dense, and many
-    estimators (neighbours, stochastic gradients, a StandardScaler) treat sparse columns differently.
-    """
-
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        """Select; X of shape (n_samples, n_features), y of shape (n_samples,)."""
-        self._validate_params()
-        self.__dict__.pop("history_", None)
-        stops_early = self.n_features_to_select == "auto" and self.tol is not None
-        if params or y is None or stops_early or sp.issparse(X) or isinstance(self.cv, Iterator):
-            return super().fit(X, y, **params)  # type: ignore[no-any-return]
-        try:
-            result = self._searched(X, y)
-        except GramianError:
-            result = None
-        if result is None:
-            return super().fit(X, y)  # type: ignore[no-any-return]
-        for name in ("history_", "support_", "n_features_to_select_", "n_features_in_"):
-            setattr(self, name, getattr(result, name))
-        if hasattr(result, "feature_names_in_"):
-            self.feature_names_in_ = result.feature_names_in_
-        return self
-
-    def _searched(self, X: Any, y: Any) -> gramian.SequentialFeatureSelector | None:
-        d, count = _num_features(X), self.n_features_to_select
-        count = d // 2 if count == "auto" else count if isinstance(count, int) else int(d * count)
-        if not 0 < count < d or (self.tol is not None and self.tol < 0 and self.direction == "forward"):
-            return None
-        search = gramian.SequentialFeatureSelector(
-            self.estimator,
-            n_features_to_select=count,
-            direction=self.direction,
-            cv=self.cv,
-            scoring=self.scoring,
-            n_jobs=self.n_jobs,
-        )
-        return search.fit(X, y)
-
-
-@wraps(classif_of_scikit_learn, assigned=())
-def mutual_info_classif(X: Any, y: Any, **options: Any) -> Any:
-    """scikit-learn's ``mutual_info_classif`` by :func:`gramian.mutual_information`, in nats."""
-    return _information(classif_of_scikit_learn, X, y, options)
-
-
-@wraps(regression_of_scikit_learn, assigned=())
-def mutual_info_regression(X: Any, y: Any, **options: Any) -> Any:
-    """scikit-learn's ``mutual_info_regression`` by :func:`gramian.mutual_information`, in nats."""
-    return _information(regression_of_scikit_learn, X, y, options)
-
-
-def _information(theirs: Any, X: Any, y: Any, options: dict[str, Any]) -> Any:
-    """Values of shape (n_features,): gramian's, or scikit-learn's where it has to answer."""
-    given = signature(theirs).bind(X, y, **options)
-    given.apply_defaults()
-    shared = {name: given.kwargs[name] for name in ("n_neighbors", "random_state", "n_jobs")}
-    discrete = given.kwargs["discrete_features"]
-    # gramian's "auto" looks at the values of a column.
-    chosen = sp.issparse(X) if isinstance(discrete, str) and discrete == "auto" else discrete
-    if getattr(X, "ndim", 2) == 2 and (chosen is True or not sp.issparse(X)):
-        classes = theirs is classif_of_scikit_learn
-        try:
-            return gramian.mutual_information(X, y, discrete=chosen, discrete_target=classes, **shared).values
-        except GramianError:
-            pass
-    return theirs(*given.args, **given.kwargs)
-
-
-def _within_the_rank(model: Any, scores: Any) -> Any:
-    count = model.n_components_
-    if not model.whiten or getattr(model, "rank_", count) == count:
-        return scores
-    components = model.components_
-    return scores * from_numpy((np.arange(count) < model.rank_).astype(numpy_dtype(components)), components)
-
-
-def _linear_scores(model: Any, graph: Graph, rows: str) -> str:
-    deviations = np.sqrt(as_float64(model.explained_variance_)) if model.whiten else None
-    rank = getattr(model, "rank_", model.n_components_)
-    center = as_float64(model.mean_)
-    projection = LinearProjection(as_float64(model.components_), center, None, deviations, rank)
-    return linear_scores(graph, rows, projection, None)
-
-
-def _quietly(work: Any, X: Any) -> Any:
-    # scikit-learn says nothing of components without variance and of negative eigenvalues not requested.
-    with warnings.catch_warnings():
-        for category in (RankWarning, IndefiniteKernelWarning):
-            warnings.simplefilter("ignore", category)
-        return work(X)
+        return onnx.kernel_scores(graph, rows, replace(projection, coefficients=coefficients, offset=offset))
 
 
 def _floating(X: Any) -> Any:
@@ -457,7 +302,7 @@ def _floating(X: Any) -> Any:
 
 
 def _forget(model: Any) -> None:
-    for name in (*TOLD, "rank_"):
+    for name in (*CERTIFIED, "rank_"):
         model.__dict__.pop(name, None)
 
 
@@ -466,23 +311,7 @@ def _like(values: Any, components: Any) -> Any:
     return to_dtype(moved(values, components), numpy_dtype(components))
 
 
-# Where scikit-learn's names are that gramian has too.
-PLACES = {
-    sklearn.decomposition: ("PCA", "IncrementalPCA", "KernelPCA"),
-    sklearn.kernel_approximation: ("Nystroem",),
-    sklearn.feature_selection: ("SequentialFeatureSelector", "mutual_info_classif", "mutual_info_regression"),
-}
-
-
-def put_in_place() -> dict[str, tuple[str, ...]]:
-    """Replace scikit-learn's names by gramian's, for everything that is imported from now on.
-
-    Returns
-    -------
-    dict of str to tuple of str
-        The names that were replaced, by module.
-    """
-    for module, names in PLACES.items():
-        for name in names:
-            setattr(module, name, globals()[name])
-    return {module.__name__: tuple(names) for module, names in PLACES.items()}
+def put_in_place() -> None:
+    """Replace scikit-learn's names by gramian's, for everything that is imported from now on."""
+    for name in __all__:
+        setattr(sklearn.decomposition, name, globals()[name])

@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from gramian.arrays import to_numpy
 from gramian.checks import counted
-from gramian.errors import DataError, InputTypeError
-from gramian.rows import as_rows
-from gramian.rows.scan import Scan
-from gramian.rows.table import Table
+from gramian.data import as_rows, table
+from gramian.errors import DataError, InputTypeError, by_surface
+from gramian.io.scan import Scan
 
 SMALLEST = 8  # pixels a side: smaller pictures show no face
 # Sides of small pictures are whole numbers, so that proportions are never quite the same.
@@ -119,7 +118,7 @@ def as_pictures(faces: Any) -> Pictures:
         return faces.pictures
     if isinstance(faces, Scan):
         faces = faces.read()
-    if isinstance(faces, Table):
+    if isinstance(faces, table.Table):
         faces = faces.values
     if faces is None or isinstance(faces, str | bytes | os.PathLike):
         raise InputTypeError(
@@ -129,8 +128,8 @@ def as_pictures(faces: Any) -> Pictures:
     pictures = to_numpy(faces) if hasattr(faces, "shape") else np.asarray(faces)
     if pictures.ndim != 3:
         raise DataError(
-            f"Pictures of faces have three axes (n, height, width), not the shape {pictures.shape}. In "
-            "Python picture[None] makes one picture such an array."
+            f"Pictures of faces have three axes (n, height, width), not the shape {pictures.shape}.",
+            by_surface("In Python picture[None] makes one picture such an array."),
         )
     if not pictures.size:
         raise DataError(

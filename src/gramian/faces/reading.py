@@ -24,30 +24,20 @@ from gramian.errors import (
     MemoryLimitError,
     MissingExtraError,
     ParameterError,
+    option,
 )
 from gramian.faces.face_images import SMALLEST, Faces, as_pictures
+from gramian.io.files import Location, locate, opened_source
+from gramian.io.formats import pictures as images
+from gramian.io.formats.pictures import PictureFile, PictureForm
+from gramian.io.names import PICTURE_SUFFIXES, readable
+from gramian.io.scan import check_size
+from gramian.io.source import ArraySource, damage
 from gramian.progress import track
-from gramian.rows.archives import damage
-from gramian.rows.files import Location, locate, opened_source
-from gramian.rows.names import PICTURE_SUFFIXES, readable
-from gramian.rows.pictures import (
-    PictureFile,
-    PictureForm,
-    frames_note,
-    grey_values,
-    opened_zip,
-    picture_content,
-    picture_form,
-    pictures_in_folder,
-    pictures_in_list,
-    pictures_in_zip,
-    resized,
-)
-from gramian.rows.scan import check_size
-from gramian.rows.source import ArraySource
 
 SOURCES = "a folder, a .zip, a picture, an .npz or .npy file, or a list of pictures"
 ARRAYS = (".npz", ".npy")
+EXAMPLE = option("size", "92x112")
 Size = tuple[int, int]  # width, height
 
 
@@ -103,17 +93,17 @@ def read_faces(
     path, suffix = location.path, location.path.suffix.lower()
     name = readable(str(path))
     if path.is_dir():
-        return _with_people(reader.read(*pictures_in_folder(path), name), reader)
+        return _with_people(reader.read(*images.pictures_in_folder(path), name), reader)
     if suffix == ".zip":
-        with opened_zip(path) as archive:
+        with images.opened_zip(path) as archive:
             return _with_people(
-                reader.read(*pictures_in_zip(archive, name, reader.skip), name), reader, zipped=True
+                reader.read(*images.pictures_in_zip(archive, name, reader.skip), name), reader, zipped=True
             )
     if suffix in ARRAYS:
         if keep_files:
+            only = f"stores picture files only, but {name} is an array"
             raise ParameterError(
-                f"{name} is an array, but only picture files can be stored. Leave that option out, or save "
-                "the pictures as files."
+                "keep_files", allowed=only, hint="Leave it out, or save the pictures as files."
             )
         return _read_arrays(location, reader.size)
     if suffix in PICTURE_SUFFIXES:
@@ -135,10 +125,8 @@ def _location(source: Any) -> Location:
 def _wanted_size(size: Any) -> Size | None:
     wanted = check_size(size)
     if wanted is not None and min(wanted) < SMALLEST:
-        raise ParameterError(
-            f"size={wanted[0]}x{wanted[1]} is below the minimum of {SMALLEST} pixels a side. Ask for more, "
-            'such as size="92x112".'
-        )
+        few = f"{wanted[0]}x{wanted[1]} is below the minimum of {SMALLEST} pixels a side"
+        raise ParameterError("size", allowed=few, hint=f"Ask for more, such as {EXAMPLE}.")
     return wanted
 
 
@@ -155,8 +143,8 @@ def _require_memory(count: int, size: Size, dtype: np.dtype[Any]) -> None:
     if needed > limit:
         raise MemoryLimitError(
             f"{counted(count, 'picture')} of {size[0]}x{size[1]} pixels would take {amount(needed)}, but the "
-            f"memory limit is {amount(limit)}. Resize them, for instance with "
-            'size="92x112".'
+            f"memory limit is {amount(limit)}.",
+            f"Resize them, for instance with {EXAMPLE}.",
         )
 
 
@@ -187,11 +175,11 @@ class _Reader:
         notes: list[str] = []
         for path in (_location(path).path for path in paths):
             if path.is_dir():
-                result, more = pictures_in_folder(path)
+                result, more = images.pictures_in_folder(path)
                 pictures += [PictureFile((path / p.name).as_posix(), p.open) for p in result]
                 notes += more
             else:
-                pictures += pictures_in_list([path])
+                pictures += images.pictures_in_list([path])
         return self.read(
             pictures, notes, readable(str(paths[0])) if len(paths) == 1 else f"{len(paths)} paths"
         )
@@ -201,7 +189,7 @@ class _Reader:
         results: list[tuple[PictureFile, PictureForm, bool]] = []
         for picture in track(pictures, "header"):
             try:
-                form, several = picture_form(picture)
+                form, several = images.picture_form(picture)
                 _require_side(readable(picture.name), form.width, form.height)
                 results.append((picture, form, several))
             except GramianError as error:
@@ -214,7 +202,7 @@ class _Reader:
         faces = self._decoded(good, forms, size, dtype)
         self._require_some(faces.names, source)
         more = (
-            frames_note(sum(frames)) if any(frames) else "",
+            images.frames_note(sum(frames)) if any(frames) else "",
             said,
             _resized_note(good, forms, size) if self.size else "",
         )
@@ -231,8 +219,8 @@ class _Reader:
         files: list[bytes] = []
         for picture, form in track(list(zip(pictures, forms, strict=True)), "picture"):
             try:
-                data = picture_content(picture)
-                result = grey_values(picture.name, data, replace(form, width=size[0], height=size[1]))
+                data = images.picture_content(picture)
+                result = images.grey_values(picture.name, data, replace(form, width=size[0], height=size[1]))
                 if dtype == np.float32 and result.dtype == np.uint16:
                     result = result / np.float32(257)
                 if not np.isfinite(result).all():
@@ -273,8 +261,8 @@ def _common_size(pictures: Sequence[PictureFile], forms: Sequence[PictureForm]) 
     most = "{}x{}".format(*sizes.most_common(1)[0][0])
     raise DataError(
         f"pictures of {len(sizes)} different sizes (width x height): {', '.join(parts)}"
-        f"{', ...' if len(sizes) > 3 else ''}. Leave some out, or resize all, for instance with "
-        f'size="{most}"; faces must stay aligned.'
+        f"{', ...' if len(sizes) > 3 else ''}.",
+        f"Leave some out, or resize all, for instance with {option('size', most)}; faces must stay aligned.",
     )
 
 
@@ -355,7 +343,7 @@ def _read_arrays(location: Location, size: Size | None) -> Faces:
     hashes = tuple(hashlib.sha256(picture.tobytes()).hexdigest() for picture in pictures)
     if size is not None:
         _require_memory(len(pictures), size, pictures.dtype)
-        pictures = np.stack([resized(picture, size) for picture in pictures])
+        pictures = np.stack([images.resized(picture, size) for picture in pictures])
     return Faces(
         pictures,
         None if people is None else tuple(unicodedata.normalize("NFC", readable(who)) for who in people),

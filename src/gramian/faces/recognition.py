@@ -14,19 +14,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from gramian.arrays import as_float64, blas_threads
 from gramian.checks import check_choice, check_integer, check_share
-from gramian.errors import DataError, ParameterError
-from gramian.faces.face_images import as_pictures
-from gramian.faces.similarity import (
-    DISTANCES,
-    MATCHES,
-    Codes,
-    Matcher,
-    Vectors,
-    as_vectors,
-    discriminants,
-    whitening,
-    why_none,
-)
+from gramian.errors import DataError, ParameterError, by_surface, choice
+from gramian.faces import face_images, similarity
+from gramian.faces.similarity import Codes, Matcher, Vectors
 from gramian.faces.space import FaceSpace
 from gramian.faces.thresholds import Bools, Calibration, calibrate
 from gramian.records import FloatArray
@@ -179,14 +169,14 @@ class Recogniser:
             For NaN or infinity, no vector, an empty name, and lengths that do not match.
         """
         self.check_parameters()
-        values, spread = as_vectors(vectors), as_float64(variances)
+        values, spread = similarity.as_vectors(vectors), as_float64(variances)
         if not len(values):
             raise DataError("There is no vector. Give at least one.")
-        names, factors = _as_names(people, len(values)), whitening(spread)
+        names, factors = _as_names(people, len(values)), similarity.whitening(spread)
         if len(spread) != values.shape[1]:
             raise DataError(
-                f"{len(spread)} variances but vectors of {values.shape[1]} components. Give eigenvalues_ of "
-                "the model that made the vectors."
+                f"{len(spread)} variances but vectors of {values.shape[1]} components.",
+                "Give eigenvalues_ of the model that made the vectors.",
             )
         self.n_features_in_ = values.shape[1]
         self.check_parameters(self.n_features_in_)
@@ -215,16 +205,16 @@ class Recogniser:
         ------
         ParameterError
         """
-        check_choice("distance", self.distance, DISTANCES)
-        check_choice("match", self.match, MATCHES)
+        check_choice("distance", self.distance, similarity.DISTANCES)
+        check_choice("match", self.match, similarity.MATCHES)
         if not (isinstance(self.discriminant, (bool, np.bool_)) or self.discriminant == "auto"):
-            raise ParameterError(
-                f"discriminant={self.discriminant!r} is not known. Give True, False or 'auto'."
-            )
+            known = f"is not known. Give True, False or {choice('auto')}."
+            raise ParameterError("discriminant", self.discriminant, known)
         if self.far is not None:
             check_share("far", self.far, "It is a share of strangers, such as 0.01.")
         if self.n_components is not None:
-            advice = f"Vectors have {available} components; None takes all." if available else ""
+            every = by_surface("; None takes all")
+            advice = f"Vectors have {available} components{every}." if available else ""
             check_integer("n_components", self.n_components, 1, available, advice)
 
     def _taken(self, values: Vectors) -> Vectors:
@@ -242,11 +232,11 @@ class Recogniser:
         return Matcher(kept, codes, model, cosine=cosine, match=self.match)
 
     def _learn(self, kept: Vectors, codes: Codes) -> None:
-        why = why_none(codes) if self.discriminant == "auto" else ""
+        why = similarity.why_none(codes) if self.discriminant == "auto" else ""
         self.discriminant_: LinearDiscriminantAnalysis | None = None
         if self.discriminant and not why:
             try:
-                self.discriminant_ = discriminants(kept, codes, self._shifts)
+                self.discriminant_ = similarity.discriminants(kept, codes, self._shifts)
             except DataError as error:
                 if self.discriminant != "auto":
                     raise
@@ -262,7 +252,7 @@ class Recogniser:
             if model is not None:
                 # Where too little is left to find them from, those of all people have to do.
                 with suppress(DataError):
-                    model = discriminants(kept[mask], codes[mask], self._shifts)
+                    model = similarity.discriminants(kept[mask], codes[mask], self._shifts)
             return self._matcher_of(kept[mask], codes[mask], model)
 
         perfect = 1.0 if self._matcher.cosine else 0.0
@@ -294,8 +284,8 @@ class Recogniser:
             Columns as in ``people_``.
         """
         if not hasattr(self, "_matcher"):
-            raise ParameterError("Nobody is enrolled in this recogniser. Call fit first.")
-        return self._matcher.similarity(self._taken(as_vectors(vectors, self.n_features_in_)))
+            raise DataError("Nobody is enrolled in this recogniser.", "Call fit first.")
+        return self._matcher.similarity(self._taken(similarity.as_vectors(vectors, self.n_features_in_)))
 
     def identify(
         self, vectors: Any, face_scores: Any = None, face_threshold: float | None = None
@@ -386,8 +376,9 @@ def _answer(
 def _as_face_scores(scores: Any, threshold: Any, count: int) -> Sequence[float | None]:
     if (scores is None) != (threshold is None):
         raise ParameterError(
-            "face_scores and face_threshold belong together. Give both or neither: face_score(pictures) and "
-            "face_threshold_ of the model."
+            "face_scores",
+            allowed="and face_threshold belong together",
+            hint="Give both or neither: face_score(pictures) and face_threshold_ of the model.",
         )
     return [None] * count if scores is None else list(as_float64(scores).tolist())
 
@@ -467,7 +458,7 @@ def verify(model: FaceSpace, recogniser: Recogniser, faces: Any, person: str) ->
 
 
 def _answers(model: FaceSpace, request: Callable[..., list[Answer]], faces: Any) -> list[Answer]:
-    pictures = as_pictures(faces)
+    pictures = face_images.as_pictures(faces)
     with blas_threads() if len(pictures) <= FEW else nullcontext():
         scores = model.face_score(pictures)
         return request(model.transform(pictures), face_scores=scores, face_threshold=model.face_threshold_)

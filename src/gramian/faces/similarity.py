@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from gramian.arrays import as_float64, blas_threads, to_numpy
 from gramian.checks import evenly, slices
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError, ParameterError, option
 from gramian.records import FloatArray
 
 DISTANCES = ("cosine", "euclidean", "mahalanobis", "whitened-cosine")
@@ -38,13 +38,13 @@ def as_vectors(vectors: Any, n_components: int | None = None) -> Vectors:
     given = np.asarray(to_numpy(vectors))
     if given.ndim != 2 or given.dtype.kind not in "fiu" or not given.shape[1]:
         raise DataError(
-            f"The vectors are {given.dtype} of shape {given.shape}. Give real numbers of shape (n, k), as "
-            "transform returns them; for one picture use vector[None]."
+            f"The vectors are {given.dtype} of shape {given.shape}.",
+            "Give real numbers of shape (n, k), as transform returns them; for one picture use vector[None].",
         )
     if n_components is not None and given.shape[1] != n_components:
         raise DataError(
-            f"The vectors have {given.shape[1]} components, but the enrolled people have {n_components}. "
-            "Use the model that they were enrolled with."
+            f"The vectors have {given.shape[1]} components, but the enrolled people have {n_components}.",
+            "Use the model that they were enrolled with.",
         )
     with np.errstate(over="ignore"):
         values = np.ascontiguousarray(given, dtype=np.float32)
@@ -75,9 +75,8 @@ def whitening(variances: Any) -> FloatArray:
     """
     values = as_float64(variances)
     if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any():
-        raise ParameterError(
-            "variances must be one finite number of at least 0 for each component: eigenvalues_ of the model."
-        )
+        each = "must be one finite number of at least 0 for each component: eigenvalues_ of the model"
+        raise ParameterError("variances", allowed=each)
     # What rounding leaves of a variance of 0 must not become the loudest component.
     known = values > values.max(initial=0.0) * np.finfo(np.float32).eps ** 2
     return np.asarray(np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=known))
@@ -187,7 +186,8 @@ def _squares(rows: Vectors) -> Vectors:
         squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64).astype(np.float32)
     if not np.isfinite(squares).all():
         raise DataError(
-            "A vector is too long for distances in float32. Use distance='cosine', or scale the grey values."
+            "A vector is too long for distances in float32.",
+            f"Use {option('distance', 'cosine')}, or scale the grey values.",
         )
     return np.asarray(squares)
 
@@ -264,13 +264,13 @@ def discriminants(
     values, owners = as_float64(vectors[kept]), people[kept]
     if len(np.unique(owners)) < 2:
         raise DataError(
-            "Discriminants need two people with two pictures each. Enroll more pictures, or use "
-            "discriminant='auto'."
+            "Discriminants need two people with two pictures each.",
+            f"Enroll more pictures, or use {option('discriminant', 'auto')}.",
         )
     if not _varies(values, owners):
         raise DataError(
-            "All pictures of each person are the same, so there are no discriminants. Enroll pictures taken "
-            "at different times, or use discriminant=False."
+            "All pictures of each person are the same, so there are no discriminants.",
+            f"Enroll pictures taken at different times, or use {option('discriminant', False)}.",
         )
     model = LinearDiscriminantAnalysis(solver="eigen", covariance_estimator=_Within(shift_covariance))
     # A small product for each person: threads would wait for each other longer than they work.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
@@ -12,39 +13,27 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64
+from gramian.base import inputs, saving, sklearn
+from gramian.base.fitted import InNotebooks, parameter_at_fit, store_parameters
 from gramian.checks import check_choice, check_integer, counted, slices
-from gramian.errors import DataError, ParameterError
-from gramian.estimators.fitted import InNotebooks, parameter_at_fit, remember_parameters
-from gramian.estimators.inputs import generators
-from gramian.estimators.kernel_pca import KernelPCA
-from gramian.estimators.pca import PCA
-from gramian.estimators.saving import Saved
-from gramian.estimators.sklearn_base import BaseEstimator
-from gramian.estimators.sklearn_hints import knows_names
-from gramian.faces.detector import fit_detector, folds, keeping, unlikeness
+from gramian.errors import DataError, ParameterError, RankWarning, ignoring, option
 from gramian.faces.face_images import Faces, Pictures, as_pictures
-from gramian.faces.light import LIGHTS, Relit, relight
-from gramian.faces.shifts import shift_covariance, shift_pixels, with_moved
+from gramian.faces.light import (
+    LIGHTS,
+    Relit,
+    edges,
+    grey_scale,
+    relight,
+    shift_covariance,
+    shift_pixels,
+    with_moved,
+)
+from gramian.kernel_pca.estimator import KernelPCA
 from gramian.kernels import Kernel
+from gramian.pca.estimator import PCA
 from gramian.progress_bar import shows_progress
-from gramian.records import Certificate, FloatArray, ModelKind, Plan, Seed
+from gramian.records import FloatArray, ModelKind, Plan, Seed
 from gramian.store import Array, Nested, Optional, Sizes
-
-
-def decomposition(n_components: Any, kernel: Any, **shared: Any) -> PCA | KernelPCA:
-    """Return the estimator that finds components, not yet fitted.
-
-    Parameters
-    ----------
-    n_components, kernel
-        As in :class:`gramian.faces.FaceSpace`.
-    **shared
-        Further parameters of both estimators.
-    """
-    if kernel is None:
-        return PCA(n_components, **shared)
-    gamma = "median" if kernel in ("rbf", "laplacian") else None
-    return KernelPCA(n_components, kernel=kernel, gamma=gamma, **shared)
 
 
 def as_counts(n_components: Any, most: int | None = None) -> list[int]:
@@ -62,7 +51,9 @@ def as_counts(n_components: Any, most: int | None = None) -> list[int]:
     """
     given = [n_components] if np.ndim(n_components) == 0 else list(n_components)
     if not given:
-        raise ParameterError("n_components is empty. Give at least one number of components.")
+        raise ParameterError(
+            "n_components", allowed="is empty", hint="Give at least one number of components."
+        )
     return [check_integer("n_components", count, 1, most) for count in given]
 
 
@@ -95,9 +86,18 @@ KEEP = 0.99
 BLOCK_BYTES = 64 << 20
 
 
-@knows_names
+def _of_decomposition(name: str, about: str) -> Any:
+    """Return a property of a FaceSpace: what its decomposition calls so."""
+
+    def read(space: Any) -> Any:
+        return getattr(space._fitted, name)
+
+    return property(read, doc=about)
+
+
+@sklearn.knows_names
 @dataclass(eq=False, repr=False)
-class FaceSpace(Saved, InNotebooks, BaseEstimator):
+class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
     """Eigenfaces: principal components of pictures of faces.
 
     Parameters
@@ -215,7 +215,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         pictures, pixels = self._given(faces)
         if len(pictures) < 2:
             raise DataError(
-                f"There is {len(pictures)} picture, but a FaceSpace needs a minimum of 2. Give more."
+                f"There is {len(pictures)} picture, but a FaceSpace needs a minimum of 2.", "Give more."
             )
         people = _checked_people(faces, people, len(pictures))
         relit = relight(pictures, self.light)
@@ -225,7 +225,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         self.notes_: tuple[str, ...] = ()
         if pixels:
             self.notes_ = (f"also fitted on copies of the pictures shifted by {counted(pixels, 'pixel')}",)
-        self._remember(relit, people)
+        self._store_people(relit, people)
         self.shift_covariance_ = shift_covariance(self.decomposition_.transform, relit, pixels)
         self._calibrate(pictures, people)
         return self
@@ -255,12 +255,15 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         return pictures, shift_pixels(self.shift, pictures.shape[2])
 
     def _decomposition(self) -> PCA | KernelPCA:
-        shared = {"random_state": self.random_state, "memory_limit": self.memory_limit}
-        return decomposition(self.n_components, self.kernel, **shared)
+        shared: dict[str, Any] = {"random_state": self.random_state, "memory_limit": self.memory_limit}
+        if self.kernel is None:
+            return PCA(self.n_components, **shared)
+        gamma = "median" if self.kernel in ("rbf", "laplacian") else None
+        return KernelPCA(self.n_components, kernel=self.kernel, gamma=gamma, **shared)
 
-    def _remember(self, relit: Relit, people: npt.NDArray[Any] | None) -> None:
+    def _store_people(self, relit: Relit, people: npt.NDArray[Any] | None) -> None:
         result: Any = self.decomposition_
-        remember_parameters(self, "light")
+        store_parameters(self, "light")
         self.picture_shape_ = (int(relit.shape[1]), int(relit.shape[2]))
         self.n_pictures_ = len(relit)
         self.n_people_ = 0 if people is None else len(np.unique(people))
@@ -273,7 +276,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
     def _calibrate(self, pictures: Pictures, people: npt.NDArray[Any] | None) -> None:
         """Score every picture by a detector fitted without its person."""
         self.detector_ = fit_detector(pictures, self.random_state)
-        (rng,) = generators(self.random_state, 1)
+        (rng,) = inputs.generators(self.random_state, 1)
         parts, how = folds(len(pictures), people, rng)
         scores = [np.empty(0)]
         for held in parts:
@@ -327,7 +330,8 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
             height, width = self.picture_shape_
             raise DataError(
                 f"The pictures are {pictures.shape[2]}x{pictures.shape[1]} (width x height), but the model "
-                f'has pictures of {width}x{height}. Read them with size="{width}x{height}".'
+                f"has pictures of {width}x{height}.",
+                f"Read them with {option('size', f'{width}x{height}')}.",
             )
         return pictures
 
@@ -346,7 +350,9 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         ndarray of shape (n, height, width), float32
             After the illumination correction: grey values for ``light="none"``. With a kernel pre-images.
         """
-        count = self._count(n_components)
+        check_is_fitted(self)
+        most = self.n_components_
+        count = most if n_components is None else as_counts([n_components], most)[0]
         scores = self.transform(faces)
         scores[:, count:] = 0
         return np.asarray(self.decomposition_.inverse_transform(scores), dtype=np.float32)
@@ -372,10 +378,6 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
             faces, lambda relit: relative_errors(self.decomposition_, relit, self.mean_face_, counts)
         )
         return result
-
-    def _count(self, wanted: int | None) -> int:
-        check_is_fitted(self)
-        return self.n_components_ if wanted is None else as_counts([wanted], self.n_components_)[0]
 
     def face_score(self, faces: Any) -> FloatArray:
         """Return the distance of pictures from the faces, shape (n,); ``face_threshold_`` is its limit.
@@ -415,7 +417,7 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
             Entries may be negative.
         """
         check_is_fitted(self)
-        count = self._count(count)
+        count = self.n_components_ if count is None else as_counts([count], self.n_components_)[0]
         result = self.decomposition_
         if isinstance(result, PCA):
             return as_float64(result.components_[:count]).reshape(-1, *self.picture_shape_)
@@ -444,47 +446,21 @@ class FaceSpace(Saved, InNotebooks, BaseEstimator):
         check_is_fitted(self)
         return self.decomposition_
 
-    @property
-    def explained_variance_(self) -> FloatArray:
-        """The eigenvalues, under PCA's name for them."""
-        check_is_fitted(self)
-        return self.eigenvalues_
-
-    @property
-    def explained_variance_ratio_(self) -> FloatArray | None:
-        """Ratios of the variances to their total; None under a kernel that is not proven valid."""
-        shares: FloatArray | None = self._fitted.explained_variance_ratio_
-        return shares
-
-    @property
-    def rank_(self) -> int:
-        """Number of components above the rank tolerance."""
-        return int(self._fitted.rank_)
+    explained_variance_ = _of_decomposition("explained_variance_", "The eigenvalues, under PCA's name.")
+    explained_variance_ratio_ = _of_decomposition(
+        "explained_variance_ratio_",
+        "Ratios of the variances to their total; None under a kernel that is not proven valid.",
+    )
+    rank_ = _of_decomposition("rank_", "Number of components above the rank tolerance.")
+    n_features_in_ = _of_decomposition("n_features_in_", "Number of pixels.")
+    plan_ = _of_decomposition("plan_", "The plan by which the components were computed.")
+    certificate_ = _of_decomposition("certificate_", "The certificate of the components.")
 
     @property
     def n_samples_(self) -> int:
         """Number of pictures, under PCA's name."""
         check_is_fitted(self)
         return self.n_pictures_
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of pixels."""
-        check_is_fitted(self)
-        height, width = self.picture_shape_
-        return height * width
-
-    @property
-    def plan_(self) -> Plan:
-        """The plan by which the components were computed."""
-        plan: Plan = self._fitted.plan_
-        return plan
-
-    @property
-    def certificate_(self) -> Certificate:
-        """The certificate of the components."""
-        certificate: Certificate = self._fitted.certificate_
-        return certificate
 
 
 def _checked_people(faces: Any, people: Any, n: int) -> npt.NDArray[Any] | None:
@@ -494,18 +470,193 @@ def _checked_people(faces: Any, people: Any, n: int) -> npt.NDArray[Any] | None:
         return None
     names = np.array(list(people), dtype=object)
     if names.shape != (n,):
-        raise DataError(f"people has shape {names.shape} for {n} pictures. Give one name for each picture.")
+        raise DataError(
+            f"people has shape {names.shape} for {n} pictures.", "Give one name for each picture."
+        )
     return names.astype(str)
 
 
 def _check_varied(relit: Relit, pictures: Pictures, light: str) -> None:
     if (relit != relit[:1]).any():
         return
-    same = "the same" if (pictures == pictures[:1]).all() else f"the same after light={light!r}"
-    raise DataError(f"All {len(relit)} pictures are {same}. Give different ones.")
+    after = "" if (pictures == pictures[:1]).all() else f" after {option('light', light)}"
+    raise DataError(f"All {len(relit)} pictures are the same{after}.", "Give different ones.")
 
 
 def _by_blocks(work: Callable[[Pictures], Any], pictures: Pictures) -> Any:
     """Apply a function to one block of pictures at a time."""
     step = max(1, BLOCK_BYTES // (4 * int(np.prod(pictures.shape[1:]))))
     return np.concatenate([work(pictures[some]) for some in slices(len(pictures), step) or [slice(0)]])
+
+
+# ---- Detects faces by the unexplained share of small edge pictures after a few components
+
+FOLDS = 5
+MANY = 5000  # pictures above which one part is held out once, so that calibrating costs one more fit
+
+
+def folds(
+    n: int, people: npt.NDArray[Any] | None, rng: np.random.Generator
+) -> tuple[list[npt.NDArray[np.intp]], str]:
+    """Return the positions of the pictures that are held out together, and how they were chosen.
+
+    Parameters
+    ----------
+    n : int
+        Number of pictures.
+    people : ndarray of shape (n,) or None
+        All pictures of a person are held out together: a new person is what a new picture may show.
+    rng : Generator
+
+    Returns
+    -------
+    parts : list of ndarray of int
+        Five, or fewer where there are fewer people; one where there are more than 5000 pictures.
+    how : str
+
+    Examples
+    --------
+    >>> parts, how = folds(4, np.array(["a", "a", "b", "b"]), np.random.default_rng(0))
+    >>> [part.tolist() for part in parts]
+    [[0, 1], [2, 3]]
+    """
+    groups = np.arange(n) if people is None else np.unique(people, return_inverse=True)[1]
+    known = int(groups.max()) + 1
+    what = "people" if people is not None and known > 1 else "pictures"
+    if known == 1:
+        groups, known = np.arange(n), n
+    count = min(FOLDS, known)
+    part_of = np.empty(known, dtype=np.intp)
+    part_of[rng.permutation(known)] = np.arange(known) % count
+    parts = [np.flatnonzero(part_of[groups] == part) for part in range(count)]
+    if n > MANY:
+        parts = parts[:1]
+    # What is left must be enough to fit.
+    parts = sorted((part for part in parts if n - len(part) >= 2), key=lambda part: int(part[0]))
+    if not parts:
+        return [], f"there are too few pictures to calibrate the limit for faces ({n})"
+    held = sum(map(len, parts))
+    return parts, (
+        f"the limit for faces was calibrated on {held:,} held-out pictures, split by {what}, with "
+        f"{counted(len(parts), 'more fit')}"
+    )
+
+
+def keeping(scores: FloatArray, keep: float) -> float:
+    """Return the least threshold that a new score of the same kind is at or below with probability ``keep``.
+
+    Of n scores it is the one of rank ``ceil((n + 1) keep)``, the largest where n is too small for that;
+    infinite without scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+    keep : float
+
+    References
+    ----------
+    Vovk, Gammerman and Shafer (2005), Algorithmic learning in a random world, proposition 2.4.
+
+    Examples
+    --------
+    >>> keeping(np.arange(1.0, 200.0), 0.99)
+    198.0
+    """
+    if not len(scores):
+        return math.inf
+    rank = min(len(scores), math.ceil((len(scores) + 1) * keep))
+    return float(np.sort(scores)[rank - 1])
+
+
+# Chosen on ORL faces, dogs and cats; docs/faces.md has the figures.
+HEIGHT = 24
+COMPONENTS = 75
+VALUES = ("grey", "log")
+SKETCHED = 256
+SKETCH_BYTES = 64 << 20
+
+
+def sketches(pictures: npt.NDArray[Any], values: str) -> npt.NDArray[np.float32]:
+    """Return small pictures of edges, all at one contrast.
+
+    Pictures are made 24 pixels high by averaging areas. Their grey values, or the
+    logarithms of these, are smoothed by a Gaussian of 1 pixel less the same smoothed by one of 2, and divided
+    by the root of their mean square: neither the brightness nor the contrast of a picture matters, nor light
+    that changes slowly across it.
+
+    Parameters
+    ----------
+    pictures : ndarray of shape (n, h, w)
+        Those that are smaller stay as they are.
+    values : {"grey", "log"}
+
+    Returns
+    -------
+    ndarray of shape (n, height, width), float32
+    """
+    _, h, w = pictures.shape
+    down, across = areas(h, min(HEIGHT, h)), areas(w, max(1, round(w * min(1.0, HEIGHT / h))))
+    small = np.empty((len(pictures), len(down), len(across)), dtype=np.float32)
+    for some in slices(len(pictures), max(1, min(SKETCHED, SKETCH_BYTES // (8 * h * w)))):
+        block = down @ as_float64(grey_scale(pictures[some])) @ across.T
+        if values == "log":
+            block = np.log1p(np.maximum(block, 0.0))
+        largest = np.abs(block).max(axis=(1, 2), keepdims=True)
+        small[some] = edges(block, 1e-12 * np.maximum(largest, 1e-300))
+    return small
+
+
+def areas(size: int, wanted: int) -> FloatArray:
+    """Return the matrix that averages ``size`` pixels into ``wanted``, by the overlap of their areas."""
+    edges = np.arange(wanted + 1) * (size / wanted)
+    low, high, pixels = edges[:-1, None], edges[1:, None], np.arange(size)[None]
+    overlap = np.clip(np.minimum(high, pixels + 1) - np.maximum(low, pixels), 0.0, None)
+    return np.asarray(overlap / (high - low))
+
+
+def fit_detector(pictures: npt.NDArray[Any], random_state: Any) -> tuple[PCA, ...]:
+    """Return the components of sketches of faces: of their grey values, and of the logarithms of these.
+
+    Parameters
+    ----------
+    pictures : ndarray of shape (n, h, w)
+    random_state : int, RandomState, Generator or None
+    """
+    models = []
+    for values in VALUES:
+        small = sketches(pictures, values)
+        # At most half of what there is: all of it would leave nothing over of anything.
+        most = max(1, min(COMPONENTS, (len(small) - 1) // 2, small[0].size // 2))
+        # The smaller of the two products: a direct decomposition of so few rows is more work.
+        solver = "covariance" if len(small) > small[0].size else "gram"
+        with ignoring(RankWarning):
+            models.append(PCA(most, solver=solver, random_state=random_state).fit(small))
+    return tuple(models)
+
+
+def unlikeness(models: tuple[PCA, ...], pictures: npt.NDArray[Any]) -> FloatArray:
+    """Return the distance of pictures from the faces, shape (n,).
+
+    The unexplained share of a sketch's mean square, from 0 to about 1; the geometric mean of both kinds of
+    sketches. A uniform picture has no sketch and the distance 1.
+
+    Parameters
+    ----------
+    models : tuple of PCA
+        As :func:`fit_detector` returns.
+    pictures : ndarray of shape (n, h, w)
+
+    References
+    ----------
+    Moghaddam and Pentland (1997), Probabilistic visual learning for object representation, section 3: the
+    distance from feature space.
+    """
+    logs = np.zeros(len(pictures))
+    for model, values in zip(models, VALUES, strict=True):
+        small = sketches(pictures, values)
+        left = np.mean(
+            (as_float64(small) - model.inverse_transform(model.transform(small))) ** 2, axis=(1, 2)
+        )
+        left[~small.any(axis=(1, 2))] = 1.0
+        logs += np.log(np.maximum(left, np.finfo(float).tiny))
+    return np.asarray(np.exp(logs / len(models)))

@@ -14,7 +14,6 @@ from gramian.kernels.algebra import (
     exp,
 )
 from gramian.kernels.auditing import audit
-from gramian.kernels.callables import Callable
 from gramian.kernels.evaluator import Evaluator
 from gramian.kernels.expression import kernel_from_name, table
 from gramian.kernels.facts import Facts, Validity
@@ -30,11 +29,11 @@ from gramian.kernels.formulas import (
     RationalQuadratic,
     Sigmoid,
 )
+from gramian.kernels.functions import FunctionKernel
 
 __all__ = [
     "RBF",
     "After",
-    "Callable",
     "ChiSquared",
     "Constant",
     "Cosine",
@@ -42,6 +41,7 @@ __all__ = [
     "Exp",
     "Facts",
     "Formula",
+    "FunctionKernel",
     "Kernel",
     "Laplacian",
     "Linear",

@@ -21,29 +21,8 @@ from scipy import sparse
 from gramian.arrays import alike, as_csr, as_float64, dense, from_numpy, namespace, to_float64, to_numpy
 from gramian.checks import check_number, listed
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.kernels.arithmetic import (
-    FUNCTION_ULPS,
-    TINY,
-    UNIT,
-    check_base,
-    check_rows,
-    exponential,
-    hstack,
-    is_number,
-    ones,
-    product,
-    zeros,
-)
-from gramian.kernels.evaluator import (
-    DiagonalSlopes,
-    Evaluator,
-    Slopes,
-    among,
-    chained,
-    flat,
-    gram_matrix,
-    scattered,
-)
+from gramian.kernels import arithmetic, evaluator
+from gramian.kernels.arithmetic import FUNCTION_ULPS, TINY, UNIT
 from gramian.kernels.facts import CLOSURE, Facts, Rule, Series, Validity, proven, refuted, unknown
 from gramian.records import BoundKind, Calls, FloatArray
 
@@ -113,15 +92,15 @@ class Kernel(ABC):
             float64 either way.
         """
         Y = None if Y is X else Y  # then half of the matrix is evaluated
-        X = check_rows("X", X, accept_sparse=True)
+        X = arithmetic.check_rows("X", X, accept_sparse=True)
         if not X.shape[0]:
             raise DataError("X has no rows: a Gram matrix needs at least one.")
         if Y is not None:
-            Y = check_rows("Y", Y, accept_sparse=True)
+            Y = arithmetic.check_rows("Y", Y, accept_sparse=True)
             if X.shape[1] != Y.shape[1]:
                 raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must be the same.")
             Y = alike(Y, X)
-        return gram_matrix(self.bind(X), X, Y)
+        return evaluator.gram_matrix(self.bind(X), X, Y)
 
     def centered_gram(self, X: Any, new: Any = None) -> Any:
         """Return the Gram matrix of rows centred in feature space, as kernel PCA decomposes it.
@@ -276,43 +255,38 @@ class Kernel(ABC):
         ParameterError
             For a kernel whose feature map is not known or infinite.
         """
-        raise ParameterError(
-            f"{self!r} has no feature map that can be written down: linear, poly and rbf have."
-        )
+        why = "has no feature map that can be written down: linear, poly and rbf have"
+        raise ParameterError("kernel", self, why)
 
     # ------------------------------------------------------------ algebra
 
-    def __add__(self, other: Any) -> Kernel:
-        term = _term(other)
-        return NotImplemented if term is None else Sum(self, term)
+    def __add__(self, other: Any) -> Any:
+        return _sum(self, other)
 
-    def __radd__(self, other: Any) -> Kernel:
-        term = _term(other)
-        return NotImplemented if term is None else Sum(term, self)
+    def __radd__(self, other: Any) -> Any:
+        return _sum(other, self)
 
-    def __sub__(self, other: Any) -> Kernel:
-        term = _term(other)
-        return NotImplemented if term is None else Sum(self, -term)
+    def __sub__(self, other: Any) -> Any:
+        return _sum(self, other, -1)
 
-    def __rsub__(self, other: Any) -> Kernel:
-        term = _term(other)
-        return NotImplemented if term is None else Sum(term, -self)
+    def __rsub__(self, other: Any) -> Any:
+        return _sum(other, self, -1)
 
     def __mul__(self, other: Any) -> Kernel:
-        if is_number(other):
+        if arithmetic.is_number(other):
             return Scaled(self, other)
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Kernel:
-        return Scaled(self, 1 / other) if is_number(other) and other != 0 else NotImplemented
+        return Scaled(self, 1 / other) if arithmetic.is_number(other) and other != 0 else NotImplemented
 
     def __neg__(self) -> Kernel:
         return Scaled(self, -1)
 
     def __pow__(self, exponent: Any) -> Kernel:
-        return Power(self, exponent) if is_number(exponent) else NotImplemented
+        return Power(self, exponent) if arithmetic.is_number(exponent) else NotImplemented
 
     # --------------------------------------------------------- parameters
 
@@ -354,7 +328,9 @@ class Kernel(ABC):
             own, _, inner = name.partition("__")
             if own not in allowed or (inner and not isinstance(getattr(self, own), Kernel)):
                 known = ", ".join(allowed) or "none"
-                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}. It has: {known}.")
+                raise ParameterError(
+                    name, allowed=f"is no parameter of {type(self).__name__}. It has: {known}"
+                )
             if inner:
                 getattr(self, own).set_params(**{inner: value})
             else:
@@ -440,7 +416,7 @@ class Kernel(ABC):
         *,
         centered: bool = False,
         names: Sequence[str] | None = None,
-    ) -> Evaluator:
+    ) -> evaluator.Evaluator:
         """Bind to fitted rows: fill in parameters, choose how to compute distances, bound the error.
 
         Parameters
@@ -461,7 +437,7 @@ class Kernel(ABC):
         return self.resolve(X, names).bound_to(X, precision, centered)
 
     @abstractmethod
-    def bound_to(self, X: Any, precision: float, centered: bool) -> Evaluator:
+    def bound_to(self, X: Any, precision: float, centered: bool) -> evaluator.Evaluator:
         """Return the evaluator of :meth:`bind`, of a kernel whose parameters are all filled in."""
 
     def calls(self, X: Any) -> Calls | None:
@@ -518,11 +494,12 @@ def _defaults(cls: type[Kernel]) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
 
 
-def _term(value: Any) -> Kernel | None:
-    """Return a term of a sum as a kernel; a number is a constant."""
-    if isinstance(value, Kernel):
-        return value
-    return Constant(value) if is_number(value) else None
+def _sum(left: Any, right: Any, sign: int = 1) -> Any:
+    """Return the sum or difference of kernels and numbers, which are constants."""
+    left, right = (Constant(one) if arithmetic.is_number(one) else one for one in (left, right))
+    if not isinstance(left, Kernel) or not isinstance(right, Kernel):
+        return NotImplemented
+    return Sum(left, right if sign > 0 else -right)
 
 
 def bracketed(kernel: Kernel, least: int) -> str:
@@ -638,13 +615,13 @@ class Composite(Kernel):
         parts = {n: v.resolve(seen, known) for n, v in values.items() if isinstance(v, Kernel)}
         return type(self)(**values | parts)
 
-    def bound_to(self, X: Any, precision: float, centered: bool) -> Evaluator:
+    def bound_to(self, X: Any, precision: float, centered: bool) -> evaluator.Evaluator:
         seen = self.rows(X)
         # Where only the centred matrix matters, that is true of sums' parts as well.
         parts = (part.bound_to(seen, precision, centered and self.additive) for part in self.parts)
         return self.joined(seen, tuple(parts))
 
-    def joined(self, seen: Any, parts: tuple[Evaluator, ...]) -> Evaluator:
+    def joined(self, seen: Any, parts: tuple[evaluator.Evaluator, ...]) -> evaluator.Evaluator:
         """Return the evaluator that joins those of the parts, refusing what overflows."""
         relative, absolute, largest = self.bounds(*parts)
         if not np.isfinite(largest):
@@ -662,7 +639,7 @@ class Composite(Kernel):
 
 
 @dataclass(frozen=True, eq=False)
-class CompositeEvaluator(Evaluator):
+class CompositeEvaluator(evaluator.Evaluator):
     """Evaluators side by side: the rows are encoded for each, one after the other.
 
     Attributes
@@ -673,7 +650,7 @@ class CompositeEvaluator(Evaluator):
     """
 
     kernel: Composite
-    parts: tuple[Evaluator, ...]
+    parts: tuple[evaluator.Evaluator, ...]
     widths: tuple[int, ...]
 
     def encode(self, X: Any) -> tuple[Any, Any]:
@@ -682,7 +659,7 @@ class CompositeEvaluator(Evaluator):
         pairs = [part.encode(seen) for part in self.parts]
         if len(pairs) == 1:
             return pairs[0]
-        return hstack(*(p[0] for p in pairs)), hstack(*(p[1] for p in pairs))
+        return arithmetic.hstack(*(p[0] for p in pairs)), arithmetic.hstack(*(p[1] for p in pairs))
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of kernel values."""
@@ -692,28 +669,28 @@ class CompositeEvaluator(Evaluator):
         ]
         return self.kernel.combine(*values)
 
-    def _shares(self) -> list[tuple[Evaluator, slice]]:
+    def _shares(self) -> list[tuple[evaluator.Evaluator, slice]]:
         """The parts with their columns of the encoded rows."""
         ends = pairwise(accumulate(self.widths, initial=0))
         return [(part, slice(*share)) for part, share in zip(self.parts, ends, strict=True)]
 
-    def slopes(self, X: Any, right: Any) -> Slopes:
+    def slopes(self, X: Any, right: Any) -> evaluator.Slopes:
         """Return a block of kernel values with their derivative by the rows of X."""
         seen = self.kernel.rows(X)
         parts = [part.slopes(seen, right[:, columns]) for part, columns in self._shares()]
         values = [part.values for part in parts]
-        result = chained(self._joined(*values), parts, self.kernel.partials(*values))
-        return scattered(result, self.kernel.sees, X.shape[1])
+        result = evaluator.chained(self._joined(*values), parts, self.kernel.partials(*values))
+        return evaluator.scattered(result, self.kernel.sees, X.shape[1])
 
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+    def diagonal_slopes(self, X: Any) -> evaluator.DiagonalSlopes:
         """Return k(x, x) with its derivative by x."""
         seen = self.kernel.rows(X)
         parts = [part.diagonal_slopes(seen) for part in self.parts]
         values = [part.values for part in parts]
         steps, xp = zip(self.kernel.partials(*values), parts, strict=True), namespace(*values)
         first, *others = ((step * xp.ones_like(p.values))[:, None] * p.gradient for step, p in steps)
-        gradient = among(sum(others, first), self.kernel.sees, X.shape[1])
-        return DiagonalSlopes(self._joined(*values), gradient)
+        gradient = evaluator.among(sum(others, first), self.kernel.sees, X.shape[1])
+        return evaluator.DiagonalSlopes(self._joined(*values), gradient)
 
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) of every row."""
@@ -760,30 +737,30 @@ class Constant(Kernel):
     def __neg__(self) -> Kernel:
         return Constant(-self.value)
 
-    def bound_to(self, X: Any, precision: float, centered: bool) -> Evaluator:
+    def bound_to(self, X: Any, precision: float, centered: bool) -> evaluator.Evaluator:
         return ConstantEvaluator(self, 0.0, 0.0, abs(float(self.value)))
 
 
-class ConstantEvaluator(Evaluator):
+class ConstantEvaluator(evaluator.Evaluator):
     """A number for every pair of rows."""
 
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return a column of ones."""
-        column = ones(X)[:, None]
+        column = arithmetic.ones(X)[:, None]
         return column, column
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of the constant."""
-        return product(left * float(self.kernel.value), right, out)
+        return arithmetic.product(left * float(self.kernel.value), right, out)
 
     def diagonal(self, X: Any) -> Any:
         """Return the constant for every row."""
-        return float(self.kernel.value) * ones(X)
+        return float(self.kernel.value) * arithmetic.ones(X)
 
-    def slopes(self, X: Any, right: Any) -> Slopes:
+    def slopes(self, X: Any, right: Any) -> evaluator.Slopes:
         """Return a block of the constant, which changes with no row."""
-        still = zeros(X, X.shape[1])
-        return Slopes(self.tile(self.encode(X)[0], right), lambda W: still, lambda W: still)
+        still = arithmetic.zeros(X, X.shape[1])
+        return evaluator.Slopes(self.tile(self.encode(X)[0], right), lambda W: still, lambda W: still)
 
 
 class Pair(Composite):
@@ -837,7 +814,7 @@ class Sum(Pair):
     def partials(self, *values: Any, **_: Any) -> Sequence[Any]:
         return 1.0, 1.0
 
-    def bounds(self, a: Evaluator, b: Evaluator) -> Bounds:
+    def bounds(self, a: evaluator.Evaluator, b: evaluator.Evaluator) -> Bounds:
         error = sum(part.absolute + (part.relative + UNIT) * part.largest for part in (a, b))
         return UNIT, error, a.largest + b.largest
 
@@ -868,7 +845,7 @@ class Product(Pair):
     def partials(self, left: Any, right: Any) -> Sequence[Any]:
         return right, left
 
-    def bounds(self, a: Evaluator, b: Evaluator) -> Bounds:
+    def bounds(self, a: evaluator.Evaluator, b: evaluator.Evaluator) -> Bounds:
         relative = a.relative + b.relative + a.relative * b.relative + 2 * UNIT
         absolute = (1 + b.relative) * b.largest * a.absolute + (1 + a.relative) * a.largest * b.absolute
         return relative, absolute * (1 + 2 * UNIT) + a.absolute * b.absolute + TINY, a.largest * b.largest
@@ -920,7 +897,7 @@ class Scaled(Composite):
     def partials(self, value: Any) -> Sequence[Any]:
         return (float(self.factor),)
 
-    def bounds(self, a: Evaluator) -> Bounds:
+    def bounds(self, a: evaluator.Evaluator) -> Bounds:
         size = abs(float(self.factor))
         return a.relative + 2 * UNIT, size * a.absolute * (1 + 2 * UNIT) + TINY, size * a.largest
 
@@ -968,7 +945,7 @@ class Power(Composite):
 
     def combine(self, value: Any) -> Any:
         if not self.whole:
-            check_base(value, f"{self!r} has no value where {self.kernel!r} is negative")
+            arithmetic.check_base(value, f"{self!r} has no value where {self.kernel!r} is negative")
         return value ** float(self.exponent)
 
     def partials(self, base: Any) -> Sequence[Any]:
@@ -976,7 +953,7 @@ class Power(Composite):
         # A value that underflowed to 0 has no slope left, though t^(p - 1) is infinite there for p < 1.
         return (p * xp.where(base == 0, float(p == 1), xp.where(base == 0, 1.0, base) ** (p - 1)),)
 
-    def bounds(self, a: Evaluator) -> Bounds:
+    def bounds(self, a: evaluator.Evaluator) -> Bounds:
         p, size = float(self.exponent), a.largest * (1 + a.relative) + a.absolute
         with np.errstate(over="ignore"):
             relative = float(np.expm1(np.float64(p) * (a.relative + UNIT))) + (FUNCTION_ULPS + p) * UNIT
@@ -1004,12 +981,12 @@ class Exp(Composite):
         return f"exp({self.kernel.formula})"
 
     def combine(self, value: Any) -> Any:
-        return exponential(value)
+        return arithmetic.exponential(value)
 
     def partials(self, value: Any) -> Sequence[Any]:
         return (namespace(value).exp(value),)
 
-    def bounds(self, a: Evaluator) -> Bounds:
+    def bounds(self, a: evaluator.Evaluator) -> Bounds:
         error = a.absolute + a.relative * a.largest
         with np.errstate(over="ignore"):
             relative = float(np.expm1(np.float64(error))) * (1 + FUNCTION_ULPS * UNIT) + FUNCTION_ULPS * UNIT
@@ -1034,7 +1011,7 @@ class Normalized(Composite):
     def formula(self) -> str:
         return f"[k(x, y) / sqrt(k(x, x) k(y, y)), k = {self.kernel.formula}]"
 
-    def joined(self, seen: Any, parts: tuple[Evaluator, ...]) -> Evaluator:
+    def joined(self, seen: Any, parts: tuple[evaluator.Evaluator, ...]) -> evaluator.Evaluator:
         (part,) = parts
         diagonal = as_float64(part.diagonal(seen))
         positive = diagonal[diagonal > 0]
@@ -1066,7 +1043,7 @@ class NormalizedEvaluator(CompositeEvaluator):
             1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))),
             0.0 * diagonal,
         )[:, None]
-        return hstack(left, inverse), hstack(right, inverse)
+        return arithmetic.hstack(left, inverse), arithmetic.hstack(right, inverse)
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of kernel values."""
@@ -1075,7 +1052,7 @@ class NormalizedEvaluator(CompositeEvaluator):
         values *= dense(right[:, -1:]).T
         return values
 
-    def slopes(self, X: Any, right: Any) -> Slopes:
+    def slopes(self, X: Any, right: Any) -> evaluator.Slopes:
         """Return a block of kernel values with their derivative by the rows of X."""
         (part,) = self.parts
         inner, own = part.slopes(X, right[:, :-1]), part.diagonal_slopes(X)
@@ -1086,16 +1063,16 @@ class NormalizedEvaluator(CompositeEvaluator):
         shrink = own.gradient / (2.0 * size)[:, None]
 
         if self.facts.stationary:
-            return chained(values, [inner], [factor])
+            return evaluator.chained(values, [inner], [factor])
 
         def pull(W: Any) -> Any:
             return inner.pull(W * factor) - xp.sum(W * values, axis=1)[:, None] * shrink
 
-        return Slopes(values, pull)
+        return evaluator.Slopes(values, pull)
 
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
+    def diagonal_slopes(self, X: Any) -> evaluator.DiagonalSlopes:
         """Return k(x, x), which does not change with x."""
-        return flat(self.diagonal(X), X.shape[1])
+        return evaluator.flat(self.diagonal(X), X.shape[1])
 
     def diagonal(self, X: Any) -> Any:
         """Return 1, or 0 where k(x, x) is 0."""
@@ -1145,7 +1122,8 @@ class OnColumns(Composite):
         if isinstance(self.columns, slice):
             return
         if any(isinstance(column, bool) or not isinstance(column, (int, str)) for column in self._listed()):
-            raise ParameterError(f"columns={self.columns!r} must be positions such as 0, names, or a slice.")
+            why = "must be positions such as 0, names, or a slice"
+            raise ParameterError("columns", self.columns, why)
 
     def _listed(self) -> list[Any]:
         columns = self.columns
@@ -1164,7 +1142,7 @@ class OnColumns(Composite):
             columns = [self._position(column, d, names) for column in self._listed()]
         picked = tuple(np.arange(d)[columns].tolist())
         if not picked or len(set(picked)) < len(picked):
-            raise ParameterError(f"columns={self.columns!r} must leave some of {d} columns, each once.")
+            raise ParameterError("columns", self.columns, f"must leave some of {d} columns, each once")
         known = None if names is None else [names[p] for p in picked]
         kernel = OnColumns(self.kernel, picked)
         return OnColumns(self.kernel.resolve(kernel.rows(X), known), picked)
@@ -1173,10 +1151,11 @@ class OnColumns(Composite):
         if isinstance(column, str):
             if names is None or column not in names:
                 known = "X has no column names" if names is None else f"X has {listed(names)}"
-                raise ParameterError(f"There is no column {column!r}: {known}.")
+                raise ParameterError("columns", column, f"is not there: {known}")
             return list(names).index(column)
         if not -d <= column < d:
-            raise ParameterError(f"There is no column {column}: X has {d}, counted from 0 to {d - 1}.")
+            why = f"is not there: X has {d}, counted from 0 to {d - 1}"
+            raise ParameterError("columns", column, why)
         return int(column)
 
     def rows(self, X: Any) -> Any:
@@ -1233,7 +1212,7 @@ class After(Composite):
         values = np.array(to_numpy(X), dtype=np.float64)
         with np.errstate(all="ignore"):
             mapped = self.map.transform(values) if hasattr(self.map, "transform") else self.map(values)
-        mapped = check_rows(f"The result of the map {self._label}", mapped)
+        mapped = arithmetic.check_rows(f"The result of the map {self._label}", mapped)
         if len(mapped) != len(values):
             raise DataError(
                 f"The map {self._label} returned {len(mapped)} rows for {len(values)}; as many are needed."

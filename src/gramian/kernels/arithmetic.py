@@ -12,16 +12,7 @@ from array_api_compat import is_array_api_obj
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from gramian.arrays import (
-    as_csr,
-    from_numpy,
-    is_numpy,
-    namespace,
-    numpy_dtype,
-    row_products,
-    to_float64,
-)
-from gramian.checks import slices
+from gramian import arrays, checks
 from gramian.errors import DataError
 
 UNIT = float(np.finfo(np.float64).eps) / 2
@@ -48,7 +39,7 @@ def check_rows(name: str, X: Any, *, accept_sparse: bool = False) -> Any:
     """Return rows as a table of real finite numbers: arrays as they are, sparse as CSR, else as float64."""
     try:
         if accept_sparse and sparse.issparse(X):
-            X = as_csr(X)
+            X = arrays.as_csr(X)
         elif not is_array_api_obj(X):
             X = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -56,10 +47,10 @@ def check_rows(name: str, X: Any, *, accept_sparse: bool = False) -> Any:
     if X.ndim != 2:
         raise DataError(f"{name} has shape {tuple(X.shape)}, but a kernel takes rows: shape (n, d).")
     entries = X.data if sparse.issparse(X) else X
-    kind = numpy_dtype(entries).kind
+    kind = arrays.numpy_dtype(entries).kind
     if kind not in "biuf":
         raise DataError(f"{name} holds {X.dtype}, which is not real numbers.")
-    if kind == "f" and not bool(namespace(entries).all(namespace(entries).isfinite(entries))):
+    if kind == "f" and not bool(arrays.namespace(entries).all(arrays.namespace(entries).isfinite(entries))):
         raise DataError(f"{name} has NaN or infinity, for which a kernel has no value.")
     return X
 
@@ -68,19 +59,19 @@ def product(left: Any, right: Any, out: Any = None) -> Any:
     """Return ``left @ right.T``, dense."""
     if sparse.issparse(left):
         return (left @ right.T).toarray(out=out)
-    return np.matmul(left, right.T, out=out) if is_numpy(left) else left @ right.T
+    return np.matmul(left, right.T, out=out) if arrays.is_numpy(left) else left @ right.T
 
 
 def exponential(T: Any) -> Any:
     """Return exp, in place where that is possible."""
     if hasattr(T, "exp_"):
         return T.exp_()
-    return np.exp(T, out=T) if is_numpy(T) else namespace(T).exp(T)
+    return np.exp(T, out=T) if arrays.is_numpy(T) else arrays.namespace(T).exp(T)
 
 
 def check_base(T: Any, text: str) -> Any:
     """Return the base of a fractional power; ``text`` names the kernel where it is negative."""
-    least = float(namespace(T).min(T)) if 0 not in T.shape else 0.0
+    least = float(arrays.namespace(T).min(T)) if 0 not in T.shape else 0.0
     if least < 0:
         raise DataError(f"{text}, and it reaches {least:.3g}. Use a whole power.")
     return T
@@ -100,15 +91,15 @@ def whole_power(T: Any, degree: int) -> Any:
 
 def squared_norms(X: Any) -> Any:
     """Return the squared Euclidean norm of every row."""
-    X = to_float64(X)
+    X = arrays.to_float64(X)
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return row_products(X, X)
+    return arrays.row_products(X, X)
 
 
 def largest_norm(X: Any) -> float:
     """Return the largest Euclidean norm of a row; infinity where an entry is infinite."""
-    xp = namespace(X)
+    xp = arrays.namespace(X)
     top = float(np.abs(X.data).max(initial=0.0) if sparse.issparse(X) else xp.max(xp.abs(X)))
     if not 0 < top < np.inf:
         return top
@@ -123,12 +114,12 @@ def terms(X: Any) -> int:
 
 def times_columns(X: Any, factors: Any) -> Any:
     """Return X with every column times its factor, or all of them times one."""
-    return X.multiply(factors).tocsr() if sparse.issparse(X) else X * from_numpy(factors, X)
+    return X.multiply(factors).tocsr() if sparse.issparse(X) else X * arrays.from_numpy(factors, X)
 
 
 def over_rows(X: Any, divisors: Any) -> Any:
     """Return X with every row divided by its divisor; by nothing where that is 0."""
-    divisors = namespace(X).where(divisors > 0, divisors, namespace(X).ones_like(divisors))
+    divisors = arrays.namespace(X).where(divisors > 0, divisors, arrays.namespace(X).ones_like(divisors))
     if not sparse.issparse(X):
         return X / divisors[:, None]
     entries = X.data / np.repeat(divisors, np.diff(X.indptr))
@@ -139,46 +130,46 @@ def largest_entries(X: Any) -> Any:
     """Return the largest magnitude in every row."""
     if sparse.issparse(X):
         return abs(X).max(axis=1).toarray().ravel()
-    return namespace(X).max(namespace(X).abs(X), axis=1)
+    return arrays.namespace(X).max(arrays.namespace(X).abs(X), axis=1)
 
 
 def hstack(*parts: Any) -> Any:
     """Concatenate tables along columns; the result is sparse if one of them is."""
     if any(sparse.issparse(part) for part in parts):
         return sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
-    return namespace(parts[0]).concat(parts, axis=1)
+    return arrays.namespace(parts[0]).concat(parts, axis=1)
 
 
 def ones(X: Any) -> Any:
     """Return one number 1 for every row."""
-    return from_numpy(np.ones(X.shape[0]), X)
+    return arrays.from_numpy(np.ones(X.shape[0]), X)
 
 
 def zeros(X: Any, columns: int) -> Any:
     """Return columns of zeros with as many rows as X."""
-    return from_numpy(np.zeros((X.shape[0], columns)), X)
+    return arrays.from_numpy(np.zeros((X.shape[0], columns)), X)
 
 
 def squared_distances(left: Any, right: Any, weights: Any = None) -> Any:
     """Return ``sum w_j (x_j - y_j)^2`` of all pairs, summed from differences."""
-    if is_numpy(left):
+    if arrays.is_numpy(left):
         return cdist(left, right, "sqeuclidean", w=weights)
-    xp = namespace(left)
-    scale = 1.0 if weights is None else from_numpy(weights, left)
+    xp = arrays.namespace(left)
+    scale = 1.0 if weights is None else arrays.from_numpy(weights, left)
     return by_rows(left, right, lambda gap: xp.sum(gap * gap * scale, axis=-1))
 
 
 def absolute_distances(left: Any, right: Any) -> Any:
     """Return ``sum |x_j - y_j|`` of all pairs."""
-    if is_numpy(left):
+    if arrays.is_numpy(left):
         return cdist(left, right, "cityblock")
-    xp = namespace(left)
+    xp = arrays.namespace(left)
     return by_rows(left, right, lambda gap: xp.sum(xp.abs(gap), axis=-1))
 
 
 def by_rows(left: Any, right: Any, reduce: Callable[[Any], Any]) -> Any:
     """Reduce differences of all pairs, a few rows at a time so that memory stays small."""
-    xp = namespace(left)
+    xp = arrays.namespace(left)
     size = max(1, (1 << 22) // max(1, right.shape[0] * right.shape[1]))
-    parts = [reduce(left[rows, None, :] - right[None, :, :]) for rows in slices(left.shape[0], size)]
+    parts = [reduce(left[rows, None, :] - right[None, :, :]) for rows in checks.slices(left.shape[0], size)]
     return xp.concat(parts, axis=0)

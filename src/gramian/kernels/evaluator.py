@@ -12,22 +12,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import (
-    THIN,
-    as_float64,
-    each_thread,
-    from_numpy,
-    is_numpy,
-    namespace,
-    numpy_dtype,
-    to_dtype,
-)
+from gramian import arrays, records
 from gramian.checks import slices
 from gramian.kernels.arithmetic import hstack, zeros
 from gramian.kernels.facts import Facts
-from gramian.records import FloatArray
 
-TILE = THIN
+TILE = arrays.THIN
 # Far below the largest number of float32: rows of Y may have larger values than those of X.
 SINGLE_MAX = 1e30
 
@@ -84,14 +74,37 @@ class Evaluator(ABC):
         """Return k(x, x) of every float64 row and its derivative: none unless a kernel has one."""
         return flat(self.diagonal(X), X.shape[1])
 
+    def times(self, new: Any, fitted: Any, coefficients: Any, size: int = 960) -> Any:
+        """Return ``k(new, fitted) @ coefficients`` for encoded rows, tile by tile.
+
+        Parameters
+        ----------
+        new : array of shape (b, .)
+            Left factor of encoded new rows.
+        fitted : array of shape (n, .)
+            Right factor of encoded fitted rows.
+        coefficients : array of shape (n, k), float64
+        """
+        total, n = None, fitted.shape[0]
+        scratch = np.empty((new.shape[0], min(size, n))) if arrays.is_numpy(coefficients) else None
+        for part in slices(n, size):
+            whole = scratch is not None and part.stop - part.start == scratch.shape[1]
+            tile = self.tile(new, fitted[part, :], scratch if whole else None)
+            product = tile @ coefficients[part, :]
+            total = product if total is None else total + product
+        if total is not None:
+            return total
+        xp = arrays.namespace(coefficients)
+        return xp.zeros((new.shape[0], coefficients.shape[1]), dtype=xp.float64)
+
 
 def exact_diagonal(K: Any, diagonal: Any) -> Any:
     """Return a square tile made exactly symmetric, with the diagonal given."""
     K = (K + K.T) / 2
-    if is_numpy(K):
-        np.fill_diagonal(K, as_float64(diagonal))
+    if arrays.is_numpy(K):
+        np.fill_diagonal(K, arrays.as_float64(diagonal))
         return K
-    xp = namespace(K)
+    xp = arrays.namespace(K)
     unit = xp.eye(K.shape[0], dtype=K.dtype, device=K.device)
     return K * (1.0 - unit) + unit * diagonal
 
@@ -104,21 +117,21 @@ def gram_matrix(bound: Evaluator, X: Any, Y: Any = None) -> Any:
     array of shape (n, m)
         float32 where all rows are float32 and its range holds the values, else float64.
     """
-    single = numpy_dtype(X) == np.float32 and (Y is None or numpy_dtype(Y) == np.float32)
+    single = arrays.numpy_dtype(X) == np.float32 and (Y is None or arrays.numpy_dtype(Y) == np.float32)
     single = single and bound.largest < SINGLE_MAX
     dtype = np.dtype(np.float32 if single else np.float64)
     left, right = bound.encode(X)
     if Y is not None:
         right = bound.encode(Y)[1]
-    if not is_numpy(left) and not sparse.issparse(left):
+    if not arrays.is_numpy(left) and not sparse.issparse(left):
         K = bound.tile(left, right)
-        return to_dtype(K if Y is not None else exact_diagonal(K, bound.diagonal(X)), dtype)
+        return arrays.to_dtype(K if Y is not None else exact_diagonal(K, bound.diagonal(X)), dtype)
     K = np.empty((left.shape[0], right.shape[0]), dtype=dtype)
-    _fill(bound, left, right, K, as_float64(bound.diagonal(X)) if Y is None else None)
+    _fill(bound, left, right, K, arrays.as_float64(bound.diagonal(X)) if Y is None else None)
     return K
 
 
-def _fill(bound: Evaluator, left: Any, right: Any, K: Any, diagonal: FloatArray | None) -> None:
+def _fill(bound: Evaluator, left: Any, right: Any, K: Any, diagonal: records.FloatArray | None) -> None:
     """Fill every tile; with the diagonal of a symmetric matrix those on and below it, and mirror them."""
 
     def share(draw: Iterator[tuple[slice, slice]]) -> None:
@@ -127,13 +140,13 @@ def _fill(bound: Evaluator, left: Any, right: Any, K: Any, diagonal: FloatArray 
             whole = rows.stop - rows.start == columns.stop - columns.start == TILE
             tile = bound.tile(left[rows], right[columns], scratch if whole else None)
             if diagonal is not None and rows == columns:
-                tile = exact_diagonal(tile, from_numpy(diagonal[rows], tile))
+                tile = exact_diagonal(tile, arrays.from_numpy(diagonal[rows], tile))
             elif diagonal is not None:
                 K[columns, rows] = tile.T
             K[rows, columns] = tile
 
     tiles = product(slices(K.shape[0], TILE), slices(K.shape[1], TILE))
-    each_thread(share, [(r, c) for r, c in tiles if diagonal is None or c.start <= r.start])
+    arrays.each_thread(share, [(r, c) for r, c in tiles if diagonal is None or c.start <= r.start])
 
 
 # -------------------------------------------------- derivatives by the first row
@@ -213,4 +226,6 @@ def among(result: Any, columns: Any, d: int) -> Any:
         return result
     order = np.full(d, result.shape[1])
     order[columns] = np.arange(result.shape[1])
-    return namespace(result).take(hstack(result, zeros(result, 1)), from_numpy(order, result), axis=1)
+    return arrays.namespace(result).take(
+        hstack(result, zeros(result, 1)), arrays.from_numpy(order, result), axis=1
+    )

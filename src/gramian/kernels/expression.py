@@ -9,23 +9,20 @@ import ast
 import difflib
 import textwrap
 import warnings
-from collections.abc import Callable as Function
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian.checks import counted
-from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.kernels import points
+from gramian.errors import DataError, InputTypeError, ParameterError, by_surface, choice, option
 from gramian.kernels.algebra import COMPOSITES, MAPS, Constant, Kernel
 from gramian.kernels.arithmetic import is_number
-from gramian.kernels.callables import Callable
 from gramian.kernels.formulas import NAMED, RBF, Linear
-from gramian.kernels.points import FUNCTIONS, is_kernel, of_points
-from gramian.wording import unquoted
+from gramian.kernels.functions import FunctionKernel
 
 FORMULAS: dict[str, type[Kernel]] = {cls.name: cls for cls in NAMED}
 ALIASES = {
@@ -44,7 +41,7 @@ WIDTH = 100  # of the list of kernels
 ONLY_EIGENVALUES = (
     "Its eigenvalues decide; KernelPCA rejects a negative one, or sets it to 0 with repair='clip'."
 )
-OPERATORS: dict[type[ast.operator], Function[[Any, Any], Any]] = {
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
@@ -91,7 +88,8 @@ def kernel_from_name(
         wanted = {"gamma": gamma, "degree": degree, "coef0": coef0}
         takes = cls().get_params(deep=False)
         if gamma is not None and "length_scale" in takes:
-            raise ParameterError(f"kernel={kernel!r} takes no gamma. Write '{cls.name}(length_scale=2.0)'.")
+            hint = f"Write '{cls.name}(length_scale=2.0)'."
+            raise ParameterError("kernel", kernel, f"takes no {option('gamma')}", hint)
         return cls(**{name: v for name, v in wanted.items() if name in takes and v is not None})
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise InputTypeError(f"kernel={kernel.__name__} is a class. Pass an object: {kernel.__name__}().")
@@ -102,11 +100,10 @@ def kernel_from_name(
     if isinstance(kernel, (Kernel, str)):
         made = kernel if isinstance(kernel, Kernel) else parse(kernel)
         if gamma is not None or degree != 3 or coef0 != 1:
-            raise ParameterError(
-                f"kernel={kernel!r} has its own parameters. Set gamma, degree and coef0 there."
-            )
+            hint = f"Set {option('gamma')}, {option('degree')} and {option('coef0')} there."
+            raise ParameterError("kernel", kernel, "has its own parameters", hint)
         return made
-    return Callable(kernel, params)
+    return FunctionKernel(kernel, params)
 
 
 # ------------------------------------------------------------------------------------- expressions
@@ -146,9 +143,9 @@ class _Reader:
 
     def kernel(self) -> Kernel:
         if len(self.text) > LONGEST:
-            raise ParameterError(f"{self.where} has {len(self.text)} characters, more than {LONGEST}.")
+            raise ParameterError(self.where, allowed=f"has {len(self.text)} characters, more than {LONGEST}")
         if not self.text.isprintable():
-            raise ParameterError(f"{self.given(self.text)} must be one line of plain text.")
+            raise ParameterError(self.where, self.text, "must be one line of plain text")
         self.shift = len(self.text) - len(self.text.lstrip())
         try:
             with warnings.catch_warnings():
@@ -158,7 +155,7 @@ class _Reader:
                 return self.as_kernel(tree.body)
             kernels: dict[ast.expr, Kernel] = {}
             self.formula_of_points(tree.body, kernels)
-            return PointFormula(self.text.strip(), points.Formula(tree.body, kernels))
+            return PointFormula(self.text.strip(), PointFunction(tree.body, kernels))
         except SyntaxError as error:
             column = self.shift + error.offset - 1 if error.offset else len(self.text.rstrip())
             raise self.fault(column, f"this cannot be read ({error.msg})") from None
@@ -170,8 +167,9 @@ class _Reader:
         shown = self.text[start : start + SHOWN]
         said = f" {column + 1}: {problem}.\n  {shown}\n  {' ' * (column - start)}^"
         # Parameters within an expression are written alike everywhere.
-        shell = unquoted(f"{shown if self.where == 'kernel' else self.given(shown)}, column{said}")
-        return ParameterError(f"{self.given(shown)}, column{said}", shell=shell, page=f"Column{said}")
+        shell = f"{shown if self.where == 'kernel' else self.given(shown)}, column{said}"
+        whole = by_surface(f"{self.given(shown)}, column{said}", shell, f"Column{said}")
+        return ParameterError(self.where, self.text, problem, problem=whole)
 
     def given(self, text: str) -> str:
         """Say what was given, as its option or parameter is written."""
@@ -232,7 +230,7 @@ class _Reader:
         if name in FORMULAS:
             return FORMULAS[name]
         near = difflib.get_close_matches(name.lower(), [*FORMULAS, *ALIASES, "exp"], n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = f" Did you mean {choice(near[0])}?" if near else ""
         raise self.fault(
             self.at(node), f"kernel {node.id!r} is not known.{hint} Known: {', '.join(FORMULAS)}"
         )
@@ -261,7 +259,7 @@ class _Reader:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
             return [node.operand]
         if isinstance(node, ast.BinOp):
-            if type(node.op) in points.OPERATORS:
+            if type(node.op) in POINT_OPERATORS:
                 return [node.left, node.right]
             raise self.fault(self.at(node.right), "formulas of x and y combine with + - * / and **")
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -347,7 +345,9 @@ class _Reader:
             if all(entry is None or isinstance(entry, str) or is_number(entry) for entry in entries):
                 return tuple(entries) if isinstance(value, (tuple, list)) else value
         raise self.fault(
-            self.at(node), "a parameter is a number, a list of numbers, 'median', 'scale' or None"
+            self.at(node),
+            "a parameter is a number, a list of numbers, 'median', 'scale'"
+            + by_surface(" or None", ", or leave it out"),
         )
 
 
@@ -368,7 +368,7 @@ def _allowed() -> str:
     return f"{known}; or formulas of two rows, such as min(x, y)"
 
 
-class PointFormula(Callable):
+class PointFormula(FunctionKernel):
     """A formula of two rows x and y, of which nothing is known.
 
     Parameters
@@ -389,9 +389,9 @@ class PointFormula(Callable):
     general = "a formula of two rows, such as exp(-norm(x - y))"
     no_proof = "A formula of two rows has no proof"
 
-    def __init__(self, text: str, function: points.Formula | None = None) -> None:
+    def __init__(self, text: str, function: PointFunction | None = None) -> None:
         self.text = text
-        self._points: points.Formula = parse(text)._points if function is None else function  # type: ignore[attr-defined]
+        self._points: PointFunction = parse(text)._points if function is None else function  # type: ignore[attr-defined]
         super().__init__(self._points, None, vectorised=True)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -519,22 +519,8 @@ def table() -> KernelTable:
     >>> next(row.formula for row in table() if row.name == "poly")
     '(gamma x . y + coef0)^degree'
     """
-    formulas = []
-    for name, cls in FORMULAS.items():
-        kernel = cls()
-        parameters = tuple((key, repr(value)) for key, value in kernel.get_params(deep=False).items())
-        validity = kernel.validity
-        formulas.append(KernelEntry(name, cls.general, parameters, validity.status, validity.reason))
-    function = Callable(max).validity
-    others = [
-        KernelEntry("a function", Callable.general, (), function.status, function.reason),
-        KernelEntry(
-            "a formula", PointFormula.general, (), function.status, PointFormula("x*y").validity.reason
-        ),
-        KernelEntry("precomputed", "K[i, j]", (), "unknown", ONLY_EIGENVALUES),
-    ]
     k = Linear()
-    combinations: list[tuple[str, str, Kernel]] = [
+    combinations = [
         ("k1 + k2", "k1(x, y) + k2(x, y)", k + RBF()),
         ("k1 * k2", "k1(x, y) k2(x, y)", k * RBF()),
         ("c * k", "c k(x, y)", 2.0 * k),
@@ -544,7 +530,126 @@ def table() -> KernelTable:
         ("k.on(columns)", "k of some columns", k.on(0, 1)),
         ("k.after(map)", "k(map(x), map(y))", k.after(abs)),
     ]
-    for name, formula, kernel in combinations:
-        validity = kernel.validity
-        others.append(KernelEntry(name, formula, (), f"{validity.status} if its parts are", validity.reason))
-    return KernelTable((*formulas, *others))
+    return KernelTable(
+        [_entry(name, cls.general, cls(), cls().get_params(deep=False)) for name, cls in FORMULAS.items()]
+        + [_entry("a function", FunctionKernel.general, FunctionKernel(max))]
+        + [_entry("a formula", PointFormula.general, PointFormula("x*y"))]
+        + [KernelEntry("precomputed", "K[i, j]", (), "unknown", ONLY_EIGENVALUES)]
+        + [_entry(name, formula, kernel, when=" if its parts are") for name, formula, kernel in combinations]
+    )
+
+
+def _entry(
+    name: str, formula: str, kernel: Kernel, params: Mapping[str, Any] | None = None, when: str = ""
+) -> KernelEntry:
+    validity, shown = kernel.validity, tuple((key, repr(value)) for key, value in (params or {}).items())
+    return KernelEntry(name, formula, shown, f"{validity.status}{when}", validity.reason)
+
+
+# ---- Formulas of two rows, such as ``min(x, y)`` or ``log(1 + linear)``, evaluated for many rows at once
+
+POINTS = ("x", "y")
+MOST = 1 << 22  # numbers of an intermediate array
+
+
+def _norm(a: Any) -> Any:
+    return np.sqrt(np.sum(np.square(a), axis=-1, keepdims=True))
+
+
+# Their numbers of arguments; those of columns give one number, all others one for each column.
+FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
+    "min": (np.minimum, 2),
+    "max": (np.maximum, 2),
+    "abs": (np.abs, 1),
+    "exp": (np.exp, 1),
+    "log": (np.log, 1),
+    "sqrt": (np.sqrt, 1),
+    "cos": (np.cos, 1),
+    "sin": (np.sin, 1),
+    "tanh": (np.tanh, 1),
+    "norm": (_norm, 1),
+    "dot": (lambda a, b: np.sum(a * b, axis=-1, keepdims=True), 2),
+    "sum": (lambda a: np.sum(a, axis=-1, keepdims=True), 1),
+}
+POINT_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+}
+
+
+def of_points(tree: ast.AST) -> bool:
+    """Say whether an expression is a formula of two rows, and not one of kernels alone.
+
+    Examples
+    --------
+    >>> [of_points(ast.parse(text)) for text in ("min(x, y)", "log(1 + linear)", "exp(linear) + rbf")]
+    [True, True, False]
+    """
+    return any(
+        (isinstance(node, ast.Name) and node.id in POINTS)
+        or (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in FUNCTIONS
+            and node.func.id != "exp"
+        )
+        for node in ast.walk(tree)
+    )
+
+
+def is_kernel(node: ast.expr) -> bool:
+    """Say whether a part of a formula is an expression of kernels."""
+    return not of_points(node) and any(isinstance(inner, ast.Name) for inner in ast.walk(node))
+
+
+class PointFunction:
+    """A formula as a function of many rows at once.
+
+    Parameters
+    ----------
+    tree : ast.expr
+        Checked.
+    kernels : dict of ast.expr to Kernel
+        Its parts that are expressions of kernels.
+    """
+
+    def __init__(self, tree: ast.expr, kernels: dict[ast.expr, Any]) -> None:
+        self.tree, self.kernels = tree, kernels
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PointFunction) and ast.dump(self.tree) == ast.dump(other.tree)
+
+    def __hash__(self) -> int:
+        return hash(ast.dump(self.tree))
+
+    def __call__(self, X: npt.NDArray[Any], Y: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return the values of shape (n, m), or (n, m, d) where the formula has one for each column."""
+        size = max(1, MOST // max(1, len(Y) * X.shape[1]))
+        blocks = [self._block(X[start : start + size], Y) for start in range(0, len(X), size)]
+        return np.concatenate(blocks)
+
+    def _block(self, X: npt.NDArray[Any], Y: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        with np.errstate(all="ignore"):
+            values = np.asarray(self._value(self.tree, X, Y), dtype=np.float64)
+        width = values.shape[2] if values.ndim else 1
+        values = np.broadcast_to(values, (len(X), len(Y), width))
+        return values[:, :, 0] if values.shape[2] == 1 else values
+
+    def _value(self, node: ast.expr, X: npt.NDArray[Any], Y: npt.NDArray[Any]) -> Any:
+        if node in self.kernels:
+            return np.asarray(self.kernels[node].gram(X, Y), dtype=np.float64)[:, :, None]
+        if isinstance(node, ast.Constant):
+            return np.float64(node.value)  # type: ignore[arg-type]
+        if isinstance(node, ast.Name):
+            return X[:, None, :] if node.id == "x" else Y[None, :, :]
+        if isinstance(node, ast.UnaryOp):
+            inner = self._value(node.operand, X, Y)
+            return -inner if isinstance(node.op, ast.USub) else inner
+        if isinstance(node, ast.BinOp):
+            return POINT_OPERATORS[type(node.op)](self._value(node.left, X, Y), self._value(node.right, X, Y))
+        assert isinstance(node, ast.Call)
+        assert isinstance(node.func, ast.Name)
+        return FUNCTIONS[node.func.id][0](*(self._value(argument, X, Y) for argument in node.args))

@@ -8,42 +8,24 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any
 
+import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 from scipy.special import gammainc
 
-from gramian.arrays import (
-    as_float64,
-    from_numpy,
-    is_numpy,
-    memory_limit_bytes,
-    namespace,
-    numpy_dtype,
-    parallel_map,
-    power_of_two,
-    to_dtype,
-    to_float64,
-)
+from gramian import arrays, notebook
 from gramian.checks import amount, check_integer, check_number, check_share, slices
-from gramian.errors import DataError, MemoryLimitError, ParameterError
+from gramian.errors import DataError, MemoryLimitError, ParameterError, by_surface, option
 from gramian.kernels.arithmetic import check_rows, is_number, largest_norm
-from gramian.kernels.monomials import (
-    exact_fraction,
-    graded_blocks,
-    graded_powers,
-    graded_roots,
-    monomial_name,
-    radical,
-)
-from gramian.kernels.widths import gamma_of
-from gramian.notebook import InNotebook
+from gramian.kernels.widths import GAMMA_AND_SIGMA, gamma_of
 from gramian.records import BoundKind, FloatArray
 
 EPS = float(np.finfo(np.float64).eps)
@@ -60,7 +42,7 @@ WORST_PHASE = 1e-3
 
 
 @dataclass(frozen=True, repr=False)
-class KernelError(InNotebook):
+class KernelError(notebook.InNotebook):
     """How far phi(x) . phi(y) is from k(x, y), measured on pairs of rows, and the bound that holds for them.
 
     Attributes
@@ -115,11 +97,14 @@ class FeatureMap(ABC):
         Names of the d features, f1, f2, ... unless given.
     formula : str
         The kernel.
+    gamma : ndarray of shape (d,)
+        Factor of every feature in the kernel.
     kind : {"deterministic", "probabilistic"}
         Kind of its error bound.
     """
 
     formula: str
+    gamma: FloatArray
     kind: BoundKind = "deterministic"
     # What the error bound rests on, for KernelError.
     reason: str = ""
@@ -141,7 +126,6 @@ class FeatureMap(ABC):
     def names(self) -> tuple[str, ...]:
         """Names of the D features, with their coefficients."""
 
-    @abstractmethod
     def kernel(self, X: Any, Y: Any = None) -> FloatArray:
         """Return the exact kernel from its definition, shape (n, m), float64 NumPy.
 
@@ -157,6 +141,7 @@ class FeatureMap(ABC):
         ndarray of shape (n, m), float64
             Values of the kernel.
         """
+        return gaussian_gram(X, Y, self.gamma)
 
     @abstractmethod
     def _features(self, Z: Any) -> Any:
@@ -219,21 +204,21 @@ class FeatureMap(ABC):
         dtype = np.dtype(dtype)
         n = int(X.shape[0])
         self.require_room(n, dtype)
-        parts = self._parts(n, is_numpy(X))
-        if is_numpy(X):
+        parts = self._parts(n, arrays.is_numpy(X))
+        if arrays.is_numpy(X):
             out = np.empty((n, len(self)), dtype=dtype)
 
             def fill(part: slice) -> None:
                 out[part] = self._block(X[part], dtype)
 
-            parallel_map(fill, parts)
+            arrays.parallel_map(fill, parts)
             return out
         blocks = [self._block(X[part, :], dtype) for part in parts]
-        return blocks[0] if len(blocks) == 1 else namespace(X).concat(blocks, axis=0)
+        return blocks[0] if len(blocks) == 1 else arrays.namespace(X).concat(blocks, axis=0)
 
     def require_room(self, n: int, dtype: np.dtype[Any]) -> None:
         """Raise a MemoryLimitError if the features of n rows take more memory than may be used."""
-        need, limit = n * len(self) * dtype.itemsize, memory_limit_bytes(None)
+        need, limit = n * len(self) * dtype.itemsize, arrays.memory_limit_bytes(None)
         if need > limit:
             size = f"{n:,} rows x {len(self):,} features take {amount(need)}"
             raise MemoryLimitError(
@@ -243,7 +228,7 @@ class FeatureMap(ABC):
     def radius(self, X: Any) -> float:
         """Return the largest norm of the rows as the map sees them: shifted and scaled."""
         largest = 0.0
-        for part in self._parts(int(X.shape[0]), is_numpy(X)):
+        for part in self._parts(int(X.shape[0]), arrays.is_numpy(X)):
             with np.errstate(over="ignore"):
                 largest = max(largest, largest_norm(self._scaled(X[part, :])))
         return largest
@@ -259,8 +244,8 @@ class FeatureMap(ABC):
         about: str = "",
     ) -> KernelError:
         """Return the error of features handed out as ``dtype``, with the bound for rows up to ``radius``."""
-        left = as_float64(self.evaluate(X, dtype))
-        right = left if Y is None else as_float64(self.evaluate(Y, dtype))
+        left = arrays.as_float64(self.evaluate(X, dtype))
+        right = left if Y is None else arrays.as_float64(self.evaluate(Y, dtype))
         exact = self.kernel(X, Y)
         gap = np.abs(left @ right.T - exact)
         count = gap.size
@@ -281,19 +266,19 @@ class FeatureMap(ABC):
         X = check_rows("X", X)
         if X.shape[1] != self.n_features_in:
             raise DataError(f"X has shape {tuple(X.shape)}, but this map takes (n, {self.n_features_in}).")
-        return X if numpy_dtype(X).kind == "f" else to_float64(X)
+        return X if arrays.numpy_dtype(X).kind == "f" else arrays.to_float64(X)
 
     def _parts(self, n: int, small: bool) -> list[slice]:
         entries = BLOCK if small else BLOCK << 8
         return slices(n, max(1, entries // max(len(self), self.n_features_in)))
 
     def _scaled(self, X: Any) -> Any:
-        return (to_float64(X) - from_numpy(self._origin, X)) * from_numpy(self._scale, X)
+        return (arrays.to_float64(X) - arrays.from_numpy(self._origin, X)) * arrays.from_numpy(self._scale, X)
 
     def _block(self, X: Any, dtype: np.dtype[Any]) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):
-            values = to_dtype(self._features(self._scaled(X)), dtype)
-        if not bool(namespace(values).all(namespace(values).isfinite(values))):
+            values = arrays.to_dtype(self._features(self._scaled(X)), dtype)
+        if not bool(arrays.namespace(values).all(arrays.namespace(values).isfinite(values))):
             raise DataError(f"A feature of {self.formula} exceeds what {dtype.name} can hold. {SCALE_FIRST}")
         return values
 
@@ -401,8 +386,8 @@ class PolynomialFeatureMap(MonomialMap):
         self.formula = _formula(degree, gamma, coef0)
 
     def kernel(self, X: Any, Y: Any = None) -> FloatArray:
-        X = as_float64(X)
-        Y = X if Y is None else as_float64(Y)
+        X = arrays.as_float64(X)
+        Y = X if Y is None else arrays.as_float64(Y)
         with np.errstate(over="ignore"):
             values = ((X * self.gamma) @ Y.T + self.coef0) ** self.degree
         if not np.isfinite(values).all():
@@ -425,8 +410,8 @@ class PolynomialFeatureMap(MonomialMap):
         wanted = []
         for m, block in enumerate(graded_blocks(Z, self.degree)):
             if m >= self.lowest:
-                wanted.append(block * from_numpy(self._weight(m) * self._roots[m], Z))
-        return namespace(Z).concat(wanted, axis=1)
+                wanted.append(block * arrays.from_numpy(self._weight(m) * self._roots[m], Z))
+        return arrays.namespace(Z).concat(wanted, axis=1)
 
     def _bound(self, radius: float, pairs: int, eps: float) -> float:
         # Cauchy-Schwarz: sums of |phi_j(x) phi_j(y)| are at most the kernel at the longest row.
@@ -507,14 +492,8 @@ class TaylorFeatureMap(MonomialMap):
     def __init__(self, labels: tuple[str, ...], order: int, gamma: FloatArray, origin: FloatArray) -> None:
         super().__init__(labels, gamma, 2.0, order, 0, origin)
         self.order = order
-        same = bool((gamma == gamma[0]).all())
-        where = "x - origin" if origin.any() else "x"
-        where_i = "x_i" if where == "x" else "(x - origin)_i"
-        self.formula = f"exp(-{gamma[0]:.6g} |x - y|^2)" if same else "exp(-sum gamma_i (x_i - y_i)^2)"
-        self.prefix = f"exp(-{gamma[0]:.6g} |{where}|^2)" if same else f"exp(-sum gamma_i {where_i}^2)"
-
-    def kernel(self, X: Any, Y: Any = None) -> FloatArray:
-        return gaussian_gram(X, Y, self.gamma)
+        self.formula = _gaussian(gamma)
+        self.prefix = _gaussian(gamma, *(("x - origin", "(x - origin)_i") if origin.any() else ("x", "x_i")))
 
     def _weight(self, m: int) -> float:
         return math.exp(-0.5 * math.lgamma(m + 1))
@@ -523,7 +502,7 @@ class TaylorFeatureMap(MonomialMap):
         return Fraction(1, math.prod(math.factorial(p) for p in power))
 
     def _features(self, Z: Any) -> Any:
-        xp = namespace(Z)
+        xp = arrays.namespace(Z)
         # Finite, so that its product with zero is zero.
         squares = xp.minimum(xp.sum(Z * Z, axis=1), xp.full_like(Z[:, 0], 1e300))[:, None]
         # The Gaussian factor is shared out among the degrees: whole, it underflows where a product does not.
@@ -532,7 +511,7 @@ class TaylorFeatureMap(MonomialMap):
         blocks = []
         for m, block in enumerate(graded_blocks(Z, self.order, shrink=True)):
             rest = xp.exp(squares * (-0.5 * (self.order - m) / self.order)) if self.order else damping
-            blocks.append(block * from_numpy(self._roots[m], Z) * rest)
+            blocks.append(block * arrays.from_numpy(self._roots[m], Z) * rest)
         return xp.concat(blocks, axis=1)
 
     def error_bound(self, radius: Any) -> float:
@@ -559,7 +538,9 @@ class TaylorFeatureMap(MonomialMap):
         if np.ndim(radius) == 0:
             size = check_number("radius", radius, least=0)
             if (self.gamma != self.gamma[0]).any():
-                raise ParameterError("gamma differs between features, so give error_bound the rows: (n, d).")
+                raise ParameterError(
+                    "gamma", allowed="differs between features, so give error_bound the rows: (n, d)"
+                )
             return self._bound(size * math.sqrt(2.0 * self.gamma[0]), 1, EPS)
         return self._bound(self.radius(self._checked(radius)), 1, EPS)
 
@@ -667,8 +648,7 @@ class FourierFeatureMap(FeatureMap):
             # The last draw lies in [-2, 2], the others in [-1, 1]: Hoeffding's sum of squared ranges.
             alike = (m - 1) // d + 1 if orthogonal else m
             self.independent = min(self.independent, alike**2 / (alike + 3))
-        same = bool((gamma == gamma[0]).all())
-        self.formula = f"exp(-{gamma[0]:.6g} |x - y|^2)" if same else "exp(-sum gamma_i (x_i - y_i)^2)"
+        self.formula = _gaussian(gamma)
         self.reason = (
             f"Random features are right on average; the bound is Hoeffding's for {self.independent:.4g} "
             f"independent draws and holds for all pairs at once with probability {CONFIDENCE:g} over "
@@ -686,15 +666,12 @@ class FourierFeatureMap(FeatureMap):
         last = [] if self.offset is None else [f"sqrt(2) cos(w{len(self.frequencies)}.x + b)"]
         return tuple(pairs + last)
 
-    def kernel(self, X: Any, Y: Any = None) -> FloatArray:
-        return gaussian_gram(X, Y, self.gamma)
-
     def _features(self, Z: Any) -> Any:
         rounding = self._phase_rounding(largest_norm(Z))
         if not rounding <= WORST_PHASE:
             raise DataError(f"Rows far from the origin round w . x by {rounding:.1g} radians. {SCALE_FIRST}")
-        xp = namespace(Z)
-        phases = Z @ from_numpy(self.frequencies.T, Z)
+        xp = arrays.namespace(Z)
+        phases = Z @ arrays.from_numpy(self.frequencies.T, Z)
         pairs = len(self) // 2
         parts = [xp.cos(phases[:, :pairs]), xp.sin(phases[:, :pairs])]
         if self.offset is not None:
@@ -789,10 +766,10 @@ def fourier_map(
     """
     labels = check_labels(n_features, names)
     features = check_integer("n_components", n_components)
-    need, limit = 4 * features * len(labels), memory_limit_bytes(None)
+    need, limit = 4 * features * len(labels), arrays.memory_limit_bytes(None)
     if need > limit:
-        size = f"n_components={features} of {len(labels):,} features take {amount(need)}"
-        raise ParameterError(f"{size}, and {amount(limit)} may be used. Take fewer.")
+        size = f"of {len(labels):,} features take {amount(need)}, and {amount(limit)} may be used"
+        raise ParameterError("n_components", features, size, "Take fewer.")
     factors = check_gamma(gamma, sigma, len(labels))
     start = check_origin(origin, len(labels))
     source = np.random.default_rng(rng)
@@ -820,12 +797,18 @@ def frequencies(count: int, d: int, *, orthogonal: bool, rng: np.random.Generato
 # ------------------------------------------------------------ the Gaussian kernel
 
 
+def _gaussian(gamma: FloatArray, of: str = "x - y", entry: str = "(x_i - y_i)") -> str:
+    """Return the Gaussian of a difference in words."""
+    same = (gamma == gamma[0]).all()
+    return f"exp(-{gamma[0]:.6g} |{of}|^2)" if same else f"exp(-sum gamma_i {entry}^2)"
+
+
 def gaussian_gram(X: Any, Y: Any, gamma: FloatArray) -> FloatArray:
     """Return exp(-sum_i gamma_i (x_i - y_i)^2) from differences, shape (n, m), float64 NumPy."""
-    X = as_float64(X)
-    Y = X if Y is None else as_float64(Y)
+    X = arrays.as_float64(X)
+    Y = X if Y is None else arrays.as_float64(Y)
     # A power of two rounds nothing, and keeps squares inside the range of float64.
-    exponent = power_of_two(float(np.sqrt(gamma.max())))
+    exponent = arrays.power_of_two(float(np.sqrt(gamma.max())))
     weights = np.ldexp(gamma, -2 * exponent)
     with np.errstate(over="ignore"):
         squares = cdist(np.ldexp(X, exponent), np.ldexp(Y, exponent), "sqeuclidean", w=weights)
@@ -841,14 +824,14 @@ def check_labels(n_features: Any, names: Sequence[str] | None) -> tuple[str, ...
     if names is None:
         return tuple(f"f{i + 1}" for i in range(d))
     if isinstance(names, str) or len(names) != d:
-        raise ParameterError(f"names={names!r} must be a sequence of {d} names, one for each feature.")
+        raise ParameterError("names", names, f"must be a sequence of {d} names, one for each feature")
     return tuple(str(name) for name in names)
 
 
 def check_gamma(gamma: Any, sigma: Any, d: int) -> FloatArray:
     """Return gamma of each feature, shape (d,), from gamma or from sigma; with neither, 1 / n_features."""
     if gamma is not None and sigma is not None:
-        raise ParameterError("Give sigma or gamma, not both: gamma = 1 / (2 sigma^2).")
+        raise ParameterError("gamma", gamma, *GAMMA_AND_SIGMA)
     if gamma is None and sigma is None:
         return np.full(d, 1.0 / d)
     name, given = ("gamma", gamma) if sigma is None else ("sigma", sigma)
@@ -858,7 +841,8 @@ def check_gamma(gamma: Any, sigma: Any, d: int) -> FloatArray:
         values = np.zeros(0)
     values = np.full(d, values) if values.ndim == 0 else values
     if values.shape != (d,) or not (np.isfinite(values) & (values > 0)).all():
-        raise ParameterError(f"{name}={given!r} must be a positive number, or {d} of them, or None.")
+        other = by_surface("None", "leave it out")
+        raise ParameterError(name, given, f"must be a positive number, or {d} of them, or {other}")
     return values if sigma is None else np.array([gamma_of("sigma", width) for width in values.tolist()])
 
 
@@ -866,7 +850,7 @@ def check_origin(origin: Any, d: int) -> FloatArray:
     """Return the point that is subtracted from rows first, shape (d,): zero where it is None."""
     values = np.zeros(d) if origin is None else np.array(origin, dtype=np.float64)
     if values.shape != (d,) or not np.isfinite(values).all():
-        raise ParameterError(f"origin has shape {values.shape}; it must hold {d} finite numbers.")
+        raise ParameterError("origin", allowed=f"has shape {values.shape}; it must hold {d} finite numbers")
     return values
 
 
@@ -876,6 +860,155 @@ def check_size(what: str, d: int, top: int, p: int, allowed: Any) -> None:
     if count > allowed:
         shown = f"= {count:,}" if count < 10**15 else "> 10^15"
         raise ParameterError(
-            f"{what} of {d:,} features has C({top}, {p}) {shown} monomials, and max_features is "
-            f"{int(allowed):,}. Use KernelPCA, lower the degree, or raise max_features."
+            "max_features",
+            int(allowed),
+            f"is exceeded: {what} of {d:,} features has C({top}, {p}) {shown} monomials",
+            f"Use KernelPCA, lower the degree, or raise {option('max_features')}.",
         )
+
+
+# ---- Products of powers of features, up to a degree: which there are, their names, values and coefficients
+
+# A numerator or denominator beyond this says less than six decimals do.
+READABLE = 10**12
+DENOMINATORS = 1000
+
+
+def count_monomials(n_features: int, degree: int) -> int:
+    """Return how many monomials of ``n_features`` variables have a degree up to ``degree``: C(d + p, p)."""
+    return math.comb(n_features + degree, degree)
+
+
+def exponents(n_features: int, degree: int) -> npt.NDArray[np.int64]:
+    """Return the powers of all monomials up to a degree, shape (C(d + p, p), d).
+
+    Examples
+    --------
+    >>> exponents(2, 2).tolist()
+    [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]]
+    """
+    return np.concatenate(graded_powers(n_features, degree)).astype(np.int64)
+
+
+def graded_blocks(Z: Any, degree: int, *, shrink: bool = False) -> Iterator[Any]:
+    """Yield the monomials of every row by degree, from 0 up to ``degree``.
+
+    Parameters
+    ----------
+    Z : array of shape (n, d), float64
+    shrink : bool
+        Divide those of degree m by sqrt(m!), which keeps high degrees inside the range of float64.
+
+    Yields
+    ------
+    array of shape (n, C(d + m - 1, m)), of Z's kind
+    """
+    xp = arrays.namespace(Z)
+    n, d = Z.shape
+    block = xp.ones((n, 1), dtype=Z.dtype, device=array_api_compat.device(Z))
+    yield block
+    for m in range(1, degree + 1):
+        step = Z / math.sqrt(m) if shrink else Z
+        pieces = [block[:, s:] * step[:, f : f + 1] for f, s in _tails(d, m)] if m > 1 else [step]
+        block = xp.concat(pieces, axis=1)
+        yield block
+
+
+def graded_powers(n_features: int, degree: int) -> list[npt.NDArray[np.int32]]:
+    """Return the powers of the monomials by degree, each of shape (C(d + m - 1, m), d).
+
+    Examples
+    --------
+    >>> [powers.tolist() for powers in graded_powers(2, 2)]
+    [[[0, 0]], [[1, 0], [0, 1]], [[2, 0], [1, 1], [0, 2]]]
+    """
+    unit = np.eye(n_features, dtype=np.int32)
+    blocks = [np.zeros((1, n_features), dtype=np.int32)]
+    for m in range(1, degree + 1):
+        blocks.append(np.concatenate([blocks[-1][s:] + unit[f] for f, s in _tails(n_features, m)]))
+    return blocks
+
+
+def _tails(d: int, m: int) -> list[tuple[int, int]]:
+    """Where, for each feature, the part of degree m - 1 begins that it multiplies."""
+    width = math.comb(d + m - 2, m - 1)
+    return [(f, width - math.comb(d - f + m - 2, m - 1)) for f in range(d)]
+
+
+def monomial_name(power: Sequence[int], names: Sequence[str]) -> str:
+    """Return a monomial in words.
+
+    Examples
+    --------
+    >>> monomial_name([2, 1], ["x", "y"])
+    'x^2 y'
+    >>> monomial_name([0, 0], ["x", "y"])
+    '1'
+    """
+    factors = [name if p == 1 else f"{name}^{p}" for name, p in zip(names, map(int, power), strict=True) if p]
+    return " ".join(factors) or "1"
+
+
+# ------------------------------------------------ multinomial coefficients
+
+
+@lru_cache(maxsize=4)
+def graded_roots(n_features: int, degree: int) -> tuple[FloatArray, ...]:
+    """Return sqrt(m! / (alpha_1! ... alpha_d!)) of the monomials by degree, kept for the next call.
+
+    The product of d roots of exact binomials C(alpha_1 + ... + alpha_i, alpha_i), so that the relative error
+    is that of d products at any degree up to 1000.
+
+    Examples
+    --------
+    >>> [(roots**2).round(9).tolist() for roots in graded_roots(2, 2)]
+    [[1.0], [1.0, 1.0], [1.0, 2.0, 1.0]]
+    """
+    table = _root_binomials(degree if n_features > 1 else 0)
+    results = []
+    for powers in graded_powers(n_features, degree):
+        roots = np.ones(len(powers))
+        partial = powers[:, 0].astype(np.int64)
+        for column in powers.T[1:]:
+            partial += column
+            roots *= table[partial, column]
+        results.append(roots)
+    return tuple(results)
+
+
+def _root_binomials(degree: int) -> FloatArray:
+    """Return the table of sqrt(C(s, a)), by Pascal's rule in whole numbers."""
+    table = np.zeros((degree + 1, degree + 1))
+    row = [1]
+    for s in range(degree + 1):
+        table[s, : s + 1] = np.sqrt(np.array(row, dtype=np.float64))
+        row = [1, *(a + b for a, b in pairwise(row)), 1]
+    return table
+
+
+def exact_fraction(value: float) -> Fraction | None:
+    """Return the fraction with a small denominator that this float is the nearest to, if there is one.
+
+    Examples
+    --------
+    >>> exact_fraction(1 / 3), exact_fraction(2**0.5)
+    (Fraction(1, 3), None)
+    """
+    near = Fraction(value).limit_denominator(DENOMINATORS)
+    return near if float(near) == value else None
+
+
+def radical(square: Fraction | None, value: float) -> str:
+    """Return the root of ``square`` as text: whole or a ratio, else a radical; without it ``value``.
+
+    Examples
+    --------
+    >>> radical(Fraction(4), 2.0), radical(Fraction(3, 4), 0.866), radical(None, 0.5**0.5)
+    ('2', 'sqrt(3/4)', '0.707107')
+    """
+    if square is None or max(square.numerator, square.denominator) > READABLE:
+        return f"{value:.6g}"
+    over, under = math.isqrt(square.numerator), math.isqrt(square.denominator)
+    if Fraction(over * over, under * under) == square:
+        return str(Fraction(over, under))
+    return f"sqrt({square})"

@@ -17,44 +17,13 @@ from scipy import sparse
 
 from gramian.arrays import from_numpy, is_numpy, namespace, row_products, to_float64
 from gramian.checks import check_number, slices
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError, ParameterError, choice
+from gramian.kernels import arithmetic, widths
 from gramian.kernels.algebra import Constant, Kernel
-from gramian.kernels.arithmetic import (
-    FUNCTION_ULPS,
-    LEAST,
-    SINGLE_TINY,
-    SINGLE_UNIT,
-    TINY,
-    UNIT,
-    absolute_distances,
-    check_base,
-    exponential,
-    hstack,
-    largest_entries,
-    largest_norm,
-    ones,
-    over_rows,
-    product,
-    squared_distances,
-    squared_norms,
-    terms,
-    times_columns,
-    whole_power,
-)
+from gramian.kernels.arithmetic import FUNCTION_ULPS, LEAST, SINGLE_TINY, SINGLE_UNIT, TINY, UNIT
 from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat
 from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
 from gramian.kernels.feature_maps import FeatureMap, polynomial_map, taylor_map
-from gramian.kernels.widths import (
-    SCALE_OR_NONE,
-    check_factor,
-    check_width,
-    gamma_of,
-    is_median,
-    is_scale,
-    median_distance,
-    resolved_factor,
-    resolved_width,
-)
 
 NUS = (0.5, 1.5, 2.5)
 SINGLE_ENOUGH = 1e-3  # error of float32 distances up to which eigenvalues tell who is among the largest
@@ -67,19 +36,27 @@ class Formula(Kernel):
     # Whether distances may be expanded into one product: fast, and inaccurate for clusters far apart.
     expands: bool = False
 
+    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
+        """Return the kernel with a number for its factor ``gamma``, where it has one."""
+        self.check()
+        values = self.get_params(deep=False)
+        if "gamma" not in values:
+            return self
+        return type(self)(**values | {"gamma": widths.resolved_factor(values["gamma"], X)})
+
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         """Return float64 rows as the left and right factors that :meth:`tile` combines: as they are."""
         return X, X
 
-    @abstractmethod
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
-        """Return the block of kernel values for encoded rows."""
+        """Return the block of kernel values for encoded rows: their inner products."""
+        return arithmetic.product(left, right, out)
 
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) for every row, float64: 1 where the facts say so, else for each formula to say."""
         if not self.facts.unit_diagonal:
             raise NotImplementedError(f"{type(self).__name__} does not say what k(x, x) is.")
-        return ones(X)
+        return arithmetic.ones(X)
 
     @abstractmethod
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
@@ -123,7 +100,7 @@ class Formula(Kernel):
         """Bind to fitted rows, distances expanded where that is accurate enough."""
         # A shift would fill sparse rows, and so would differences: they have their products, whose error
         # is that of the entries stored, and of no mean taken off.
-        held, d = sparse.issparse(X), terms(X)
+        held, d = sparse.issparse(X), arithmetic.terms(X)
         shifts = self.expands or (centered and self.facts.shifts_out)
         shift = _mean(X) if shifts and not held else None
         norm = _longest(X, shift, self.weights())
@@ -198,8 +175,8 @@ def _longest(X: Any, shift: Any, weights: Any) -> float:
         block = to_float64(X[rows, :])
         with np.errstate(over="ignore"):
             block = block if shift is None else block - shift
-            block = block if weights is None else times_columns(block, weights)
-        largest = max(largest, largest_norm(block))
+            block = block if weights is None else arithmetic.times_columns(block, weights)
+        largest = max(largest, arithmetic.largest_norm(block))
     return largest
 
 
@@ -246,17 +223,14 @@ class Linear(Formula):
         """
         return polynomial_map(n_features, degree=1, gamma=1.0, coef0=0.0, **options)
 
-    def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
-        return product(left, right, out)
-
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        return Slopes(product(left, right), lambda W: W @ right)
+        return Slopes(arithmetic.product(left, right), lambda W: W @ right)
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        return DiagonalSlopes(squared_norms(X), 2.0 * X)
+        return DiagonalSlopes(arithmetic.squared_norms(X), 2.0 * X)
 
     def diagonal(self, X: Any) -> Any:
-        return squared_norms(X)
+        return arithmetic.squared_norms(X)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return 0.0, (d + 3) * UNIT * largest * largest + d * LEAST
@@ -285,11 +259,6 @@ class Projective(Formula):
         """The factor of x . y; 1, whose sign it has, as long as the data have not said it."""
         return 1.0 if self.gamma is None or isinstance(self.gamma, str) else float(self.gamma)
 
-    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
-        self.check()
-        gamma = resolved_factor(self.gamma, X)
-        return type(self)(**self.get_params(deep=False) | {"gamma": gamma})
-
     def reach(self, largest: float) -> float:
         """Bound |gamma x . y + coef0| for rows of norm up to ``largest``."""
         return abs(float(self.gamma or 0.0)) * largest * largest + abs(float(self.coef0))
@@ -298,19 +267,19 @@ class Projective(Formula):
         return X * self.gamma, X
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
-        T = product(left, right, out)
+        T = arithmetic.product(left, right, out)
         T += self.coef0
         return self.profile(T)
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        steepness = self.steepness(product(left, right) + self.coef0)
+        steepness = self.steepness(arithmetic.product(left, right) + self.coef0)
         return Slopes(self.tile(left, right, direct), lambda W: (W * steepness) @ right)
 
     def diagonal(self, X: Any) -> Any:
-        return self.profile(self.gamma * squared_norms(X) + self.coef0)
+        return self.profile(self.gamma * arithmetic.squared_norms(X) + self.coef0)
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        steepness = self.steepness(self.gamma * squared_norms(X) + self.coef0)
+        steepness = self.steepness(self.gamma * arithmetic.squared_norms(X) + self.coef0)
         return DiagonalSlopes(self.diagonal(X), (2.0 * steepness)[:, None] * X)
 
 
@@ -338,8 +307,8 @@ class Polynomial(Projective):
     def check(self) -> None:
         check_number("degree", self.degree, above=0, advice="Give a whole number such as 3.")
         check_number("coef0", self.coef0)
-        if self.gamma is not None and not is_scale(self.gamma):
-            check_number("gamma", self.gamma, above=0, advice=f"Or give {SCALE_OR_NONE}")
+        if self.gamma is not None and not widths.is_scale(self.gamma):
+            check_number("gamma", self.gamma, above=0, advice=f"Or give {widths.SCALE_OR_NONE}")
 
     @property
     def facts(self) -> Facts:
@@ -391,8 +360,11 @@ class Polynomial(Projective):
 
     def profile(self, T: Any) -> Any:
         if float(self.degree).is_integer():
-            return whole_power(T, int(self.degree)) if is_numpy(T) else T**self.degree
-        return check_base(T, f"{self!r} has no value where gamma x . y + coef0 is negative") ** self.degree
+            return arithmetic.whole_power(T, int(self.degree)) if is_numpy(T) else T**self.degree
+        return (
+            arithmetic.check_base(T, f"{self!r} has no value where gamma x . y + coef0 is negative")
+            ** self.degree
+        )
 
     def steepness(self, T: Any) -> Any:
         gamma = float(self.gamma or 0.0)
@@ -427,16 +399,13 @@ class Cosine(Formula):
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         # Dividing by the largest entry first keeps squares inside the range of float64.
-        X = over_rows(X, largest_entries(X))
-        norms = squared_norms(X)
-        X = over_rows(X, namespace(norms).sqrt(norms))
+        X = arithmetic.over_rows(X, arithmetic.largest_entries(X))
+        norms = arithmetic.squared_norms(X)
+        X = arithmetic.over_rows(X, namespace(norms).sqrt(norms))
         return X, X
 
-    def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
-        return product(left, right, out)
-
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        values = product(left, right)
+        values = arithmetic.product(left, right)
         xp = namespace(X)
         norms = xp.linalg.vector_norm(X, axis=1)[:, None]
         inverse = xp.where(norms > 0, 1.0 / xp.where(norms > 0, norms, 1.0), 0.0)
@@ -447,7 +416,7 @@ class Cosine(Formula):
         return Slopes(values, pull)
 
     def diagonal(self, X: Any) -> Any:
-        return squared_norms(self.encode(to_float64(X), False)[0])
+        return arithmetic.squared_norms(self.encode(to_float64(X), False)[0])
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return 0.0, (2 * d + 8) * UNIT
@@ -473,8 +442,8 @@ class Sigmoid(Projective):
 
     def check(self) -> None:
         check_number("coef0", self.coef0)
-        if self.gamma is not None and not is_scale(self.gamma):
-            check_number("gamma", self.gamma, advice=f"Or give {SCALE_OR_NONE}")
+        if self.gamma is not None and not widths.is_scale(self.gamma):
+            check_number("gamma", self.gamma, advice=f"Or give {widths.SCALE_OR_NONE}")
 
     @property
     def facts(self) -> Facts:
@@ -544,21 +513,21 @@ class Radial(Formula):
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         if direct:
             # Powers of two round nothing, so that rows close to each other keep their difference.
-            X = times_columns(X, np.ldexp(1.0, self._exponents))
+            X = arithmetic.times_columns(X, np.ldexp(1.0, self._exponents))
             return X, X
-        X = times_columns(X, np.sqrt(self.rates))
+        X = arithmetic.times_columns(X, np.sqrt(self.rates))
         # One product of these gives -q.
-        norms = squared_norms(X)[:, None]
-        column = ones(X)[:, None]
+        norms = arithmetic.squared_norms(X)[:, None]
+        column = arithmetic.ones(X)[:, None]
         X = float(np.sqrt(2.0)) * X
-        return hstack(X, -norms, column), hstack(X, column, -norms)
+        return arithmetic.hstack(X, -norms, column), arithmetic.hstack(X, column, -norms)
 
     @property
     def _exponents(self) -> Any:
         return np.frexp(np.sqrt(self.rates))[1] - 1
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
-        T = self._apart(left, right) if direct else product(left, right, out)
+        T = self._apart(left, right) if direct else arithmetic.product(left, right, out)
         if sparse.issparse(left):
             # Without a shift rounding can lift it far above 0, where no profile is bounded.
             np.minimum(T, 0.0, out=T)
@@ -568,9 +537,9 @@ class Radial(Formula):
         """Return -q, summed from differences of rows times powers of two."""
         left_over = np.ldexp(self.rates, -2 * self._exponents)
         if np.ndim(left_over):
-            return -squared_distances(left, right, left_over)
+            return -arithmetic.squared_distances(left, right, left_over)
         with np.errstate(over="ignore"):
-            return squared_distances(left, right) * -float(left_over)
+            return arithmetic.squared_distances(left, right) * -float(left_over)
 
     @abstractmethod
     def fading(self, T: Any, values: Any) -> Any:
@@ -585,7 +554,7 @@ class Radial(Formula):
             T = self._apart(x, y)
         else:
             scale = np.sqrt(2.0 * self.rates)
-            T = xp.clip(product(left, right), None, 0.0)
+            T = xp.clip(arithmetic.product(left, right), None, 0.0)
         values = self.profile(xp.asarray(T, copy=True))
         fading = self.fading(T, values)
         factors = np.broadcast_to(2.0 * np.asarray(self.rates), (d,))
@@ -642,9 +611,9 @@ class RBF(Radial):
 
     def check(self) -> None:
         if self.sigma is not None and self.gamma is not None:
-            raise ParameterError("RBF takes sigma or gamma, not both: gamma = 1 / (2 sigma^2).")
-        check_width("sigma", self.sigma, optional=True)
-        check_factor(self.gamma)
+            raise ParameterError("gamma", self.gamma, *widths.GAMMA_AND_SIGMA)
+        widths.check_width("sigma", self.sigma, optional=True)
+        widths.check_factor(self.gamma)
 
     @property
     def formula(self) -> str:
@@ -653,12 +622,12 @@ class RBF(Radial):
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
-        if is_median(self.gamma) or is_median(self.sigma):
-            return RBF(gamma=gamma_of("gamma", median_distance(X)))
+        if widths.is_median(self.gamma) or widths.is_median(self.sigma):
+            return RBF(gamma=widths.gamma_of("gamma", widths.median_distance(X)))
         if self.sigma is None:
-            return RBF(gamma=resolved_factor(self.gamma, X))
-        widths = resolved_width("sigma", self.sigma, X)
-        return RBF(sigma=widths) if isinstance(widths, tuple) else RBF(gamma=gamma_of("sigma", widths))
+            return RBF(gamma=widths.resolved_factor(self.gamma, X))
+        sigma = widths.resolved_width("sigma", self.sigma, X)
+        return RBF(sigma=sigma) if isinstance(sigma, tuple) else RBF(gamma=widths.gamma_of("sigma", sigma))
 
     def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
         """Return the first terms of the Taylor map, which has infinitely many.
@@ -684,7 +653,7 @@ class RBF(Radial):
         return float(self.gamma) if self.sigma is None else 0.5 / np.array(self.sigma) / np.array(self.sigma)
 
     def profile(self, T: Any) -> Any:
-        return exponential(T)
+        return arithmetic.exponential(T)
 
     def fading(self, T: Any, values: Any) -> Any:
         return values
@@ -732,13 +701,13 @@ class Matern(Radial):
         self.nu = nu
 
     def check(self) -> None:
-        check_width("length_scale", self.length_scale)
+        widths.check_width("length_scale", self.length_scale)
         if isinstance(self.nu, bool) or self.nu not in NUS:
-            raise ParameterError(f"nu={self.nu!r} must be 0.5, 1.5 or 2.5.")
+            raise ParameterError("nu", self.nu, "must be 0.5, 1.5 or 2.5")
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
-        return Matern(resolved_width("length_scale", self.length_scale, X), self.nu)
+        return Matern(widths.resolved_width("length_scale", self.length_scale, X), self.nu)
 
     @property
     def facts(self) -> Facts:
@@ -753,8 +722,8 @@ class Matern(Radial):
 
     @property
     def rates(self) -> Any:
-        widths = np.array(self.length_scale, dtype=np.float64)
-        return 2.0 * self.nu / widths / widths
+        scale = np.array(self.length_scale, dtype=np.float64)
+        return 2.0 * self.nu / scale / scale
 
     @property
     def slope(self) -> float:  # type: ignore[override]
@@ -765,7 +734,7 @@ class Matern(Radial):
         xp = namespace(T)
         # Beyond, exp(-r) is 0 and r may be infinite, of which the product is no number.
         r = xp.sqrt(-xp.clip(T, -FARTHEST, 0.0))
-        decay = exponential(-r)
+        decay = arithmetic.exponential(-r)
         if self.nu == 0.5:
             return decay
         return decay * (1.0 + r if self.nu == 1.5 else 1.0 + r + r * r / 3.0)
@@ -800,17 +769,19 @@ class RationalQuadratic(Radial):
         self.alpha = alpha
 
     def check(self) -> None:
-        check_width("length_scale", self.length_scale)
+        widths.check_width("length_scale", self.length_scale)
         check_number("alpha", self.alpha, above=0)
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
-        return RationalQuadratic(resolved_width("length_scale", self.length_scale, X), float(self.alpha))
+        return RationalQuadratic(
+            widths.resolved_width("length_scale", self.length_scale, X), float(self.alpha)
+        )
 
     @property
     def rates(self) -> Any:
-        widths = np.array(self.length_scale, dtype=np.float64)
-        return 0.5 / self.alpha / widths / widths
+        scale = np.array(self.length_scale, dtype=np.float64)
+        return 0.5 / self.alpha / scale / scale
 
     @property
     def slope(self) -> float:  # type: ignore[override]
@@ -859,19 +830,13 @@ class Laplacian(Formula):
         self.gamma = gamma
 
     def check(self) -> None:
-        check_factor(self.gamma)
-
-    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
-        self.check()
-        if is_median(self.gamma):
-            return Laplacian(1.0 / median_distance(X, "cityblock"))
-        return Laplacian(resolved_factor(self.gamma, X))
+        widths.check_factor(self.gamma)
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         # The factor comes last, so that rows close to each other keep their difference.
-        T = absolute_distances(left, right)
+        T = arithmetic.absolute_distances(left, right)
         T *= -self.gamma
-        return exponential(T)
+        return arithmetic.exponential(T)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return FUNCTION_ULPS * UNIT, (d + 4) * UNIT / np.e + TINY
@@ -908,12 +873,8 @@ class ChiSquared(Formula):
         self.gamma = gamma
 
     def check(self) -> None:
-        if not is_scale(self.gamma):
-            check_number("gamma", self.gamma, above=0, advice="Or give 'scale'.")
-
-    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
-        self.check()
-        return ChiSquared(resolved_factor(self.gamma, X))
+        if not widths.is_scale(self.gamma):
+            check_number("gamma", self.gamma, above=0, advice=f"Or give {choice(widths.SCALE)}.")
 
     def admit(self, X: Any) -> None:
         least = float(namespace(X).min(X)) if X.shape[0] else 0.0
@@ -933,7 +894,7 @@ class ChiSquared(Formula):
             with np.errstate(over="ignore"):
                 total = total + gap * (gap / xp.where(both > 0, both, xp.ones_like(both)))
         with np.errstate(over="ignore"):
-            return exponential(total * -(2.0 * float(self.gamma)))
+            return arithmetic.exponential(total * -(2.0 * float(self.gamma)))
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
         xp, values = namespace(left), self.tile(left, right, direct)

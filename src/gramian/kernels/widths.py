@@ -10,14 +10,16 @@ from scipy.spatial.distance import pdist
 
 from gramian.arrays import as_float64, is_numpy, namespace, rows_of, to_float64
 from gramian.checks import check_number, evenly
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError, ParameterError, choice, option
 from gramian.records import FloatArray
 
 MEDIAN = "median"
 SCALE = "scale"
 MEDIAN_ROWS = 5000
 LOST = 1e-10  # of the squared norms, below which a squared distance of sparse rows is mostly rounding
-SCALE_OR_NONE = "'scale', or leave it out for 1 over the number of columns."
+SCALE_OR_NONE = f"{choice('scale')}, or leave it out for 1 over the number of columns."
+# What is wrong with both, and what they are.
+GAMMA_AND_SIGMA = "and sigma are two names of one width, so give one of them", "gamma is 1 / (2 sigma^2)."
 
 
 def median_distance(X: Any, metric: str = "euclidean") -> float:
@@ -54,7 +56,8 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
         apart = distances[distances > 0]
         median = float(np.median(apart)) if apart.size else 0.0
     if not 0 < median < np.inf:
-        raise DataError(f"The median distance of rows is {median:g}, which is no width. Give gamma or sigma.")
+        hint = f"Give {option('gamma')} or {option('sigma')}."
+        raise DataError(f"The median distance of rows is {median:g}, which is no width.", hint)
     return median
 
 
@@ -103,7 +106,7 @@ def scale_factor(X: Any) -> float:
             variance = float(namespace(X).var(to_float64(X)))
         factor = 1.0 / (d * variance) if variance else 1.0
     if not 0 < factor < np.inf:
-        raise DataError(f"gamma='scale' has no value: X.var() is {variance:.3g}. Scale the data.")
+        raise DataError(f"{option('gamma', SCALE)} has no value: X.var() is {variance:.3g}. Scale the data.")
     return factor
 
 
@@ -114,18 +117,20 @@ def check_width(name: str, value: Any, optional: bool = False) -> None:
     several = isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim == 1)
     for entry in value if several and len(value) else [value]:
         number = entry.item() if isinstance(entry, np.generic) else entry
-        advice = "Give one, one for every feature, or 'median'."
+        advice = f"Give one, one for every feature, or {choice('median')}."
         check_number(f"an entry of {name}" if several else name, number, above=0, advice=advice)
 
 
 def check_factor(gamma: Any) -> None:
     """Refuse what is neither a positive number nor "median" nor "scale" nor None."""
     if gamma is not None and not is_median(gamma) and not is_scale(gamma):
-        check_number("gamma", gamma, above=0, advice=f"Or give 'median' or {SCALE_OR_NONE}")
+        check_number("gamma", gamma, above=0, advice=f"Or give {choice('median')} or {SCALE_OR_NONE}")
 
 
 def resolved_factor(gamma: Any, X: Any) -> float:
-    """Return the number that gamma stands for: itself, 1 / (d var), or 1 / d for None."""
+    """Return the number for gamma: itself, 1 / (d var), 1 over the median |x - y|_1, or 1 / d for None."""
+    if is_median(gamma):
+        return 1.0 / median_distance(X, "cityblock")
     if is_scale(gamma):
         return scale_factor(X)
     return 1.0 / int(X.shape[1]) if gamma is None else float(gamma)
@@ -139,9 +144,8 @@ def resolved_width(name: str, value: Any, X: Any) -> Any:
         gamma_of(name, float(value))
         return float(value)
     if len(value) != X.shape[1]:
-        raise ParameterError(
-            f"{name} has {len(value)} widths but X has {X.shape[1]} features: give one each."
-        )
+        problem = f"has {len(value)} widths but X has {X.shape[1]} features: give one each"
+        raise ParameterError(name, allowed=problem)
     for width in value:
         gamma_of(name, float(width))
     return tuple(float(width) for width in value)
@@ -151,7 +155,7 @@ def gamma_of(name: str, sigma: float) -> float:
     """Return 1 / (2 sigma^2), or refuse a width whose square does not fit into a number."""
     gamma = 0.5 / sigma / sigma
     if not 0 < gamma < np.inf:
-        raise ParameterError(f"{name}={sigma!r} has a square that float64 cannot hold. Scale the data first.")
+        raise ParameterError(name, sigma, "has a square that float64 cannot hold", "Scale the data first.")
     return gamma
 
 

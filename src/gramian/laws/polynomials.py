@@ -1,6 +1,6 @@
 """Polynomials as vectors of coefficients: their values on data, their gradients, products and shifts.
 
-A polynomial of degree up to p in d features is a vector over :func:`gramian.kernels.monomials.exponents`.
+A polynomial of degree up to p in d features is a vector over :func:`gramian.kernels.feature_maps.exponents`.
 The monomials up to a lower degree stand first, so a shorter vector is a polynomial of lower degree.
 """
 
@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from gramian.checks import slices
-from gramian.kernels.monomials import count_monomials, exponents, graded_blocks
+from gramian.kernels.feature_maps import count_monomials, exponents, graded_blocks
 from gramian.records import FloatArray, IntArray
 
 BLOCK_BYTES = 16 << 20
@@ -149,3 +149,8 @@ def triangle(values: FloatArray, monomials: Monomials, counts: FloatArray | floa
 def reduced(matrix: FloatArray) -> FloatArray:
     """Return the triangle R of a QR decomposition: ``|R @ a| = |matrix @ a|`` for every vector."""
     return np.asarray(np.linalg.qr(matrix, mode="r"))
+
+
+def term_order(powers: IntArray) -> IntArray:
+    """Return the places of the terms in print: from high degree to low."""
+    return np.lexsort((np.arange(len(powers)), -powers.sum(axis=1)))

@@ -15,20 +15,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gramian.arrays import (
-    DEVICE_TILE,
-    THIN,
-    divided_by_power,
-    each_thread,
-    from_numpy,
-    is_numpy,
-    to_float64,
-)
+from gramian import arrays
 from gramian.checks import slices as cut
+from gramian.data import Block, Rows
+from gramian.data.device import device_blocks
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
-from gramian.rows import Block, Rows
-from gramian.rows.kinds.device import device_blocks
 
 R = TypeVar("R")
 CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20
@@ -88,7 +80,7 @@ class CenteredRows:
     weighted: bool = False
 
     def map_reduce(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
-        """Combine ``f`` of every part of C that is in one place; see :meth:`gramian.rows.Rows.map_reduce`."""
+        """Combine ``f`` of every part of C that is in one place; see :meth:`gramian.data.Rows.map_reduce`."""
         if self.rows.in_one_place:
             return f(self, *aligned)
         # What is sent to others holds no rows of its own.
@@ -169,16 +161,16 @@ class CenteredRows:
         return C.copy() if self.rows.shares_memory(C) else C
 
     def _centered(self, values: Any, rows: slice, columns: slice, scratch: Any) -> Any:
-        if not is_numpy(values):
-            values = to_float64(values) if self.arithmetic == np.float64 else values
+        if not arrays.is_numpy(values):
+            values = arrays.to_float64(values) if self.arithmetic == np.float64 else values
         high, low, factor = self._offsets(columns, values)
         roots = self._roots(rows)
-        if not is_numpy(values):
-            values = divided_by_power(values, self.exponent) if self.exponent else values
+        if not arrays.is_numpy(values):
+            values = arrays.divided_by_power(values, self.exponent) if self.exponent else values
             values = values - high if high is not None else values
             values = values - low if low is not None else values
             values = values * factor if factor is not None else values
-            return values if roots is None else values * from_numpy(roots, values)
+            return values if roots is None else values * arrays.from_numpy(roots, values)
         unchanged = high is None and low is None and factor is None and roots is None
         nothing_to_do = unchanged and not self.exponent
         if nothing_to_do and values.dtype == self.arithmetic:
@@ -207,10 +199,10 @@ class CenteredRows:
         high, low, _ = self._mean_in_parts
         factor = None
         if self.divisor is not None:
-            factor = from_numpy((1.0 / self.divisor[columns]).astype(self.arithmetic), like)
+            factor = arrays.from_numpy((1.0 / self.divisor[columns]).astype(self.arithmetic), like)
         return (
-            from_numpy(high[columns], like) if high[columns].any() else None,
-            from_numpy(low[columns], like) if low is not None and low[columns].any() else None,
+            arrays.from_numpy(high[columns], like) if high[columns].any() else None,
+            arrays.from_numpy(low[columns], like) if low is not None and low[columns].any() else None,
             factor,
         )
 
@@ -288,7 +280,7 @@ class CenteredRows:
     @property
     def thin(self) -> int:
         """Most rows or columns in a product with few vectors."""
-        return THIN if is_numpy(self.rows.like) else DEVICE_TILE
+        return arrays.THIN if arrays.is_numpy(self.rows.like) else arrays.DEVICE_TILE
 
     def _length(self, other: int, least: int, share: float = 1.0) -> int:
         """How many rows (or columns) of ``other`` entries make a block.
@@ -296,14 +288,16 @@ class CenteredRows:
         So many that it fits into the cache; on a device as many as keep it busy, but sums of float32 short.
         """
         row = other * self.arithmetic.itemsize
-        if is_numpy(self.rows.like):
+        if arrays.is_numpy(self.rows.like):
             return max(least, int(share * CACHE_BYTES) // row)
-        most = DEVICE_TILE if self.arithmetic == np.float32 else self.rows.shape[0] + self.rows.shape[1]
+        most = (
+            arrays.DEVICE_TILE if self.arithmetic == np.float32 else self.rows.shape[0] + self.rows.shape[1]
+        )
         return max(least, min(most, DEVICE_BYTES // row))
 
     def scratch(self, rows: int, columns: int) -> Any:
         """Memory for one block, where blocks are written in place."""
-        return np.empty((rows, columns), dtype=self.arithmetic) if is_numpy(self.rows.like) else None
+        return np.empty((rows, columns), dtype=self.arithmetic) if arrays.is_numpy(self.rows.like) else None
 
     def along(self, draw: Iterator[slice], axis: int, size: int) -> Iterator[tuple[slice, Any]]:
         """Yield the slices drawn, of at most so many rows (0) or columns (1), and their blocks of C."""
@@ -330,7 +324,7 @@ class CenteredRows:
 
     def _product(self, V: Any, axis: int, doing: str) -> Any:
         """``C V`` by blocks of rows (0), or ``C.T V`` by blocks of columns (1)."""
-        if not is_numpy(V):
+        if not arrays.is_numpy(V):
             blocks = self.on_device(lambda _, C: (C.T if axis else C) @ V, axis)
             return self.rows.xp.concat(list(blocks), axis=0)
         slices = self.column_slices() if axis else self.row_slices()
@@ -395,7 +389,7 @@ class CenteredRows:
 
         slices = self.rows.batches
         product = in_batches(
-            self, slices, lambda batch: sum(each_thread(share, batch)), np.add, "products", of=(V,)
+            self, slices, lambda batch: sum(arrays.each_thread(share, batch)), np.add, "products", of=(V,)
         )
         return product / self.divisor[:, None] if self.divisor is not None else product
 
@@ -457,7 +451,7 @@ def filled(
         if most == 1:
             share(iter(batch))  # with every thread of BLAS
         else:
-            each_thread(share, batch, most=most)
+            arrays.each_thread(share, batch, most=most)
         return out
 
     def restore(result: FloatArray) -> FloatArray:
@@ -481,5 +475,5 @@ def least_rows(d: int) -> int:
 def terms_of(view: CenteredRows) -> int | None:
     """Rows whose products with few columns are added up in float32; None where those are of whole blocks."""
     d = view.rows.shape[1]
-    few = view.arithmetic == np.float32 and is_numpy(view.rows.like) and d <= FEW_COLUMNS
+    few = view.arithmetic == np.float32 and arrays.is_numpy(view.rows.like) and d <= FEW_COLUMNS
     return max(LEAST_TERMS, TERMS // d) if few else None

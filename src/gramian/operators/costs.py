@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramian.checks import amount
-from gramian.records import Calls, Cost, Spread
+from gramian.records import Plan, Spread
 
 # Multiply-adds a second: large products, products with few vectors, of float64 and of float32.
 LARGE = {"float64": 38e9, "float32": 70e9}
@@ -26,6 +26,8 @@ KERNEL_VALUE = {"float64": 1.1e-9, "float32": 0.5e-9}  # for one kernel value, i
 COSINE = 7e-9  # for one random feature, its inner product not counted
 # Fixed seconds of a fit by a direct route, and of a pass with its eigenproblem.
 DIRECT, PASS = 1.7e-3, 8e-4
+# Seconds for one m^3 of an eigendecomposition on one thread: all pairs, or few of them.
+EIGH_ALL, EIGH_FEW = 1.6e-10, 6e-11
 NARROW = 100  # columns that a product of tall blocks takes longer for, whatever its width
 SCRATCH = 16 << 20
 MEASURED_ROWS = 150  # of float64 that are held while a file is measured: blocks of workers, means of blocks
@@ -83,43 +85,18 @@ class Form:
         return replace(self, storage="again", arithmetic="float64", share=0.0)
 
 
-@dataclass(frozen=True)
-class Substitute:
-    """An approximate matrix that the user chose instead of the exact one, and its cost.
-
-    Attributes
-    ----------
-    solver : str
-        Its name as users spell it.
-    matrix : str
-        It in words.
-    cost : Cost
-        Of making it, before anything is decomposed.
-    reason : str
-        What there is to say of it.
-    arithmetic : str
-        What most of it is made in.
-    """
-
-    solver: str
-    matrix: str
-    cost: Cost
-    reason: str
-    arithmetic: str = "float64"
-
-
 class Costs(ABC):
     """Seconds and bytes of one problem's matrices, by their form.
 
     Attributes
     ----------
-    substitute : Substitute or None
-        What the matrix is, where it is not that of the problem.
+    substitute : Plan or None
+        How an approximate matrix is made that the user chose instead of the exact one.
     too_large : tuple of str or None
         What it is called where it does not fit into memory, and what does.
     """
 
-    substitute: Substitute | None = None
+    substitute: Plan | None = None
     too_large: tuple[str, str] | None = None
 
     @abstractmethod
@@ -298,113 +275,6 @@ class TableCosts(Costs):
 
 
 @dataclass(frozen=True)
-class KernelCosts(Costs):
-    """The centred kernel matrix of n rows of d numbers.
-
-    Attributes
-    ----------
-    shape : (n, d)
-    calls : Calls or None
-        What a user's function costs.
-    given : bool
-        Whether the matrix is the user's, and nothing is evaluated.
-    single : bool
-        Whether tiles may be kept in float32: entries of a proven kernel do not exceed its diagonal.
-    quick : bool
-        Whether tiles that are made again may be evaluated in float32 too.
-    elsewhere : int or None
-        Bytes that tiles may take on a cluster, where rows are spread over one.
-    """
-
-    shape: tuple[int, int]
-    calls: Calls | None = None
-    given: bool = False
-    single: bool = True
-    quick: bool = False
-    elsewhere: int | None = None
-
-    def forms(self) -> tuple[Form, ...]:
-        """Return whole, tiles kept in either precision, and tiles made again in every pass."""
-        whole, again = (Form("centered kernel", how) for how in ("whole", "again"))
-        if self.given:
-            return whole, again
-        kept = Form("centered kernel", "kept")
-        if self.elsewhere is not None:
-            return (whole, kept) if self._tiles(kept) <= self.elsewhere else (whole,)
-        if self.calls is not None:
-            # A user's function is too slow to be called twice for a value.
-            return (whole, kept) if self.calls.scalar else (whole, kept, again)
-        single = (Form("centered kernel", how, "float32") for how in ("kept", "again") if self.single)
-        return whole, kept, *single, again
-
-    def order(self, form: Form) -> int:
-        """Return n."""
-        return self.shape[0]
-
-    def spare(self, form: Form, left: int) -> Form:
-        """Return the form with as many tiles kept as there is room for, unless that is all or hardly any."""
-        share = left / self._tiles(form)
-        anew = form.storage == "again" and not self.given
-        return replace(form, share=share) if anew and 0.01 <= share < 1 else form
-
-    def build(self, form: Form) -> tuple[float, int]:
-        """Return seconds of evaluating half of the matrix, and what is kept of it."""
-        n, _ = self.shape
-        seconds = self._values(form)
-        if form.whole:
-            return seconds + n * n * 1e-9, 12 * n * n + SCRATCH
-        kept = int(self._tiles(form) * (1.0 if form.storage == "kept" else form.share))
-        if form.storage == "kept" and self.calls is not None and self.calls.scalar:
-            # One iteration in fifty stalls, and then asks for everything again; the whole matrix has it.
-            seconds *= 1.02
-        if self.elsewhere is not None:
-            return seconds, SCRATCH
-        # Memory that was not used before is paged in at the speed at which tiles are made.
-        return seconds + kept / 8e9, kept + SCRATCH
-
-    def product(self, form: Form, columns: int) -> float:
-        """Return seconds of one product with the tiles."""
-        n = self.shape[0]
-        if form.whole:
-            return whole_product(n, columns)
-        rate, read = THIN[form.arithmetic], SIZES[form.arithmetic] / BANDWIDTH
-        if form.storage == "kept":
-            return n * n * max(columns / rate, read / 2)
-        if self.given:
-            return n * n * (columns / rate + read)
-        return n * n * max(columns / rate, form.share * read / 2) + (1.0 - form.share) * self._values(form)
-
-    def improves(self, form: Form) -> bool:
-        """Return whether tiles are in float32: the trace of a kernel matrix is far above its eigenvalues."""
-        return not form.double
-
-    def note(self, form: Form, columns: int = 0) -> str:
-        """Return how often a user's function is called, and what that takes."""
-        if self.calls is None or columns:
-            return ""
-        n = self.shape[0]
-        how = "for each pair of rows" if self.calls.scalar else "for many rows at once"
-        return (
-            f"; a Python function is called {how}, and {n * (n + 1) // 2:,} values take about "
-            f"{1e6 * self.calls.seconds:.2g} us each"
-        )
-
-    def _tiles(self, form: Form) -> int:
-        """Bytes of all tiles."""
-        n = self.shape[0]
-        return n * (n + 512) // 2 * SIZES[form.arithmetic]
-
-    def _values(self, form: Form) -> float:
-        n, d = self.shape
-        half = n * (n + 1) / 2
-        if self.given:
-            return half * 8 / BANDWIDTH
-        own = 0.0 if self.calls is None else self.calls.seconds
-        kind = form.arithmetic if self.quick and form.storage == "again" else "float64"
-        return half * (KERNEL_VALUE[kind] / 2 + d / LARGE[kind] + own)
-
-
-@dataclass(frozen=True)
 class SymmetricCosts(Costs):
     """A symmetric matrix of order ``size`` that is in memory.
 
@@ -428,7 +298,7 @@ class SymmetricCosts(Costs):
     beside: int = 0
     seconds: float = 0.0
     said: str = ""
-    substitute: Substitute | None = None
+    substitute: Plan | None = None
     too_large: tuple[str, str] | None = None
 
     def forms(self) -> tuple[Form, ...]:

@@ -1,44 +1,37 @@
 """Functions of a row, summed over all rows: their means and products, block by block and never stored.
 
 Kernel values with landmarks and random features both are such functions; what is found out about them is a
-matrix of their number, however many rows there are.
+matrix of their number, however many rows there are. Landmarks are chosen here too.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.linalg import solve_triangular
 
-from gramian.arrays import (
-    THIN,
-    alike,
-    as_float64,
-    each_thread,
-    from_numpy,
-    is_numpy,
-    long_product,
-    to_dtype,
-    to_numpy,
-)
-from gramian.checks import evenly, slices
+from gramian import arrays
+from gramian.checks import amount, evenly, slices
+from gramian.data import Rows
+from gramian.data.device import device_blocks
+from gramian.data.weights import true_weights
+from gramian.errors import option
 from gramian.kernels import Evaluator
-from gramian.operators.costs import workers_of
+from gramian.operators.costs import COSINE, EIGH_ALL, KERNEL_VALUE, LARGE, SymmetricCosts, workers_of
 from gramian.operators.moments import merge_moments
 from gramian.operators.scatter import CONFIDENCE
-from gramian.records import FloatArray, Moments
-from gramian.rows import Rows
-from gramian.rows.kinds.device import device_blocks
-from gramian.rows.weights import true_weights
+from gramian.records import FloatArray, Moments, Plan, Step
 
 BLOCK = 1024  # rows whose products are made in the data's own precision before they are added in float64
-COLUMNS = 4 * THIN
+COLUMNS = 4 * arrays.THIN
 NEAR_MEAN = 64  # rows whose values are subtracted, on average, before products are summed
 MERGED = 8  # bounds the roundings of an entry when two parts become one
 # From rows and memory for what comes, (b, m), to kernel values or features of the rows.
@@ -74,16 +67,16 @@ class KernelValues:
 
     def _rounded(self, factor: Any) -> Any:
         single = self.rough and self.evaluator.single is not None
-        return to_dtype(factor, np.dtype(np.float32)) if single else factor
+        return arrays.to_dtype(factor, np.dtype(np.float32)) if single else factor
 
     def __call__(self, X: Any, out: npt.NDArray[Any]) -> None:
         """Write the values of rows (b, d), of the nodes' kind, into ``out`` of shape (b, m)."""
-        left, right = self._rounded(self.evaluator.encode(alike(X, self.nodes))[0]), self._right
-        if not (is_numpy(left) or sparse.issparse(left)):
-            out[...] = to_numpy(self.evaluator.tile(left, right)) * self.factor
+        left, right = self._rounded(self.evaluator.encode(arrays.alike(X, self.nodes))[0]), self._right
+        if not (arrays.is_numpy(left) or sparse.issparse(left)):
+            out[...] = arrays.to_numpy(self.evaluator.tile(left, right)) * self.factor
             return
-        scratch = np.empty((THIN, COLUMNS), left.dtype)
-        for rows in slices(left.shape[0], THIN):
+        scratch = np.empty((arrays.THIN, COLUMNS), left.dtype)
+        for rows in slices(left.shape[0], arrays.THIN):
             for columns in slices(right.shape[0], COLUMNS):
                 shape = (rows.stop - rows.start, columns.stop - columns.start)
                 tile = scratch if shape == scratch.shape else None
@@ -207,14 +200,14 @@ def _sums(
                 block *= np.sqrt(weights)[:, None]
             np.matmul(block.T, block, out=product)  # NumPy computes one triangle only
             second += product
-            lengths = as_float64(diagonal(X))
+            lengths = arrays.as_float64(diagonal(X))
             traces.append((part.start, float(np.sum(lengths if weights is None else weights * lengths))))
         return first, second, traces
 
     block = min(BLOCK, n)
-    if is_numpy(rows.like):
+    if arrays.is_numpy(rows.like):
         parts, workers = slices(n, BLOCK), workers_of(m * m * dtype.itemsize)
-        result = each_thread(share, parts, most=workers) if workers > 1 else [share(iter(parts))]
+        result = arrays.each_thread(share, parts, most=workers) if workers > 1 else [share(iter(parts))]
         first, second, _ = result[0]
         for other in result[1:]:
             first += other[0]
@@ -228,31 +221,361 @@ def _sums(
     mean = first / (rows.weight or 1.0)
     second -= np.outer(first, mean)
     np.fill_diagonal(second, np.maximum(np.diag(second), 0.0))
-    moments = Moments(rows.weight, as_float64(shift), second, mean)
+    moments = Moments(rows.weight, arrays.as_float64(shift), second, mean)
     return FeatureSums(moments, trace, rounding_of_single(n, total) if single else rounding, single)
 
 
 def _sums_on_device(
     rows: Rows, functions: Callable[[Any], tuple[Any, Any]], shift: Any
 ) -> tuple[FloatArray, FloatArray, float]:
-    xp, origin, totals = rows.xp, from_numpy(shift, rows.like), None
+    xp, origin, totals = rows.xp, arrays.from_numpy(shift, rows.like), None
 
     def work(part: slice, X: Any) -> list[Any]:
         values, trace = functions(X)
-        values, weights = to_dtype(values, shift.dtype) - origin, rows.weights_of(part)
+        values, weights = arrays.to_dtype(values, shift.dtype) - origin, rows.weights_of(part)
         if weights is not None:
-            own = from_numpy(weights, values)
+            own = arrays.from_numpy(weights, values)
             sums, values, trace = own @ values, values * xp.sqrt(own)[:, None], own * trace
-            return [sums, long_product(values, values, BLOCK), xp.sum(trace, dtype=xp.float64)]
+            return [sums, arrays.long_product(values, values, BLOCK), xp.sum(trace, dtype=xp.float64)]
         sums = xp.sum(values, axis=0, dtype=xp.float64)
-        return [sums, long_product(values, values, BLOCK), xp.sum(trace, dtype=xp.float64)]
+        return [sums, arrays.long_product(values, values, BLOCK), xp.sum(trace, dtype=xp.float64)]
 
     for result in device_blocks(rows, work, width=4 * len(shift)):
         totals = result if totals is None else [a + b for a, b in zip(totals, result, strict=True)]
     assert totals is not None
-    return as_float64(totals[0]), as_float64(totals[1]), float(totals[2])
+    return arrays.as_float64(totals[0]), arrays.as_float64(totals[1]), float(totals[2])
 
 
 def numpy_rows(values: Any) -> Any:
     """Return rows as NumPy's, or sparse."""
-    return values if hasattr(values, "tocsr") else to_numpy(values)
+    return values if hasattr(values, "tocsr") else arrays.to_numpy(values)
+
+
+# ------------- Chooses landmarks: above all by randomly pivoted Cholesky
+
+Indices = npt.NDArray[np.intp]
+SAMPLE = 300
+PER_CENTRE = 50  # rows drawn for k-means, for each of its centres
+CANDIDATES = 16, 200  # fewest and most that are drawn at a time
+ROUNDS = 8  # at least, as long as there are enough landmarks: fewer candidates are drawn in vain
+LEAST_ACCEPTED = 0.25  # of the candidates, for going through all rows to cost more than drawing in vain
+STEP = 128  # columns of the factor made at a time
+
+
+def chosen(
+    evaluator: Evaluator,
+    rows: Rows,
+    count: int,
+    rule: str,
+    *,
+    tol: float,
+    center: bool,
+    rng: np.random.Generator,
+    dtype: Any,
+) -> tuple[Any, Indices | None]:
+    """Choose landmarks.
+
+    Parameters
+    ----------
+    evaluator, rows, count, tol, center, rng, dtype
+        As in :func:`random_pivots`.
+    rule : {"rpcholesky", "uniform", "kmeans"}
+
+    Returns
+    -------
+    landmarks, indices : tuple
+        An array or sparse matrix, and which rows they are, where they are rows.
+    """
+    if rule == "kmeans":
+        return _centres(rows, count, rng), None
+    if rule == "uniform":
+        indices = np.sort(rng.choice(rows.shape[0], size=count, replace=False))
+    else:
+        indices = random_pivots(evaluator, rows, count, tol=tol, center=center, rng=rng, dtype=dtype)
+    # Where k(x, x) is 0 everywhere, any row will do.
+    indices = indices if len(indices) else np.zeros(1, dtype=np.intp)
+    return rows.at(indices), indices
+
+
+def _centres(rows: Rows, count: int, rng: np.random.Generator) -> Any:
+    """Centres of k-means on rows drawn at random."""
+    from sklearn.cluster import MiniBatchKMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    arrays.fix_threads()  # those of libraries that this import has loaded
+    n = rows.shape[0]
+    some = rows.at(np.sort(rng.choice(n, size=min(n, PER_CENTRE * count), replace=False)))
+    some = numpy_rows(some)
+    with warnings.catch_warnings():
+        # Fewer different rows than centres: the centres that are left over are copies.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = MiniBatchKMeans(count, n_init=1, random_state=int(rng.integers(2**31)))
+        result = model.fit(some).cluster_centers_
+    return arrays.alike(np.asarray(result, dtype=arrays.numpy_dtype(rows.like)), some)
+
+
+def random_pivots(
+    evaluator: Evaluator,
+    rows: Rows,
+    count: int,
+    *,
+    tol: float,
+    center: bool,
+    rng: np.random.Generator,
+    dtype: Any,
+) -> Indices:
+    """Choose landmarks one after the other, each with the probability of what is unexplained of it.
+
+    Candidates are drawn by what was unexplained when the rows were last looked at, and accepted as far as
+    it still is, which gives the same distribution as drawing from what is left after every one. The rows are
+    gone through again only when few candidates are accepted.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        A kernel that is positive semidefinite, bound to the rows.
+    rows : Rows
+    count : int
+        Most landmarks.
+    tol : float
+        Share of the trace at or below which what is unexplained is left so.
+    center : bool
+        Whether the trace is that of the centred matrix, which may be far smaller; it is estimated.
+    rng : Generator
+    dtype : dtype
+        Of the factor, which takes (n, count) numbers.
+
+    Returns
+    -------
+    ndarray of int
+        Different rows, in the order they were drawn.
+
+    References
+    ----------
+    Epperly, Tropp, Webber (2024), Embrace rejection: kernel matrix approximation by accelerated randomly
+    pivoted Cholesky, algorithm 2.1, whose candidates need not be drawn anew for its rejections to be right.
+    Chen, Epperly, Tropp, Webber (2023), Randomly pivoted Cholesky.
+    """
+    # Elsewhere the factor grows by copies, so that what was lost there is made again.
+    columns = count if rows.in_one_place else 0
+    parts = rows.map_parts(lambda part: _first(evaluator, part, columns, dtype))
+    sizes = parts.ask(lambda _, part: (float(part.left.sum()), float(part.left.max(initial=0.0))))
+    traces, tops = np.array(sizes).T
+    trace = _centred_trace(evaluator, rows, rng) if center else float(traces.sum())
+    # What is left of a diagonal is a difference, and rounding at this size.
+    floor = max(100.0 * float(np.finfo(dtype).eps), 10 * evaluator.relative) * tops.max() + evaluator.absolute
+    chosen, L, seen = np.empty(0, dtype=np.intp), np.zeros((count, count)), 0
+    nodes: Any = None
+    size = int(np.clip(count // ROUNDS, *CANDIDATES))
+    while (done := len(chosen)) < count:
+        totals = np.array(parts.ask(lambda _, part: part.sums(floor)[-1]))
+        ends = np.cumsum(totals)
+        if not ends[-1] > tol * trace:
+            break
+        at = rng.random(size) * ends[-1]
+        which = np.minimum(np.searchsorted(ends, at, side="right"), len(ends) - 1)
+        own = [at[which == i] - (ends[i] - totals[i]) for i in range(len(ends))]
+        result = parts.ask(lambda rows, part, at: part.drawn(rows, at, floor), own)
+        # In the order in which they were drawn.
+        order = np.argsort(np.argsort(which, kind="stable"), kind="stable")
+        drawn = np.concatenate([start + f[0] for start, f in zip(parts.starts, result, strict=True)])[order]
+        candidates = arrays.rows_of(arrays.stacked([f[1] for f in result if f[1] is not None]), order)
+        known = np.empty((size, done))
+        if done:
+            KernelValues(evaluator, nodes)(candidates, known)
+            known = solve_triangular(L[:done, :done], known.T, lower=True).T
+        H = np.empty((size, size))
+        KernelValues(evaluator, candidates)(candidates, H)
+        accepted, lower = _accepted(
+            H - known @ known.T, np.concatenate([f[2] for f in result])[order], floor, rng
+        )
+        accepted = accepted[: count - done]
+        new, last = arrays.rows_of(candidates, accepted), done + len(accepted)
+        chosen = np.concatenate([chosen, drawn[accepted]])
+        nodes = new if nodes is None else arrays.stacked([nodes, new])
+        L[done:last, :done] = known[accepted]
+        L[done:last, done:last] = lower[: len(accepted), : len(accepted)]
+        # Where nothing but rounding is left, nothing is drawn again.
+        spent = np.unique(drawn[np.diag(H) - np.sum(known * known, axis=1) <= floor])
+        few = len(accepted) < LEAST_ACCEPTED * size
+        if last < count and last > seen and (few or ends[-1] * len(accepted) <= tol * trace * size):
+            pivots = KernelValues(evaluator, nodes[seen:, :], rough=dtype == np.float32)
+            extended, seen = _Extension(pivots, L[seen:last, :last]), last
+            spent = np.unique(np.concatenate([spent, chosen]))
+        elif len(spent):
+            extended = _Extension()
+        else:
+            continue
+        cuts = np.split(spent, np.searchsorted(spent, parts.starts[1:]))
+        parts.update(extended, [cut - start for cut, start in zip(cuts, parts.starts, strict=True)])
+    return chosen
+
+
+def _centred_trace(evaluator: Evaluator, rows: Rows, rng: np.random.Generator) -> float:
+    """Estimate the trace of the centred matrix from the distances, in feature space, of some rows."""
+    n = rows.shape[0]
+    some = rows.at(np.sort(rng.choice(n, size=min(n, SAMPLE), replace=False)))
+    K = np.empty((some.shape[0],) * 2)
+    KernelValues(evaluator, some)(some, K)
+    s = len(K)
+    return max(float(np.trace(K) - K.sum() / s), 0.0) * n / max(s - 1, 1)
+
+
+def _accepted(
+    H: FloatArray, drawn_by: FloatArray, floor: float, rng: np.random.Generator
+) -> tuple[list[int], FloatArray]:
+    """Accept candidates by what is left of their diagonal; the Cholesky factor of those accepted."""
+    chosen: list[int] = []
+    columns: list[FloatArray] = []
+    for i, chance in enumerate(rng.random(len(H))):
+        if H[i, i] > floor and chance * drawn_by[i] < H[i, i]:
+            column = np.where(np.arange(len(H)) >= i, H[:, i], 0.0) / np.sqrt(H[i, i])
+            H = H - np.outer(column, column)
+            chosen.append(i)
+            columns.append(column)
+    return chosen, np.array(columns).T[chosen] if chosen else np.empty((0, 0))
+
+
+class _Part(NamedTuple):
+    """What is left of the diagonal of each row of a part, and the factor that explains the rest.
+
+    Attributes
+    ----------
+    left : ndarray of shape (n,)
+    factor : ndarray of shape (n, at least done)
+        Its first columns are known.
+    done : int
+    """
+
+    left: FloatArray
+    factor: Any
+    done: int = 0
+
+    def sums(self, floor: float) -> FloatArray:
+        """Return cumulative sums of what is left and more than rounding."""
+        return np.cumsum(np.where(self.left <= floor, 0.0, self.left))
+
+    def drawn(self, rows: Rows, at: FloatArray, floor: float) -> tuple[Any, Any, FloatArray]:
+        """Return the places at which sums reach some numbers, these rows, and what was left of them."""
+        places = np.minimum(np.searchsorted(self.sums(floor), at, side="right"), len(self.left) - 1)
+        return places, rows.at(places) if len(places) else None, self.left[places]
+
+
+def _first(evaluator: Evaluator, rows: Rows, columns: int, dtype: Any) -> _Part:
+    diagonals = [arrays.as_float64(evaluator.diagonal(block.values)) for block in rows.blocks()]
+    left = np.concatenate(diagonals)
+    return _Part(left, np.empty((len(left), columns), dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class _Extension:
+    """Adds columns to the factor of a part, and takes off what they explain of the diagonal.
+
+    Attributes
+    ----------
+    values : KernelValues or None
+        With the new pivots, if there are some.
+    lower : ndarray of shape (k, done + k)
+        Their rows of the Cholesky factor of all pivots' kernel matrix.
+    """
+
+    values: KernelValues | None = None
+    lower: FloatArray | None = None
+
+    def __call__(self, rows: Rows, part: _Part, spent: Indices) -> _Part:
+        """Return the part with these columns, and nothing left of the rows that are spent."""
+        left, factor, done = part.left.copy(), part.factor, part.done
+        if self.values is not None and self.lower is not None:
+            (n, room), count = factor.shape, len(self.lower)
+            if room < done + count:
+                factor = np.concatenate([factor[:, :done], np.empty((n, count), factor.dtype)], axis=1)
+            steps = [self._step(cols, done, factor.dtype) for cols in slices(count, STEP)]
+
+            def work(some: slice) -> None:
+                G = np.empty((some.stop - some.start, count), factor.dtype)
+                self.values(rows.block(some).values, G)  # type: ignore[misc]
+                for cols, before, inverse in steps:
+                    first, last = done + cols.start, done + cols.stop
+                    new = (G[:, cols] - factor[some, :first] @ before) @ inverse
+                    factor[some, first:last] = new
+                    left[some] -= np.einsum("ij,ij->i", new, new, dtype=np.float64)
+
+            arrays.parallel_map(work, slices(n, BLOCK))
+            done += count
+        left[spent] = 0.0
+        return _Part(np.maximum(left, 0.0), factor, done)
+
+    def _step(self, cols: slice, done: int, dtype: Any) -> tuple[slice, Any, Any]:
+        """Some of the columns, what those before are multiplied by, and the inverse of their own factor."""
+        assert self.lower is not None
+        own = self.lower[cols, done + cols.start : done + cols.stop]
+        inverse = solve_triangular(own, np.eye(len(own)), lower=True).T
+        return cols, self.lower[cols, : done + cols.start].T.astype(dtype), inverse.astype(dtype)
+
+
+# ------------------------------------------------------------------ what they take
+
+# Seconds of a step of any size; of choosing pivots: for each row, each row with each landmark, each landmark.
+STARTED, PIVOT_ROW, PIVOT_VALUE, PIVOT = 1e-3, 8e-7, 1.2e-9, 7e-5
+
+
+def feature_costs(
+    shape: tuple[int, int],
+    m: int,
+    rule: str | None,
+    *,
+    single: bool,
+    rank: int | None = None,
+    elsewhere: bool = False,
+) -> SymmetricCosts:
+    """Return the costs of computing, multiplying and decomposing m features of n rows.
+
+    Parameters
+    ----------
+    shape : (n, d)
+    m : int
+    rule : {"rpcholesky", "uniform", "kmeans", "given"} or None
+        How landmarks are chosen; None for random features.
+    single : bool
+        Whether products are made in float32.
+    rank : int, optional
+        Order of their matrix, where it is known not to be m.
+    elsewhere : bool
+        Whether what is kept of every row is where rows are spread.
+    """
+    n, d = shape
+    kind = "float32" if single else "float64"
+    one = COSINE if rule is None else KERNEL_VALUE["float64"] / 2
+    values = n * m * (one + d / LARGE["float64"])
+    solver, what = ("random-features", "random features") if rule is None else ("nystroem", "landmarks")
+    steps, size = [], (16 + 4) * m * m + 1024 * 8 * m
+    if rule is not None:
+        cholesky = n * m * m / 4 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE) + m * PIVOT
+        centres = 40 * min(n, PER_CENTRE * m) * m * d / LARGE["float64"]
+        # Columns of the factor are made when few candidates are accepted: from none of them to nearly all.
+        factor = n * m * (4 if single else 8) if rule == "rpcholesky" else 0
+        drawn = f"{m} rows by randomly pivoted Cholesky, whose factor takes up to {amount(factor)}"
+        details = {
+            "rpcholesky": (drawn, cholesky),
+            "uniform": (f"{m} rows drawn uniformly", 0.0),
+            "kmeans": (f"{m} centres by k-means", centres),
+            "given": (f"{m} rows from the parameter landmarks", 0.0),
+        }
+        size += 0 if elsewhere else factor
+        steps = [
+            Step("choose", *details[rule]),
+            Step("orthonormalise", f"{m} x {m} kernel values", EIGH_ALL * m**3),
+        ]
+    steps += [
+        Step("evaluate", f"{n:,} rows x {m} {'kernel values' if steps else what}", values),
+        Step("multiply", f"their {m} x {m} products, {kind}", n * m * m / 2 / LARGE[kind]),
+    ]
+    steps = [replace(step, seconds=step.seconds + STARTED) for step in steps]
+    other = f" or {option('landmarks', 'uniform')}," if rule == "rpcholesky" else ""
+    why = f"You set solver={solver!r}; time grows linearly with the number of rows, not quadratically."
+    made = Plan(f"covariance of {m} {what}", solver, tuple(steps), size, why, kind)
+    too_large = (
+        f"{option('solver', solver)} with {option('n_landmarks', m)} for {n:,} rows",
+        f"Use a smaller {option('n_landmarks')},{other} or raise {option('memory_limit')}.",
+    )
+    return SymmetricCosts(rank or m, substitute=made, too_large=too_large)

@@ -15,26 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.sparse import issparse
 
-from gramian.arrays import (
-    DEVICE_TILE,
-    as_float64,
-    divided_by_power,
-    each_thread,
-    from_numpy,
-    is_numpy,
-    long_product,
-    namespace,
-    power_of_two,
-    rows_of,
-    to_float64,
-)
+from gramian import arrays
 from gramian.checks import slices as cut
-from gramian.errors import DataError
+from gramian.data import Block, Rows
+from gramian.data.device import device_blocks
+from gramian.data.rows import SeenRows, row_text
+from gramian.errors import DataError, option
 from gramian.operators.centered import PIECES, CenteredRows, in_batches, least_rows, terms_of, uncentered
 from gramian.records import FloatArray, Moments
-from gramian.rows import Block, Rows
-from gramian.rows.kinds.device import device_blocks
-from gramian.rows.rows import SeenRows, row_text
 
 CHUNK = 256  # rows that are added up at once
 EPS, FLOAT32 = float(np.finfo(np.float64).eps), np.finfo(np.float32)
@@ -47,6 +35,7 @@ CHUNK_ENTRIES, BLOCK_ENTRIES = 1 << 17, 1 << 20
 ALONE = 1e-9
 # Squares of a column below this may have lost digits, or all of them, to underflow.
 LEAST_SQUARES = 1e-280
+COUNTS = f"{option('scale', 'genotype')} is for counts of an allele, 0, 1 or 2"
 
 
 def merge_moments(*parts: Moments, apart: float = EQUAL) -> Moments:
@@ -187,9 +176,10 @@ def from_moments(
             if not FLOAT32.minexp <= size < FLOAT32.maxexp:
                 more, less = ("larger", "smaller") if size > 0 else ("smaller", "larger")
                 raise DataError(
-                    f"With scale and feature_weight X has a size of about 10^{size * math.log10(2):.0f}, "
-                    f"which float32 cannot hold. Give {more} numbers in scale, {less} ones in "
-                    "feature_weight, or X in float64."
+                    f"With {option('scale')} and {option('feature_weight')} X has a size of about "
+                    f"10^{size * math.log10(2):.0f}, which float32 cannot hold.",
+                    f"Give {more} numbers in {option('scale')}, {less} ones in {option('feature_weight')}, "
+                    "or X in float64.",
                 )
     noise = float(rounding.sum())
     rest = np.zeros(d) + result.rest if center else None
@@ -232,16 +222,16 @@ def lost_columns(rows: Rows, squares: FloatArray, center: bool) -> Any:
     def ends(block: Block) -> tuple[Any, Any]:
         values = block.values
         if block.weights is not None:  # rows of weight 0 are left out
-            values = rows_of(values, np.flatnonzero(block.weights))
+            values = arrays.rows_of(values, np.flatnonzero(block.weights))
         if not values.shape[0]:
             return np.full(len(small), -np.inf), np.full(len(small), np.inf)
         if issparse(values):
             values = values.tocsc()[:, small]
             result = (find(axis=0).toarray().ravel() for find in (values.max, values.min))
         else:
-            xp = namespace(values)
-            values = xp.take(values, from_numpy(small, values), axis=1)
-            result = (as_float64(find(values, axis=0)) for find in (xp.max, xp.min))
+            xp = arrays.namespace(values)
+            values = xp.take(values, arrays.from_numpy(small, values), axis=1)
+            result = (arrays.as_float64(find(values, axis=0)) for find in (xp.max, xp.min))
         return tuple(result)
 
     top, bottom = rows.reduce(ends, lambda a, b: (np.maximum(a[0], b[0]), np.minimum(a[1], b[1])))
@@ -258,9 +248,9 @@ def require_counts(rows: Rows) -> None:
 
     def first(block: Block) -> list[tuple[int, int, float]]:
         values = block.values.data if issparse(block.values) else block.values
-        if not bool(namespace(values).any((values < 0) | (values > 2))):
+        if not bool(arrays.namespace(values).any((values < 0) | (values > 2))):
             return []
-        values = as_float64(block.dense)
+        values = arrays.as_float64(block.dense)
         i, j = np.argwhere((values < 0) | (values > 2))[0].tolist()
         return [(block.rows.start + i, j, float(values[i, j]))]
 
@@ -268,8 +258,9 @@ def require_counts(rows: Rows) -> None:
         named = f"{row_text(rows, row)}, column {column}"
         named += f" ({rows.feature_names[column]!r})" if rows.feature_names else ""
         raise DataError(
-            f"scale='genotype' is for counts of an allele, 0, 1 or 2, and {named} holds {value:g}. "
-            "Put a missing call to NaN and read it with missing='mean', or use scale='unit'."
+            f"{COUNTS}, and {named} holds {value:g}.",
+            f"Put a missing call to NaN and read it with {option('missing', 'mean')}, or use "
+            f"{option('scale', 'unit')}.",
         )
 
 
@@ -282,8 +273,8 @@ def _require_frequencies(frequency: FloatArray, variance: FloatArray) -> None:
     wrong = np.flatnonzero(~((frequency >= 0) & (frequency <= 1) & (variance <= most)))
     if wrong.size:
         raise DataError(
-            f"scale='genotype' is for counts of an allele, 0, 1 or 2, and column {wrong[0]} of the earlier "
-            "batches has other values. Set scale='unit', or start again with a fresh model."
+            f"{COUNTS}, and column {wrong[0]} of the earlier batches has other values.",
+            f"Set {option('scale', 'unit')}, or start again with a fresh model.",
         )
 
 
@@ -322,7 +313,7 @@ def _divisor(
         divisor = np.asarray(scale, dtype=np.float64)
     divisor = divisor if metric is None else divisor / metric
     # C is kept near 1, so that its squares cannot leave the range of float64.
-    shift = power_of_two(float((np.sqrt(squares) / divisor).max()))
+    shift = arrays.power_of_two(float((np.sqrt(squares) / divisor).max()))
     shift = shift if abs(shift) > 100 else 0
     return np.ldexp(divisor, shift), exponent + shift
 
@@ -338,10 +329,8 @@ def moments(rows: Rows, exponent: int, center: bool, most: int = 0) -> Moments:
             return [(r.start, _sparse_moments(rows.block(r), exponent, center)) for r in draw]
 
         return _of_rows(view, rows.batches, sparse, center)
-    if rows.weights is not None:
-        return _weighted(view, center, products=False)
-    if not is_numpy(rows.like):
-        return _on_device(view, center, most, products=False)
+    if rows.weights is not None or not arrays.is_numpy(rows.like):
+        return _by_block(view, center, most, products=False)
     if n <= 8192 and rows.free_to_revisit:
         slices = view.column_slices()
 
@@ -349,7 +338,7 @@ def moments(rows: Rows, exponent: int, center: bool, most: int = 0) -> Moments:
             out = view.scratch(n, slices[0].stop)
             return [(c.start, _measured(view.block(slice(None), c, out), center, out, most)[0]) for c in draw]
 
-        done = _in_order(each_thread(columns, slices))
+        done = _in_order(arrays.each_thread(columns, slices))
         mean, squares, rest = (
             np.concatenate([getattr(part, name) for part in done]) for name in ("mean", "squares", "rest")
         )
@@ -370,7 +359,7 @@ def _of_rows(
     return in_batches(
         view,
         slices,
-        lambda batch: _merging(view.rows)(*_in_order(each_thread(share, batch))),
+        lambda batch: _merging(view.rows)(*_in_order(arrays.each_thread(share, batch))),
         _merging(view.rows),
         "mean and spread",
         of=(np.array([view.exponent, center]),),
@@ -420,10 +409,10 @@ def scatter(
 
 
 def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -> Moments:
-    if view.rows.weights is not None:
-        return _weighted(replace(view, double=True), center, products=True, most=workers_limit)
-    if not is_numpy(view.rows.like):
-        return _on_device(view, center, among, products=True)
+    weighted = view.rows.weights is not None
+    if weighted or not arrays.is_numpy(view.rows.like):
+        view = replace(view, double=True) if weighted else view
+        return _by_block(view, center, among, products=True, most=workers_limit)
     d = view.rows.shape[1]
     terms = terms_of(view)
     least = least_rows(d) if terms is None else terms * max(1, min(PIECES, BLOCK_ENTRIES // (d * terms)))
@@ -443,7 +432,7 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -
         return total, result
 
     def of_batch(batch: list[slice]) -> Moments:
-        parts = each_thread(share, batch) if d <= workers_limit else [share(iter(batch))]
+        parts = arrays.each_thread(share, batch) if d <= workers_limit else [share(iter(batch))]
         result = _in_order([part for _, part in parts])
         merged, gaps = merge_moments(*result), _mean_of(result)[2]
         squares, *others = (total for total, _ in parts)
@@ -513,25 +502,20 @@ def _products_of_single(
         total += product
 
 
-def _on_device(view: CenteredRows, center: bool, among: int, *, products: bool) -> Moments:
-    """Moments, or with ``products`` the scatter matrix, of rows on a device: one copy to the host a block."""
+def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool, most: int = 1024) -> Moments:
+    """Moments, or with ``products`` the scatter matrix, of rows on a device or with weights.
 
-    def work(part: slice, values: Any) -> Moments:
-        result, again = _of_block(view, values, center, among, products, rounds=1)
-        return _of_block(view, values, center, among, products, rounds=2)[0] if again else result
-
-    return merge_moments(*device_blocks(view.rows, work))
-
-
-def _weighted(view: CenteredRows, center: bool, *, products: bool, most: int = 1024) -> Moments:
-    """Moments, or with ``products`` the scatter matrix, of dense rows with weights, in float64."""
+    From a device one copy a block goes to the host.
+    """
     rows, d, merged = view.rows, view.rows.shape[1], _merging(view.rows)
 
     def of_block(part: slice, values: Any) -> Moments:
         weights = rows.weights_of(part)
-        return _of_block(view, values, center, rows.shape[0], products, rounds=2, weights=weights)[0]
+        rounds, facts = 1 if weights is None else 2, (view, values, center, among, products)
+        result, again = _of_block(*facts, rounds=rounds, weights=weights)
+        return _of_block(*facts, rounds=2)[0] if again else result
 
-    if not is_numpy(rows.like):
+    if not arrays.is_numpy(rows.like):
         return merged(*device_blocks(rows, of_block))
     every, slices = slice(None), view.row_slices(least_rows(d))
 
@@ -542,7 +526,7 @@ def _weighted(view: CenteredRows, center: bool, *, products: bool, most: int = 1
         return result
 
     def of_batch(batch: list[slice]) -> Moments:
-        parts = each_thread(share, batch) if d <= most or not products else [share(iter(batch))]
+        parts = arrays.each_thread(share, batch) if d <= most or not products else [share(iter(batch))]
         return merged(*(part for result in parts for part in result))
 
     about, doing = np.array([view.exponent, center]), "covariance" if products else "mean and spread"
@@ -560,15 +544,19 @@ def _of_block(
     weights: FloatArray | None = None,
 ) -> tuple[Moments, bool]:
     """Moments of a block, its means subtracted so often, and whether that was not often enough."""
-    xp, (count, d) = namespace(values), values.shape
-    own = None if weights is None else from_numpy(weights, values)
+    xp, (count, d) = arrays.namespace(values), values.shape
+    own = None if weights is None else arrays.from_numpy(weights, values)
     if weights is not None:
         count = float(weights.sum())
 
     def average(A: Any) -> Any:
         return xp.mean(A, axis=0) if own is None else own @ A / (count or 1.0)
 
-    wide = divided_by_power(to_float64(values), view.exponent) if view.exponent else to_float64(values)
+    wide = (
+        arrays.divided_by_power(arrays.to_float64(values), view.exponent)
+        if view.exponent
+        else arrays.to_float64(values)
+    )
     shifts: list[Any] = []
     for _ in range(rounds if center else 0):
         shifts.append(average(wide))
@@ -578,12 +566,12 @@ def _of_block(
         wide = wide * xp.sqrt(own)[:, None]
     near, single = wide, view.arithmetic == np.float32
     if single:
-        near = divided_by_power(values, view.exponent) if view.exponent else values
+        near = arrays.divided_by_power(values, view.exponent) if view.exponent else values
         near = near - xp.astype(sum(shifts), near.dtype) if center else near
-    S = [long_product(near, near, DEVICE_TILE)] if products else []
+    S = [arrays.long_product(near, near, arrays.DEVICE_TILE)] if products else []
     squares = xp.linalg.diagonal(S[0]) if products and not single else xp.sum(wide * wide, axis=0)
     facts = [*shifts, inner, squares, *(xp.reshape(A, (-1,)) for A in S)]
-    result = np.reshape(as_float64(xp.concat(facts)), (-1, d))
+    result = np.reshape(arrays.as_float64(xp.concat(facts)), (-1, d))
     shift, left, squares = result[: len(shifts)], result[len(shifts)], result[len(shifts) + 1]
     if not center:
         left = np.zeros(d)
@@ -619,8 +607,8 @@ def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:
         rows.require_finite()
         largest = _largest(rows, result.mean if sure else None)
         # A small spread is not blown up so far that a large mean overflows.
-        highest_mean = power_of_two(float(np.abs(result.mean).max())) if sure else -1024
-        exponent = max(power_of_two(largest), highest_mean - 1000)
+        highest_mean = arrays.power_of_two(float(np.abs(result.mean).max())) if sure else -1024
+        exponent = max(arrays.power_of_two(largest), highest_mean - 1000)
         if exponent == 0:
             return 0, result
         return exponent, measure(exponent)
@@ -630,7 +618,7 @@ def _largest(rows: Rows, mean: FloatArray | None) -> float:
     """Largest absolute entry, about the mean where that is known."""
 
     def largest(block: Block) -> float:
-        values = as_float64(block.dense)
+        values = arrays.as_float64(block.dense)
         values = np.abs(values if mean is None else values - mean)
         if block.weights is not None:  # rows of weight 0 are left out
             values = values[block.weights > 0]

@@ -11,21 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from gramian.arrays import (
-    THIN,
-    each_thread,
-    from_numpy,
-    is_numpy,
-    long_product,
-    moved,
-    thin_chunks,
-    to_dtype,
-)
+from gramian import arrays, records
+from gramian.operators import costs, moments, operator
 from gramian.operators.centered import PIECES, CenteredRows, filled, in_batches, least_rows, terms_of
-from gramian.operators.costs import workers_of
-from gramian.operators.moments import SMALL_MEAN
-from gramian.operators.operator import symmetric_times
-from gramian.records import BoundKind
 
 # Width, in standard deviations, of the rounding estimate.
 CONFIDENCE = 6.0
@@ -62,7 +50,7 @@ class ScatterOperator(ABC):
         inner = shape[self.axis]
         self.centered = centered
         self.size = shape[1 - self.axis]
-        self.like = from_numpy(np.empty(0), centered.rows.like) if matrix is None else matrix[:0, 0]
+        self.like = arrays.from_numpy(np.empty(0), centered.rows.like) if matrix is None else matrix[:0, 0]
         block = self._wide_slices()[0].stop
         self.error_bound, self.error_kind = product_error(centered, inner, centered.thin, products=2)
         # A matrix that comes with the mean is that of ``moments.scatter``.
@@ -76,7 +64,7 @@ class ScatterOperator(ABC):
             self.error_bound = self.dense_error + self.size * eps * centered.total
         self._kept: dict[int, Any] = {}
         self._memory: Any = None
-        if keep and is_numpy(centered.rows.like):
+        if keep and arrays.is_numpy(centered.rows.like):
             pieces, rows = self._cutting
             self._memory = np.empty(inner * pieces * rows, dtype=centered.arithmetic)
             if self.axis == 1:
@@ -101,7 +89,7 @@ class ScatterOperator(ABC):
 
     def frobenius(self) -> float | None:
         """Return the norm of the whole matrix; None where it would cost as much as the matrix."""
-        if self._whole is None or not is_numpy(self._whole):
+        if self._whole is None or not arrays.is_numpy(self._whole):
             return None
         return float(np.linalg.norm(self._whole)) + self.dense_error
 
@@ -113,16 +101,16 @@ class ScatterOperator(ABC):
         """Return the product with V, float64, forming or reading each block of C once."""
         C = self.centered
         if self._whole is not None:
-            return symmetric_times(self._whole, V)
+            return operator.symmetric_times(self._whole, V)
         if not C.rows.in_one_place:
             kind = type(self)
             return C.map_reduce(lambda part: kind(part).matmat(V), np.add)
         if C.implicit:
             return C.sparse_scatter_times(V) if self.axis == 0 else C.times(C.transposed_times(V))
-        given, V = V, to_dtype(V, C.arithmetic)
-        if not is_numpy(C.rows.like):
-            U = moved(V, C.rows.like)
-            return moved(self._on_device(lambda B: long_product(B, B @ U, C.thin)), given)
+        given, V = V, arrays.to_dtype(V, C.arithmetic)
+        if not arrays.is_numpy(C.rows.like):
+            U = arrays.moved(V, C.rows.like)
+            return arrays.moved(self._on_device(lambda B: arrays.long_product(B, B @ U, C.thin)), given)
         slices = C.thin_slices(self.axis)
         groups = self._groups(V, slices[0].stop)
 
@@ -136,7 +124,7 @@ class ScatterOperator(ABC):
             return totals
 
         def of_batch(batch: list[slice]) -> Any:
-            parts = each_thread(share, batch)
+            parts = arrays.each_thread(share, batch)
             columns = [sum(part[g] for part in parts) for g in range(len(groups))]
             return np.concatenate([c.reshape(-1, c.shape[2])[: self.size] for c in columns], axis=1)
 
@@ -151,9 +139,9 @@ class ScatterOperator(ABC):
             over = C.map_reduce if self.axis == 0 else C.over_columns
             return over(lambda part: kind(part).dense(), np.add)
         slices, m = self._wide_slices(), self.size
-        if not is_numpy(self.centered.rows.like):
+        if not arrays.is_numpy(self.centered.rows.like):
             terms = slices[0].stop
-            return self._on_device(lambda B: long_product(B, B, terms))
+            return self._on_device(lambda B: arrays.long_product(B, B, terms))
         total, lock = np.zeros((m, m)), Lock()
 
         def share(draw: Iterator[slice]) -> None:
@@ -166,7 +154,7 @@ class ScatterOperator(ABC):
                 with lock:
                     np.add(total, product, out=total)
 
-        workers = workers_of(m * m * self.centered.arithmetic.itemsize)
+        workers = costs.workers_of(m * m * self.centered.arithmetic.itemsize)
         return filled(self.centered, slices, share, total, "matrix", most=workers)
 
     def _on_device(self, product: Callable[[Any], Any]) -> Any:
@@ -187,7 +175,7 @@ class ScatterOperator(ABC):
                 B = self._pieces(part, None).transpose(0, 2, 1)
                 out[part] = np.concatenate([np.matmul(B, group).sum(axis=0) for group in groups], axis=1)
 
-        each_thread(share, C.thin_slices(self.axis))
+        arrays.each_thread(share, C.thin_slices(self.axis))
         return out
 
     def _wide_slices(self) -> list[slice]:
@@ -207,7 +195,7 @@ class ScatterOperator(ABC):
     @property
     def _cutting(self) -> tuple[int, int]:
         """Number of pieces, and rows in each."""
-        pieces = -(-self.size // THIN)
+        pieces = -(-self.size // arrays.THIN)
         return pieces, -(-self.size // pieces)
 
     def _groups(self, V: Any, length: int) -> list[Any]:
@@ -215,7 +203,7 @@ class ScatterOperator(ABC):
         pieces, rows = self._cutting
         padded = np.zeros((pieces * rows, V.shape[1]), dtype=V.dtype)
         padded[: self.size] = V
-        return [group.reshape(pieces, rows, -1) for group in thin_chunks(padded, length)]
+        return [group.reshape(pieces, rows, -1) for group in arrays.thin_chunks(padded, length)]
 
     def _pieces(self, part: slice, scratch: Any) -> Any:
         """One block of C as (pieces, rows, length of the part), kept where memory was given for it."""
@@ -255,7 +243,7 @@ class ScatterOperator(ABC):
                 blocks[:, part] = cut.transpose(1, 0, 2)
                 last[part] = block[:, even:]
 
-        each_thread(share, C.row_slices())
+        arrays.each_thread(share, C.row_slices())
         blocks[:, n:] = 0
         last[n:] = 0
         for place, part in enumerate(parts):
@@ -271,7 +259,7 @@ class ScatterOperator(ABC):
 
 def product_error(
     centered: CenteredRows, inner: int, block: int, *, products: int = 1
-) -> tuple[float, BoundKind]:
+) -> tuple[float, records.BoundKind]:
     """Bound ``||computed - exact||_2`` for a product of C with its transpose.
 
     In float64 the worst case over all roundings is small enough to be used; products with sparse data round
@@ -305,10 +293,10 @@ def product_error(
     if products == 2:
         # The first of the two sums over the other side, in NumPy in pieces that are themselves added up.
         other = sum(centered.rows.shape) - inner
-        piece = min(THIN, other) if is_numpy(centered.rows.like) else other
+        piece = min(arrays.THIN, other) if arrays.is_numpy(centered.rows.like) else other
         chain += piece + -(-other // piece)
     # Blocks about zero are multiplied with their means; see operators.moments.
-    total *= 1.0 + 1.2 * SMALL_MEAN
+    total *= 1.0 + 1.2 * moments.SMALL_MEAN
     worst = (chain + 3 * products) * unit * total + forming
     likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0) * total
     likely += centered.mean_error

@@ -1,4 +1,4 @@
-"""Figures of columns: loadings, biplot and correlation circle."""
+"""Figures of columns: loadings, biplot, correlation circle, and metadata."""
 
 from __future__ import annotations
 
@@ -10,36 +10,15 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from gramian.analysis.components import component_names, feature_names_of, kind_of
-from gramian.analysis.loadings import correlations
+from gramian.analysis.associations import LEVEL, SHOWN, Description, correlations
+from gramian.analysis.components import feature_names_of, kind_of
 from gramian.arrays import as_float64
-from gramian.checks import check_choice
-from gramian.errors import DataError, ParameterError
-from gramian.estimators.tables import linear_columns
-from gramian.plots.labels import LETTER as LABEL_LETTER
-from gramian.plots.labels import LabelLayout
-from gramian.plots.names import axis_title, component_titles, fitted, place_of
-from gramian.plots.points import Cloud, draw
-from gramian.plots.style import (
-    BLUE,
-    COLOURS,
-    HEIGHT,
-    INK,
-    LINE,
-    MARGIN,
-    VERMILION,
-    ZERO,
-    Layers,
-    Panels,
-    axis,
-    headed,
-    layered,
-    limits,
-    outline,
-    table,
-    width,
-    zero_lines,
-)
+from gramian.checks import check_choice, counted
+from gramian.errors import DataError, by_surface
+from gramian.inspect.describe import describe
+from gramian.pca.tables import linear_columns
+from gramian.plots import points, style
+from gramian.plots.names import NOTHING, axis_title, component_titles, fitted, place_of
 from gramian.records import FloatArray
 
 KINDS = ("auto", "bars", "heat", "lines")
@@ -110,44 +89,45 @@ def loadings(
     what = "loading (entry of a unit vector)" if data is None else "correlation of column with score"
     few = f"The {most} of {len(names):,} columns with the largest loadings." if most < len(names) else ""
     caption = f"{what[:1].upper()}{what[1:]}; {len(places)} of {k} components."
-    parts = {"data": table(columns), "title": headed("Loadings", caption, few)}
+    parts = {"data": style.table(columns), "title": style.headed("Loadings", caption, few)}
     if kind == "heat":
         return _heat(parts, what, len(titles), len(shown), float(np.abs(values).max()) or 1.0)
-    edges = limits(values, zero=True, margin=0.04)
+    edges = style.limits(values, zero=True, margin=0.04)
     if kind == "lines":
-        return _lines(parts, axis(alt.Y, "loading", what, edges), position)
+        return _lines(parts, style.axis(alt.Y, "loading", what, edges), position)
     longest = max(len(names[j]) for j in shown)
-    return _bars(parts, titles, axis(alt.X, "loading", what.split(" (")[0], edges), len(shown), longest)
+    return _bars(parts, titles, style.axis(alt.X, "loading", what.split(" (")[0], edges), len(shown), longest)
 
 
 def _heat(parts: dict[str, Any], what: str, across: int, down: int, bound: float) -> Any:
     scale = alt.Scale(scheme="purpleorange", domain=[-bound, bound])
-    turned = alt.Axis(labelAngle=-45, labelOverlap=False)
-    cells = alt.Chart().mark_rect()
-    cells = cells.encode(
-        x=alt.X("component:N", sort=None, title=None, axis=turned),
-        y=alt.Y("column:N", sort=None, title=None, axis=alt.Axis(labelOverlap=False)),
-        color=alt.Color("loading:Q", scale=scale, title=what.split(" (")[0]),
-        tooltip=TIP,
-    )
-    return Layers(layer=[cells], width=max(120, 26 * across), height=max(120, 14 * down), **parts)
+    cells = _cells("column:N", None, None).mark_rect()
+    cells = cells.encode(color=alt.Color("loading:Q", scale=scale, title=what.split(" (")[0]), tooltip=TIP)
+    return style.Layers(layer=[cells], width=max(120, 26 * across), height=max(120, 14 * down), **parts)
+
+
+def _cells(down: str, across_order: Any, down_order: Any) -> Any:
+    """Return the places of a heat map, with a column for each component."""
+    x = alt.X("component:N", sort=across_order, title=None, axis=alt.Axis(labelAngle=-45, labelOverlap=False))
+    y = alt.Y(down, sort=down_order, title=None, axis=alt.Axis(labelOverlap=False))
+    return alt.Chart().encode(x=x, y=y)
 
 
 def _lines(parts: dict[str, Any], y: Any, position: str) -> Any:
     plain = alt.Axis(format=".6~r")
     x = alt.X("position:Q", title=position, scale=alt.Scale(zero=False, nice=False), axis=plain)
-    color = alt.Color("component:N", sort=None, title=None, scale=alt.Scale(range=list(COLOURS)))
+    color = alt.Color("component:N", sort=None, title=None, scale=alt.Scale(range=list(style.COLOURS)))
     dash = alt.StrokeDash("component:N", sort=None, title=None)
     lines = alt.Chart().mark_line(strokeWidth=1.4).encode(x=x, y=y, color=color, strokeDash=dash, tooltip=TIP)
-    zero = alt.Chart(table({"zero": [0.0]})).mark_rule(color=ZERO).encode(y="zero:Q")
-    return Layers(layer=[zero, lines], width=width(), height=HEIGHT - 70, **parts)
+    zero = style.chart({"zero": [0.0]}).mark_rule(color=style.ZERO).encode(y="zero:Q")
+    return style.Layers(layer=[zero, lines], width=style.width(), height=style.HEIGHT - 70, **parts)
 
 
 def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, count: int, longest: int) -> Any:
-    sign = alt.condition("datum.loading < 0", alt.value(VERMILION), alt.value(BLUE))
+    sign = alt.condition("datum.loading < 0", alt.value(style.VERMILION), alt.value(style.BLUE))
     named = alt.Axis(labelOverlap=False, labelLimit=LONGEST, minExtent=0)
     names = min(LONGEST, LETTER * longest) + 16  # with ticks, and the space to the next panel
-    room = width() + MARGIN
+    room = style.width() + style.MARGIN
     beside = int(max(1, min(len(titles), FIRST, room // (names + PANEL))))
     across = int(room / beside - names - 8)
     panels = []
@@ -157,18 +137,19 @@ def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, count: int, long
         bars = bars.mark_bar().encode(y=y, x=x.axis(alt.Axis(tickCount=5)), color=sign, tooltip=TIP)
         heading = alt.Title(title, fontSize=12, fontWeight="normal", anchor="middle", frame="group")
         panels.append(bars.properties(title=heading, width=across, height=max(60, 15 * count)))
-    return Panels(concat=panels, columns=beside, spacing=10, **parts)
+    return style.Panels(concat=panels, columns=beside, spacing=10, **parts)
 
 
 def _directions(model: Any) -> FloatArray:
     if not kind_of(fitted(model)).linear:
         raise DataError(
-            f"A {type(model).__name__} has no loadings: its components are not linear in the columns. "
-            "Draw its scores, or gramian.plots.kernel_contours for two columns."
+            f"A {type(model).__name__} has no loadings: its components are not linear in the columns.",
+            "Draw its scores, or "
+            + by_surface("gramian.plots.kernel_contours for two columns.", "contours of two columns."),
         )
     result = as_float64(model.components_).T
     if not result.shape[1]:
-        raise ParameterError("The model has no components to draw.")
+        raise DataError(NOTHING)
     return result
 
 
@@ -223,10 +204,10 @@ def biplot(
     directions = _directions(model)
     k = directions.shape[1]
     if k < 2:
-        raise ParameterError("A biplot needs two components, and the model has one. Fit more.")
-    cloud = Cloud.of(model, X, x, y, color, shape, names, mapped)
+        raise DataError("A biplot needs two components, and the model has one.", "Fit more.")
+    cloud = points.Cloud.of(model, X, x, y, color, shape, names, mapped)
     pair = directions[:, [place_of(x, k, "x"), place_of(y, k, "y")]]
-    return draw(cloud, ellipses, arrows=Arrows(pair, feature_names_of(model)))
+    return points.draw(cloud, ellipses, arrows=Arrows(pair, feature_names_of(model)))
 
 
 def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | str = 2) -> Any:
@@ -251,8 +232,6 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
     ------
     DataError
         For a model of second moments (``center=False``) without ``X``.
-    ParameterError
-        For a model without these deviations, which an older version saved, without ``X``.
     """
     k = _directions(model).shape[1]
     places = [place_of(x, k, "x"), place_of(y, k, "y")]
@@ -263,32 +242,28 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
         result = known["correlation"][:, places]
     else:
         result = correlations(model, X)[:, places]
-    fields = [component_names(k)[place] for place in places]
+    fields = [f"PC{place + 1}" for place in places]
     squares = np.square(result).sum(axis=1)
-    names, side = feature_names_of(model), width()
+    names, side = feature_names_of(model), style.width()
     columns = {"column": names, fields[0]: result[:, 0], fields[1]: result[:, 1], "squares": squares}
     titles = [f"correlation with {axis_title(model, place)}" for place in places]
     angle = np.linspace(0, 2 * np.pi, 121)
     corners = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    circle = outline(corners, color=LINE, strokeWidth=1)
+    circle = style.outline(corners, color=style.LINE, strokeWidth=1)
     # Wide enough for a label on the outer side of each arrow, where it can be of no other arrow.
-    shares = [max(0.1, 1 - 2 * (LABEL_LETTER * len(name) + 14) / side) for name in names]
+    shares = [max(0.1, 1 - 2 * (points.LETTER * len(name) + 14) / side) for name in names]
     needed = max(abs(x) / share for x, share in zip(result[:, 0], shares, strict=True))
     reach = min(max(needed, REACH[0]), REACH[1])
     across, up, height = [-reach, reach], [-REACH[0], REACH[0]], round(side * REACH[0] / reach)
-    labels = LabelLayout(across, up, (side, height))
+    labels = points.LabelLayout(across, up, (side, height))
     tooltips = (alt.Tooltip(field, type="quantitative", format=".3f") for field in (*fields, "squares"))
     tips = alt.Chart().mark_point(opacity=0)
-    tips = tips.encode(
-        x=axis(alt.X, fields[0], titles[0], across),
-        y=axis(alt.Y, fields[1], titles[1], up),
-        tooltip=["column:N", *tooltips],
-    )
+    tips = tips.encode(**style.xy(fields, titles, [across, up]), tooltip=["column:N", *tooltips])
     marks, notes = Arrows(result, names).layers(labels)
     mean = float(np.mean(squares))
-    return layered(
+    return style.layered(
         columns,
-        [circle, *zero_lines(), *marks, tips],
+        [circle, *style.zero_lines(), *marks, tips],
         "Correlation circle",
         f"The two components explain {100 * mean:.3g} % of a variable's variance on average; variables fully "
         "represented by these two components touch the circle.",
@@ -323,9 +298,8 @@ class Arrows:
         """Return longer or shorter arrows that fit well, by one factor if the axes are equal, else by two."""
         rooms = np.where(self.tips < 0, [-low for low, _ in edges], [high for _, high in edges])
         lengths = np.abs(self.tips)
-        factors = FIT * np.min(
-            rooms / np.where(lengths > 0, lengths, np.nan), axis=0, initial=np.inf, where=lengths > 0
-        )
+        ratios = np.divide(rooms, lengths, out=np.full(lengths.shape, np.inf), where=lengths > 0)
+        factors = FIT * ratios.min(axis=0, initial=np.inf)
         factors = np.where(np.isfinite(factors), factors, 1.0)
         if equal:
             factors[:] = factors.min()
@@ -334,7 +308,7 @@ class Arrows:
             about = f"Arrows are loadings times {factors[0]:.3g} along X and {factors[1]:.3g} along Y."
         return Arrows(factors * self.tips, self.names, about)
 
-    def layers(self, labels: LabelLayout) -> tuple[list[Any], list[str]]:
+    def layers(self, labels: points.LabelLayout) -> tuple[list[Any], list[str]]:
         """Return the layers, and sentences for the caption."""
         longest = np.argsort(-np.hypot(self.tips[:, 0], self.tips[:, 1]), kind="stable")[:MOST_ARROWS]
         tips, names = self.tips[longest], [self.names[j] for j in longest]
@@ -346,10 +320,10 @@ class Arrows:
             "start": np.zeros(len(tips)),
             "angle": 90 - np.degrees(np.arctan2(pixels[:, 1], pixels[:, 0])),
         }
-        base = alt.Chart(table(columns)).encode(tooltip=["arrow:N"])
+        base = style.chart(columns).encode(tooltip=["arrow:N"])
         turn = alt.Angle("angle:Q", scale=None)
-        shafts = base.mark_rule(color=INK, strokeWidth=1.4)
-        heads = base.mark_point(shape="triangle", filled=True, color=INK, size=45, opacity=1)
+        shafts = base.mark_rule(color=style.INK, strokeWidth=1.4)
+        heads = base.mark_point(shape="triangle", filled=True, color=style.INK, size=45, opacity=1)
         labels.block_arrows(tips)
         words, hidden = labels.layers(tips, names, outward=True, fontWeight="bold")
         more = len(self.names) > MOST_ARROWS
@@ -357,3 +331,80 @@ class Arrows:
         notes += [f"{hidden} of {len(names)} arrow labels hidden to avoid overlap."] if hidden else []
         shaft = shafts.encode(x="tip_x:Q", y="tip_y:Q", x2="start", y2="start")
         return [shaft, heads.encode(x="tip_x:Q", y="tip_y:Q", angle=turn), *words], notes
+
+
+# -------------- Heat map of how much metadata explains of the components
+
+MOST_VARIABLES = 40  # variables
+WEIGHTED = "all, weighted"
+
+
+def metadata(description: Description) -> Any:
+    """Draw how much of each component's scores each variable explains.
+
+    Parameters
+    ----------
+    description : Description
+        Of :func:`gramian.describe`.
+
+    Returns
+    -------
+    altair.LayerChart
+        ``chart.data`` has a row for each variable and component, and one for all components: variable,
+        component, r2, p adjusted, rows. A * marks an adjusted p below 0.05. At most 10 components and 40
+        variables are shown.
+
+    Raises
+    ------
+    DataError
+        If no variable was associated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4))
+    >>> description = gramian.describe(gramian.PCA(2).fit(X), X, {"batch": ["a", "b", "c"] * 10})
+    >>> gramian.plots.metadata(description).data.column_names
+    ['variable', 'component', 'r2', 'p adjusted', 'rows', 'label']
+    """
+    names = description.variables[:MOST_VARIABLES]
+    if not names:
+        said = " ".join(description.sentences())
+        raise DataError("No column of the metadata can be drawn.", said)
+    components = description.components[:SHOWN]
+    k, v = len(components), len(names)
+    r2 = np.column_stack([description.weighted_r2[:v], description.r2[:v, :k]])
+    p = np.column_stack([np.full(v, np.nan), description.p_adjusted[:v, :k]])
+    titles = [WEIGHTED, *components]
+    columns = {
+        "variable": np.repeat(names, k + 1),
+        "component": np.tile(titles, v),
+        "r2": r2.ravel(),
+        "p adjusted": p.ravel(),
+        "rows": np.repeat(description.rows[:v], k + 1),
+        "label": [f"{a:.2f}{'*' if b < LEVEL else ''}" for a, b in zip(r2.ravel(), p.ravel(), strict=True)],
+    }
+    base, scale = _cells("variable:N", titles, names), alt.Scale(scheme="blues", domain=[0, 1])
+    tips = ["variable:N", "component:N", "r2:Q", "p adjusted:Q", "rows:Q"]
+    cells = base.mark_rect().encode(color=alt.Color("r2:Q", scale=scale, title="r2"), tooltip=tips)
+    # On cells that are light in either theme of a page.
+    ink = alt.condition("datum.r2 > 0.6", alt.value("white"), alt.value("#222222"))
+    texts = base.mark_text(fontSize=10.5).encode(text="label:N", color=ink)
+    few = f"The {MOST_VARIABLES} of {len(description.variables):,} columns that explain most."
+    width = 52 * (k + 1)
+    head = style.headed(
+        "Variance of the scores that metadata explain",
+        "r2, or eta squared of categories. * marks an adjusted p below 0.05. The first column weights "
+        f"{counted(len(description.explained_variance), 'component')} by their variances.",
+        few if v < len(description.variables) else "",
+        width=max(width, 320),
+    )
+    return style.Layers(
+        data=style.table(columns), layer=[cells, texts], title=head, width=width, height=24 * v
+    )
+
+
+def described(model: Any, table: Any) -> Any:
+    """Draw the labels and metadata of a table; see :func:`metadata`."""
+    return metadata(describe(model, table))

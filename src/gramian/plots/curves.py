@@ -1,15 +1,19 @@
-"""The candidates of a selection, with standard errors."""
+"""Curves: candidates of a selection, reconstruction errors, and distributions of scores."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 import numpy as np
 
 from gramian.analysis.candidates import Selection
-from gramian.errors import DataError
-from gramian.plots.style import BLUE, VERMILION, axis, layered, limits, width
+from gramian.analysis.components import kind_of
+from gramian.errors import DataError, option
+from gramian.plots.names import fitted
+from gramian.plots.style import BLUE, COLOURS, HEIGHT, INK, VERMILION, axis, chart, layered, limits, width
+from gramian.records import ModelKind
 
 PADDED = alt.Scale(zero=False, nice=False, padding=8)
 
@@ -38,8 +42,9 @@ def selection(result: Any) -> Any:
         result = getattr(result, name, result)
     if not isinstance(result, Selection) or not len(result):
         raise DataError(
-            "There is no selection to draw. A filter compares numbers of features only with k='cv', and a "
-            "search that was stopped immediately has no candidates."
+            "There is no selection to draw.",
+            f"A filter compares numbers of features only with {option('k', 'cv')}, and a search that was "
+            "stopped immediately has no candidates.",
         )
     mean = np.array([one.mean for one in result], dtype=float)
     error = np.array([one.standard_error for one in result], dtype=float)
@@ -81,3 +86,120 @@ def selection(result: Any) -> Any:
     said = "Bars: one standard error of the mean over folds." if np.isfinite(error).any() else ""
     size = {"across": across, "height": height}
     return layered(columns, [*marks, points], "Candidates", about, why, said, **size)
+
+
+# ----------------- Reconstruction error against the number of components
+
+
+def reconstruction_errors(model: Any, X: Any) -> Any:
+    """Draw the relative error of reconstructions from r components, for r from 0 to all of the model.
+
+    Parameters
+    ----------
+    model : fitted PCA
+        The model that reconstructs the rows.
+    X : array-like of shape (n_samples, n_features), or dict of str to array-like
+        Rows, or several sets of rows by name, such as ``{"fitted": X, "new": Y}``.
+
+    Returns
+    -------
+    altair.LayerChart
+        ``chart.data`` has a row for each set and r: set, components, and the relative error
+        ``sqrt(sum ||x - x~||^2 / sum ||x - mean||^2)``.
+
+    Raises
+    ------
+    DataError
+        For another model, and for rows that are all equal to the mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]])
+    >>> chart = gramian.plots.reconstruction_errors(gramian.PCA().fit(X), X)
+    >>> np.round(chart.data["error"].to_pylist(), 4).tolist()
+    [1.0, 0.2046, 0.0]
+    """
+    if kind_of(fitted(model)) is not ModelKind.PCA:
+        raise DataError(
+            f"Errors for every number of components are those of a PCA, not of a {type(model).__name__}."
+        )
+    sets = dict(X) if isinstance(X, Mapping) else {"rows": X}
+    columns: dict[str, list[Any]] = {"set": [], "components": [], "error": []}
+    for name, rows in sets.items():
+        sums = model.reconstruction_errors(rows).sum(axis=0)
+        if not sums[0] > 0:
+            raise DataError(f"The {name} are all equal to the mean, so they have no relative error.")
+        columns["set"] += [str(name)] * len(sums)
+        columns["components"] += range(len(sums))
+        columns["error"] += np.sqrt(sums / sums[0]).tolist()
+    edges = limits(columns["components"], margin=0.03), limits(columns["error"], zero=True)
+    whole = alt.Axis(format="d", tickMinStep=1)
+    x = axis(alt.X, "components", "number of components", edges[0], axis=whole)
+    y = axis(alt.Y, "error", "relative error of the reconstruction", edges[1])
+    scale = alt.Scale(domain=list(sets), range=list(COLOURS[: len(sets)]))
+    color = alt.Color("set:N", title=None, scale=scale) if len(sets) > 1 else alt.value(COLOURS[0])
+    tips = ["set:N", "components:Q", alt.Tooltip("error:Q", format=".4f")]
+    lines = alt.Chart().encode(x=x, y=y, color=color, tooltip=tips)
+    marks = [lines.mark_line(strokeWidth=1.6)]
+    if len(columns["error"]) <= 60 * len(sets):
+        marks.append(lines.mark_point(filled=True, size=30, opacity=1))
+    said = "Distance of rows from their reconstruction over their distance from the mean (root mean squares)."
+    return layered(columns, marks, "Reconstruction error", said, height=HEIGHT - 60)
+
+
+# ------------------------- Distributions of face scores, with thresholds
+
+BINS = 40
+
+
+def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, title: str = "score") -> Any:
+    """Draw the distributions of scores of groups of pictures, and thresholds.
+
+    Parameters
+    ----------
+    groups : mapping of str to array-like, or fitted FaceSpace
+        Scores by group, such as ``space.face_score`` of faces and of other pictures, or similarities of the
+        same and of different people. A FaceSpace provides its threshold and the held-out scores of its own
+        pictures.
+    thresholds : mapping of str to float, optional
+        Thresholds by name.
+    title : str
+        The title of the axis.
+
+    Returns
+    -------
+    altair.LayerChart
+        ``chart.data`` has a row for each group and interval of scores: the share of the group in it (%).
+    """
+    if kind_of(groups).faces:
+        own = {f"limit of a face (accepts {100 * groups.face_keep_:g} % of these)": groups.face_threshold_}
+        groups, thresholds = {"fitted faces": groups.face_scores_}, own if thresholds is None else thresholds
+        title = "distance from the face space (relative)" if title == "score" else title
+    values = {name: np.asarray(scores, dtype=float).ravel() for name, scores in groups.items()}
+    marked = dict(thresholds or {})
+    if not values or not all(len(scores) for scores in values.values()):
+        raise DataError("A group has no scores. Give at least one score for each group.")
+    edge = limits(*values.values(), np.array(list(marked.values())), margin=0.03)
+    bounds = np.linspace(edge[0], edge[1], BINS + 1)
+    columns = {
+        "group": [name for name in values for _ in range(BINS)],
+        "low": np.tile(bounds[:-1], len(values)),
+        "high": np.tile(bounds[1:], len(values)),
+        "share": np.concatenate([100 * np.histogram(v, bounds)[0] / len(v) for v in values.values()]),
+    }
+    scale = alt.Scale(domain=list(values), range=list(COLOURS))
+    color = alt.Color("group:N", sort=None, title=None, scale=scale)
+    y = alt.Y("share:Q", title="share of the group (%)", stack=None)
+    tips = ["group:N", "low:Q", "high:Q", alt.Tooltip("share:Q", format=".2f")]
+    x, base = axis(alt.X, "low", title, edge), alt.Chart().encode(y=y, color=color)
+    bars = base.mark_rect(opacity=0.45).encode(x=x, x2="high:Q", y2=alt.datum(0), tooltip=tips)
+    steps = base.mark_line(interpolate="step-after", strokeWidth=1.4).encode(x="low:Q")
+    what = [f"{name}: {at:.4g}" for name, at in marked.items()]
+    rule = chart({"at": list(marked.values()), "what": what})
+    rule = rule.mark_rule(color=INK, strokeDash=[5, 3], strokeWidth=1.4).encode(x="at:Q", tooltip="what:N")
+    said = [f"{name}: {len(one):,} scores, median {np.median(one):.4g}." for name, one in values.items()]
+    drawn = [f"Dashed, {one}." for one in what]
+    layers = [bars, steps, *([rule] if marked else [])]
+    return layered(columns, layers, "Scores and thresholds", *said, *drawn, height=260)

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from gramian.analysis.components import feature_names_of
 from gramian.arrays import as_float64
 from gramian.checks import check_integer, counted, evenly, percent
+from gramian.data.table import Table
 from gramian.errors import ParameterError
-from gramian.estimators.monitor import RowStatistics, monitor_of
+from gramian.models.monitor import RowStatistics, monitor_of
 from gramian.plots.names import numbers_of, row_names_of
 from gramian.plots.style import BLUE, VERMILION, panel, stacked, width
-from gramian.rows.table import Table
 
 MOST_POINTS, MOST_ALARMS = 4000, 2000
 MOST_COLUMNS = 20
@@ -129,7 +129,7 @@ def contributions(monitor: Any, X: Any, row: int | str) -> Any:
     names, values = row_names_of(X), numbers_of(X)
     if isinstance(row, str):
         if names is None or row not in list(names):
-            raise ParameterError(f"row={row!r} is not the name of a row. Give its number, from 0.")
+            raise ParameterError("row", row, "is not the name of a row", "Give its number, from 0.")
         place = list(names).index(row)
     else:
         place = check_integer("row", row, 0, len(values) - 1)

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from gramian import arrays, checks
 from gramian.analysis.components import component_names, decomposition_of, shares_of
-from gramian.arrays import to_numpy
-from gramian.checks import check_integer
-from gramian.errors import ParameterError
-from gramian.rows.metadata import labels_of
-from gramian.rows.table import Table
+from gramian.data.table import Table
+from gramian.errors import DataError, ParameterError
+from gramian.io.metadata import labels_of
 
+NOTHING = "The model has no components to draw."
 MOST_SHAPES = 8  # that can be distinguished
 
 NOT_KNOWN = "not known"  # the group of rows without one
@@ -68,20 +68,20 @@ def place_of(component: int | str, count: int, name: str = "component", advice: 
     (2, 0)
     """
     if count == 0:
-        raise ParameterError("The model has no components to draw.")
+        raise DataError(NOTHING)
     given = component
     if isinstance(component, str):
         matched = re.fullmatch(r"(?:PC)?(\d+)", component.strip(), re.IGNORECASE)
         if matched is None:
-            raise ParameterError(f"{name}={component!r} is not a component. Choose PC1 to PC{count}.")
+            raise ParameterError(name, component, "is not a component", f"Choose PC1 to PC{count}.")
         given = int(matched[1])
-    return check_integer(name, given, 1, count, advice or f"The model has PC1 to PC{count}.") - 1
+    return checks.check_integer(name, given, 1, count, advice or f"The model has PC1 to PC{count}.") - 1
 
 
 def numbers_of(X: Any) -> npt.NDArray[Any]:
     """Return the numbers of an array, a data frame or a table."""
     values = getattr(X, "values", X)
-    return to_numpy(X if callable(values) else values)
+    return arrays.to_numpy(X if callable(values) else values)
 
 
 def row_names_of(X: Any) -> Sequence[Any] | None:

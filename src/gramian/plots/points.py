@@ -1,4 +1,4 @@
-"""Figures with a point for each row: scores of two components."""
+"""Figures with a point for each row: scores of two components, with labels placed without overlap."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import altair as alt
 import numpy as np
 import numpy.typing as npt
 
+from gramian.analysis.associations import mean_ellipse, normal_ellipse
 from gramian.analysis.components import decomposition_of, feature_names_of, kind_of
-from gramian.analysis.loadings import mean_ellipse, normal_ellipse
 from gramian.arrays import as_float64
 from gramian.checks import check_share, counted, listed
-from gramian.errors import ParameterError
-from gramian.plots.labels import LabelLayout
+from gramian.errors import DataError, ParameterError, by_surface, option
+from gramian.plots import style
 from gramian.plots.names import (
     MOST_SHAPES,
     NOT_KNOWN,
@@ -25,29 +25,10 @@ from gramian.plots.names import (
     place_of,
     row_names_of,
 )
-from gramian.plots.style import (
-    BLUE,
-    COLOURS,
-    GREY,
-    HEIGHT,
-    LINE,
-    SHAPES,
-    SOFT,
-    Columns,
-    Layers,
-    axis,
-    equal_axes,
-    headed,
-    limits,
-    table,
-    width,
-    zero_lines,
-)
 from gramian.records import FloatArray
 
 NAMED = 60  # rows up to which points are labelled
 DENSE = 20_000  # rows above which the density and a sample are drawn
-SAMPLE = 2000
 BINS = (64, 48)
 MOST_NUMBERS = 10  # distinct numbers above which the colours are continuous
 FEWEST, FEWEST_OF_MEAN = 3, 5  # points of an ellipse; of fewer, that of the mean is the larger one
@@ -137,46 +118,34 @@ class Cloud:
     """
 
     values: FloatArray
-    fields: tuple[str, str]
-    titles: tuple[str, str]
+    fields: Sequence[str]
+    titles: Sequence[str]
     names: Sequence[Any] | None
     group: Group
     shape: Group
     unit: str
 
     @classmethod
-    def of(
-        cls,
-        model: Any,
-        X: Any,
-        x: Any,
-        y: Any,
-        color: Any = None,
-        shape: Any = None,
-        names: Any = None,
-        mapped: Any = None,
-    ) -> Cloud:
+    def of(cls, model: Any, X: Any, x: Any, y: Any, color: Any, shape: Any, names: Any, mapped: Any) -> Cloud:
         """Check and combine the arguments of :func:`scores`."""
         Z = as_float64(_mapped(model, X) if mapped is None else mapped)
         n, k = Z.shape
-        across = place_of(x, k, "x")
-        if k == 1:
-            values = np.stack([Z[:, 0], np.zeros(n)], axis=1)
-            fields, titles = ("PC1", "position"), (axis_title(model, 0), "")
-        else:
-            up = place_of(y, k, "y")
-            if across == up:
-                raise ParameterError(f"x and y are both PC{up + 1}. Choose two different components.")
-            values = Z[:, [across, up]]
-            fields = f"PC{across + 1}", f"PC{up + 1}"
-            titles = axis_title(model, across), axis_title(model, up)
-        given = row_names_of(X) if names is None else names
-        if given is not None and len(given) != n:
-            raise ParameterError(f"names has {len(given)} entries for {n} rows. Give one for each row.")
         group = Group.of(color, n, model, X)
         shapes = Group.of(shape, n, model, X, "shape", MOST_SHAPES)
+        across = place_of(x, k, "x")
         if k == 1:
-            values[:, 1] = _strips(n, group)
+            values = np.stack([Z[:, 0], _strips(n, group)], axis=1)
+            fields, titles = ["PC1", "position"], [axis_title(model, 0), ""]
+        else:
+            pair = [across, place_of(y, k, "y")]
+            if pair[0] == pair[1]:
+                problem = f"and {option('y')} are both PC{across + 1}"
+                raise ParameterError("x", allowed=problem, hint="Choose two different components.")
+            values, fields = Z[:, pair], [f"PC{place + 1}" for place in pair]
+            titles = [axis_title(model, place) for place in pair]
+        given = row_names_of(X) if names is None else names
+        if given is not None:
+            _check_length("names", given, n)
         return cls(values, fields, titles, given, group, shapes, _unit(model))
 
     def columns(self, rows: npt.NDArray[Any]) -> dict[str, Any]:
@@ -191,12 +160,10 @@ class Cloud:
 def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any = None) -> Any:
     """Draw scores, perhaps with arrows."""
     n, group, single = len(cloud.values), cloud.group, not cloud.titles[1]
-    drawn, caption = np.arange(n), [cloud.unit]
+    drawn, caption = np.arange(n) if n <= DENSE else style.sampled_rows(n), [cloud.unit]
     if n > DENSE:
-        drawn = np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
-        caption.append(
-            f"Points: a random sample of {SAMPLE:,} of {n:,} rows (seed 0), over the density of all rows."
-        )
+        sample = f"a random sample of {len(drawn):,} of {n:,} rows (seed 0)"
+        caption.append(f"Points: {sample}, over the density of all rows.")
     if group.values is not None and not group.kinds and (without := int(np.isnan(group.values).sum())):
         caption.append(f"{counted(without, 'row')} without {group.title or 'a value'} not drawn.")
     columns = cloud.columns(drawn)
@@ -204,19 +171,18 @@ def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any
     if lines:
         share = f"{100 * float(ellipses or 0):g} %"
         caption.append(f"Ellipses: {share} of a normal distribution (thin), and of its mean (thick).")
-    shown = np.concatenate([cloud.values, *(line for *_, line in lines)])
-    edges = [limits(shown[:, j], margin=0.05) for j in (0, 1)]
+    edges = style.edges_of(cloud.values, *(line for *_, line in lines), margin=0.05)
     if single:
         strips = len(group.kinds) or 1
         edges[1], height = [0.4 - strips, 0.6], max(120, 64 * strips)
     else:
         edges = edges if arrows is None else [arrows.widened(edge) for edge in edges]
-        edges, height, equal = equal_axes(edges)
+        edges, height, equal = style.equal_axes(edges)
         caption += [] if equal else ["The axes have different scales."]
         arrows = None if arrows is None else arrows.scaled(edges, equal)
-    labels = LabelLayout(edges[0], edges[1], (width(), height))
+    labels = LabelLayout(edges[0], edges[1], (style.width(), height))
     labels.block(cloud.values[drawn] if n <= DENSE else np.empty((0, 2)))
-    upright, level = zero_lines()
+    upright, level = style.zero_lines()
     marks = [*(_density(cloud.values, edges) if n > DENSE else []), upright]
     marks += _strip_names(group) if single else [level, *_outlines(lines, group)]
     points = _points(cloud, columns, edges)
@@ -229,15 +195,15 @@ def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any
         layers, notes = arrows.layers(labels)
         marks, caption = [*marks, *layers], [*caption, *notes]
     if cloud.names is not None and n <= NAMED:
-        layers, hidden = labels.layers(cloud.values, columns["name"], color=SOFT)
+        layers, hidden = labels.layers(cloud.values, columns["name"], color=style.SOFT)
         marks += layers
         caption += [f"{hidden} of {n} row labels hidden to avoid overlap."] if hidden else []
-    head = headed(f"{'Scores' if arrows is None else 'Biplot'} of {n:,} rows", *caption)
-    plot = {"layer": marks, "width": width(), "height": height, "resolve": OWN_COLOURS}
+    head = style.headed(f"{'Scores' if arrows is None else 'Biplot'} of {n:,} rows", *caption)
+    plot = {"layer": marks, "width": style.width(), "height": height, "resolve": OWN_COLOURS}
     if brush is None:
-        return Layers(data=table(columns), title=head, **plot)
+        return style.Layers(data=style.table(columns), title=head, **plot)
     panels = [alt.LayerChart(**plot), _listing(brush, columns)]
-    return Columns(data=table(columns), hconcat=panels, title=head, resolve=OWN_COLOURS)
+    return style.Columns(data=style.table(columns), hconcat=panels, title=head, resolve=OWN_COLOURS)
 
 
 def _points(cloud: Cloud, columns: Mapping[str, Any], edges: list[list[float]]) -> Any:
@@ -247,20 +213,14 @@ def _points(cloud: Cloud, columns: Mapping[str, Any], edges: list[list[float]]) 
     if cloud.shape.kinds:
         colors["shape"] = cloud.shape.shapes("shape")
     points = alt.Chart().mark_point(filled=True, size=size, opacity=0.85 if n <= 2000 else 0.6)
-    up: dict[str, Any] = {}
+    place = style.xy(cloud.fields, cloud.titles, edges)
     if not cloud.titles[1]:  # empty, not None: Vega-Lite cannot merge no axis with those of other layers
-        up["axis"] = alt.Axis(labels=False, ticks=False, grid=False)
+        place["y"] = place["y"].axis(labels=False, ticks=False, grid=False)
         if cloud.group.kinds:  # the strips have names
             own = "shape" if cloud.shape.kinds else ""
             colors = {name: one if name == own else one.legend(None) for name, one in colors.items()}
-    return points.encode(
-        x=axis(alt.X, cloud.fields[0], cloud.titles[0], edges[0]),
-        y=axis(alt.Y, cloud.fields[1], cloud.titles[1], edges[1], **up),
-        tooltip=[
-            alt.Tooltip(name, type=kind) for name, kind in _kinds(columns).items() if name != "position"
-        ],
-        **colors,
-    )
+    tips = [alt.Tooltip(name, type=kind) for name, kind in _kinds(columns).items() if name != "position"]
+    return points.encode(**place, tooltip=tips, **colors)
 
 
 def _strips(n: int, group: Group) -> FloatArray:
@@ -275,10 +235,9 @@ def _strips(n: int, group: Group) -> FloatArray:
 
 def _strip_names(group: Group) -> list[Any]:
     """Return the names of groups, above their strips at the left."""
-    kinds = group.kinds
-    rows = table({"strip": kinds, "above": [0.46 - place for place in range(len(kinds))]})
-    words = alt.Chart(rows).mark_text(align="left", dx=5, fontSize=11, color=SOFT)
-    return [words.encode(x=alt.value(0), y="above:Q", text="strip:N")] if kinds else []
+    rows = style.chart({"strip": group.kinds, "above": [0.46 - place for place in range(len(group.kinds))]})
+    words = rows.mark_text(align="left", dx=5, fontSize=11, color=style.SOFT)
+    return [words.encode(x=alt.value(0), y="above:Q", text="strip:N")] if group.kinds else []
 
 
 def _mapped(model: Any, X: Any) -> Any:
@@ -287,7 +246,13 @@ def _mapped(model: Any, X: Any) -> Any:
     vectors = getattr(model, "eigenvectors_", None)
     if vectors is not None:
         return as_float64(vectors) * np.sqrt(as_float64(model.eigenvalues_))
-    raise ParameterError("The model does not contain its training rows. Pass them: scores(model, X).")
+    raise DataError("The model does not contain its training rows.", "Pass them: scores(model, X).")
+
+
+def _check_length(name: str, values: Any, n: int) -> None:
+    if len(values) != n:
+        problem = f"has {len(values)} entries for {n} rows"
+        raise ParameterError(name, allowed=problem, hint="Give one for each row.")
 
 
 def _unit(model: Any) -> str:
@@ -335,7 +300,7 @@ class Group:
         model: Any = None,
         X: Any = None,
         what: str = "color",
-        most: int = len(COLOURS),
+        most: int = len(style.COLOURS),
     ) -> Group:
         """Read labels, numbers, or the name of a column; more than so many classes become "others"."""
         if color is None:
@@ -344,20 +309,19 @@ class Group:
         if isinstance(color, str):
             title, color = color, _column(color, model, X, what)
         given = np.atleast_1d(np.asarray(color))
-        if given.shape != (n,):
-            raise ParameterError(f"{what} has {len(given)} entries for {n} rows. Give one for each row.")
+        _check_length(what, given if given.ndim == 1 else given[None], n)
         numeric = given.dtype.kind in "iuf"
         distinct = np.unique(given[np.isfinite(given)] if numeric else given.astype(str))
         if numeric and len(distinct) > MOST_NUMBERS:
             if what == "shape":
                 raise ParameterError(
-                    f"shape has {len(distinct)} distinct numbers, but shapes are for classes. Use color for "
-                    f"numbers, or at most {MOST_NUMBERS} of them."
+                    what,
+                    allowed=f"has {len(distinct)} distinct numbers, but shapes are for classes",
+                    hint=f"Use {option('color')} for numbers, or at most {MOST_NUMBERS} of them.",
                 )
             return cls(given.astype(np.float64), [], title)
         texts = np.array([f"{value:g}" if numeric else str(value) for value in given.tolist()], dtype=object)
-        kinds = [f"{value:g}" if numeric else str(value) for value in distinct.tolist()]
-        kinds = [kind for kind in kinds if kind not in WITHOUT]
+        kinds = [f"{value:g}" if numeric else value for value in distinct.tolist() if value not in WITHOUT]
         missing = ~np.isfinite(given) if numeric else np.isin(texts.astype(str), WITHOUT)
         texts[missing] = NOT_KNOWN
         if len(kinds) > most:
@@ -372,14 +336,14 @@ class Group:
     def scale(self) -> Any:
         """Return the scale of colours."""
         own = sum(map(_is_class, self.kinds))
-        greys = (GREY, "#c4c4c4")[: len(self.kinds) - own]
-        return alt.Scale(domain=self.kinds, range=[*COLOURS[:own], *greys])
+        greys = (style.GREY, "#c4c4c4")[: len(self.kinds) - own]
+        return alt.Scale(domain=self.kinds, range=[*style.COLOURS[:own], *greys])
 
     def columns(self, rows: Sequence[int] | npt.NDArray[Any], field: str = "group") -> dict[str, Any]:
         """Return the column of the table for some rows, if there is one."""
         return {} if self.values is None else {field: self.values[rows].tolist()}
 
-    def channels(self, color: str = "color", plain: str = BLUE) -> dict[str, Any]:
+    def channels(self, color: str = "color", plain: str = style.BLUE) -> dict[str, Any]:
         """Return the channels of "color" or "fill", and of shape; ``plain`` is the colour without groups."""
         if self.values is None:
             return {color: alt.value(plain)}
@@ -390,7 +354,7 @@ class Group:
 
     def shapes(self, field: str) -> Any:
         """Return the channel of shape for a field of the table."""
-        scale = alt.Scale(domain=self.kinds, range=list(SHAPES[: len(self.kinds)]))
+        scale = alt.Scale(domain=self.kinds, range=list(style.SHAPES[: len(self.kinds)]))
         return alt.Shape(f"{field}:N", title=self.title or None, scale=scale)
 
 
@@ -402,10 +366,9 @@ def _column(name: str, model: Any, X: Any, what: str) -> Any:
         return further[name]
     columns = feature_names_of(model)
     if X is None or name not in columns:
-        raise ParameterError(
-            f"{what}={name!r} is not a column of the data: {listed([*columns, *further])}. Name one of "
-            "these, or give one label for each row."
-        )
+        problem = f"is not a column of the data: {listed([*columns, *further])}"
+        hint = by_surface("Name one of these, or give one label for each row.", "Name one of these.")
+        raise ParameterError(what, name, problem, hint)
     return numbers_of(X)[:, columns.index(name)]
 
 
@@ -435,7 +398,7 @@ def _outlines(lines: list[tuple[str, str, FloatArray]], group: Group) -> list[An
         "edge_x": corners[:, 0],
         "edge_y": corners[:, 1],
     }
-    drawn = alt.Chart(table(columns)).mark_line(opacity=0.9, clip=True)
+    drawn = style.chart(columns).mark_line(opacity=0.9, clip=True)
     color = alt.Color("group:N", legend=None, scale=group.scale())
     thick = alt.condition("datum.of === 'mean'", alt.value(2.4), alt.value(1))
     drawn = drawn.encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q", color=color, strokeWidth=thick)
@@ -447,7 +410,7 @@ def _density(values: FloatArray, edges: list[list[float]]) -> list[Any]:
     i, j = np.nonzero(counts)
     cells = {"left": xs[i], "right": xs[i + 1], "low": ys[j], "high": ys[j + 1], "rows": counts[i, j]}
     shade = alt.Opacity("rows:Q", title="rows in a cell", scale=alt.Scale(type="log", range=[0.1, 0.8]))
-    layer = alt.Chart(table(cells)).mark_rect(strokeWidth=0, color=LINE)
+    layer = style.chart(cells).mark_rect(strokeWidth=0, color=style.LINE)
     return [layer.encode(x="left:Q", x2="right", y="low:Q", y2="high", opacity=shade)]
 
 
@@ -460,10 +423,120 @@ def _listing(brush: Any, columns: Mapping[str, Any]) -> Any:
         .mark_text(align="left", fontSize=11)
         .encode(x=alt.value(0), y=alt.Y("place:O", axis=None))
     )
-    size = {"width": 64, "height": HEIGHT - 40, "view": alt.ViewConfig(stroke=None)}
+    size = {"width": 64, "height": style.HEIGHT - 40, "view": alt.ViewConfig(stroke=None)}
     lists = []
     for name, kind in _kinds(columns).items():
         text = alt.Text(name, type=kind, **({"format": ".4g"} if kind == "quantitative" else {}))
         title = alt.Title(name, fontSize=11, fontWeight="bold", anchor="start", offset=4)
         lists.append(rows.encode(text=text).properties(title=title, **size))
     return alt.hconcat(*lists, spacing=4)
+
+
+# ------------------- Labels of points and arrows, placed without overlap
+
+LETTER, TEXT = 6.0, 11.0  # pixels of a letter across, and of a line of text
+DOT, STEP = 3.0, 5.0  # half a point; between the points that block an arrow
+RINGS = (0.0, 8.0, 18.0, 30.0, 44.0, 60.0, 80.0)  # pixels between a point and its label
+NEAR = 2  # of them for labels of points
+NEXT = DOT + 6  # pixels above which a line leads to the label
+
+
+class LabelLayout:
+    """Places labels on the free parts of a drawing area.
+
+    Parameters
+    ----------
+    x_limits, y_limits : sequence of two float
+        Values at the edges of the area.
+    size : (width, height)
+
+    Examples
+    --------
+    >>> labels = LabelLayout([0, 100], [0, 100], (100, 100))
+    >>> points = np.array([[50.0, 50.0], [52.0, 50.0]])
+    >>> labels.block(points)
+    >>> labels.places(points, ["a", "b"]).round().tolist()
+    [[58.0, 50.0], [44.0, 50.0]]
+    """
+
+    def __init__(
+        self,
+        x_limits: Sequence[float],
+        y_limits: Sequence[float],
+        size: tuple[int, int] = (style.WIDTH, style.HEIGHT),
+    ) -> None:
+        self.corner = np.array([x_limits[0], y_limits[0]])
+        self.size = np.array(size, dtype=float)
+        self.unit = np.array([np.ptp(x_limits), np.ptp(y_limits)]) / self.size
+        self.boxes = np.empty((0, 4))
+        self.texts = np.empty((0, 4))
+
+    def block(self, points: FloatArray) -> None:
+        """Keep labels off points of shape (n, 2)."""
+        at = (points - self.corner) / self.unit
+        self.boxes = np.vstack([self.boxes, np.hstack([at - DOT, at + DOT])])
+
+    def block_arrows(self, tips: FloatArray) -> None:
+        """Keep labels off the lines from the origin to some points."""
+        longest = float(np.hypot(*(tips / self.unit).T).max(initial=0.0))
+        for share in np.linspace(0, 1, max(2, int(longest / STEP))):
+            self.block(share * tips)
+
+    def places(self, points: FloatArray, texts: Sequence[str], outward: bool = False) -> FloatArray:
+        """Return the centre of each label, NaN where there is no free place; earlier labels come first.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, 2)
+        texts : sequence of n str
+        outward : bool
+            Whether to prefer places away from the origin, and to look further away.
+        """
+        middle = np.full((len(texts), 2), np.nan)
+        for place, text in enumerate(texts):
+            at = (points[place] - self.corner) / self.unit
+            half = np.array([LETTER * len(text), TEXT]) / 2
+            away = points[place] / self.unit if outward else np.zeros(2)
+            taken = np.vstack([self.boxes, self.texts])
+            moves = (move for ring in RINGS[: None if outward else NEAR] for move in _moves(half, ring, away))
+            result = next((m for m in moves if self._is_free(at + m - half, at + m + half, taken)), None)
+            if result is not None:
+                middle[place] = self.corner + (at + result) * self.unit
+                self.texts = np.vstack([self.texts, np.hstack([at + result - half, at + result + half])])
+        return middle
+
+    def _is_free(self, low: FloatArray, high: FloatArray, taken: FloatArray) -> bool:
+        apart = (taken[:, :2] >= high) | (taken[:, 2:] <= low)
+        return bool((low >= 0).all() and (high <= self.size).all() and apart.any(axis=1).all())
+
+    def layers(
+        self, points: FloatArray, texts: Sequence[str], outward: bool = False, **looks: Any
+    ) -> tuple[list[Any], int]:
+        """Return layers of labels and of lines to the distant ones, and the number of hidden labels."""
+        middle = self.places(points, texts, outward)
+        kept = np.flatnonzero(np.isfinite(middle[:, 0])).tolist()
+        half = np.array([[LETTER * len(texts[i]), TEXT] for i in kept]).reshape(-1, 2) / 2 * self.unit
+        ends = np.clip(points[kept], middle[kept] - half, middle[kept] + half)
+        far = np.hypot(*((ends - points[kept]) / self.unit).T) > NEXT
+        starts = np.where(far[:, None], points[kept], ends)
+        columns = {"text": [texts[i] for i in kept], "text_x": middle[kept, 0], "text_y": middle[kept, 1]}
+        columns |= {"from_x": starts[:, 0], "from_y": starts[:, 1], "to_x": ends[:, 0], "to_y": ends[:, 1]}
+        base = alt.Chart(style.table(columns))
+        words = base.mark_text(**{"fontSize": 10.5, "color": style.INK, "baseline": "middle"} | looks)
+        leaders = base.mark_rule(color=style.LINE, strokeWidth=0.6)
+        layers = [
+            leaders.encode(x="from_x:Q", y="from_y:Q", x2="to_x", y2="to_y"),
+            words.encode(x="text_x:Q", y="text_y:Q", text="text:N"),
+        ]
+        return layers[0 if far.any() else 1 :], len(texts) - len(kept)
+
+
+def _moves(half: FloatArray, ring: float, away: FloatArray) -> list[tuple[float, float]]:
+    """Return the places around a point, this many pixels from it; the most outward ones first."""
+    side, up = half + DOT + [2, 1] + ring
+    moves = [(side, 0.0), (-side, 0.0), (0.0, up), (0.0, -up)]
+    moves += [(side, up), (-side, up), (side, -up), (-side, -up)]
+    moves += [(side / 2, up), (-side / 2, up), (side / 2, -up), (-side / 2, -up)] if ring else []
+    return (
+        sorted(moves, key=lambda move: -float(np.dot(move, away) / np.hypot(*move))) if away.any() else moves
+    )

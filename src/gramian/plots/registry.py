@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 from gramian.checks import counted
 from gramian.errors import needs
 
-Kind = Literal["PCA", "KernelPCA", "Whitener", "FaceSpace", "Monitor"]
-FittedOn = Literal["tables", "centred tables", "pictures", "two columns", "two or three columns"]
-MAPS: tuple[Kind, ...] = ("PCA", "KernelPCA")
-DECOMPOSED: tuple[Kind, ...] = (*MAPS, "Whitener", "FaceSpace")
-POINTS = ("x", "y", "color", "shape")
+MAPS = ("PCA", "KernelPCA")
+DECOMPOSED = (*MAPS, "Whitener", "FaceSpace")
+LINEAR, PAIR, COLOUR = ("PCA",), ("x", "y"), ("color",)
+POINTS = (*PAIR, *COLOUR, "shape")
 
 
 @dataclass(frozen=True)
@@ -45,17 +44,12 @@ class Figure:
     name: str
     title: str
     place: str
-    models: tuple[Kind, ...]
-    fitted_on: FittedOn | None = None
+    models: tuple[str, ...]
+    fitted_on: str | None = None
     components: int = 0
     data: bool = False
     options: tuple[str, ...] = ()
     labels: bool = False
-
-    @property
-    def module(self) -> str:
-        """The module of its function."""
-        return self.place.partition(":")[0]
 
     @property
     def function(self) -> str:
@@ -75,24 +69,25 @@ class Figure:
         """Return whether it can be drawn of a model, with rows or with None."""
         # Here, because help needs the names of figures only.
         from gramian.analysis.components import kind_of, mapping_of
+        from gramian.models.monitor import can_be_monitored
 
-        kinds = {kind_of(one).value for one in (model, mapping_of(model))}
-        if kinds.isdisjoint(self.models) or (self.data and table is None):
-            return False
+        watched = mapping_of(model)
         labelled = getattr(table, "labels", None) is not None or getattr(table, "metadata", None)
-        if self.labels and not labelled:
+        if {kind_of(model).value, kind_of(watched).value}.isdisjoint(self.models):
             return False
-        model = mapping_of(model)
-        pictures = getattr(model, "picture_shape_", None) is not None
-        of = {"tables": not pictures, "pictures": pictures, "two columns": model.n_features_in_ == 2}
-        of["two or three columns"] = model.n_features_in_ in (2, 3)
-        of["centred tables"] = not pictures and getattr(model, "center", True)
-        fits = of.get(self.fitted_on or "", True) and int(model.n_components_) >= self.components
-        if not fits or "Monitor" not in self.models:
-            return fits
-        from gramian.estimators.monitor import can_be_monitored
-
-        return can_be_monitored(model)
+        if (self.data and table is None) or (self.labels and not labelled):
+            return False
+        pictures, columns = getattr(watched, "picture_shape_", None) is not None, watched.n_features_in_
+        fits = {
+            None: True,
+            "pictures": pictures,
+            "tables": not pictures,
+            "centred tables": not pictures and getattr(watched, "center", True),
+            "two columns": columns == 2,
+            "two or three columns": columns in (2, 3),
+        }
+        enough = fits[self.fitted_on] and int(watched.n_components_) >= self.components
+        return bool(enough and ("Monitor" not in self.models or can_be_monitored(watched)))
 
     def draw(self, model: Any, table: Any = None, **options: Any) -> Any:
         """Return the chart or picture; other options than its own are ignored."""
@@ -101,60 +96,34 @@ class Figure:
             from gramian.analysis.components import mapping_of
 
             model = mapping_of(model)
-        return function_of(self.module, self.function)(model, *([table] if self.data else []), **given)
+        function = function_of(self.place.partition(":")[0], self.function)
+        return function(model, *([table] if self.data else []), **given)
 
 
 # The most useful first: the page shows them in this order.
 FIGURES = (
     Figure("scores", "Scores", "points", MAPS, data=True, options=(*POINTS, "linked", "mapped")),
-    Figure("contours", "Lines of equal score", "contours:compared", MAPS, "two columns", 0, True, ("color",)),
-    Figure(
-        "directions",
-        "Principal directions",
-        "principal_directions:directions",
-        ("PCA",),
-        "two or three columns",
-        1,
-        True,
-        ("color",),
-    ),
+    Figure("contours", "Lines of equal score", "planes:compared", MAPS, "two columns", 0, True, COLOUR),
+    Figure("directions", "Principal directions", "planes", LINEAR, "two or three columns", 1, True, COLOUR),
     Figure("scree", "Explained variance", "spectra", DECOMPOSED),
     Figure("components", "Components as pictures", "images", ("PCA", "FaceSpace"), "pictures"),
-    Figure("loadings", "Loadings", "columns", ("PCA",), "tables"),
+    Figure("loadings", "Loadings", "columns", LINEAR, "tables"),
     Figure("eigenvalues", "Eigenvalues with error bounds", "spectra", DECOMPOSED),
     Figure("control-chart", "Control chart", "monitoring", (*MAPS, "Monitor"), data=True),
-    Figure("biplot", "Biplot", "columns", ("PCA",), "tables", 2, data=True, options=(*POINTS, "mapped")),
-    Figure(
-        "correlation-circle",
-        "Correlation circle",
-        "columns",
-        ("PCA",),
-        "centred tables",
-        2,
-        options=("x", "y"),
-    ),
-    Figure(
-        "metadata",
-        "Components and metadata",
-        "associations:described_metadata",
-        MAPS,
-        None,
-        1,
-        True,
-        (),
-        True,
-    ),
+    Figure("biplot", "Biplot", "columns", LINEAR, "tables", 2, data=True, options=(*POINTS, "mapped")),
+    Figure("correlation-circle", "Correlation circle", "columns", LINEAR, "centred tables", 2, options=PAIR),
+    Figure("metadata", "Components and metadata", "columns:described", MAPS, None, 1, True, labels=True),
     Figure("reconstructions", "Reconstructions", "images:sampled", MAPS, "pictures", data=True),
-    Figure("whitening", "Effect of whitening", "whitening_panels", ("Whitener",), None, 0, True, ("x", "y")),
-    Figure("face-scores", "Distances from the face space", "score_histograms", ("FaceSpace",)),
+    Figure("whitening", "Effect of whitening", "planes", ("Whitener",), None, 0, True, PAIR),
+    Figure("face-scores", "Distances from the face space", "curves", ("FaceSpace",)),
 )
 # Where the public functions of gramian.plots are: those of figures, and others.
 FUNCTIONS = {
-    **{figure.function: figure.module for figure in FIGURES if ":" not in figure.place},
-    **{"Picture": "pixels", "reconstructions": "images", "kernel_contours": "contours"},
-    **{"metadata": "associations", "selection": "curves", "counter_example": "witness"},
-    **{"contributions": "monitoring", "stability": "spectra", "relation": "zero_sets"},
-    **{"reconstruction_errors": "error_curves", "directions": "principal_directions"},
+    **{figure.function: figure.place for figure in FIGURES if ":" not in figure.place},
+    **{"Picture": "images", "reconstructions": "images", "kernel_contours": "planes"},
+    **{"metadata": "columns", "selection": "curves", "counter_example": "planes"},
+    **{"contributions": "monitoring", "stability": "spectra", "relation": "planes"},
+    **{"reconstruction_errors": "curves"},
 }
 
 

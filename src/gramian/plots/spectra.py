@@ -8,15 +8,15 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from gramian.analysis.component_rules.rules import ComponentChoice
+from gramian.analysis.component_rules import ComponentChoice
 from gramian.analysis.components import component_names, known_variances, shares_of
 from gramian.checks import counted, percent
-from gramian.errors import ParameterError
-from gramian.estimators.choose_components import choose_components
-from gramian.estimators.pca import PCA
-from gramian.estimators.stability import Stability
-from gramian.plots.names import fitted
-from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, layered, panel, stacked, table, width
+from gramian.errors import DataError
+from gramian.inspect.choose_components import choose_components
+from gramian.inspect.stability import Stability
+from gramian.pca.estimator import PCA
+from gramian.plots.names import NOTHING, fitted
+from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, chart, layered, panel, stacked, width
 
 MOST_BARS = 40
 RULE_LINE, RULE_NAMES = 17, 30  # pixels of a rule, and of its name where it exceeds the margin
@@ -48,7 +48,7 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
 
     Raises
     ------
-    ParameterError
+    DataError
         If the model has no components.
 
     Examples
@@ -62,7 +62,7 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     model = fitted(model)
     kept, result = int(model.n_components_), known_variances(model)
     if not kept:
-        raise ParameterError("The model has no components to draw.")
+        raise DataError(NOTHING)
     ratios = shares_of(model)
     total, of = float(result.sum()), f"the variance of {counted(kept, 'component')}"
     if ratios is not None:
@@ -82,28 +82,25 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     silent = ", ".join(choice.rule for choice in asked if choice.number is None)
     enough = int(np.searchsorted(cumulative, MARKED - 1e-9)) + 1
     marked = enough if enough <= len(result) else None
+    more = f"more than the {counted(len(result), 'known component')}"
     title = (
         "Explained variance",
         f"{counted(kept, 'component')} kept, {percent(float(shares[:kept].sum()))} of {of}.",
-        f"{MARKED} % needs more than the {counted(len(result), 'known component')}."
-        if marked is None
-        else f"{MARKED} % needs {counted(marked, 'component')}.",
+        f"{MARKED} % needs {more if marked is None else counted(marked, 'component')}.",
         f"Rules without a result: {silent}." if silent else "",
     )
-    across = width() - (RULE_NAMES if answers else 0)
-    if len(result) > most:
-        last = len(result)
+    across, last = width() - (RULE_NAMES if answers else 0), len(result)
+    if last > most:
         x = alt.X("component:Q", scale=alt.Scale(type="log", domain=[1, last], nice=False))
         marks, half = _curves(x, of), float(np.sqrt(last))
     else:
-        last = len(result)
         places = list(range(0 if any(choice.number == 0 for choice in answers) else 1, last + 1))
         x, half = alt.X("component:O", scale=alt.Scale(domain=places)), float(places[len(places) // 2])
         marks = _bars(x, places, of, kept < last)
     marks += [] if marked is None else _mark(x, marked, marked > half)
     if not answers:
         return layered(columns, marks, *title, height=260)
-    rules = _rules(answers, x, 1 if len(result) > most else 0, last, half)
+    rules = _rules(answers, x, 1 if last > most else 0, last, half)
     panels = [panel(marks, 260, across), panel(rules, RULE_LINE * len(answers), across)]
     return stacked(columns, panels, *title)
 
@@ -115,11 +112,8 @@ def _bars(x: Any, places: list[int], of: str, more: bool) -> list[Any]:
     x = x.axis(alt.Axis(values=labelled, labelAngle=0, ticks=False)).title("component")
     names = ["kept", *(["left out"] if more else []), "cumulative"]
     legend = alt.Scale(domain=names, range=[BLUE, *([LEFT_OUT] if more else []), VERMILION])
-    base = (
-        alt.Chart()
-        .transform_calculate(what="datum.kept ? 'kept' : 'left out'")
-        .encode(x=x, tooltip=["name:N", "variance:Q", *SHARES])
-    )
+    base = alt.Chart().transform_calculate(what="datum.kept ? 'kept' : 'left out'")
+    base = base.encode(x=x, tooltip=["name:N", "variance:Q", *SHARES])
     dots = base.mark_point(filled=True, size=26, opacity=1)
     return [
         base.mark_bar().encode(y=_share(of), color=alt.Color("what:N", scale=legend, title=None)),
@@ -148,7 +142,7 @@ def _mark(x: Any, number: int, right: bool) -> list[Any]:
     """Return lines and words where so many components explain most of the variance."""
     words = f"{MARKED} %: {counted(number, 'component')}"
     row = {"component": [number], "marked": [MARKED], "zero": [0], "words": [words]}
-    base, dashed = alt.Chart(table(row)), {"color": INK, "strokeDash": [3, 3], "strokeWidth": 1}
+    base, dashed = chart(row), {"color": INK, "strokeDash": [3, 3], "strokeWidth": 1}
     place = {"align": "right", "dx": -2, "dy": -7} if right else {"align": "left", "dx": 5, "dy": 10}
     return [
         base.mark_rule(**dashed).encode(y="marked:Q"),
@@ -168,22 +162,17 @@ def _rules(answers: list[ComponentChoice], x: Any, least: int, last: int, half: 
     """Return the number of each rule between the least and the last place of the axis."""
     numbers = [int(choice.number or 0) for choice in answers]
     places = [min(max(number, least), last) for number in numbers]
-    rows = table(
-        {
-            "rule": [choice.rule for choice in answers],
-            "number": numbers,
-            "answer": [choice.answer for choice in answers],
-            "component": places,
-            "beyond": [number > last for number in numbers],
-            "why": [choice.sentence for choice in answers],
-            "left": [place > half for place in places],
-        }
-    )
-    base = alt.Chart(rows).encode(
-        x=x.axis(None),
-        y=alt.Y("rule:N", sort=None, title=None, axis=alt.Axis(domain=False, ticks=False, grid=True)),
-        tooltip=["rule:N", "answer:N", "why:N"],
-    )
+    rows = {
+        "rule": [choice.rule for choice in answers],
+        "number": numbers,
+        "answer": [choice.answer for choice in answers],
+        "component": places,
+        "beyond": [number > last for number in numbers],
+        "why": [choice.sentence for choice in answers],
+        "left": [place > half for place in places],
+    }
+    y = alt.Y("rule:N", sort=None, title=None, axis=alt.Axis(domain=False, ticks=False, grid=True))
+    base = chart(rows).encode(x=x.axis(None), y=y, tooltip=["rule:N", "answer:N", "why:N"])
     text = {"fontSize": 10.5, "color": INK, "baseline": "middle"}
     return [
         base.mark_point(filled=True, size=55, color=INK, opacity=1).encode(
@@ -211,7 +200,7 @@ def eigenvalues(model: Any) -> Any:
     certificate = fitted(model).certificate_
     values = np.asarray(certificate.values)
     if not values.size or not values[0] > 0:
-        raise ParameterError("There is no eigenvalue above 0, so there is no error bound to draw.")
+        raise DataError("There is no eigenvalue above 0, so there is no error bound to draw.")
     k, top = len(values), float(values[0])
     columns = {
         "component": np.arange(1, k + 1),
@@ -266,7 +255,7 @@ def _radii(x: Any, tol: float) -> list[Any]:
     """Return error bounds relative to the largest eigenvalue, and the tolerance."""
     y = alt.Y("relative:Q", title="bound / largest", scale=LOG, axis=alt.Axis(format="~e", tickCount=4))
     dots = alt.Chart().mark_point(filled=True, color=BLUE, opacity=1, size=28)
-    line = alt.Chart(table({"tol": [tol]})).mark_rule(color=VERMILION, strokeDash=[5, 3])
+    line = chart({"tol": [tol]}).mark_rule(color=VERMILION, strokeDash=[5, 3])
     return [
         dots.encode(x=x, y=y, tooltip=["component:Q", "relative:Q"]),
         line.encode(y=alt.Y("tol:Q", scale=LOG)),
@@ -289,7 +278,7 @@ def stability(result: Stability) -> Any:
     """
     k = len(result.variances)
     if not k:
-        raise ParameterError("The model has no components to draw.")
+        raise DataError(NOTHING)
     columns = {
         "component": np.arange(1, k + 1),
         "name": component_names(k),
@@ -309,7 +298,7 @@ def stability(result: Stability) -> Any:
         ),
     ]
     said = (
-        f"Bars: {100 * result.level:g} % bootstrap intervals from {result.n_boot:,} samples of "
+        f"Bars: {100 * result.level:g} % bootstrap intervals from {result.n_resamples:,} samples of "
         f"{result.n_samples:,} rows."
     )
     title = "Stability of the components"

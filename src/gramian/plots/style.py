@@ -19,11 +19,12 @@ import numpy as np
 import pyarrow as pa
 
 from gramian.checks import shown
-from gramian.errors import ParameterError, needs
+from gramian.errors import ParameterError, needs, option
 from gramian.records import FloatArray
-from gramian.store import atomic_write
+from gramian.store.atomic import atomic_write
 
 WIDTH, HEIGHT = 440, 330  # pixels, by default
+SAMPLE = 2000  # rows of very many
 NARROW = 360  # pixels below which legends are drawn below each other
 MARGIN = 66  # pixels of the labels and the title of a Y axis, and the padding
 MOST_UNEQUAL = 6  # ratio of two ranges above which their axes have different scales
@@ -182,8 +183,8 @@ class Drawn:
         kind = (format or (Path(fp).suffix[1:].lower() if is_path else "")).lower()
         if kind not in FORMATS:
             raise ParameterError(
-                f"Unknown format of figure {os.fspath(fp) if is_path else fp!r}. Use a name with "
-                f".{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}, or give format=."
+                *("fp", os.fspath(fp) if is_path else fp, "has no known format"),
+                f"Use a name with .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}, or give {option('format')}.",
             )
         if kind == "png" and not {"scale_factor", "ppi"} & options.keys():
             options["ppi"] = 144
@@ -241,11 +242,10 @@ def _nested(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def framed(png: bytes, shape: tuple[int, ...]) -> Layers:
     """Return a picture as a figure."""
     url = f"data:image/png;base64,{base64.b64encode(png).decode()}"
-    height, width = shape
-    mark = alt.Chart().mark_image(width=width, height=height, align="left", baseline="top")
+    size = dict(zip(("height", "width"), shape, strict=True))
+    mark = alt.Chart().mark_image(align="left", baseline="top", **size)
     corner = mark.encode(x=alt.value(0), y=alt.value(0), url="url:N")
-    frame = alt.ViewConfig(stroke=None)
-    return Layers(data=table({"url": [url]}), layer=[corner], width=width, height=height, view=frame)
+    return Layers(data=table({"url": [url]}), layer=[corner], view=alt.ViewConfig(stroke=None), **size)
 
 
 def drawable(text: str) -> str:
@@ -330,6 +330,11 @@ def limits(*values: Any, zero: bool = False, margin: float = 0.06) -> list[float
     return [low - space, high + space]
 
 
+def edges_of(*points: FloatArray, margin: float = 0.06) -> list[list[float]]:
+    """Return axis limits around all points of shape (n, 2)."""
+    return [limits(*(part[:, j] for part in points), margin=margin) for j in (0, 1)]
+
+
 def axis(kind: Any, field: str, title: str, domain: Sequence[float] | None = None, **more: Any) -> Any:
     """Return a quantitative channel with a title and limits."""
     scale = alt.Scale(zero=False)
@@ -339,6 +344,30 @@ def axis(kind: Any, field: str, title: str, domain: Sequence[float] | None = Non
         if not 1e-3 < largest < 1e6:
             more.setdefault("axis", alt.Axis(format=".3~e", labelFlush=False))
     return kind(field, type="quantitative", title=title, scale=scale, **more)
+
+
+def xy(fields: Sequence[str], titles: Sequence[str], edges: Sequence[Sequence[float]], **more: Any) -> Any:
+    """Return the channels x and y with titles and limits; ``more`` is for both."""
+    both = zip((alt.X, alt.Y), fields, titles, edges, strict=False)
+    return dict(zip("xy", (axis(*parts, **more) for parts in both), strict=True))
+
+
+def chart(columns: Mapping[str, Any]) -> Any:
+    """Return an empty chart of a table of its own."""
+    return alt.Chart(table(columns))
+
+
+def segments(starts: FloatArray, ends: FloatArray, **looks: Any) -> Any:
+    """Return straight lines between points of shape (n, 2)."""
+    columns = {"from_x": starts[:, 0], "from_y": starts[:, 1], "to_x": ends[:, 0], "to_y": ends[:, 1]}
+    return chart(columns).mark_rule(**looks).encode(x="from_x:Q", y="from_y:Q", x2="to_x", y2="to_y")
+
+
+def sampled_rows(n: int) -> Any:
+    """Return the places of at most ``SAMPLE`` rows, drawn at random."""
+    if n <= SAMPLE:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
 
 
 def equal_axes(edges: Sequence[Sequence[float]]) -> tuple[list[list[float]], int, bool]:
@@ -369,12 +398,10 @@ def equal_axes(edges: Sequence[Sequence[float]]) -> tuple[list[list[float]], int
 def outline(corners: FloatArray, **looks: Any) -> Any:
     """Return a closed line through corners of shape (n, 2)."""
     columns = {"edge_x": corners[:, 0], "edge_y": corners[:, 1], "corner": np.arange(len(corners))}
-    return alt.Chart(table(columns)).mark_line(**looks).encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q")
+    return chart(columns).mark_line(**looks).encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q")
 
 
 def zero_lines() -> list[Any]:
     """Return the lines x = 0 and y = 0."""
-    return [
-        alt.Chart(table({"zero": [0.0]})).mark_rule(color=ZERO, clip=True).encode(**{side: "zero:Q"})
-        for side in ("x", "y")
-    ]
+    zero = chart({"zero": [0.0]}).mark_rule(color=ZERO, clip=True)
+    return [zero.encode(x="zero:Q"), zero.encode(y="zero:Q")]

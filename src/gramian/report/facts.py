@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gramian import store
+from gramian.analysis import sampling, units
 from gramian.analysis.components import component_names, shares_of
-from gramian.analysis.sampling import sampling_of
-from gramian.analysis.units import unit_trap
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent, six_digits
 from gramian.errors import shortened
 from gramian.reading import IMPUTED
 from gramian.records import Certificate, ModelKind, Plan
+from gramian.store import model_file
 
 if TYPE_CHECKING:
-    from gramian.rows.table import Table
+    from gramian.data.table import Table
 
 NAME = 24  # letters of a column's name in a list of loadings
 
@@ -52,14 +51,14 @@ def payload(record: Any, *names: str) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of all packages that compute."""
-    return {**store.versions(), "scipy": version("scipy")}
+    return {**model_file.versions(), "scipy": version("scipy")}
 
 
 def data_facts(table: Table) -> dict[str, Any]:
     """Return source, size and notes of the data."""
     return {
         "source": table.source,
-        "sha256": table.sha256,
+        "sha256": table.origin.sha256,
         "rows": table.values.shape[0],
         "columns": int(np.prod(table.values.shape[1:])),
         "picture_shape": plain(table.picture_shape),
@@ -74,8 +73,8 @@ def used_text(table: Table) -> str:
 
     Examples
     --------
-    >>> from gramian.rows.missing import handle_missing
-    >>> from gramian.rows.table import Table
+    >>> from gramian.io.missing import handle_missing
+    >>> from gramian.data.table import Table
     >>> holed = Table(np.array([[1.0, 2.0], [np.nan, np.nan], [3.0, 5.0]]))
     >>> used_text(handle_missing(holed, "drop-rows"))
     '2 columns, 2 rows; 1 row without any value was left out: row 1'
@@ -83,8 +82,8 @@ def used_text(table: Table) -> str:
     rows, width = table.values.shape[0], math.prod(table.values.shape[1:])
     kind = ("column", "row") if table.picture_shape is None else ("pixel", "picture")
     size = f"{counted(width, kind[0])}, {counted(rows, kind[1])}"
-    imputed = "missing values are imputed" if table.missing in IMPUTED else ""
-    return "; ".join(filter(None, (size, table.missing_note, imputed)))
+    imputed = "missing values are imputed" if table.missing.method in IMPUTED else ""
+    return "; ".join(filter(None, (size, table.missing.note, imputed)))
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
@@ -113,7 +112,7 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
 
 def sampling_facts(model: Any) -> dict[str, Any] | None:
     """Return standard errors of variances and ratios, and groups of components that are not separated."""
-    result = sampling_of(model)
+    result = sampling.sampling_of(model)
     names = ("standard_errors", "ratio_standard_errors", "groups", "next_separated", "n_effective", "brief")
     return None if result is None else dict(plain(payload(result, *names)))
 
@@ -244,7 +243,7 @@ def model_facts(model: Any) -> dict[str, Any]:
         "imputed_share": imputed_share(model),
         "feature_names": plain(names),
         "picture_shape": plain(getattr(model, "picture_shape_", None)),
-        "note": unit_trap(model) or None,
+        "note": units.unit_trap(model) or None,
         "plan": plan_facts(model.plan_),
         "certificate": certificate_facts(model.certificate_),
         "sampling": sampling_facts(model),

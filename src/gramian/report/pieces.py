@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import NAMES_SHOWN, counted, slices
+from gramian.data import as_rows
+from gramian.data.rows import row_text
+from gramian.data.table import Table
 from gramian.errors import DataError, MissingValuesWarning
+from gramian.io.dask import DaskTable, computed
+from gramian.io.missing import rows_of_table, with_rows
 from gramian.progress import pace, track
-from gramian.rows import as_rows
-from gramian.rows.kinds.dask import DaskTable, computed
-from gramian.rows.missing import rows_of_table, with_rows
-from gramian.rows.rows import row_text
-from gramian.rows.table import Table
 
 PIECE_BYTES = 64 << 20
 

@@ -1,9 +1,9 @@
-"""Writes the results folder of a fit."""
+"""Writes the results folder of a fit, with a summary in Markdown."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,31 +11,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import component_names
-from gramian.analysis.imputation import Imputed
-from gramian.analysis.loadings import correlations
-from gramian.analysis.tables import items_table
+from gramian.analysis import associations, components, imputation, tables
 from gramian.arrays import as_float64, memory_limit_bytes
-from gramian.checks import evenly
+from gramian.checks import evenly, shown, shown_lines
+from gramian.data.table import Table
 from gramian.errors import FileError, MissingExtraError
-from gramian.estimators.tables import linear_columns, linear_rows
+from gramian.pca.tables import linear_columns, linear_rows
+from gramian.plots.images import Picture, contact_sheet, enlarged, grey, require_pillow, signed
 from gramian.plots.names import component_titles
-from gramian.plots.pixels import Picture, contact_sheet, enlarged, grey, require_pillow, signed
-from gramian.plots.registry import available
-from gramian.report.facts import component_facts
-from gramian.report.figures import MOST_DRAWN, scores_chart
-from gramian.report.page import write_report
-from gramian.report.picture_folder import grey_limits
-from gramian.report.pieces import mapped
-from gramian.report.summary import Fitted, summary_page
+from gramian.plots.registry import FIGURES
+from gramian.report import facts, page, pictures, pieces, sections, sentences
 from gramian.report.tables import Columns, feature_names, row_names, row_table, write_blocks, write_table
-from gramian.rows.table import Table
-from gramian.store import atomic_folder, atomic_write, finish_folder, place_inside
+from gramian.store.atomic import atomic_folder, atomic_write, finish_folder, place_inside
 
 MODEL, PAGE, REPORT = "model.gramian", "summary.md", "report.html"
 MOST_CELLS = 5_000_000
 MOST_PICTURES = 24
 DRAWN = ("scores", "scree", "loadings", "biplot", "correlation-circle")
+TITLES = {figure.name: figure.title for figure in FIGURES}
 DESCRIBED = 10  # components in the tables of rows and columns
 OWN = re.compile(
     r"(model\.gramian|summary\.md|report\.html"
@@ -84,7 +77,7 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written:
+def write_results(folder: Path, fitted: sections.Fitted, report: bool = False) -> Written:
     """Write model, tables, charts, pictures and a summary.
 
     They replace the results of an earlier fit when all of them are complete. Other files stay.
@@ -101,16 +94,17 @@ def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written
     with atomic_folder(folder, own_files(folder), last=PAGE) as place:
         written = Written(place, fitted.format)
         written.add(MODEL, fitted.model.save)
-        scores, shown = _write_scores(written, fitted)
+        known = _write_scores(written, fitted)
+        whole = sections.explanation(fitted, known=known)
         _write_tables(written, fitted)
-        if fitted.model.n_components_:
-            _write_figures(written, fitted, scores, shown)
-            if fitted.table.picture_shape is not None and fitted.model.model_kind.linear:
-                _write_pictures(written, fitted)
+        _write_figures(written, whole)
+        linear = fitted.model.model_kind.linear and fitted.model.n_components_
+        if linear and fitted.table.picture_shape is not None:
+            _write_pictures(written, fitted)
         if report:
-            written.add(REPORT, lambda path: write_report(path, fitted))
+            written.add(REPORT, lambda path: page.write_report(path, fitted))
         with atomic_write(place / PAGE) as file:
-            file.write(summary_page(fitted, written.files, written.notes).encode())
+            file.write(summary_page(fitted, whole, written.files, written.notes).encode())
     return replace(written, folder=folder, files=[*written.files, PAGE])
 
 
@@ -121,20 +115,82 @@ def own_files(folder: Path) -> list[str]:
     return [name for name in names if OWN.fullmatch(name)]
 
 
+# ------------------------------------------------------------------- summary
+
+
+def summary_page(
+    fitted: sections.Fitted, whole: sections.Explanation, files: Sequence[str], notes: Sequence[str]
+) -> str:
+    """Return the summary as Markdown, with links to ``files`` in the same folder and ``notes`` about them."""
+    lines = [f"# {facts.method_name(fitted.model)} of {sentences.quoted(fitted.table.source)}"]
+    for said in (whole.headline, whole.findings, *whole.warnings, *whole.notes):
+        lines += ["", said] if said else []
+    inside = {one.title: as_markdown(one.parts, files) for one in whole.sections}
+    for title, parts in (inside | {"Files": _files(fitted, files, notes)}).items():
+        lines += ["", f"## {title}", "", *parts] if parts else []
+    return shown_lines("\n".join(lines)) + "\n"
+
+
+def as_markdown(parts: Iterable[sections.Part], files: Sequence[str]) -> list[str]:
+    """Return parts of a section as lines of Markdown; figures and long tables are links to files."""
+    lines = [""]
+    for part in sections.flat(parts):
+        if isinstance(part, str):
+            apart = part and lines[-1] and (lines[-1][0] == "|" or not part.startswith((" ", "- ")))
+            lines += ["", part] if apart else [part]
+        elif isinstance(part, sections.Drawing):
+            named = next((name for name in files if name in (f"{part.name}.svg", f"{part.name}.png")), "")
+            lines += ["", f"![{TITLES[part.name]}]({named})"] if named else []
+        elif isinstance(part, sections.Code):
+            lines += [] if part.more else ["", f"```{part.language}", part.lines, "```"]
+        elif part.more:
+            named = next((name for name in files if part.file and name.startswith(part.file)), "")
+            lines += ["", f"{part.more}: [{named}]({named})"] if named else []
+        else:
+            lines += ["", part.caption] if part.caption else []
+            rules = ("---:" if kind == "n" else "---" for kind in part.kinds)
+            rows = ([shown(cell).replace("|", "\\|") for cell in row] for row in part.rows)
+            lines += ["", *(f"| {' | '.join(row)} |" for row in (part.heads, [*rules], *rows))]
+    while lines and not lines[0]:
+        del lines[0]
+    return lines
+
+
+def _files(fitted: sections.Fitted, files: Sequence[str], notes: Sequence[str]) -> list[str]:
+    kind = "correlations of columns with scores" if fitted.loadings == "correlation" else "unit vectors"
+    words = {
+        "model": 'the fitted model: `gramian transform`, or in Python `gramian.load("model.gramian")`',
+        "scores": "the scores of each row of the data",
+        "eigenvalues": "each component: variance, explained variance ratio, residual, error bound",
+        "columns": "each column: mean, standard deviation, and for the first 10 components coordinate, "
+        "correlation, cos2 and contribution",
+        "rows": "each row: distance from the mean, and for the first 10 components coordinate, cos2 and "
+        "contribution",
+        "loadings": f"the loadings of each column of the data ({kind})",
+        "imputed": "the imputed entries: row, column, value, standard error",
+        "report": "a report with figures, unusual rows and all component rules, for a browser",
+        "mean": "the mean picture",
+        "components": "the components as pictures, also as single files in [components/](components/)",
+    }
+    listed = [name for name in files if not name.endswith(".svg") and "/" not in name]
+    lines = [f"- [{name}]({name}): {words[name.partition('.')[0]]}" for name in listed]
+    return lines + [f"- {note}" for note in notes]
+
+
 # --------------------------------------------------------------------- tables
 
 
-def _write_scores(written: Written, fitted: Fitted) -> tuple[npt.NDArray[Any], list[int] | None]:
-    """Write the table of scores; return those to draw, and their rows if not all."""
+def _write_scores(written: Written, fitted: sections.Fitted) -> sections.Survey:
+    """Write the table of scores; return those to draw."""
     table, suffix = fitted.table, fitted.format
     if table.in_memory:
         written.table("scores", row_table(table, fitted.scores))
-        return fitted.scores, None
+        return sections.Survey(fitted.scores)
     n = table.values.shape[0]
-    shown, drawn = np.array(evenly(n, MOST_DRAWN)), []
+    shown, drawn = np.array(evenly(n, sections.MOST_DRAWN)), []
 
     def blocks() -> Iterator[tuple[slice, npt.NDArray[Any]]]:
-        for rows, scores in mapped(fitted.model, table, memory_limit_bytes(fitted.model.memory_limit)):
+        for rows, scores in pieces.mapped(fitted.model, table, memory_limit_bytes(fitted.model.memory_limit)):
             first, last = np.searchsorted(shown, [rows.start, rows.stop])
             drawn.append(scores[shown[first:last] - rows.start, :2])
             yield rows, scores
@@ -142,25 +198,22 @@ def _write_scores(written: Written, fitted: Fitted) -> tuple[npt.NDArray[Any], l
     written.add(f"scores.{suffix}", lambda path: write_blocks(path, table, blocks(), suffix))
     if len(shown) < n:
         written.notes.append(f"scores.svg shows {len(shown):,} of {n:,} rows, evenly spaced.")
-    return np.concatenate(drawn), shown.tolist() if len(shown) < n else None
+    return sections.Survey(np.concatenate(drawn), shown.tolist() if len(shown) < n else None)
 
 
-def _write_figures(
-    written: Written, fitted: Fitted, scores: npt.NDArray[Any], shown: list[int] | None
-) -> None:
-    model, table = fitted.model, fitted.table
-    figures = {figure.name: figure for figure in available(model, table) if figure.name in DRAWN}
+def _write_figures(written: Written, whole: sections.Explanation) -> None:
     try:
-        for name, figure in figures.items():
-            by_rows = name in ("scores", "biplot")
-            chart = scores_chart(model, table, scores, shown, name) if by_rows else figure.draw(model)
-            written.add(f"{name}.svg", chart.save)
+        for drawing in sections.flat(part for section in whole.sections for part in section.parts):
+            if isinstance(drawing, sections.Drawing) and drawing.name in DRAWN:
+                name = f"{drawing.name}.svg"
+                if name not in written.files:
+                    written.add(name, drawing.draw().save)
     except MissingExtraError as error:
         written.notes.append(f"No figures were written. {error}")
 
 
-def _write_tables(written: Written, fitted: Fitted) -> None:
-    written.table("eigenvalues", component_facts(fitted.model))
+def _write_tables(written: Written, fitted: sections.Fitted) -> None:
+    written.table("eigenvalues", facts.component_facts(fitted.model))
     imputed = getattr(fitted.model, "imputed_", None)
     if imputed is not None:
         written.table("imputed", imputed_table(imputed, fitted.table))
@@ -169,7 +222,7 @@ def _write_tables(written: Written, fitted: Fitted) -> None:
         _write_loadings(written, fitted)
 
 
-def _write_loadings(written: Written, fitted: Fitted) -> None:
+def _write_loadings(written: Written, fitted: sections.Fitted) -> None:
     k, d = fitted.model.components_.shape
     if k * d > MOST_CELLS:
         written.notes.append(
@@ -179,10 +232,10 @@ def _write_loadings(written: Written, fitted: Fitted) -> None:
         return
     columns = {"feature": np.array(feature_names(fitted.table), dtype=object)}
     values = loadings(fitted.model, fitted.table, fitted.loadings)
-    written.table("loadings", columns | dict(zip(component_names(k), values.T, strict=True)))
+    written.table("loadings", columns | dict(zip(components.component_names(k), values.T, strict=True)))
 
 
-def imputed_table(imputed: Imputed, table: Table) -> dict[str, npt.NDArray[Any]]:
+def imputed_table(imputed: imputation.Imputed, table: Table) -> dict[str, npt.NDArray[Any]]:
     """Return the imputed entries, one a row: where they are, their values and standard errors."""
     rows, names = table.row_names, np.array(feature_names(table), dtype=object)
     named = imputed.rows if rows is None else np.array(rows, dtype=object)[imputed.rows]
@@ -194,7 +247,7 @@ def imputed_table(imputed: Imputed, table: Table) -> dict[str, npt.NDArray[Any]]
     }
 
 
-def _write_statistics(written: Written, fitted: Fitted) -> None:
+def _write_statistics(written: Written, fitted: sections.Fitted) -> None:
     """Write coordinates, cos2 and contributions of columns, and of the rows of a table in memory."""
     model, table = fitted.model, fitted.table
     n, d = table.values.shape[0], model.n_features_in_
@@ -206,7 +259,7 @@ def _write_statistics(written: Written, fitted: Fitted) -> None:
         if there:
             title, names = row_names(table) if what == "rows" else ("feature", feature_names(table))
             items = linear_rows(model, table, k) if what == "rows" else linear_columns(model, k)
-            columns = items_table([replace(items, names=names)], k)
+            columns = tables.items_table([replace(items, names=names)], k)
             del columns["kind"]
             written.table(what, {title if name == "name" else name: columns[name] for name in columns})
         else:
@@ -229,13 +282,13 @@ def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:
         for constant features.
     """
     directions: npt.NDArray[Any] = np.asarray(model.components_).T
-    return directions if kind == "unit" else correlations(model, table)
+    return directions if kind == "unit" else associations.correlations(model, table)
 
 
 # ------------------------------------------------------------------- pictures
 
 
-def _write_pictures(written: Written, fitted: Fitted) -> None:
+def _write_pictures(written: Written, fitted: sections.Fitted) -> None:
     try:
         require_pillow()
     except MissingExtraError as error:
@@ -243,11 +296,11 @@ def _write_pictures(written: Written, fitted: Fitted) -> None:
         return
     model, shape = fitted.model, fitted.table.picture_shape
     shown = as_float64(model.components_[:MOST_PICTURES]).reshape(-1, *(shape or ()))
-    mean = grey(as_float64(model.mean_).reshape(shape or ()), *grey_limits(fitted.table))
+    mean = grey(as_float64(model.mean_).reshape(shape or ()), *pictures.grey_limits(fitted.table))
     pixels = [signed(picture) for picture in shown]
     titles = component_titles(model, len(shown))
     (written.folder / "components").mkdir(exist_ok=True)
-    for name, picture in zip(component_names(len(shown)), pixels, strict=True):
+    for name, picture in zip(components.component_names(len(shown)), pixels, strict=True):
         written.add(f"components/{name}.png", Picture(enlarged(picture)).save)
     written.add("mean.png", Picture(enlarged(mean)).save)
     sheet = contact_sheet([mean, *pixels], ["mean", *titles])

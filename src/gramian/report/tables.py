@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis.components import component_names
+from gramian.data.table import Table
 from gramian.errors import ParameterError
-from gramian.rows.formats.zarr import write_zarr
-from gramian.rows.table import Table, unique_names
-from gramian.store import atomic_write
+from gramian.io.formats.zarr import write_zarr
+from gramian.io.parts import unique_names
+from gramian.store.atomic import atomic_write
 
 FORMATS = ("csv", "parquet", "npy", "zarr")
 BATCH = 10_000  # rows of CSV that are text at a time
@@ -34,9 +35,8 @@ def format_of(path: str | os.PathLike[str]) -> str:
     """
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
-        raise ParameterError(
-            f"{os.fspath(path)} does not end in .csv, .parquet, .npy or .zarr. Use one, or - for CSV."
-        )
+        problem = "does not end in .csv, .parquet, .npy or .zarr"
+        raise ParameterError("-o", os.fspath(path), problem, "Use one, or - for CSV.")
     return suffix
 
 
@@ -60,16 +60,6 @@ def feature_names(table: Table) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(table.values.shape[1]))
 
 
-def row_columns(table: Table, rows: slice = ALL) -> dict[str, Any]:
-    """Return names or numbers, and labels, of some rows."""
-    title, entries = row_names(table)
-    columns: dict[str, Any] = {title: entries[rows]}
-    labels = {} if table.labels is None else {table.label_name or "label": table.labels}
-    for name, values in (labels | dict(table.metadata)).items():
-        columns[f"{name} (label)" if name == title else name] = values[rows]
-    return columns
-
-
 def row_table(
     table: Table, values: npt.NDArray[Any], names: Iterable[str] | None = None, rows: slice = ALL
 ) -> dict[str, Any]:
@@ -77,8 +67,12 @@ def row_table(
 
     If names collide, the numbers keep theirs.
     """
+    title, entries = row_names(table)
+    left: dict[str, Any] = {title: entries[rows]}
+    labels = {} if table.labels is None else {table.label_name or "label": table.labels}
+    for name, of in (labels | dict(table.metadata)).items():
+        left[f"{name} (label)" if name == title else name] = of[rows]
     titles = list(component_names(values.shape[1]) if names is None else names)
-    left = row_columns(table, rows)
     moved = unique_names([*titles, *left])[0][len(titles) :]
     return dict(zip(moved, left.values(), strict=True)) | dict(zip(titles, values.T, strict=True))
 
@@ -146,7 +140,7 @@ def _write_csv(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    from gramian.rows.columns.formulas import shown_as_text
+    from gramian.io.numerals import shown_as_text
 
     options = arrow_csv.WriteOptions(include_header=False)
     for place, columns in enumerate(pieces):

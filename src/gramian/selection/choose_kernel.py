@@ -6,46 +6,50 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.utils.parallel import Parallel, delayed
 
-from gramian.analysis.candidates import Choice, Selection
-from gramian.analysis.component_rules.resampling import REPEATS
+from gramian import progress, progress_bar
+from gramian.analysis.candidates import Candidate, Choice, Selection, standard_error
+from gramian.analysis.component_rules import BEYOND, REPEATS, leading, permuted_columns
 from gramian.arrays import as_float64, blas_threads, to_numpy
+from gramian.base.inputs import generators
 from gramian.checks import check_choice, check_integer, counted, evenly
-from gramian.errors import DataError, GramianError, InputTypeError, ParameterError
-from gramian.estimators.inputs import generators
-from gramian.estimators.kernel_pca import KernelPCA
-from gramian.kernels import RBF, Kernel
-from gramian.progress import report
-from gramian.progress_bar import shows_progress
+from gramian.data import Rows, as_rows
+from gramian.errors import (
+    CertificateWarning,
+    DataError,
+    GramianError,
+    IndefiniteKernelError,
+    IndefiniteKernelWarning,
+    InputTypeError,
+    ParameterError,
+    PreimageWarning,
+    RankWarning,
+    by_surface,
+    choice,
+    ignoring,
+    option,
+    worded,
+)
+from gramian.kernel_pca.estimator import KernelPCA
+from gramian.kernel_pca.fits import asked_kernel
+from gramian.kernel_pca.rules import first_components, with_kernel
+from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial
+from gramian.kernels.evaluator import gram_matrix
+from gramian.kernels.expression import PRECOMPUTED
+from gramian.kernels.widths import median_distance
 from gramian.records import FloatArray, Seed
-from gramian.rows import Rows, as_rows
-from gramian.selection.criteria import (
-    NoisyRows,
-    TriedKernel,
-    alignment,
-    downstream_score,
-    label_gram,
-    parallel_energy,
-    preimage_error,
-)
-from gramian.selection.kernel_candidates import as_candidates, kernel_of
-from gramian.selection.labels import Labelled, as_labelled
-from gramian.selection.validation import (
-    Fold,
-    default_estimator,
-    draw_folds,
-    is_number,
-    kind_of_label,
-    notes_of,
-    score_name,
-    scorer_of,
-)
+from gramian.selection import validation
+from gramian.selection.targets import Labelled, as_labelled
+from gramian.solve import eigenpairs, eigenvalues, factors
 
 CRITERIA = ("preimage", "parallel", "alignment", "score")
 READ_LABELS = ("alignment", "score")
@@ -58,6 +62,63 @@ ENTRIES, ENTRIES_ONCE = 1 << 20, 1 << 24
 FEWEST = 100
 # Of the best value, and of its standard error: what differs by less is a tie, and goes to the first kernel.
 TIE, TIE_ERROR = 1e-3, 0.1
+
+
+def kernel_of(candidate: KernelPCA) -> Kernel:
+    """Return the kernel of a candidate, which is an object there."""
+    assert isinstance(candidate.kernel, Kernel)
+    return candidate.kernel
+
+
+@dataclass(frozen=True, eq=False)
+class TriedKernel(Candidate):
+    """One kernel of the comparison.
+
+    Attributes
+    ----------
+    candidate : KernelPCA
+        Not fitted; its kernel has every parameter a number. Also ``model``.
+    size : int or None
+        Number of components of the value; None where the criterion has none. Also ``n_components``.
+    mean, standard_error : float
+        Value of the criterion; NaN where it failed. Also ``value``.
+    remark : str
+        Why there is no value, or a doubt about the kernel.
+    said : tuple of str
+        Warnings of estimators.
+    """
+
+    remark: str = ""
+    said: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        vars(self).update(_marked=self.remark, remark=worded(self.remark))
+
+    @property
+    def model(self) -> KernelPCA:
+        """The KernelPCA of the candidate, not fitted."""
+        model: KernelPCA = self.candidate
+        return model
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, every parameter a number."""
+        return kernel_of(self.model)
+
+    @property
+    def expression(self) -> str:
+        """The kernel as :class:`gramian.KernelPCA` and the command line read it."""
+        return repr(self.kernel)
+
+    @property
+    def value(self) -> float | None:
+        """Value of the criterion; None where it failed, with the reason in ``remark``."""
+        return None if math.isnan(self.mean) else self.mean
+
+    @property
+    def n_components(self) -> int | None:
+        """The number of components that the value belongs to."""
+        return self.size
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -273,21 +334,21 @@ def choose_kernel(
         raise DataError(f"All {rows.shape[0]} rows are equal, so kernels cannot be compared.")
     tried = as_candidates(candidates, rows)
     asked = Asked(criterion, rows.in_memory(), labelled, tried, estimator, cv, n_components, scoring)
-    with shows_progress("choose_kernel"):
+    with progress_bar.shows_progress("choose_kernel"):
         judge = prepare(asked, random_state)
         result = Parallel(n_jobs=n_jobs)(
             delayed(_tried)(judge, one, place, len(tried)) for place, one in enumerate(tried, 1)
         )
     said = Counter(text for one in result for text in one.said)
     unread = (f"criterion={criterion!r} does not use the labels.",)
-    notes = unread * (has_labels and criterion not in READ_LABELS) + notes_of(said)
+    notes = unread * (has_labels and criterion not in READ_LABELS) + validation.notes_of(said)
     return _selection(criterion, judge, rows, tuple(result), notes)
 
 
 def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any) -> Labelled | None:
     """Return rows with labels where the criterion reads them; elsewhere labels must only be as many."""
     if criterion in READ_LABELS:
-        return as_labelled(rows, y, estimator="choose_kernel", discrete=kind_of_label(estimator))
+        return as_labelled(rows, y, estimator="choose_kernel", discrete=validation.kind_of_label(estimator))
     count = rows.shape[0] if y is None else np.size(to_numpy(y))
     if count != rows.shape[0]:
         raise DataError(f"y has {count} labels but X has {rows.shape[0]} rows. Give one label for each row.")
@@ -296,13 +357,13 @@ def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any) -> Labelled | 
 
 def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
     """Evaluate one kernel; a failure becomes a remark, so that it does not hide the others."""
-    report(f"kernel {place} of {total}: {one.kernel!r}", "kernel", place - 1, total)
+    progress.report(f"kernel {place} of {total}: {one.kernel!r}", "kernel", place - 1, total)
     try:
         # Matrices of a few hundred rows: threads of BLAS cost more than they save.
         with blas_threads():
             result = judge.judged(one)
     except GramianError as error:
-        return TriedKernel(one, None, math.nan, remark=str(error))
+        return TriedKernel(one, None, math.nan, remark=error._text)
     return replace(result, candidate=one, remark=_doubt(one))
 
 
@@ -326,8 +387,9 @@ def _selection(
 ) -> KernelSelection:
     judged = [one for one in tried if one.value is not None]
     if not judged:
-        said = "; ".join(f"{one.expression}: {one.remark}" for one in tried[:3])
-        raise DataError(f"None of {len(tried)} kernels can be evaluated by criterion={criterion!r}. {said}")
+        said = "; ".join(f"{one.expression}: {vars(one)['_marked']}" for one in tried[:3])
+        by = option("criterion", criterion)
+        raise DataError(f"None of {len(tried)} kernels can be evaluated by {by}. {said}")
     sign = -1.0 if criterion == "preimage" else 1.0
     values = sign * np.array([one.mean for one in judged])
     top = int(np.argmax(values))
@@ -346,7 +408,7 @@ def _selection(
 
 
 def _error(one: TriedKernel) -> float:
-    return 0.0 if math.isnan(one.standard_error) else one.standard_error
+    return float(np.nan_to_num(one.standard_error))
 
 
 def _reason(criterion: str, judge: Judge, best: TriedKernel, count: int) -> str:
@@ -460,101 +522,81 @@ def prepare(asked: Asked, random_state: Any) -> Judge:
         For too few rows.
     """
     _check(asked)
-    folding, drawing = generators(random_state)
-    if asked.criterion == "preimage":
-        return _preimage(asked, folding, drawing)
-    if asked.criterion == "parallel":
-        return _parallel(asked, drawing)
-    return _alignment(asked) if asked.criterion == "alignment" else _score(asked, folding)
+    criterion, labelled, (folding, drawing) = asked.criterion, asked.labelled, generators(random_state)
+    classes = labelled is not None and labelled.classes is not None
+    picked = _picked(asked)
+    X = as_float64(asked.X[picked])
+    if not np.ptp(X, axis=0).any():
+        raise DataError(f"The {len(X)} rows used are all equal, so kernels cannot be compared.")
+    if criterion == "parallel":
+        if X.shape[1] < 2:
+            raise DataError(
+                f"{option('criterion', criterion)} permutes columns against each other, but X has one.",
+                "Use another criterion.",
+            )
+        seeds = drawing.integers(2**62, size=REPEATS).tolist()
+        return Judge(lambda one: parallel_energy(one, X, seeds), "energy", len(X))
+    if labelled is not None and criterion == "alignment":
+        target, counts = label_gram(labelled.y[picked], discrete=classes), _counts_of(asked, len(X))
+        if asked.n_components is not None and len(counts(asked.tried[0])) > 1:
+            raise ParameterError(
+                "criterion",
+                criterion,
+                f"does not choose between {option('n_components', asked.n_components)}.",
+                by_surface("Give one number, or None.", "Give one number, or leave it out."),
+            )
+        return Judge(lambda one: alignment(one, X, target, next(iter(counts(one)), None)), criterion, len(X))
+    y = np.zeros(len(X)) if labelled is None else labelled.original[picked]
+    folds = validation.draw_folds(asked.cv, X, y, classifier=classes, shuffle=folding)
+    counts = _counts_of(asked, min(len(train) for train, _ in folds))
+    if criterion == "preimage":
+        noisy = NoisyRows.of(X, folds, drawing)
+        return Judge(
+            lambda one: preimage_error(one, noisy, counts(one)), "error", len(X), noisy.linear_filter
+        )
+    estimator = validation.default_estimator(classes) if asked.estimator is None else asked.estimator
+    scorer = validation.scorer_of(estimator, asked.scoring)
+    usual = "accuracy" if is_classifier(estimator) else "r2" if is_regressor(estimator) else "score"
+    return Judge(
+        lambda one: downstream_score(one, X, y, folds, estimator, scorer, counts(one)),
+        validation.score_name(asked.scoring, usual),
+        len(X),
+    )
 
 
 def _check(asked: Asked) -> None:
     criterion = asked.criterion
     for name in ("estimator", "scoring"):
         if criterion != "score" and getattr(asked, name) is not None:
-            raise ParameterError(
-                f"{name} applies to criterion='score' only, but the criterion is {criterion!r}. Leave out "
-                "one of them."
+            only = (
+                f"applies to {option('criterion', 'score')} only, but the criterion is {choice(criterion)}."
             )
-    default = asked.cv is None or (is_number(asked.cv) and asked.cv == FOLDS)
+            raise ParameterError(name, allowed=only, hint="Leave out one of them.")
+    default = asked.cv is None or (validation.is_number(asked.cv) and asked.cv == FOLDS)
     if criterion in ("parallel", "alignment") and not default:
-        raise ParameterError(
-            f"criterion={criterion!r} does not use cross-validation. Leave out cv={asked.cv!r}."
-        )
+        hint = f"Leave out {option('cv', asked.cv)}."
+        raise ParameterError("criterion", criterion, "does not use cross-validation", hint)
     given = asked.n_components is not None or any(one.n_components is not None for one in asked.tried)
     if criterion == "parallel" and given:
-        raise ParameterError("criterion='parallel' chooses the number of components. Leave out n_components.")
-
-
-def _preimage(asked: Asked, folding: np.random.Generator, drawing: np.random.Generator) -> Judge:
-    X = _varying(asked.X[_picked(asked)])
-    folds = draw_folds(asked.cv, X, np.zeros(len(X)), classifier=False, shuffle=folding)
-    noisy = NoisyRows.of(X, folds, drawing)
-    counts = _counts_of(asked, _smallest(folds))
-    return Judge(lambda one: preimage_error(one, noisy, counts(one)), "error", len(X), noisy.linear_filter)
-
-
-def _parallel(asked: Asked, drawing: np.random.Generator) -> Judge:
-    X = _varying(asked.X[_picked(asked)])
-    if X.shape[1] < 2:
-        raise DataError(
-            "criterion='parallel' permutes columns against each other, but X has one. Use another criterion."
-        )
-    seeds = drawing.integers(2**62, size=REPEATS).tolist()
-    return Judge(lambda one: parallel_energy(one, X, seeds), "energy", len(X))
-
-
-def _alignment(asked: Asked) -> Judge:
-    labelled = asked.labelled
-    assert labelled is not None
-    picked = _picked(asked, labelled.y)
-    X = _varying(asked.X[picked])
-    target = label_gram(labelled.y[picked], discrete=labelled.classes is not None)
-    counts = _counts_of(asked, len(X))
-    if asked.n_components is not None and len(counts(asked.tried[0])) > 1:
-        raise ParameterError(
-            f"criterion='alignment' does not choose between n_components={asked.n_components!r}. "
-            "Give one number, or None."
-        )
-
-    def judged(one: KernelPCA) -> TriedKernel:
-        return replace(alignment(one, X, target), size=next(iter(counts(one)), None))
-
-    return Judge(judged, "alignment", len(X))
-
-
-def _score(asked: Asked, folding: np.random.Generator) -> Judge:
-    labelled = asked.labelled
-    assert labelled is not None
-    discrete = labelled.classes is not None
-    estimator = default_estimator(discrete) if asked.estimator is None else asked.estimator
-    scorer = scorer_of(estimator, asked.scoring)
-    # Every class is in every fold.
-    picked = _picked(asked, labelled.y, int(asked.cv) if is_number(asked.cv) else FOLDS)
-    X, y = _varying(asked.X[picked]), labelled.original[picked]
-    folds = draw_folds(asked.cv, X, y, classifier=discrete, shuffle=folding)
-    counts = _counts_of(asked, _smallest(folds))
-    usual = "accuracy" if is_classifier(estimator) else "r2" if is_regressor(estimator) else "score"
-
-    def judged(one: KernelPCA) -> TriedKernel:
-        return downstream_score(one, X, y, folds, estimator, scorer, counts(one))
-
-    return Judge(judged, score_name(asked.scoring, usual), len(X))
+        hint = f"Leave out {option('n_components')}."
+        raise ParameterError("criterion", criterion, "chooses the number of components", hint)
 
 
 # ----------------------------------------------------------------------- rows
 
 
-def _picked(asked: Asked, y: np.ndarray[Any, Any] | None = None, least: int = 2) -> npt.NDArray[np.intp]:
+def _picked(asked: Asked) -> npt.NDArray[np.intp]:
     """Evenly spaced rows; all of them where the folds were given as numbers of rows."""
-    (n, d), rows = asked.X.shape, ROWS[asked.criterion]
-    if not (asked.cv is None or is_number(asked.cv) or hasattr(asked.cv, "split")):
+    (n, d), rows, labelled = asked.X.shape, ROWS[asked.criterion], asked.labelled
+    if not (asked.cv is None or validation.is_number(asked.cv) or hasattr(asked.cv, "split")):
         return np.arange(n)
     entries = ENTRIES_ONCE if asked.criterion == "alignment" else ENTRIES
-    limit = max(min(FEWEST, rows), min(rows, entries // d))
-    if asked.criterion == "score" and asked.labelled is not None and asked.labelled.classes is not None:
-        limit = max(limit, least * len(asked.labelled.classes))
-    return spread_rows(n, limit, y, least)
+    limit, least = max(min(FEWEST, rows), min(rows, entries // d)), 2
+    if asked.criterion == "score" and labelled is not None:
+        # Every class is in every fold.
+        least = int(asked.cv) if validation.is_number(asked.cv) else FOLDS
+        limit = limit if labelled.classes is None else max(limit, least * len(labelled.classes))
+    return spread_rows(n, limit, None if labelled is None else labelled.y, least)
 
 
 def spread_rows(
@@ -593,22 +635,9 @@ def spread_rows(
     return np.sort(order[places])
 
 
-def _varying(X: np.ndarray[Any, Any]) -> FloatArray:
-    if not np.ptp(X, axis=0).any():
-        raise DataError(f"The {len(X)} rows used are all equal, so kernels cannot be compared.")
-    return as_float64(X)
-
-
-# ------------------------------------------------------ numbers of components
-
-
-def _smallest(folds: Sequence[Fold]) -> int:
-    return min(len(train) for train, _ in folds)
-
-
 def _counts_of(asked: Asked, limit: int) -> Callable[[KernelPCA], tuple[int, ...]]:
     """Return which numbers of components a candidate is tried with; checked for all before any work."""
-    wanted, advice = asked.n_components, "Or a list to choose from, or None for a default list."
+    wanted, advice = asked.n_components, by_surface("Or a list to choose from, or None for a default list.")
     given = () if wanted is None else wanted if np.ndim(wanted) else [wanted]
     numbers = tuple(sorted({check_integer("n_components", k, 1, advice=advice) for k in given}))
     default = COUNTS.get(asked.criterion, ())
@@ -616,7 +645,627 @@ def _counts_of(asked: Asked, limit: int) -> Callable[[KernelPCA], tuple[int, ...
     for k in (*numbers, *(int(one.n_components) for one in asked.tried if one.n_components is not None)):
         if k > limit:
             raise ParameterError(
-                f"n_components={k}, but the {limit} rows used for fitting have at most {limit} components. "
-                "Ask for fewer."
+                "n_components",
+                k,
+                f"is too many: the {limit} rows used for fitting have at most {limit} components.",
+                "Ask for fewer.",
             )
     return lambda one: common if one.n_components is None else (int(one.n_components),)
+
+
+# ---- The kernels to compare: those of the user, or a default list for the data
+
+WIDTHS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125)  # of rbf, over the median distance
+LAPLACIAN_WIDTHS = (2.0, 1.0)
+# Each value of chi2 is a sum over columns.
+CHI2_COLUMNS, CHI2_ROWS = 30, 300
+WIDTH_ROWS = 1000
+DIGITS = 4
+
+
+def as_candidates(given: Any, rows: Rows) -> tuple[KernelPCA, ...]:
+    """Return unfitted models whose kernels have every parameter a number.
+
+    Widths that depend on the data are filled in. A number of components is the one that the user asked for.
+
+    Parameters
+    ----------
+    given : sequence of str, callable, Kernel or KernelPCA, or None
+        None takes :func:`default_kernels`.
+    rows : Rows
+        All of the data.
+
+    Raises
+    ------
+    ParameterError
+        For an expression that cannot be read, a precomputed kernel.
+    InputTypeError
+        For what is no list, an empty one, and for what is no kernel.
+    """
+    if given is None:
+        given = default_kernels(rows.in_memory())
+    lists = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
+    if not lists or not len(given):
+        example = "Give for instance ['linear', 'rbf(sigma=2)'], or None for a default list."
+        raise InputTypeError(f"candidates={given!r} is not a list of kernels.", by_surface(example))
+    return tuple(_candidate(one, rows) for one in given)
+
+
+def _candidate(given: Any, rows: Rows) -> KernelPCA:
+    model = given if isinstance(given, KernelPCA) else KernelPCA(kernel=given)
+    if isinstance(model.kernel, str) and model.kernel.strip() == PRECOMPUTED:
+        raise ParameterError(
+            "kernel",
+            PRECOMPUTED,
+            "cannot be compared: a matrix has no held-out rows and no columns",
+            "Give the rows, and kernels by name, expression or object.",
+        )
+    wanted = model.n_components
+    if wanted is not None:
+        check_integer(f"The n_components of {model!r}", wanted, 1, advice=by_surface("None chooses it."))
+    kernel = asked_kernel(model)
+    resolved = kernel.resolve(rows.in_memory(), rows.feature_names)
+    # As it was written, where nothing in it waits for data: a width stays a width.
+    candidate: KernelPCA = with_kernel(model, kernel if _settled(kernel) else resolved)
+    return candidate
+
+
+def _settled(kernel: Kernel) -> bool:
+    """Whether every parameter is a number already."""
+    own = [value for value in kernel.get_params(deep=False).values() if not isinstance(value, Kernel)]
+    if isinstance(kernel, RBF):
+        # One of its two parameters is never given.
+        own = [kernel.gamma if kernel.sigma is None else kernel.sigma]
+    waits = any(value is None or "U" in np.asarray(value).dtype.char for value in own)
+    return not waits and all(_settled(part) for part in kernel.parts)
+
+
+def default_kernels(X: Any) -> list[Kernel]:
+    """Return a list of kernels that fits the data, simple ones first.
+
+    linear, cosine, poly of degree 2 and 3 with x . y over the median of ``||x||^2``, rbf with the median
+    distance between rows times 4, 2, 1, 1/2, 1/4 and 1/8 as width, laplacian with twice and once its own
+    median distance. Without negative entries, in at most 30 columns, chi2 with its median distance.
+    Distances are those of at most 1000 evenly spaced rows. Numbers are rounded to 4 digits. Of a single
+    column there is no cosine.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Finite, not all rows equal.
+
+    Examples
+    --------
+    >>> default_kernels(np.array([[0.0, 1.0], [2.0, -1.0], [1.0, 3.0], [2.0, 2.0]]))[:3]
+    [linear(), cosine(), poly(degree=2, gamma=0.1538)]
+    """
+    histograms = X.shape[1] <= CHI2_COLUMNS and float(X.min()) >= 0
+    X = _evenly(X, WIDTH_ROWS)
+    results: list[Kernel] = [Linear()]
+    if X.shape[1] > 1:
+        results.append(Cosine())
+    largest = float(np.abs(X).max())
+    gamma = _factor(np.sum((X / largest) ** 2, axis=1), largest, largest)
+    if 0 < gamma < np.inf:
+        results += [Polynomial(2, gamma), Polynomial(3, gamma)]
+    middle, sums = median_distance(X), median_distance(X, "cityblock")
+    results += [RBF(sigma=_rounded(factor * middle)) for factor in WIDTHS]
+    results += [Laplacian(_rounded(1.0 / (factor * sums))) for factor in LAPLACIAN_WIDTHS]
+    if histograms:
+        X = _evenly(X, CHI2_ROWS)
+        largest = float(X.max()) or 1.0
+        # (x - y)^2 / (x + y), summed over columns.
+        gamma = _factor(-additive_chi2_kernel(X / largest)[np.tril_indices(len(X), -1)], largest)
+        results += [ChiSquared(gamma)] if 0 < gamma < np.inf else []
+    return results
+
+
+def _rounded(value: float) -> float:
+    """Few digits, so that the kernel can be typed."""
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _evenly(X: Any, limit: int) -> FloatArray:
+    """Evenly spaced rows as float64; all where they would be equal."""
+    some = X[evenly(len(X), limit)]
+    return as_float64(some if np.ptp(some, axis=0).any() else X)
+
+
+def _factor(sizes: FloatArray, *units: float) -> float:
+    """Return 1 over the median size, over the mean where that is 0, each unit divided out; 4 digits."""
+    middle = float(np.median(sizes)) or float(sizes.mean())
+    with np.errstate(over="ignore", divide="ignore"):
+        value = 1.0 / np.float64(middle)
+        for unit in units:
+            value = value / np.float64(unit)
+    return _rounded(float(value))
+
+
+# ---- Criteria comparable between kernels: pre-images, parallel analysis, alignment, cross-validated score
+
+# Least and most noise, over the spread of the data.
+LEAST, MOST = 0.25, 1.0
+# Relatively: values that agree like this are equal, and the fewer components are taken.
+SAME_ERROR = 1e-3
+# Of the largest eigenvalue: what a negative one may be by rounding.
+ROUNDING = 1e-6
+
+
+def over_folds(
+    model: KernelPCA,
+    values: FloatArray,
+    best: int,
+    counts: Sequence[int],
+    rank: int,
+    said: tuple[str, ...] = (),
+) -> TriedKernel:
+    """Return the mean over folds for one number of components, with its standard error.
+
+    Parameters
+    ----------
+    model : KernelPCA
+    values : ndarray of shape (folds, len(counts))
+    best : int
+        Which of the numbers.
+    counts : sequence of int
+    rank : int
+        Components beyond it are 0; of several numbers the one that is named does not exceed it.
+
+    Examples
+    --------
+    >>> found = over_folds(KernelPCA(), np.array([[1.0, 2.0], [1.0, 4.0]]), 1, (2, 8), rank=3)
+    >>> found.mean, found.standard_error, found.size
+    (3.0, 1.0, 3)
+    """
+    number = int(counts[best])
+    named = number if len(counts) == 1 else min(number, max(1, rank))
+    return TriedKernel.in_folds(model, named, values[:, best], said=said)
+
+
+def _measured(
+    model: KernelPCA,
+    X: FloatArray,
+    folds: Sequence[validation.Fold],
+    counts: Sequence[int],
+    measure: Callable[[KernelPCA, int], Callable[[int], Any]],
+) -> tuple[FloatArray, int]:
+    """Return a measure for each fold and number of components, shape (folds, counts, ...), and the rank."""
+    values, rank = [], 0
+    for place, (train, _) in enumerate(folds):
+        fitted = clone(model).set_params(n_components=int(counts[-1])).fit(X[train])
+        rank, by_count = max(rank, fitted.rank_), measure(fitted, place)
+        results: list[Any] = []
+        for column, k in enumerate(counts):
+            # Components beyond the rank are 0 for all rows.
+            same = column and fitted.rank_ <= counts[column - 1]
+            results.append(results[-1] if same else by_count(int(k)))
+        values.append(results)
+    return np.array(values), rank
+
+
+# ------------------------------------------------------------------ pre-images
+
+
+def spread(X: FloatArray) -> float:
+    """Return the root of the mean variance of the columns that vary.
+
+    Examples
+    --------
+    >>> spread(np.array([[1e200, 0.1], [3e200, 0.1]]))
+    1e+200
+    """
+    varies = np.ptp(X, axis=0) > 0
+    away = X[:, varies] - X[:, varies].mean(axis=0)
+    largest = float(np.abs(away).max())
+    return largest * float(np.sqrt(np.mean((away / largest) ** 2)))
+
+
+def noise_size(X: FloatArray) -> float:
+    """Return how much noise tells kernels apart on these rows, over their spread.
+
+    Noise as long as the way from a row to the nearest other one, in the median: less can hardly be told from
+    the gaps between rows, more wipes out what they show. From 0.25 to 1 times the spread.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Not all rows equal.
+
+    Examples
+    --------
+    >>> noise_size(np.array([[0.0], [1.0], [5.0], [5.5], [6.0]]))
+    0.25
+    """
+    varies = np.ptp(X, axis=0) > 0
+    away = (X[:, varies] - X[:, varies].mean(axis=0)) / spread(X)
+    apart = squareform(pdist(away))
+    np.fill_diagonal(apart, np.inf)
+    near = float(np.median(apart.min(axis=0))) / np.sqrt(away.shape[1])
+    return float(np.clip(near, LEAST, MOST))
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyRows:
+    """Rows, and what is added to them when they are held out: the same for every kernel.
+
+    Attributes
+    ----------
+    rows, noise : ndarray of shape (n, d)
+    folds : sequence of (train, test)
+    axes : ndarray of shape (d, r)
+        Principal axes of the rows.
+    """
+
+    rows: FloatArray
+    noise: FloatArray
+    folds: Sequence[validation.Fold]
+    axes: FloatArray
+
+    @classmethod
+    def of(cls, X: FloatArray, folds: Sequence[validation.Fold], rng: np.random.Generator) -> Self:
+        """Draw noise of the size that suits the rows; a column that does not vary gets none."""
+        unit = spread(X)
+        noise = noise_size(X) * unit * rng.standard_normal(X.shape) * (np.ptp(X, axis=0) > 0)
+        return cls(X, noise, folds, factors((X - X.mean(axis=0)) / unit, min(X.shape))[2].T)
+
+    @cached_property
+    def unit(self) -> float:
+        """In this unit squares are numbers, whatever those of the data are."""
+        return float(np.abs(self.noise).max())
+
+    @cached_property
+    def added(self) -> FloatArray:
+        """Sum of squares of the noise in every fold."""
+        return np.array([np.sum((self.noise[test] / self.unit) ** 2) for _, test in self.folds])
+
+    @cached_property
+    def linear_filter(self) -> float:
+        """The error of the best linear filter.
+
+        Each principal axis of the noisy rows times a factor; what lies outside of the span of the fitted rows
+        is left out.
+        """
+        results = []
+        for place, (train, test) in enumerate(self.folds):
+            mean = self.rows[train].mean(axis=0)
+            fitted = (self.rows[train] - mean) / self.unit
+            span = factors(fitted, min(fitted.shape))[2]
+            away = self.rows[test] + self.noise[test] - mean
+            results.append([self.products(place, mean + away @ span.T @ span)])
+        return float(filtered_errors(np.array(results), self.added).mean())
+
+    def products(self, place: int, result: FloatArray) -> FloatArray:
+        """Compare what was found for the held-out rows of a fold with the rows themselves.
+
+        Returns
+        -------
+        ndarray of shape (3, r)
+            Along each axis the sums of squares of found rows, of their products with the true ones, and of
+            squares of the true ones, all away from the mean of the fitted rows.
+        """
+        train, test = self.folds[place]
+        mean = self.rows[train].mean(axis=0)
+        back, true = ((away - mean) / self.unit @ self.axes for away in (result, self.rows[test]))
+        return np.array([np.sum(a * b, axis=0) for a, b in ((back, back), (back, true), (true, true))])
+
+
+def preimage_error(model: KernelPCA, noisy: NoisyRows, counts: Sequence[int]) -> TriedKernel:
+    """Return the error of pre-images of held-out rows with noise, for the best number of components.
+
+    A pre-image of a row as it is comes the closer to it the more components there are, and says nothing.
+    Noise is added to held-out rows instead, and the pre-images of their projections are compared with the
+    rows before the noise, in the space of the data, which all kernels share. The error is the sum of squares
+    of what is wrong over that of the noise: 1 for doing nothing, 0 for the rows themselves.
+
+    The number of components is the one whose pre-images have the least error. Kernels are compared after one
+    more step: distances from the mean along each principal axis of the data are multiplied by the factor
+    that makes the error least. Pulling rows towards the mean, more so along axes with little variance,
+    lowers the error for any data; curved kernels do it by themselves, and must not be credited for it.
+    A kernel that takes no negative numbers sees noisy rows cut off at 0.
+
+    Parameters
+    ----------
+    model : KernelPCA
+        Not fitted; its kernel has every parameter a number.
+    noisy : NoisyRows
+    counts : sequence of int
+        Numbers of components to try, ascending, at most the rows of every training part.
+
+    Returns
+    -------
+    TriedKernel
+        The standard error is the standard deviation over folds over the root of their number. Of numbers of
+        components whose errors agree to 0.1 % the smallest.
+
+    Raises
+    ------
+    DataError
+        Where pre-images are so far away that squares are no numbers.
+
+    References
+    ----------
+    Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature spaces.
+    """
+    X, floor = noisy.rows, kernel_of(model).floor(noisy.rows.shape[1])
+
+    def measure(fitted: KernelPCA, place: int) -> Callable[[int], FloatArray]:
+        test = noisy.folds[place][1]
+        scores = fitted.transform(np.maximum(X[test] + noisy.noise[test], floor))
+        return lambda k: noisy.products(place, first_components(fitted, k).inverse_transform(scores[:, :k]))
+
+    with ignoring(RankWarning, CertificateWarning, IndefiniteKernelWarning, PreimageWarning):
+        values, rank = _measured(model, X, noisy.folds, counts, measure)
+    if not np.isfinite(values).all():
+        raise DataError("Pre-images exceed the range of float64. Scale the data first.")
+    plain = np.sum(values[:, :, 0] - 2.0 * values[:, :, 1] + values[:, :, 2], axis=2)
+    total = plain.sum(axis=0)
+    best = int(np.argmax(total <= total.min() * (1.0 + SAME_ERROR)))
+    return over_folds(model, filtered_errors(values, noisy.added), best, counts, rank)
+
+
+def filtered_errors(products: FloatArray, added: FloatArray) -> FloatArray:
+    """Return errors over the noise, with the factor for each axis that makes their sum over folds least.
+
+    Parameters
+    ----------
+    products : ndarray of shape (folds, counts, 3, r)
+    added : ndarray of shape (folds,)
+
+    Returns
+    -------
+    ndarray of shape (folds, counts)
+    """
+    own, cross, true = (products[:, :, i] for i in range(3))
+    total = own.sum(axis=0)
+    factor = np.where(total > 0, cross.sum(axis=0) / np.where(total > 0, total, 1.0), 0.0)
+    errors = np.sum(factor**2 * own - 2.0 * factor * cross + true, axis=2)
+    return np.asarray(errors / added[:, None])
+
+
+# --------------------------------------------------- centred Gram matrices
+
+
+def centered(K: FloatArray) -> FloatArray:
+    """Return H K H with H = I - 1/n.
+
+    Examples
+    --------
+    >>> centered(np.array([[4.0, 0.0], [0.0, 0.0]]))
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    means = K.mean(axis=0)
+    return np.asarray(K - means[:, None] - means[None, :] + means.mean())
+
+
+def centered_gram(model: KernelPCA, X: FloatArray) -> tuple[FloatArray, float]:
+    """Return the centred Gram matrix of the rows over its unit, and the unit.
+
+    Parameters
+    ----------
+    model : KernelPCA
+        Not fitted; its kernel has every parameter a number. With ``repair="clip"`` negative eigenvalues are
+        set to 0.
+    X : ndarray of shape (n, d), float64
+
+    Returns
+    -------
+    Kc : ndarray of shape (n, n)
+        Over the unit, so that squares of its entries are numbers.
+    unit : float
+        The largest magnitude before centring.
+
+    Raises
+    ------
+    IndefiniteKernelError
+        For an eigenvalue that is negative beyond rounding, of a kernel that is not proven valid.
+    DataError
+        For a kernel that is the same number for all pairs of rows.
+    """
+    kernel = kernel_of(model)
+    K = as_float64(gram_matrix(kernel.bind(X, centered=True), X))
+    unit = float(np.abs(K).max())
+    Kc = centered(K / unit) if unit > 0 else K
+    if np.abs(Kc).max() <= 8 * np.finfo(np.float64).eps:
+        raise DataError(f"{kernel!r} has the same value for all pairs of rows.")
+    if kernel.psd:
+        return Kc, unit
+    values, vectors = eigenpairs(Kc)
+    if model.repair == "clip":
+        return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T), unit
+    if values[-1] < -ROUNDING * np.abs(values).max():
+        raise IndefiniteKernelError(
+            f"The centred kernel matrix has the eigenvalue {values[-1] * unit:.3g}; the largest is "
+            f"{values[0] * unit:.3g}. {kernel!r} is not a valid kernel on these rows.",
+            by_surface("KernelPCA(kernel=..., repair='clip') sets negative eigenvalues to 0."),
+        )
+    return Kc, unit
+
+
+# ----------------------------------------------------------- parallel analysis
+
+
+def parallel_energy(model: KernelPCA, X: FloatArray, seeds: Sequence[int]) -> TriedKernel:
+    """Return the share of the variance in feature space that leading components have beyond chance.
+
+    Chance is the data with every column permuted by itself. With the eigenvalues l_1 >= l_2 >= ... of the
+    centred kernel matrix and t_i the largest i-th eigenvalue of the permuted data sets, the components are
+    the q leading ones with l_i > t_i, and the energy is ``sum_{i <= q} (l_i - t_i) / sum_i l_i``.
+
+    Parameters
+    ----------
+    model : KernelPCA
+        Not fitted; its kernel has every parameter a number.
+    X : ndarray of shape (n, d), float64
+    seeds : sequence of int
+        One for each permuted data set. The largest of 19 is the 95 % level.
+
+    Returns
+    -------
+    TriedKernel
+        The number of components is q, possibly 0. The standard error is that of the data's eigenvalues, over
+        rows and to first order (their influence function), with the thresholds' share held.
+
+    Raises
+    ------
+    ParameterError
+        For a model that does not centre.
+
+    References
+    ----------
+    Joergensen, Hansen (2012), Model selection for Gaussian kernel PCA denoising, IEEE Transactions on Neural
+    Networks and Learning Systems 23 (1). Critchley (1985), Influence in principal components analysis.
+    """
+    if not model.center:
+        raise ParameterError("criterion", "parallel", f"needs {option('center', True)}")
+    Kc, unit = centered_gram(model, X)
+    values, vectors = eigenpairs(Kc)
+    observed = _without_rounding(values)
+    draw = permuted_columns(X)
+    threshold = np.zeros(len(X))
+    for seed in seeds:
+        permuted, its_unit = centered_gram(model, np.ascontiguousarray(draw(seed)))
+        threshold = np.maximum(threshold, _without_rounding(eigenvalues(permuted)) * (its_unit / unit))
+    number = leading(observed > threshold * (1 + BEYOND))
+    total = float(np.trace(Kc))
+    energy = float(np.sum(observed[:number] - threshold[:number])) / total
+    along = (vectors[:, :number] ** 2) @ observed[:number]
+    influence = (along - observed[:number].sum() / total * np.diag(Kc)) * (len(X) / total)
+    return TriedKernel(model, number, energy, standard_error(influence))
+
+
+def _without_rounding(values: FloatArray) -> FloatArray:
+    """Eigenvalues that are rounding become 0."""
+    return np.asarray(np.where(values > len(values) * np.finfo(np.float64).eps * values[0], values, 0.0))
+
+
+# ------------------------------------------------------------------ alignment
+
+
+def label_gram(y: np.ndarray[Any, Any], *, discrete: bool) -> FloatArray:
+    """Return the centred Gram matrix of labels: of indicators of the classes, or of the numbers.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Codes of classes, or numbers.
+    discrete : bool
+        Whether they are classes: then two rows have the product 1 in one class and 0 in two.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+
+    Examples
+    --------
+    >>> label_gram(np.array([0, 0, 1, 1]), discrete=True)[0]
+    array([ 0.5,  0.5, -0.5, -0.5])
+    """
+    if discrete:
+        return centered((y[:, None] == y[None, :]).astype(np.float64))
+    y = y / np.abs(y).max()
+    y = y - y.mean()
+    y = y / np.abs(y).max()
+    return np.outer(y, y)
+
+
+def alignment(model: KernelPCA, X: FloatArray, target: FloatArray, size: int | None = None) -> TriedKernel:
+    """Return ``<Kc, L> / (||Kc|| ||L||)``, the cosine of the centred Gram matrices of rows and labels.
+
+    Parameters
+    ----------
+    model : KernelPCA
+        Not fitted; its kernel has every parameter a number.
+    X : ndarray of shape (n, d), float64
+    target : ndarray of shape (n, n)
+        L, from :func:`label_gram`.
+    size : int, optional
+        Number of components of the candidate, which the criterion does not judge.
+
+    Returns
+    -------
+    TriedKernel
+        Between 0 and 1 for a valid kernel, with the jackknife's standard error over rows:
+        ``sqrt((n - 1) / n sum (A_i - mean A_i)^2)``, where A_i is the alignment without row i, centred anew.
+
+    References
+    ----------
+    Cristianini, Shawe-Taylor, Elisseeff, Kandola (2001), On kernel-target alignment. Cortes, Mohri,
+    Rostamizadeh (2012), Algorithms for learning kernels based on centered alignment, definition 4.
+    Efron, Stein (1981), The jackknife estimate of variance.
+    """
+    Kc, _ = centered_gram(model, X)
+    n = len(X)
+    cross, own, other = (_products(A, B) for A, B in ((Kc, target), (Kc, Kc), (target, target)))
+    value = float(cross[0] / np.sqrt(own[0] * other[0]))
+    # Without its only row of a class a label can be constant, and there is nothing to align with.
+    lengths = np.sqrt(np.maximum(own[1], 0.0) * np.maximum(other[1], 0.0))
+    least = 1e-12 * np.sqrt(own[0] * other[0])
+    without = np.where(lengths > least, cross[1] / np.where(lengths > least, lengths, 1.0), 0.0)
+    apart = float(np.sum((without - without.mean()) ** 2))
+    return TriedKernel(model, size, value, float(np.sqrt((n - 1) / n * apart)))
+
+
+def _products(A: FloatArray, B: FloatArray) -> tuple[float, FloatArray]:
+    """Return <A, B> of centred matrices, and what it is without each row, both centred anew."""
+    products = A * B
+    sums, own = products.sum(axis=1), np.diag(products)
+    total, m = float(sums.sum()), len(A) - 1
+    # Row sums of a centred matrix without row i are minus its column i, and all of it sums to entry (i, i).
+    return total, total - 2.0 * sums + own - 2.0 / m * (sums - own) + own / m**2
+
+
+# ---------------------------------------------------------------------- score
+
+
+def downstream_score(
+    model: KernelPCA,
+    X: FloatArray,
+    y: np.ndarray[Any, Any],
+    folds: Sequence[validation.Fold],
+    estimator: Any,
+    scorer: validation.Scorer,
+    counts: Sequence[int],
+) -> TriedKernel:
+    """Return the cross-validated score of an estimator on kernel PCA's scores, for the best number of them.
+
+    In every fold the training rows alone are decomposed; the held-out rows are transformed by that.
+
+    Parameters
+    ----------
+    model : KernelPCA
+        Not fitted; its kernel has every parameter a number.
+    X : ndarray of shape (n, d), float64
+    y : ndarray of shape (n,)
+    folds : sequence of (train, test)
+    estimator : object
+        Cloned for every fit.
+    scorer : callable
+        Takes a fitted estimator, rows and labels; larger is better.
+    counts : sequence of int
+        Numbers of components to try, ascending, at most the rows of every training part.
+
+    Returns
+    -------
+    TriedKernel
+        The mean over folds; the standard error is the standard deviation over folds over the root of their
+        number. Of numbers of components whose means agree to 0.1 % the smallest.
+
+    Raises
+    ------
+    DataError
+        Where the estimator cannot be fitted, and for a score that is no number.
+    """
+
+    def measure(fitted: KernelPCA, place: int) -> Callable[[int], float]:
+        (train, test), where = folds[place], f"components in fold {place + 1} of {len(folds)}"
+        known, new = fitted.transform(X[train]), fitted.transform(X[test])
+        return lambda k: validation.fitted_score(
+            estimator, scorer, (known[:, :k], y[train]), (new[:, :k], y[test]), f"with {k} {where}"
+        )
+
+    with validation.warnings_counted(ignored=(RankWarning, CertificateWarning)) as said:
+        values, rank = _measured(model, X, folds, counts, measure)
+    mean = values.mean(axis=0)
+    best = int(np.argmax(mean >= mean.max() - SAME_ERROR * abs(mean.max())))
+    return over_folds(model, values, best, counts, rank, tuple(said))

@@ -3,47 +3,37 @@
 from __future__ import annotations
 
 import textwrap
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.stats import false_discovery_control
-from sklearn.model_selection import StratifiedKFold
+from scipy.special import chdtrc, ndtri
+from scipy.stats import rankdata
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.candidates import (
-    WIDTH,
-    Candidate,
-    Choice,
-    Selection,
-    bar,
-    best,
-    within_one_standard_error,
-    writer,
-)
-from gramian.analysis.components import column_names
-from gramian.checks import check_choice, check_integer, check_number, check_share, counted, listed
-from gramian.errors import DataError, ParameterError
-from gramian.estimators.inputs import generators
-from gramian.estimators.sklearn_hints import knows_names, refuse_metadata
+from gramian.analysis import candidates, components
+from gramian.analysis.associations import Explained, by_columns, explained, unit_columns
+from gramian.analysis.candidates import Candidate, Choice, Selection
+from gramian.arrays import dense
+from gramian.base.inputs import generators
+from gramian.base.sklearn import knows_names, refuse_metadata
+from gramian.checks import check_choice, check_integer, check_number, counted
+from gramian.data import Rows
+from gramian.errors import DataError, ParameterError, by_surface, choice, option
 from gramian.records import FloatArray, Seed
-from gramian.selection.labels import Labelled, as_labelled
-from gramian.selection.ranking import SCORES, Ranker
-from gramian.selection.selector import ColumnSelector
+from gramian.selection.mutual_information import MutualInformation, mutual_information
+from gramian.selection.targets import ColumnSelector, Labelled, as_labelled
 from gramian.selection.validation import (
-    Fold,
     Validation,
+    choose_folds,
     default_estimator,
-    draw_folds,
     estimator_name,
-    is_number,
     kind_of_label,
     notes_of,
     score_name,
@@ -90,11 +80,10 @@ class FeatureFilter(ColumnSelector):
         of simple regression where the label is a number; chi-squared, for counts and classes; the absolute
         Pearson correlation, for classes the correlation ratio. Or a function of rows and labels that returns
         scores, or scores and p-values; larger is better.
-    k : "cv", int, float or "fdr", default="cv"
+    k : "cv", int or float, default="cv"
         Number of features to select. ``"cv"``: the smallest of 1, 2, 3, 4, 5, 7, 10, 15, 20, ... whose
         validated score is within one standard error of the best. A number. A share in (0, 1], rounded half
-        up, at least one feature. ``"fdr"``: the discoveries of Benjamini and Hochberg's procedure at the
-        false discovery rate ``alpha``; there may be none, and ``transform`` then raises an error.
+        up, at least one feature.
     estimator : estimator, optional
         The estimator of ``k="cv"``. It also decides whether the label names classes. By default, on
         standardised features, logistic regression for classes and ridge regression for numbers.
@@ -109,12 +98,8 @@ class FeatureFilter(ColumnSelector):
         Score of ``k="cv"``, as in scikit-learn; by default the estimator's own, accuracy or R2.
     n_neighbors : int, default=3
         Of the estimate of mutual information.
-    alpha : float, default=0.05
-        False discovery rate of ``k="fdr"``. For mutual information p-values come from permuted labels, pooled
-        over features with as many distinct values.
     random_state : int, RandomState, Generator or None, default=0
-        For the noise that breaks ties in mutual information, and for permutations; None draws a new seed at
-        each fit.
+        For the noise that breaks ties in mutual information; None draws a new seed at each fit.
     n_jobs : int or None, default=None
         Number of folds validated in parallel, as in joblib.
 
@@ -123,7 +108,7 @@ class FeatureFilter(ColumnSelector):
     scores_ : ndarray of shape (n_features,)
         Score of each feature; 0 for a constant one.
     pvalues_ : ndarray of shape (n_features,) or None
-        Where the score has them; for mutual information with ``k="fdr"`` only.
+        Where the score has them.
     ranking_ : ndarray of shape (n_features,)
         Rank of each feature, from 1; equal scores in the order of the columns.
     k_, support_ : int, ndarray of bool of shape (n_features,)
@@ -149,8 +134,7 @@ class FeatureFilter(ColumnSelector):
     Guyon and Elisseeff (2003), An introduction to variable and feature selection, Journal of Machine
     Learning Research 3. Ambroise and McLachlan (2002), Selection bias in gene extraction on the basis of
     microarray gene-expression data, PNAS 99, for the ranking inside of the folds. Breiman, Friedman, Olshen
-    and Stone (1984) for the one-standard-error rule. Benjamini and Hochberg (1995). Peng, Long and Ding
-    (2005) for mRMR.
+    and Stone (1984) for the one-standard-error rule. Peng, Long and Ding (2005) for mRMR.
 
     Examples
     --------
@@ -172,7 +156,6 @@ class FeatureFilter(ColumnSelector):
     redundancy: str | None = None
     scoring: str | Callable[..., float] | None = None
     n_neighbors: int = 3
-    alpha: float = 0.05
     random_state: Seed = 0
     n_jobs: int | None = None
 
@@ -206,15 +189,21 @@ class FeatureFilter(ColumnSelector):
             A parameter outside of what it may be.
         """
         refuse_metadata(self, metadata)
-        check_settings(self)
-        permuted = self.k == "fdr" and self.score_func == "mutual-information"
+        if not callable(self.score_func):
+            check_choice("score_func", self.score_func, SCORES)
+        if self.redundancy is not None:
+            check_choice("redundancy", self.redundancy, ("mrmr",))
+        check_integer("n_neighbors", self.n_neighbors)
+        if self.estimator is not None:
+            scorer_of(self.estimator, self.scoring)
         one_by_one = isinstance(self.score_func, str) and self.redundancy is None and self.k != "cv"
         kind = kind_of_label(self.estimator)
-        data = as_labelled(X, y, estimator=self, discrete=kind, by_columns=one_by_one and not permuted)
+        data = as_labelled(X, y, estimator=self, discrete=kind, by_columns=one_by_one)
         if sparse.issparse(data.X) and self.redundancy is not None:
             raise DataError(
-                "redundancy='mrmr' compares every feature with every other one, all of them dense, and X is "
-                "sparse. Pass X.toarray(), or leave redundancy out."
+                f"{option('redundancy', 'mrmr')} compares every feature with every other one, all of them "
+                "dense, and X is sparse.",
+                f"{by_surface('Pass X.toarray(), or leave', 'Leave')} {option('redundancy')} out.",
             )
         d = data.X.shape[1]
         asked = number_of_features(self.k, d)
@@ -233,15 +222,23 @@ class FeatureFilter(ColumnSelector):
         if validation is not None:
             self.estimator_ = validation.estimator
             result = _validated(ranker, data, validation, folding, self.n_jobs, self.score_name_)
-            self.selection_, self.cv_results_ = result, _cv_results(result)
+            self.selection_ = result
+            self.cv_results_ = {
+                "k": np.array([t.size for t in result], dtype=np.intp),
+                "mean_score": np.array([t.mean for t in result]),
+                "standard_error": np.array([t.standard_error for t in result]),
+                "fold_scores": np.array([t.fold_scores for t in result]),
+                "best_k": result[candidates.best(result)].size,
+                "one_standard_error_k": result.chosen.size,
+            }
             self.notes_ += (*notes, *result.notes)
             asked, self.reason_ = result.chosen.size, result.choice.why if result.choice else ""
-        if asked is None:
-            self.support_, self.reason_ = self._discoveries(ranker, data, drawing)
+        elif isinstance(self.k, Integral):
+            self.reason_ = f"Requested: {counted(int(self.k), 'feature')}."
         else:
-            self.support_ = self.ranking_ <= asked
-            if self.k != "cv":
-                self.reason_ = reason_for_number(self.k, d)
+            share = f"The share {self.k:g} of {d:,} features is {self.k * d:g}"
+            self.reason_ = f"{share}, rounded half up, at least one."
+        self.support_ = self.ranking_ <= asked
         self.k_ = int(self.support_.sum())
         return self
 
@@ -257,28 +254,6 @@ class FeatureFilter(ColumnSelector):
                 y = near_one(y[:, None])[:, 0]
         scorer = scorer_of(estimator, self.scoring)
         return Validation(estimator, X, y, folds, scorer, data.names), notes
-
-    def _discoveries(
-        self, ranker: Ranker, data: Labelled, rng: np.random.Generator
-    ) -> tuple[npt.NDArray[np.bool_], str]:
-        """Return which features are significant, and say so."""
-        if ranker.score == "mutual-information":
-            self.pvalues_, most = ranker.by_permutation(data.X, data.y, self.alpha, rng)
-            self.notes_ += (
-                f"p-values by up to {most:,} permutations of the label, pooled over similar features.",
-            )
-        if self.pvalues_ is None:
-            raise ParameterError(
-                f"k='fdr' needs p-values, but score_func={score_name(self.score_func)} returns none. "
-                "Return a pair of scores and p-values, or give k as a number or 'cv'."
-            )
-        adjusted = false_discovery_control(self.pvalues_)
-        support = adjusted <= self.alpha
-        level = f"significant at a false discovery rate of {self.alpha:g} (Benjamini and Hochberg)"
-        count, d = int(support.sum()), support.size
-        if count:
-            return support, f"{count:,} of {d:,} features {'is' if count == 1 else 'are'} {level}."
-        return support, f"No feature is {level}: the smallest adjusted p-value is {adjusted.min():.3g}."
 
     # ------------------------------------------------ what the selector says
 
@@ -300,18 +275,19 @@ class FeatureFilter(ColumnSelector):
         how = score_name(self.score_func) + (", less redundancy (mrmr)" if self.redundancy else "")
         d, n = len(self.ranking_), self.n_samples_
         lines = [f"{d:,} features by {how} with {label}, {n:,} rows", *_ranking(self, features), ""]
-        lines += textwrap.wrap(f"Selected {self.k_:,}. {self.reason_}", WIDTH)
+        lines += textwrap.wrap(f"Selected {self.k_:,}. {self.reason_}", candidates.WIDTH)
         if self.selection_ is not None:
-            lines += ["", *self.selection_.table(), "", *textwrap.wrap(self.selection_.about, WIDTH)]
+            about = textwrap.wrap(self.selection_.about, candidates.WIDTH)
+            lines += ["", *self.selection_.table(), "", *about]
         for note in self.notes_:
-            lines += textwrap.wrap(note, WIDTH, subsequent_indent="  ")
+            lines += textwrap.wrap(note, candidates.WIDTH, subsequent_indent="  ")
         return "\n".join(lines)
 
     @property
     def feature_names_(self) -> list[str]:
         """Names of all features; x0, x1, ... where they have none."""
         check_is_fitted(self)
-        return column_names(self)
+        return components.column_names(self)
 
     @property
     def score_name_(self) -> str:
@@ -320,31 +296,6 @@ class FeatureFilter(ColumnSelector):
 
 
 # --------------------------------------------------------------- what is asked
-
-
-def check_settings(model: FeatureFilter) -> None:
-    """Refuse parameters that cannot be, alone or together.
-
-    Raises
-    ------
-    ParameterError
-        For a value that is not allowed.
-    InputTypeError
-        For an estimator that is none.
-    """
-    if not callable(model.score_func):
-        check_choice("score_func", model.score_func, SCORES)
-    if model.redundancy is not None:
-        check_choice("redundancy", model.redundancy, ("mrmr",))
-    check_integer("n_neighbors", model.n_neighbors)
-    check_share("alpha", model.alpha, advice="It is a false discovery rate, such as 0.05.")
-    if isinstance(model.k, str) and model.k == "fdr" and model.redundancy is not None:
-        raise ParameterError(
-            f"k='fdr' selects every significant feature, but redundancy={model.redundancy!r} skips redundant "
-            "ones. Leave out one of them."
-        )
-    if model.estimator is not None:
-        scorer_of(model.estimator, model.scoring)
 
 
 def number_of_features(k: Any, d: int) -> int | None:
@@ -361,19 +312,12 @@ def number_of_features(k: Any, d: int) -> int | None:
     (3, 3, None)
     """
     if isinstance(k, str):
-        check_choice("k", k, ("cv", "fdr"))
+        check_choice("k", k, ("cv",))
         return None
-    advice = f"Give a number from 1 to {d}, a share such as 0.1, 'cv' or 'fdr'."
+    advice = f"Give a number from 1 to {d}, a share such as 0.1, or {choice('cv')}."
     if isinstance(k, (Integral, bool)):
         return check_integer("k", k, 1, d, advice)
     return max(1, int(np.floor(check_number("k", k, above=0, most=1, advice=advice) * d + 0.5)))
-
-
-def reason_for_number(k: Any, d: int) -> str:
-    """Return the reason for a requested number or share."""
-    if isinstance(k, Integral):
-        return f"Requested: k={k}."
-    return f"k={float(k):g} is a share of {d:,} features: {float(k) * d:g}, rounded half up, at least one."
 
 
 def near_one(X: npt.NDArray[Any]) -> FloatArray:
@@ -409,52 +353,6 @@ def tried_sizes(d: int, n: int) -> npt.NDArray[np.intp]:
     return np.array(sorted({size for size in steps if size <= ceiling} | {ceiling}), dtype=np.intp)
 
 
-def choose_folds(cv: Any, data: Labelled) -> tuple[list[Fold], tuple[str, ...]]:
-    """Return the parts that are trained on and held out, and what was decided about them.
-
-    A number of folds is that of scikit-learn's check_cv: stratified for classes, not shuffled. There are
-    fewer where a class has fewer rows, and for numbers where a fold would have a single row.
-
-    Raises
-    ------
-    ParameterError
-        For folds that cannot be made.
-    DataError
-        For too few rows, and training rows of a single class.
-    """
-    cv, notes = 5 if cv is None else cv, []
-    X, y, discrete = data.X, data.y, data.classes is not None
-    if is_number(cv):
-        sizes = np.bincount(y) if discrete else np.array([len(y) // 2])
-        if not (sizes > 1).any():
-            few = f"a minimum of 4 samples is needed, and there are {len(y)}"
-            what = f"each of the {len(sizes)} classes has one row" if discrete else few
-            raise DataError(f"Cross-validation is not possible: {what}. Give k as a number, or more rows.")
-        most = int(sizes[sizes > 1].min())
-        if most < cv:
-            why = f"there are {len(y)} rows"
-            if data.classes is not None:
-                name = data.classes[[int(np.argmax(sizes == most))]].tolist()[0]
-                why = f"class {name!r} has {most} rows"
-            notes.append(f"{most} folds instead of {cv}: {why}.")
-            cv = most
-        single = np.flatnonzero(sizes == 1)
-        if single.size and data.classes is not None:
-            named = listed(data.classes[single].tolist())
-            notes.append(f"Classes with a single row cannot be predicted when it is held out: {named}.")
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-                cv = list(StratifiedKFold(check_integer("cv", cv, 2)).split(X, y))
-    splits = draw_folds(cv, X, y, classifier=discrete)
-    for place, (train, _) in enumerate(splits):
-        if np.unique(data.y[train]).size < 2:
-            raise DataError(
-                f"The training rows of fold {place} all have the same label. Give fewer folds, more rows of "
-                "each class, or k as a number."
-            )
-    return splits, tuple(notes)
-
-
 def _validated(
     ranker: Ranker,
     data: Labelled,
@@ -477,7 +375,7 @@ def _validated(
         f"Cross-validated: {estimator_name(validation.estimator)}, on features ranked by the training rows "
         f"of each of {counted(folds, 'fold')}. The best of {len(sizes)} scores is optimistic."
     )
-    choice = Choice(within_one_standard_error(tried), why_so_many(tried, name))
+    choice = Choice(candidates.within_one_standard_error(tried), why_so_many(tried, name))
     said: Counter[str] = sum((said for _, said in runs), Counter())
     return FilterSelection(tried, about, choice, notes_of(said), name)
 
@@ -495,7 +393,7 @@ def _one_fold(
     try:
         order = ranker.rank(rows[train], labels[train], int(sizes[-1]), state).order
     except (DataError, ParameterError) as error:
-        raise type(error)(f"In fold {fold + 1}, which trains on {len(train)} rows: {error}") from error
+        raise DataError(f"In fold {fold + 1}, which trains on {len(train)} rows: {error._text}") from error
     with warnings_counted() as said:
         scores = [validation.score(np.sort(order[:size]), fold) for size in sizes]
     return scores, said
@@ -503,7 +401,7 @@ def _one_fold(
 
 def why_so_many(tried: Sequence[Candidate], name: str) -> str:
     """Return the reason for the number chosen by cross-validation."""
-    top, chosen = tried[best(tried)], tried[within_one_standard_error(tried)]
+    top, chosen = tried[candidates.best(tried)], tried[candidates.within_one_standard_error(tried)]
     error, many = f"{top.standard_error:.2g}", counted(chosen.candidate, "feature")
     mean = f"mean {name} {chosen.mean:.4g} over {counted(len(top.fold_scores), 'fold')}"
     if chosen is not top:
@@ -515,17 +413,6 @@ def why_so_many(tried: Sequence[Candidate], name: str) -> str:
     return f"{many} ({mean}): the best score{rest * (top is not tried[0])}."
 
 
-def _cv_results(result: FilterSelection) -> dict[str, Any]:
-    return {
-        "k": np.array([t.size for t in result], dtype=np.intp),
-        "mean_score": np.array([t.mean for t in result]),
-        "standard_error": np.array([t.standard_error for t in result]),
-        "fold_scores": np.array([t.fold_scores for t in result]),
-        "best_k": result[best(result)].size,
-        "one_standard_error_k": result.chosen.size,
-    }
-
-
 # ------------------------------------------------------------------------ text
 
 
@@ -535,13 +422,13 @@ def _ranking(model: FeatureFilter, features: int) -> Iterator[str]:
     shown = order[:features]
     width = max([7, *(len(names[j]) for j in shown)])
     largest = float(model.scores_[np.isfinite(model.scores_)].max(initial=0.0))
-    write = writer([largest], least=2)
+    write = candidates.writer([largest], least=2)
     head = HEADS.get(score_name(model.score_func), "score")
     yield f"rank  {'feature':{width}} {head:>10}" + ("" if p_values is None else f" {'p':>9}")
     for j in shown:
         score = float(model.scores_[j])
         # The bar of an infinite score is full.
-        length = bar(min(score, largest) if largest > 0 else float(score > 0), largest or 1.0)
+        length = candidates.bar(min(score, largest) if largest > 0 else float(score > 0), largest or 1.0)
         chance = "" if p_values is None else f" {p_values[j]:9.2g}"
         kept = "selected" if model.support_[j] else ""
         start = f"{model.ranking_[j]:4d}  {names[j]:{width}} {write(score):>10}{chance}"
@@ -549,3 +436,409 @@ def _ranking(model: FeatureFilter, features: int) -> Iterator[str]:
     if len(order) > len(shown):
         more = int(model.support_[order[features:]].sum())
         yield f"... and {len(order) - len(shown):,} more" + (f", {more:,} of them selected" if more else "")
+
+
+# ---- Scores of single features against a label, with the p-values that the classical tests give
+
+Values = Any  # an array, a CSC matrix, of which a block of columns at a time is made dense, or spread Rows
+
+NO_FREEDOM = "There are as many {groups} as rows, so no degree of freedom is left and every p-value is 1."
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of single features against a label.
+
+    Attributes
+    ----------
+    values : ndarray of shape (d,), float64
+        Larger is better.
+    p_values : ndarray of shape (d,) or None
+        Probability of a score as large without any relation; None where the score has no test.
+    notes : tuple of str
+        What should be known about them.
+    """
+
+    values: FloatArray
+    p_values: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _notes(result: Explained, discrete: bool) -> tuple[str, ...]:
+    return (NO_FREEDOM.format(groups="classes" if discrete else "coefficients"),) * (result.within < 1)
+
+
+def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
+    """Return the F statistic of every feature against a label.
+
+    For classes that of the one-way analysis of variance, ``(B / (c - 1)) / (W / (n - c))`` with B and W the
+    sums of squares between and within the c classes; for numbers that of the simple regression, ``r^2 / (1
+    - r^2) * (n - 2)``. Features are centred before they are squared.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Finite numbers of any scale.
+    y : ndarray of shape (n,)
+        Codes of classes, or numbers.
+    discrete : bool
+        Whether ``y`` names classes.
+
+    Returns
+    -------
+    Scores
+        Infinite, with p-value 0, where nothing is left within the classes or beside the line. A constant
+        feature has 0 and p-value 1; all have where no degree of freedom is left.
+
+    References
+    ----------
+    Fisher (1925), Statistical Methods for Research Workers, chapter VII.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0], [5.0, 5.0]])
+    >>> found = f_score(X, np.array([0, 0, 1, 1]), discrete=True)
+    >>> found.values.round(4).tolist(), found.p_values.round(4).tolist()
+    ([18.0, 0.0], [0.0513, 1.0])
+    """
+    result = explained(X, y, discrete)
+    if result.within < 1:
+        values = np.zeros(result.share.size)
+    else:
+        with np.errstate(divide="ignore"):
+            values = result.share / result.rest * (result.within / result.between)
+    return Scores(values, result.p_values, _notes(result, discrete))
+
+
+def correlation_score(X: Values, y: Values, *, discrete: bool) -> Scores:
+    """Return the size of the correlation of every feature with a label, from 0 to 1.
+
+    For numbers ``|r|``, of Pearson. For classes the correlation ratio ``sqrt(B / (B + W))``, with B and W
+    the sums of squares between and within classes: the largest correlation that the feature has with any
+    numbers given to the classes. With two classes it is ``|r|`` with the label as 0 and 1. p-values are
+    those of :func:`f_score`, for numbers the two-sided t test of r.
+
+    Parameters
+    ----------
+    X, y, discrete
+        As for :func:`f_score`.
+
+    Returns
+    -------
+    Scores
+        A constant feature has 0 and p-value 1.
+
+    References
+    ----------
+    Fisher (1925), Statistical Methods for Research Workers, section 45, for the correlation ratio.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [4.0, 0.0], [5.0, 1.0]])
+    >>> correlation_score(X, np.array([0, 0, 1, 1]), discrete=True).values.round(4).tolist()
+    [0.9487, 0.0]
+    """
+    result = explained(X, y, discrete)
+    return Scores(np.sqrt(result.share), result.p_values, _notes(result, discrete))
+
+
+def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[str] | None = None) -> Scores:
+    """Return the chi-squared statistic of every feature, read as counts, against classes.
+
+    ``sum over classes of (O - E)^2 / E`` with O the sum of the feature over the rows of a class and E the
+    share of the rows that are in the class, times the sum over all rows; c - 1 degrees of freedom. It
+    measures counts: a feature in other units has another score.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Counts, or other numbers of at least 0.
+    y : ndarray of shape (n,)
+        Codes of classes.
+    discrete : bool
+        Whether ``y`` names classes; it must.
+    names : sequence of str, optional
+        Of the features, for messages.
+
+    Raises
+    ------
+    DataError
+        For a negative number.
+    ParameterError
+        For a label that is a number.
+
+    References
+    ----------
+    Pearson (1900), On the criterion that a given system of deviations ..., Philosophical Magazine 50.
+
+    Examples
+    --------
+    >>> X = np.array([[3.0, 1.0], [1.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> chi2_score(X, np.array([0, 0, 1, 1])).values.tolist()
+    [4.0, 0.0]
+    """
+    if not discrete:
+        others = option("score", "f", "correlation", "mutual-information")
+        raise ParameterError("score", "chi2", "needs classes, but the label is a number", f"Use {others}.")
+    least = dense(X.min(axis=0)).ravel()
+    negative = np.flatnonzero(least < 0)
+    if negative.size:
+        j = int(negative[0])
+        name = names[j] if names is not None else f"x{j}"
+        raise DataError(
+            f"{option('score', 'chi2')} needs counts, but column {name!r} has the negative value "
+            f"{least[j]:g}.",
+            "Negative values in data passed to chi2 are not allowed: use another score, or leave such "
+            "columns out.",
+        )
+    _, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    shares = sizes / sizes.sum()
+
+    def work(block: FloatArray) -> FloatArray:
+        exponent = np.frexp(block.max(axis=1))[1]
+        varies = block.max(axis=1) > block.min(axis=1)
+        block = np.ldexp(block, -exponent[:, None])
+        total = block.sum(axis=1)
+        result = np.zeros(len(block))
+        for code, share in enumerate(shares):
+            expected = share * np.where(varies, total, 1.0)
+            result += (np.compress(codes == code, block, axis=1).sum(axis=1) - expected) ** 2 / expected
+        with np.errstate(over="ignore"):
+            return np.where(varies, np.ldexp(result, exponent), 0.0)[None, :]
+
+    (values,) = by_columns(X, work)
+    return Scores(values, np.asarray(chdtrc(len(sizes) - 1, values)))
+
+
+# ---- Ranks features by a score, optionally minus redundancy; repeated in every fold
+
+Places = npt.NDArray[np.intp]
+
+SCORES = ("mutual-information", "f", "chi2", "correlation")
+# An infinite score as a share of the largest finite one, where scores are compared with correlations.
+BEYOND = 2.0
+# Scores that are nearer than this are equal: they are sums that may be rounded differently.
+TIE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Scores of features and their order.
+
+    Attributes
+    ----------
+    scores : Scores
+    order : ndarray of shape (d,)
+        Numbers of the features, best first; ties in the order of the columns.
+    """
+
+    scores: Scores
+    order: Places
+
+
+@dataclass(frozen=True, eq=False)
+class Ranker:
+    """How features are scored and ordered.
+
+    Attributes
+    ----------
+    score : str or callable
+        One of ``SCORES``, or a function of rows and labels that returns scores, or scores and p-values.
+    names : tuple of str
+        Of the features.
+    classes : ndarray or None
+        What the codes in a label stand for; None for a label that is a number.
+    redundancy : str or None
+        "mrmr" orders by relevance less redundancy.
+    n_neighbors : int
+        For mutual information.
+    """
+
+    score: str | Callable[..., Any]
+    names: tuple[str, ...]
+    classes: Values | None
+    redundancy: str | None = None
+    n_neighbors: int = 3
+
+    @property
+    def discrete(self) -> bool:
+        """Whether the label names classes."""
+        return self.classes is not None
+
+    def rank(self, X: Values, y: Values, limit: int, random_state: Any = None) -> Ranked:
+        """Score the features and order them; with "mrmr" the first ``limit`` by the greedy rule.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        y : ndarray of shape (n,)
+            Codes of classes, or numbers.
+        """
+        scores = self.measure(X, y, random_state)
+        if self.redundancy is None:
+            return Ranked(scores, np.argsort(-scores.values, kind="stable"))
+        shared = shared_information if self.score == "mutual-information" else shared_correlation
+        return Ranked(scores, greedy_order(self._relevance(X, y, scores), shared(X), limit))
+
+    def measure(self, X: Values, y: Values, random_state: Any = None) -> Scores:
+        """Score the features."""
+        if callable(self.score):
+            return _called(self.score, X, y if self.classes is None else self.classes[y])
+        if self.score == "mutual-information":
+            result = self._information(X, y, random_state)
+            return Scores(result.values, None, tuple(result.notes))
+        if isinstance(X, Rows):
+            bare = replace(self, names=())
+
+            def of_part(part: Rows, names: Any) -> Scores:
+                return replace(bare, names=tuple(names.tolist())).measure(part.in_memory(), y)
+
+            return X.over_columns(of_part, _beside, np.array(self.names))
+        if self.score == "chi2":
+            return chi2_score(X, y, discrete=self.discrete, names=self.names)
+        score = f_score if self.score == "f" else correlation_score
+        return score(X, y, discrete=self.discrete)
+
+    def _information(self, X: Values, y: Values, random_state: Any) -> MutualInformation:
+        return mutual_information(
+            X, y, discrete_target=self.discrete, n_neighbors=self.n_neighbors, random_state=random_state
+        )
+
+    def _relevance(self, X: Values, y: Values, scores: Scores) -> FloatArray:
+        """Return scores in the unit of the redundancy: nats, or the scale of a correlation."""
+        if self.score in ("mutual-information", "correlation"):
+            return scores.values
+        if self.score == "f":
+            return correlation_score(X, y, discrete=self.discrete).values
+        values = scores.values
+        size = np.abs(values)
+        largest = float(size[np.isfinite(size)].max(initial=0.0))
+        return np.clip(values / (largest if largest > 0 else 1.0), -BEYOND, BEYOND)
+
+
+def _beside(first: Scores, second: Scores) -> Scores:
+    p_values = None if first.p_values is None else np.append(first.p_values, second.p_values)  # type: ignore[arg-type]
+    notes = tuple(dict.fromkeys(first.notes + second.notes))
+    return Scores(np.append(first.values, second.values), p_values, notes)
+
+
+def _called(score: Callable[..., Any], X: Values, y: Values) -> Scores:
+    name, given = score_name(score), score(X, y)
+    try:
+        values, p_values = given if isinstance(given, tuple) else (given, None)
+        values = np.asarray(values, dtype=np.float64)
+        p_values = np.ones(len(values)) if p_values is None else np.asarray(p_values, dtype=np.float64)
+        if not values.shape == p_values.shape == X.shape[1:]:
+            raise ValueError(f"it returned {values.size} and {p_values.size} for {X.shape[1]} features.")
+    except (TypeError, ValueError) as error:
+        each = "one number for each feature, or a pair of scores and p-values"
+        raise DataError(f"{option('score')}={name} must return {each}: {error}") from error
+    missing = np.isnan(values)
+    notes = (f"The score {name} gave NaN for {int(missing.sum())} features, which rank last.",)
+    tested = np.where(np.isnan(p_values) | missing, 1.0, p_values) if isinstance(given, tuple) else None
+    return Scores(np.where(missing, -np.inf, values), tested, notes * bool(missing.any()))
+
+
+# ----------------------------------------------------------------- redundancy
+
+
+def greedy_order(relevance: FloatArray, redundancy: Callable[[int], FloatArray], limit: int) -> Places:
+    """Order features by relevance less mean redundancy with those before.
+
+    The first is the most relevant feature; each next one has the largest ``relevance_j - (1 / |S|) sum over
+    s in S of redundancy_js``, with S the features before it: the difference criterion (MID) of the
+    reference. Ties go to the first feature.
+
+    Parameters
+    ----------
+    relevance : ndarray of shape (d,)
+        Finite; larger is better.
+    redundancy : callable
+        Takes the number of a feature and returns how much every feature repeats of it, shape (d,).
+    limit : int
+        So many are ordered by the rule. The others follow by the value that they have after those.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        Numbers of the features, best first.
+
+    References
+    ----------
+    Peng, Long and Ding (2005), Feature selection based on mutual information: criteria of max-dependency,
+    max-relevance, and min-redundancy, IEEE Transactions on Pattern Analysis and Machine Intelligence 27,
+    equation 7.
+
+    Examples
+    --------
+    >>> copies = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> greedy_order(np.array([0.9, 0.9, 0.5]), copies.__getitem__, 3).tolist()
+    [0, 2, 1]
+    """
+    d = relevance.size
+    repeated = np.zeros(d)
+    value = relevance.astype(np.float64)
+    order: list[int] = []
+    left = np.ones(d, dtype=bool)
+    for count in range(1, min(limit, d) + 1):
+        best = value[left].max()
+        near = left & (value >= best - TIE * max(1.0, abs(best)))
+        order.append(int(np.argmax(near)))
+        left[order[-1]] = False
+        if count < d:
+            repeated += redundancy(order[-1])
+            value = relevance - repeated / count
+    rest = np.flatnonzero(left)
+    return np.concatenate([np.array(order, dtype=np.intp), rest[np.argsort(-value[rest], kind="stable")]])
+
+
+def shared_correlation(X: npt.NDArray[Any]) -> Callable[[int], FloatArray]:
+    """Return a function of j that gives ``|r|`` of feature j with every feature, 0 for a constant one.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [3.0, 6.0, 0.0], [4.0, 8.0, 0.0]])
+    >>> shared_correlation(X)(0).round(6).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    return _correlations(unit_columns(np.ascontiguousarray(X.T, dtype=np.float64)))
+
+
+def shared_information(X: npt.NDArray[Any]) -> Callable[[int], FloatArray]:
+    """Return a function of j that gives the mutual information of feature j with every feature, in nats.
+
+    It is that of the Gaussian copula, ``-1/2 ln(1 - rho^2)``, with rho the correlation of the normal scores
+    of the two features: the normal quantiles of ``(rank - 1/2) / n``, equal values sharing their mean rank.
+    As mutual information does, it stays the same when a feature is replaced by an increasing function of
+    it, and it needs one product of a matrix with a vector where an estimate by neighbours needs a search
+    for each pair. For features whose copula is not normal it is a lower bound on their mutual information.
+    It is at most ``ln n``, which is what n different values can tell.
+
+    References
+    ----------
+    Ince, Giordano, Kayser, Rousselet, Gross and Schyns (2017), A statistical framework for neuroimaging data
+    analysis based on mutual information estimated via a Gaussian copula, Human Brain Mapping 38.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 1.0, 3.0], [2.0, 8.0, 1.0], [3.0, 27.0, 2.0], [4.0, 64.0, 4.0]])
+    >>> shared_information(X)(0).round(4).tolist()
+    [1.3863, 1.3863, 0.1016]
+    """
+    n = len(X)
+    ranks = rankdata(np.ascontiguousarray(X.T, dtype=np.float64), axis=1)
+    correlation = _correlations(unit_columns(ndtri((ranks - 0.5) / n)))
+    # Beyond this the logarithm would pass ln n.
+    largest = np.sqrt(1.0 - 1.0 / n**2)
+
+    def information(j: int) -> FloatArray:
+        return np.asarray(-0.5 * np.log1p(-(np.minimum(correlation(j), largest) ** 2)))
+
+    return information
+
+
+def _correlations(U: FloatArray) -> Callable[[int], FloatArray]:
+    def correlation(j: int) -> FloatArray:
+        return np.asarray(np.minimum(np.abs(U @ U[j]), 1.0))
+
+    return correlation

@@ -20,8 +20,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from gramian.checks import check_integer, counted, listed
-from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.errors import DataError, InputTypeError, ParameterError, by_surface, choice, option
 from gramian.records import FloatArray, IntArray
+from gramian.selection.targets import Labelled
 
 Fold = tuple[IntArray, IntArray]
 Scorer = Callable[..., float]
@@ -29,7 +30,8 @@ Scorer = Callable[..., float]
 SAID = 3
 ADVICE = {
     "Fitting": "Use an estimator that can be fitted on every candidate, or leave these features out.",
-    "Scoring": "Use another scoring=, or a cv= on whose folds the estimator can be scored.",
+    "Scoring": f"Use another {option('scoring')}, or a {option('cv')} on whose folds the estimator can be "
+    "scored.",
 }
 
 
@@ -48,18 +50,18 @@ def scorer_of(estimator: Any, scoring: Any) -> Scorer:
     """
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise InputTypeError(
-            f"estimator={estimator!r} is not an estimator with fit. Give for instance LogisticRegression()."
+            f"{option('estimator', estimator)} is not an estimator with fit.",
+            "Give for instance LogisticRegression().",
         )
     try:
         if isinstance(scoring, (list, tuple, set, dict)):
             raise ValueError("Selection needs a single score.")
         scorer: Scorer = check_scoring(estimator, scoring=scoring)
     except (TypeError, ValueError) as error:
-        raise ParameterError(
-            f"scoring={scoring!r} cannot be used{'' if isinstance(scoring, str) else f': {error}'}. Give the "
-            "name of a scikit-learn score, such as 'accuracy' or 'r2'. In Python also a function "
-            "scorer(estimator, X, y)."
-        ) from error
+        why = "" if isinstance(scoring, str) else f": {error}"
+        name = f"Give the name of a scikit-learn score, such as {choice('accuracy')} or {choice('r2')}."
+        also = by_surface(" In Python also a function scorer(estimator, X, y).")
+        raise ParameterError("scoring", scoring, f"cannot be used{why}", name + also) from error
     return scorer
 
 
@@ -150,48 +152,86 @@ def draw_folds(
     """
     n, given = len(y), cv
     if cv is None or isinstance(cv, (Integral, bool)):
-        folds = check_integer(
-            "cv", 5 if cv is None else cv, 2, advice="In Python also a splitter, or splits."
-        )
+        also = by_surface("In Python also a splitter, or splits.")
+        folds = check_integer("cv", 5 if cv is None else cv, 2, advice=also)
         seed = None if shuffle is None else int(shuffle.integers(2**31))
         kind = StratifiedKFold if classifier else KFold
         cv = kind(folds, shuffle=shuffle is not None, random_state=seed)
     try:
         splitter = check_cv(cv, y, classifier=classifier)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"cv={cv!r} cannot be used: {error}") from error
+        raise ParameterError("cv", cv, f"cannot be used: {error}") from error
     if isinstance(splitter, StratifiedKFold):
-        _require_each_class(y, splitter.n_splits)
+        classes, counts = np.unique(y, return_counts=True)
+        few = int(np.argmin(counts))
+        if (rows := int(counts[few])) < splitter.n_splits:
+            fewer = f"Give {option('cv', rows)} at most, or leave" if rows > 1 else "Leave"
+            raise DataError(
+                f"The class {classes[few].item()!r} has {counted(rows, 'row')}, fewer than the "
+                f"{splitter.n_splits} folds.",
+                f"{fewer} out the rows of that class.",
+            )
     every = np.arange(n)
     try:
-        # Masks become numbers, and rows that are not there are refused.
-        parts = [
-            (every[np.asarray(train)], every[np.asarray(test)])
-            for train, test in splitter.split(X, y)
-        ]  # fmt: skip
+        # Masks become numbers, and rows that are not there raise an error.
+        parts = [(every[np.asarray(train)], every[np.asarray(test)]) for train, test in splitter.split(X, y)]
     except (TypeError, ValueError, IndexError) as error:
-        raise DataError(
-            f"cv={given!r} cannot split {n} rows: {error} Give fewer folds. For grouped rows give the "
-            "splits: cv=list(splitter.split(X, y, groups))."
-        ) from error
+        grouped = "For grouped rows give the splits: cv=list(splitter.split(X, y, groups))."
+        hint = by_surface(f"Give fewer folds. {grouped}", "Give fewer folds.")
+        raise DataError(f"{option('cv', given)} cannot split {n} rows: {error}", hint) from error
     if not parts:
         raise DataError(
-            f"cv={given!r} has no splits. A generator can be read only once: give a list, or a number of "
-            "folds."
+            f"{option('cv', given)} has no splits.",
+            "A generator can be read only once: give a list, or a number of folds.",
         )
     return parts
 
 
-def _require_each_class(y: np.ndarray[Any, Any], folds: int) -> None:
-    classes, counts = np.unique(y, return_counts=True)
-    few = int(np.argmin(counts))
-    if counts[few] < folds:
-        name, rows = classes[few].item(), int(counts[few])
-        advice = f"Give cv={rows} at most, or leave" if rows > 1 else "Leave"
-        raise DataError(
-            f"The class {name!r} has {counted(rows, 'row')}, fewer than the {folds} folds. "
-            f"{advice} out the rows of that class."
-        )
+def choose_folds(cv: Any, data: Labelled) -> tuple[list[Fold], tuple[str, ...]]:
+    """Return the parts that are trained on and held out, and what was decided about them.
+
+    A number of folds is that of scikit-learn's check_cv: stratified for classes, not shuffled. There are
+    fewer where a class has fewer rows, and for numbers where a fold would have a single row.
+
+    Raises
+    ------
+    ParameterError
+        For folds that cannot be made.
+    DataError
+        For too few rows, and training rows of a single class.
+    """
+    cv, notes = 5 if cv is None else cv, []
+    X, y, discrete = data.X, data.y, data.classes is not None
+    if is_number(cv):
+        sizes = np.bincount(y) if discrete else np.array([len(y) // 2])
+        if not (sizes > 1).any():
+            few = f"a minimum of 4 samples is needed, and there are {len(y)}"
+            what = f"each of the {len(sizes)} classes has one row" if discrete else few
+            hint = f"Give {option('k')} as a number, or more rows."
+            raise DataError(f"Cross-validation is not possible: {what}.", hint)
+        most = int(sizes[sizes > 1].min())
+        if most < cv:
+            why = f"there are {len(y)} rows"
+            if data.classes is not None:
+                name = data.classes[[int(np.argmax(sizes == most))]].tolist()[0]
+                why = f"class {name!r} has {most} rows"
+            notes.append(f"{most} folds instead of {cv}: {why}.")
+            cv = most
+        single = np.flatnonzero(sizes == 1)
+        if single.size and data.classes is not None:
+            named = listed(data.classes[single].tolist())
+            notes.append(f"Classes with a single row cannot be predicted when it is held out: {named}.")
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+                cv = list(StratifiedKFold(check_integer("cv", cv, 2)).split(X, y))
+    splits = draw_folds(cv, X, y, classifier=discrete)
+    for place, (train, _) in enumerate(splits):
+        if np.unique(data.y[train]).size < 2:
+            raise DataError(
+                f"The training rows of fold {place} all have the same label.",
+                f"Give fewer folds, more rows of each class, or {option('k')} as a number.",
+            )
+    return splits, tuple(notes)
 
 
 # --------------------------------------------------------------------- scores
@@ -215,12 +255,12 @@ def fitted_score(
     except Exception as error:
         cause = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(".")
         raise DataError(
-            f"{doing} {estimator_name(estimator)} {where} failed. {cause}. {ADVICE[doing]}"
+            f"{doing} {estimator_name(estimator)} {where} failed. {cause}.", ADVICE[doing]
         ) from error
     if not np.isfinite(score):
         raise DataError(
-            f"Scoring {estimator_name(estimator)} {where} gave {score} on {len(new[1])} held-out rows. Use "
-            "another scoring=, or a cv= with larger folds."
+            f"Scoring {estimator_name(estimator)} {where} gave {score} on {len(new[1])} held-out rows.",
+            f"Use another {option('scoring')}, or a {option('cv')} with larger folds.",
         )
     return score
 

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import logging
+import math
 import sys
+import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass, field, replace
+from itertools import combinations
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import progress
-from gramian.analysis.candidates import Choice
-from gramian.checks import check_choice
-from gramian.errors import DataError, ParameterError
-from gramian.estimators.sklearn_base import MetaEstimatorMixin
-from gramian.estimators.sklearn_hints import knows_names, refuse_metadata
+from gramian import progress, progress_bar
+from gramian.analysis.candidates import (
+    Candidate,
+    Choice,
+    Selection,
+    best,
+    tolerance,
+    within_one_standard_error,
+)
+from gramian.base.sklearn import MetaEstimatorMixin, knows_names, refuse_metadata
+from gramian.checks import check_choice, check_integer, check_share, counted, listed
+from gramian.errors import DataError, ParameterError, by_surface, choice, option
 from gramian.progress import track
-from gramian.progress_bar import shows_progress
-from gramian.selection.history import NOT_VALIDATED, History, Nested, SearchStep
-from gramian.selection.labels import as_labelled
-from gramian.selection.search import Search, choose, search_of
-from gramian.selection.selector import ColumnSelector
-from gramian.selection.space import Space, space_of
-from gramian.selection.subset_scores import subset_scores
+from gramian.records import FloatArray, IntArray
+from gramian.selection.subset_scores import SubsetScores
+from gramian.selection.targets import ColumnSelector, as_labelled
 from gramian.selection.validation import (
     Fold,
     Validation,
@@ -191,14 +197,16 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         folds = self._inner(data.X, data.original)
         if search.rule == "one-se" and len(folds) < 2:
             raise ParameterError(
-                "n_features_to_select='one-se' needs a standard error, but there is a single fold. Use "
-                "'best', a number, or validate=True with two or more folds."
+                "n_features_to_select",
+                "one-se",
+                "needs a standard error, but there is a single fold.",
+                f"Use {choice('best')}, a number, or two or more folds{by_surface(' and validate=True')}.",
             )
         validation = Validation(self.estimator, data.X, data.original, folds, scorer, data.names)
         outer = self._outer(validation) if self.nested else []
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
-        with shows_progress("SequentialFeatureSelector"):
+        with progress_bar.shows_progress("SequentialFeatureSelector"):
             self._search(search, validation)
             if self.nested:
                 self._nest(space, validation, outer)
@@ -218,7 +226,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         every = np.arange(len(y))
         return self._split(X, y) if self.validate else [(every, every)]
 
-    def _search(self, search: Search, validation: Validation) -> None:
+    def _search(self, search: SubsetSearch, validation: Validation) -> None:
         """Search, and record the steps however the search ends."""
         self.history_ = History((), self._about(search, validation), names=validation.names)
         self.interrupted_ = False
@@ -237,7 +245,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
             raise
         self._settle(steps, choose(steps, search.rule, search.limit))
 
-    def _measured(self, search: Search, validation: Validation) -> Iterator[SearchStep]:
+    def _measured(self, search: SubsetSearch, validation: Validation) -> Iterator[SearchStep]:
         """Yield the steps with the work that each took, and report them."""
 
         begin, end = search.ends
@@ -246,7 +254,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
             log.log(level, text)
             progress.report(text, "feature", abs(size - begin), abs(end - begin))
 
-        scorer = subset_scores(validation, self.scoring, self.n_jobs)
+        scorer = SubsetScores.of(validation, self.scoring, self.n_jobs)
         d, computed, began = len(validation.names), 0, time.perf_counter()
         report("first feature", begin, logging.DEBUG)
         for step in search.steps(scorer):
@@ -271,10 +279,8 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     def _outer(self, validation: Validation) -> list[Fold]:
         """Return the outer folds; raise at once where the rest of a fold cannot be split again."""
         if not (self.cv is None or is_number(self.cv) or hasattr(self.cv, "split")):
-            raise ParameterError(
-                "nested=True splits the training rows again, but cv is a list of splits of all rows. Give a "
-                "number of folds or a splitter."
-            )
+            lists = f"splits the training rows again, but {option('cv')} is a list of splits of all rows"
+            raise ParameterError("nested", True, lists, "Give a number of folds or a splitter.")
         X, y = validation.X, validation.y
         outer = list(validation.folds) if self.validate else self._split(X, y)
         for part, (train, _) in enumerate(outer, 1):
@@ -307,10 +313,10 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         )
         self.history_ = replace(self.history_, nested=result)
         self.nested_score_, self.nested_standard_error_ = result.mean, result.standard_error
-        self.nested_scores_, self.nested_supports_ = result.scores, result.supports
+        self.nested_scores_, self.nested_supports_ = result.fold_scores, result.supports
         self.optimism_ = result.optimism
 
-    def _about(self, search: Search, validation: Validation) -> str:
+    def _about(self, search: SubsetSearch, validation: Validation) -> str:
         n, d = validation.X.shape
         score = score_name(self.scoring, "its own score")
         where = f"{len(validation.folds)} folds of {n:,} rows" if self.validate else NOT_VALIDATED
@@ -324,4 +330,632 @@ def _without(part: int, parts: int) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(f"nested=True, outer fold {part} of {parts}: {error}") from error
+        nested = option("nested", True)
+        raise DataError(f"{nested}, outer fold {part} of {parts}: {error._text}") from error
+
+
+# ---- Greedy and floating searches through subsets of features, by scores alone
+
+Rule = Literal["best", "one-se", "size"]
+# A set of two is one move from sets of one, all of which have been scored: undoing cannot be better.
+NOTHING_TO_UNDO = 2
+MOST_EXHAUSTIVE = 15  # groups, of which there are 32,767 subsets
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetSearch:
+    """Which subsets are visited, and which of them is kept.
+
+    Attributes
+    ----------
+    space : Space
+    adding : bool
+        Forward from no groups: the one is added whose addition scores best. Otherwise backward from all, in
+        the same way; the last group stays unless there are fixed columns.
+    floating : bool
+        After each move undo others, as long as the subset is better than the best of its number of groups so
+        far. Each such move raises the best score of that number, so the search ends.
+    rule : "best", "one-se" or "size"
+    limit : int or None
+        Number of features to go to: groups that would exceed it are not added; a backward search comes down
+        to it, or below it where groups do not give it exactly. A floating search that has got there goes one
+        move further and back, until that gives nothing better of this size.
+    patience : int or None
+        Stop after so many moves that did not lead to a better subset.
+
+    References
+    ----------
+    Whitney (1971), A direct method of nonparametric measurement selection. Pudil, Novovicova, Kittler (1994),
+    Floating search methods in feature selection, section 2.3 (SFFS) and 2.4 (SBFS).
+    """
+
+    space: Space
+    adding: bool = True
+    floating: bool = False
+    rule: Rule = "best"
+    limit: int | None = None
+    patience: int | None = None
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Numbers of features at which the search begins and ends."""
+        d, fixed = self.space.n_features, len(self.space.fixed)
+        if self.adding:
+            return fixed, self.limit or d
+        return d, self.limit or max(1, fixed)
+
+    @property
+    def name(self) -> str:
+        """The search in words."""
+        return ("forward" if self.adding else "backward") + " floating" * self.floating
+
+    def steps(self, scorer: SubsetScores) -> Iterator[SearchStep]:
+        """Search, one move at a time."""
+        adding, floating, limit = self.adding, self.floating, self.limit
+        walk = _Walk(scorer, self.space, adding)
+        if walk.columns.size:
+            step = walk.start()
+            walk.leads(step)
+            yield step
+        onward = walk.addable if adding else walk.removable
+        idle = 0
+        while True:
+            candidates = onward(limit)
+            beyond = not candidates and floating and limit is not None and walk.moved >= NOTHING_TO_UNDO
+            if beyond:
+                # One move further and back: ends when that finds nothing better of the requested size.
+                candidates = onward(None)
+            if not candidates:
+                return
+            step = walk.round(candidates, adding)
+            better, undone = walk.leads(step), False
+            yield step
+            while floating and walk.moved > NOTHING_TO_UNDO and step.action != "keep":
+                back = walk.removable(None) if adding else walk.addable(None)
+                step = walk.round(back, not adding, undo=True)
+                better, undone = walk.leads(step) or better, undone or step.action != "keep"
+                yield step
+            idle = 0 if better else idle + 1
+            if (beyond and not undone) or (self.patience is not None and idle >= self.patience):
+                return
+
+
+@dataclass(frozen=True, eq=False)
+class Exhaustive(SubsetSearch):
+    """All subsets, smallest first: a step is the best subset of a number of features."""
+
+    @property
+    def name(self) -> str:
+        """The search in words."""
+        return "exhaustive"
+
+    def steps(self, scorer: SubsetScores) -> Iterator[SearchStep]:
+        """Score all subsets, one number of features at a time."""
+        fixed, free = self.space.fixed, self.space.free
+        numbers = range(0 if fixed.size else 1, len(free) + 1)
+        chosen = [some for number in numbers for some in combinations(free, number)]
+        unions = [np.sort(np.concatenate([fixed, *some])) for some in chosen]
+        sizes = sorted({len(union) for union in unions if len(union) <= self.ends[1]})
+        for number, size in enumerate(sizes, 1):
+            subsets = [union for union in unions if len(union) == size]
+            scores = scorer.scores(np.empty(0, dtype=np.intp), subsets, True)
+            means = scores.mean(axis=1)
+            place = int(np.argmax(means >= means.max() - tolerance(means.max())))
+            tried = tuple(tuple(one.tolist()) for one in subsets)
+            yield SearchStep.in_folds(
+                tried[place],
+                len(tried[place]),
+                scores[place],
+                number=number,
+                action="best",
+                candidates=tried,
+                candidate_scores=scores,
+            )
+
+
+def search_of(
+    space: Space, wanted: Any, adding: bool, floating: bool, patience: Any, exhaustive: bool = False
+) -> SubsetSearch:
+    """Settle what to do.
+
+    Parameters
+    ----------
+    space : Space
+    wanted : "best", "one-se", int or float in (0, 1)
+        Parameter ``n_features_to_select``.
+    adding, floating : bool
+    patience : int or None
+    exhaustive : bool
+        Whether all subsets are scored.
+
+    Raises
+    ------
+    ParameterError
+        For a number that cannot be reached, a patience without use or below 1, and too many subsets.
+    """
+    every, name = option("direction", "exhaustive"), "n_features_to_select"
+    if exhaustive and (floating or patience is not None):
+        useless, value = ("floating", True) if patience is None else ("patience", patience)
+        raise ParameterError(useless, value, f"has no use: {every} scores all subsets.", "Leave it out.")
+    if exhaustive and len(space.free) > MOST_EXHAUSTIVE:
+        raise ParameterError(
+            "direction",
+            "exhaustive",
+            f"allows at most {MOST_EXHAUSTIVE} free features or groups, and there are {len(space.free)}, "
+            f"with {2 ** len(space.free) - 1:,} subsets.",
+            f"Use {choice('forward')}, groups, or fewer columns.",
+        )
+    search = Exhaustive if exhaustive else SubsetSearch
+    d, held = space.n_features, len(space.fixed)
+    if isinstance(wanted, str) and wanted == "auto":
+        both = f"{choice('best')} or {choice('one-se')}"
+        hint = f"0.5 selects half of the features, and {both} choose the number."
+        raise ParameterError(name, wanted, f"is not supported: {hint}")
+    if isinstance(wanted, str):
+        rule: Rule = "best" if check_choice(name, wanted, ("best", "one-se")) == "best" else "one-se"
+        enough = None if patience is None else check_integer("patience", patience)
+        return search(space, adding, floating, rule, None, enough)
+    if patience is not None:
+        only = f"applies to best and one-se only, but {option(name, wanted)}."
+        raise ParameterError("patience", patience, only, "Leave out one of the two.")
+    rules = choice("best", "one-se")
+    advice = f"Give {rules}, a number of features from 1 to {d}, or a share between 0 and 1."
+    if isinstance(wanted, (Integral, bool)):
+        limit = check_integer(name, wanted, 1, d, advice)
+    else:
+        # 0.29 of 100 is 28.999999999999996 in binary.
+        limit = max(1, math.floor(check_share(name, wanted, advice) * d + 1e-9))
+    least = held or min(map(len, space.free))
+    if limit < least:
+        why = "are fixed" if held else "are in the smallest group; features are counted, not groups"
+        few = f"is {counted(limit, 'feature')}, but {least} {why}."
+        raise ParameterError(name, wanted, few, f"Give {least} or more.")
+    return search(space, adding, floating, "size", limit)
+
+
+def choose(steps: Sequence[SearchStep], rule: Rule, limit: int | None = None) -> Choice:
+    """Choose one of the subsets that a search has visited.
+
+    Parameters
+    ----------
+    steps : sequence of SearchStep
+    rule : "best", "one-se" or "size"
+        The best mean; the fewest features within one standard error of the best (of the best's); the best
+        of the largest size up to ``limit``. Ties go to the fewest features, then to the first.
+    limit : int, optional
+        For "size".
+    """
+    places = [j for j, step in enumerate(steps) if step.action != "keep"]
+    visited = [steps[j] for j in places]
+    if rule == "size" and limit is not None:
+        size = max(len(step.subset) for step in visited if len(step.subset) <= limit)
+        places = [j for j in places if len(steps[j].subset) == size]
+        asked = "as many as" if size == limit else f"the most that the groups allow of the {limit} that"
+        return Choice(places[best([steps[j] for j in places])], f"{asked} were requested")
+    place = best(visited)
+    top = visited[place]
+    if rule == "best":
+        tied = {step.subset for step in visited if step.mean >= top.mean - tolerance(top.mean)}
+        others = len(tied) - 1
+        same = "; another subset ties" if others == 1 else f"; {others} other subsets tie"
+        return Choice(places[place], f"the best mean of all steps{same if others else ''}")
+    why = (
+        f"the fewest within one standard error, {top.standard_error:.2g}, of the best mean, {top.mean:.4g} "
+        f"with {counted(len(top.subset), 'feature')}"
+    )
+    return Choice(places[within_one_standard_error(visited)], why)
+
+
+class _Walk:
+    """Where a search stands."""
+
+    def __init__(self, scorer: SubsetScores, space: Space, adding: bool) -> None:
+        self.scorer, self.space, self.adding = scorer, space, adding
+        self.inside: set[int] = set() if adding else set(range(len(space.free)))
+        self.number = 0
+        self.best: dict[int, float] = {}
+        self.now: FloatArray = np.empty(0)
+        self.leader: SearchStep | None = None
+
+    @property
+    def moved(self) -> int:
+        return len(self.inside) if self.adding else len(self.space.free) - len(self.inside)
+
+    @property
+    def columns(self) -> IntArray:
+        groups = [self.space.free[i] for i in self.inside]
+        return np.sort(np.concatenate([self.space.fixed, *groups])).astype(np.intp)
+
+    def start(self) -> SearchStep:
+        columns = self.columns
+        self.now = self.scorer.scores(columns[:0], [columns], True)[0]
+        self.best[len(self.inside)] = float(self.now.mean())
+        return self._step("start", (), np.empty((0, len(self.now))), ())
+
+    def addable(self, limit: int | None) -> list[int]:
+        room = np.inf if limit is None else limit - len(self.columns)
+        free = self.space.free
+        return [i for i in range(len(free)) if i not in self.inside and len(free[i]) <= room]
+
+    def removable(self, limit: int | None) -> list[int]:
+        free, fixed = self.space.free, len(self.space.fixed)
+        if limit is not None and len(self.columns) <= limit:
+            return []
+        inside = sorted(self.inside)
+        if fixed:
+            return inside
+        # One group must stay, and one that is small enough where there is a limit.
+        last = [i for i in inside if limit is None or len(free[i]) <= limit]
+        return [i for i in inside if last != [i]]
+
+    def round(self, candidates: list[int], adding: bool, *, undo: bool = False) -> SearchStep:
+        groups = [self.space.free[i] for i in candidates]
+        scores = self.scorer.scores(self.columns, groups, adding)
+        means = scores.mean(axis=1)
+        # The first one of those that tie.
+        place = int(np.argmax(means >= means.max() - tolerance(means.max())))
+        count = len(self.inside) + (1 if adding else -1)
+        known, mean = self.best.get(count, -np.inf), float(means[place])
+        tried = tuple(tuple(group.tolist()) for group in groups)
+        if undo and not mean > known + tolerance(mean):
+            return self._step("keep", (), scores, tried)
+        self.best[count] = max(known, mean)
+        self.inside ^= {candidates[place]}
+        self.now = scores[place]
+        return self._step("add" if adding else "remove", tried[place], scores, tried)
+
+    def leads(self, step: SearchStep) -> bool:
+        """Say whether a step leads to the best subset so far, and remember it if so."""
+        leader = self.leader
+        if leader is not None and best([leader, step]) == 0:
+            return False
+        self.leader = step
+        return True
+
+    def _step(
+        self, action: Action, moved: tuple[int, ...], scores: FloatArray, tried: tuple[tuple[int, ...], ...]
+    ) -> SearchStep:
+        self.number += action != "start"
+        subset = tuple(self.columns.tolist())
+        return SearchStep.in_folds(
+            subset,
+            len(subset),
+            self.now,
+            number=self.number,
+            action=action,
+            moved=moved,
+            candidates=tried,
+            candidate_scores=scores,
+        )
+
+
+# ---- The search space: free groups and fixed columns, from names, numbers, masks or labels
+
+SHAPES = "Give lists of features, such as [[0, 1], ['height', 'weight']], or one label for each feature."
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """What can be chosen.
+
+    Attributes
+    ----------
+    free : tuple of ndarray of int
+        Groups of columns that move together, by their first column; columns of a group ascend.
+    fixed : ndarray of int
+        Columns that every subset has, ascending.
+    """
+
+    free: tuple[IntArray, ...]
+    fixed: IntArray
+
+    @property
+    def n_features(self) -> int:
+        """Number of features there are."""
+        return len(self.fixed) + sum(map(len, self.free))
+
+
+def space_of(groups: Any, fixed: Any, names: Sequence[str]) -> Space:
+    """Return what can be chosen.
+
+    Parameters
+    ----------
+    groups : sequence of sequences of int or str, array-like of shape (n_features,), or None
+        Features that move together, by number or name; or a label for each feature, equal ones belong
+        together. Features that are in no list are groups of their own.
+    fixed : sequence of int or str, mask of shape (n_features,), or None
+        Features that every subset has; with one of a group, all of it.
+    names : sequence of str
+        Of all features.
+
+    Raises
+    ------
+    ParameterError
+        For features that are not there, overlapping or empty groups, and where all features are fixed.
+    """
+    result = _groups(groups, names)
+    stays = set(_fixed(fixed, names))
+    held = [group for group in result if stays & set(group)]
+    free = [group for group in result if not stays & set(group)]
+    if not free:
+        every = f"includes all {len(names)} features, with their groups"
+        raise ParameterError("fixed", fixed, every, "Leave one free.")
+    ordered = sorted((sorted(group) for group in free), key=lambda group: group[0])
+    return Space(
+        tuple(np.array(group, dtype=np.intp) for group in ordered),
+        np.array(sorted(j for group in held for j in group), dtype=np.intp),
+    )
+
+
+def _groups(groups: Any, names: Sequence[str]) -> list[list[int]]:
+    d = len(names)
+    if groups is None:
+        return [[j] for j in range(d)]
+    items = list(groups)
+    if items and all(np.ndim(item) == 1 for item in items):
+        return _members(items, names)
+    if len(items) != d:
+        raise ParameterError("groups", groups, f"has {len(items)} labels for {d} features", SHAPES)
+    labelled: dict[Any, list[int]] = {}
+    for j, label in enumerate(items):
+        labelled.setdefault(label, []).append(j)
+    return list(labelled.values())
+
+
+def _members(groups: list[Any], names: Sequence[str]) -> list[list[int]]:
+    owner: dict[int, int] = {}
+    results = []
+    for number, group in enumerate(groups):
+        members = [_feature(item, names, "groups") for item in group]
+        if not members:
+            raise ParameterError(f"groups[{number}]", allowed="is empty", hint="Leave it out.")
+        for j in members:
+            if j in owner:
+                both = f"and groups[{number}] have the feature {names[j]!r} (number {j}) in common"
+                raise ParameterError(f"groups[{owner[j]}]", allowed=both, hint="Groups must not overlap.")
+            owner[j] = number
+        results.append(members)
+    return results + [[j] for j in range(len(names)) if j not in owner]
+
+
+def _fixed(fixed: Any, names: Sequence[str]) -> list[int]:
+    if fixed is None:
+        return []
+    items = list(fixed)
+    if items and all(isinstance(item, (bool, np.bool_)) for item in items):
+        if len(items) != len(names):
+            few = f"is a mask of {len(items)} booleans, but there are {len(names)} features"
+            raise ParameterError("fixed", allowed=few)
+        return np.flatnonzero(items).tolist()
+    return [_feature(item, names, "fixed") for item in items]
+
+
+def _feature(item: Any, names: Sequence[str], parameter: str) -> int:
+    """Return the number of a feature given by number or name."""
+    if not isinstance(item, str):
+        return check_integer(f"A feature in {parameter}", item, 0, len(names) - 1, "Or give a name.")
+    count = list(names).count(item)
+    if count != 1:
+        problem = f"{count} features have that name" if count else f"the features are {listed(names)}"
+        hint = "Give a unique name, or numbers."
+        raise ParameterError(parameter, allowed=f"names {item!r}, but {problem}", hint=hint)
+    return list(names).index(item)
+
+
+# ----------------------- Records of a search through subsets of features
+
+Action = Literal["start", "add", "remove", "keep", "best"]
+NOT_VALIDATED = "training rows, not validated"
+SIGNS = {"add": "+", "remove": "-", "start": " "}
+LONGEST = 90  # characters of a list of names
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SearchStep(Candidate):
+    """One step of the search: every candidate that was scored, and the one that was chosen.
+
+    Attributes
+    ----------
+    number : int
+        Number of the step. 0 is the starting subset, where it is not empty.
+    action : "start", "add", "remove", "keep" or "best"
+        "keep": a floating search tried to undo a step, and no candidate was better. "best": an exhaustive
+        search scored every subset of so many features, and this one is the best of them.
+    moved : tuple of int
+        The features that were added or removed, counted from 0.
+    subset : tuple of int
+        The features after the step.
+    candidates : tuple of tuple of int
+        The features that could have been moved, in the order of the columns; of an exhaustive search the
+        subsets.
+    candidate_scores : ndarray of shape (n_candidates, n_folds)
+        Scores of the resulting subsets.
+    models : int
+        Number of models fitted in this step: new candidates times folds.
+    seconds : float
+    validated : bool
+        False where models were scored on their training rows.
+    """
+
+    number: int = 0
+    action: Action = "start"
+    moved: tuple[int, ...] = ()
+    candidates: tuple[tuple[int, ...], ...] = ()
+    candidate_scores: FloatArray = field(default_factory=lambda: np.empty((0, 1)))
+    models: int = 0
+    seconds: float = 0.0
+    validated: bool = True
+
+    @property
+    def subset(self) -> tuple[int, ...]:
+        """The features after the step."""
+        return tuple(self.candidate)
+
+    @property
+    def candidate_means(self) -> FloatArray:
+        """Mean score of each candidate, shape (n_candidates,)."""
+        return np.asarray(self.candidate_scores.mean(axis=1))
+
+    def __repr__(self) -> str:
+        moved = f" {set(self.moved)}" if self.moved else ""
+        error = f" ± {self.standard_error:.4g}" if len(self.fold_scores) > 1 else ""
+        note = "" if self.validated else f", {NOT_VALIDATED}"
+        size = counted(len(self.subset), "feature")
+        return f"<Step {self.number}: {self.action}{moved}, {size}: {self.mean:.4g}{error}{note}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Nested(Candidate):
+    """Scores of the whole selection in an outer cross-validation.
+
+    Attributes
+    ----------
+    fold_scores : ndarray of shape (n_folds,)
+        Score of each outer fold, held out of the selection.
+    supports : ndarray of bool, shape (n_folds, n_features)
+        The features selected without each outer fold.
+    optimism : float
+        The selection score minus the mean of ``fold_scores``.
+    """
+
+    supports: np.ndarray[Any, Any] = field(default_factory=lambda: np.empty((0, 0), dtype=bool))
+    optimism: float = math.nan
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class History(Selection[SearchStep]):
+    """Every step of a search, in order; prints as a table with the choice and why.
+
+    Attributes
+    ----------
+    tried : tuple of SearchStep
+        Also ``steps``.
+    about : str
+        Description of the search.
+    choice : Choice or None
+        None where a search was interrupted before its first score.
+    names : tuple of str
+        Of all features.
+    nested : Nested or None
+    """
+
+    names: tuple[str, ...] = ()
+    nested: Nested | None = None
+
+    columns: ClassVar[tuple[str, ...]] = (
+        *("step", "action", "moved", "size", "score", "standard_error", "features", "models", "seconds"),
+    )
+
+    @property
+    def steps(self) -> tuple[SearchStep, ...]:
+        """The steps of the search."""
+        return self.tried
+
+    def named(self, features: Sequence[int]) -> tuple[str, ...]:
+        """Return the names of features given by number.
+
+        Parameters
+        ----------
+        features : sequence of int
+            Places of features, counted from 0.
+
+        Returns
+        -------
+        tuple of str
+            Their names.
+        """
+        return tuple(self.names[j] for j in features)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return step, action, moved, size, mean, standard error, subset, models, seconds of each step."""
+        return [
+            (
+                *(s.number, s.action, self.named(s.moved), s.size, s.mean, s.standard_error),
+                *(self.named(s.subset), s.models, s.seconds),
+            )
+            for s in self.tried
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold; the standard error of one fold is None."""
+        plain: dict[str, Any] = {
+            "about": self.about,
+            "steps": [self._plain(step, row) for step, row in zip(self.tried, self.rows(), strict=True)],
+        }
+        if self.choice is not None:
+            features = list(self.named(self.chosen.subset))
+            plain["chosen"] = {"step": self.chosen.number, "why": self.choice.why, "features": features}
+        if self.nested is not None:
+            plain["nested"] = {
+                "scores": self.nested.fold_scores.tolist(),
+                "score": self.nested.mean,
+                "standard_error": _none_for_nan(self.nested.standard_error),
+                "optimism": self.nested.optimism,
+                "features": [list(self.named(np.flatnonzero(s).tolist())) for s in self.nested.supports],
+            }
+        return plain
+
+    def _plain(self, step: SearchStep, values: tuple[Any, ...]) -> dict[str, Any]:
+        row = dict(zip(self.columns, values, strict=True))
+        return row | {
+            "moved": list(row["moved"]),
+            "features": list(row["features"]),
+            "standard_error": _none_for_nan(step.standard_error),
+            "fold_scores": step.fold_scores.tolist(),
+            "candidates": [list(self.named(c)) for c in step.candidates],
+            "candidate_scores": step.candidate_scores.tolist(),
+            "validated": step.validated,
+        }
+
+    # ------------------------------------------------------------------ text
+
+    def label_of(self, step: SearchStep) -> str:
+        """Return what a step added or removed, by name.
+
+        Parameters
+        ----------
+        step : SearchStep
+            A member of ``tried``.
+
+        Returns
+        -------
+        str
+            Such as ``+ name``.
+        """
+        return f"{SIGNS.get(step.action, ' ')} {self._joined(step.moved or step.subset)}"
+
+    def shown(self) -> list[int]:
+        """Return the places of the steps that moved something."""
+        return [place for place, step in enumerate(self.tried) if step.action != "keep"]
+
+    def remarks(self) -> list[str]:
+        """Return the choice, the work and how to read the scores."""
+        models, seconds = sum(s.models for s in self.tried), sum(s.seconds for s in self.tried)
+        notes = []
+        if self.choice is not None:
+            subset = self.chosen.subset
+            what = f"{counted(len(subset), 'feature')} ({self._joined(subset)})"
+            notes.append(f"* {what}: {self.choice.why}.")
+        notes.append(f"{models:,} models in {seconds:.3g} s.")
+        validated = self.tried[0].validated
+        if not validated:
+            notes.append(f"Scores are on {NOT_VALIDATED}.")
+        if self.nested is not None:
+            inner = "selection score" if validated else "training score"
+            notes.append(
+                f"Nested cross-validation of the whole selection: {self.nested.mean:.4g} ± "
+                f"{self.nested.standard_error:.2g}. The {inner}, {self.chosen.mean:.4g}, is optimistic by "
+                f"{self.nested.optimism:.2g}."
+            )
+        elif validated:
+            notes.append(
+                "The best of many scores is optimistic; nested cross-validation measures the optimism."
+            )
+        return notes
+
+    def _joined(self, features: Sequence[int]) -> str:
+        return textwrap.shorten(", ".join(self.named(features)), LONGEST, placeholder=" ...")
+
+
+def _none_for_nan(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -23,18 +22,14 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from gramian.checks import duration, shown
 from gramian.errors import FileError
 from gramian.service.api import api
-from gramian.service.api_views import views
 from gramian.service.guard import Guard, Head, is_for_people
-from gramian.service.items import Item
-from gramian.service.logs import Log
-from gramian.service.metrics import Metrics
+from gramian.service.logs import Metrics
 from gramian.service.pages import machines, page, people
-from gramian.service.problems import Problem, Refusal
-from gramian.service.schemas import Kind
+from gramian.service.schemas import Kind, Problem, Refusal
+from gramian.service.sessions import State
 from gramian.service.settings import LOOPBACK, Limits, Settings
-from gramian.service.state import State
-from gramian.service.store_folder import locked, prepare_store
-from gramian.store import readable_file
+from gramian.service.storage import Item, locked, prepare_store
+from gramian.store.atomic import readable_file
 from gramian.version import __version__
 
 SWEEP = 30.0  # seconds between two removals of idle visitors
@@ -112,15 +107,13 @@ def create_app(
         lifespan=lifespan,
     )
     app.include_router(api)
-    app.include_router(views)
     app.include_router(machines)
     if not api_only:
         app.include_router(people)
-    for kind, answer in ANSWERS.items():
-        app.add_exception_handler(kind, answer)
-    app.add_middleware(Guard, settings=settings)
+    for kind in (HTTPException, RequestValidationError, ClientDisconnect):
+        app.add_exception_handler(kind, _refused)
     app.add_middleware(Head)
-    app.add_middleware(Log, metrics=metrics)
+    app.add_middleware(Guard, settings=settings, metrics=metrics)
     if settings.proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.proxies))
     return app
@@ -172,7 +165,7 @@ def _root(store: Path | None) -> Iterator[Path]:
 async def _sweep(state: State) -> None:
     while True:
         await asyncio.sleep(min(SWEEP, state.settings.limits.idle_seconds))
-        state.visitors.remove_idle()
+        state.sessions.remove_idle()
         await state.forget()
 
 
@@ -180,9 +173,24 @@ async def _sweep(state: State) -> None:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
-    settings = request.app.state.gramian.settings
-    if settings.api_only or not is_for_people(request.scope):
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=400)  # the client is gone
+    settings, shows = request.app.state.gramian.settings, is_for_people(request.scope)
+    if isinstance(error, RequestValidationError):
+        verb = request.url.path.rpartition("/")[2]
+        texts = [
+            f"{verb} takes no {one['loc'][-1]}."
+            if one["type"] == "extra_forbidden" and one["loc"][0] == "query"
+            else f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
+            for one in error.errors()[:5]
+        ]
+        advice = "GET /api/v1/openapi.json describes the parameters."
+        error = Refusal(404 if shows else 422, "; ".join(texts), advice)
+    assert isinstance(error, HTTPException)
+    if not isinstance(error, Refusal):
+        headers, error = error.headers or {}, Refusal(error.status_code, str(error.detail))
+        error.headers |= headers
+    if settings.api_only or not shows:
         return error.response()
     problem = error.problem
     if error.status == 404:
@@ -192,30 +200,3 @@ async def _refused(request: Request, error: Exception) -> Response:
         )
         problem = Problem(error="Page not found.", what_to_do=advice)
     return page("problem.html", error.status, problem=problem)
-
-
-async def _http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    refusal = Refusal(error.status_code, str(error.detail))
-    refusal.headers |= error.headers or {}
-    return await _refused(request, refusal)
-
-
-async def _invalid(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    texts = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
-    if is_for_people(request.scope):
-        return await _refused(request, Refusal(404, "Page not found."))
-    return Refusal(422, "; ".join(texts), "GET /api/v1/openapi.json describes the parameters.").response()
-
-
-async def _gone(request: Request, error: Exception) -> Response:
-    return Response(status_code=400)  # the client is gone
-
-
-ANSWERS: dict[Any, Any] = {
-    Refusal: _refused,
-    HTTPException: _http,
-    RequestValidationError: _invalid,
-    ClientDisconnect: _gone,
-}

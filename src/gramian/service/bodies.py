@@ -12,14 +12,13 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.data.table import Expected, Table
 from gramian.errors import DataError
+from gramian.io.names import PICTURE_SUFFIXES
+from gramian.io.preview import Preview, preview
+from gramian.io.scan import scan
 from gramian.report.facts import plain
 from gramian.report.tables import row_table, write_table
-from gramian.rows.expected import Expected
-from gramian.rows.names import PICTURE_SUFFIXES
-from gramian.rows.preview import Preview, preview
-from gramian.rows.scan import scan
-from gramian.rows.table import Table
 
 Message = dict[str, Any]
 DEEPEST = 100  # levels of a response; serializers fail at about 200

@@ -63,9 +63,8 @@ class Server(uvicorn.Server):
         try:
             self._socket = socket.create_server((host, port), family=family)
         except OSError as error:
-            raise ParameterError(
-                f"--host {host} --port {port} is not available: {reason(error)}. Choose another one."
-            ) from error
+            why = f"is not available: {reason(error)}"
+            raise ParameterError("--host", f"{host} --port {port}", why, "Choose another one.") from error
         shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}/"
         self._ready = ready

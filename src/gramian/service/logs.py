@@ -1,4 +1,4 @@
-"""A log with one line of JSON for every request: route, status and time."""
+"""The log, lines of JSON, and the metrics of Prometheus: every request with its route, status and time."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import json
 import logging
 import sys
 import threading
-import time
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from gramian.service.metrics import Metrics
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from starlette.types import Scope
 
 LOG = logging.getLogger("gramian.service")
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class JsonLines(logging.Formatter):
@@ -40,30 +39,24 @@ def log_as_json() -> None:
     sys.unraisablehook = lambda ignored: LOG.error("failed", exc_info=ignored.exc_value)
 
 
-class Log:
-    """Wraps the application; counts and logs the route, never its parameters."""
+class Metrics:
+    """Metrics of one application."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self.app, self.metrics = app, metrics
+    def __init__(self) -> None:
+        here = self.registry = CollectorRegistry()
+        asked, about = ("method", "route"), "Seconds until the end of the response."
+        self.requests = Counter("gramian_requests", "Answered requests.", (*asked, "status"), registry=here)
+        self.seconds = Histogram("gramian_request_seconds", about, asked, buckets=BUCKETS, registry=here)
+        self.jobs = Counter("gramian_fits", "Completed fits by state.", ("state",), registry=here)
+        self.workers = Gauge("gramian_busy_workers", "Workers that are busy.", registry=here)
+        self.fits = Gauge("gramian_running_fits", "Fits that are running.", registry=here)
+        self.visitors = Gauge("gramian_visitors", "Visitors with items.", registry=here)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return await self.app(scope, receive, send)
-        began, status = time.perf_counter(), 500
-
-        async def noted(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self.app(scope, receive, noted)
-        finally:
-            seconds = time.perf_counter() - began
-            method = scope["method"] if scope["method"] in METHODS else "other"
-            route = getattr(scope.get("route"), "path", "none")
-            self.metrics.requests.labels(method, route, str(status)).inc()
-            self.metrics.seconds.labels(method, route).observe(seconds)
-            payload = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 1)}
-            LOG.info("request", extra={"payload": payload})
+    def note(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count and log a request: its route, never its parameters."""
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        route = getattr(scope.get("route"), "path", "none")
+        self.requests.labels(method, route, str(status)).inc()
+        self.seconds.labels(method, route).observe(seconds)
+        payload = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 1)}
+        LOG.info("request", extra={"payload": payload})

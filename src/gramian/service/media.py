@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from gramian.errors import FULL
-from gramian.service.problems import Refusal, disk_full
+from gramian.service.schemas import Refusal, disk_full
 
 JSON = "application/json"
 PICTURES = {"image/png": ".png", "image/jpeg": ".jpg", "application/zip": ".zip"}

@@ -2,51 +2,29 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from importlib.resources import files
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from jinja2 import ChainableUndefined, Environment, PackageLoader
+from prometheus_client import generate_latest
 
 from gramian.checks import amount, counted
-from gramian.service.api import Id
-from gramian.service.caller import CurrentCaller
-from gramian.service.items import Item
-from gramian.service.media import output_path
-from gramian.service.problems import Refusal
-from gramian.service.schemas import ID
-from gramian.service.state import AppState
+from gramian.service import api, media, schemas, storage
+from gramian.service.sessions import AppState, CurrentCaller
 from gramian.version import __version__
 
 PAGE = files("gramian.service").joinpath("page")
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}
-EXAMPLES = (
-    *("rbf + linear", "sigmoid", "exp(linear).normalized()", "(1 + linear) ** 1.5"),
-    *("rbf - 0.5*laplacian", "exp(-norm(x - y))", "min(x, y)"),
-)
-# Kernels of the playground: name, expression of the number *, what it is, and the slider: its range, step and
-# start, as powers of ten unless the step is 1.
-SLIDERS = (
-    ("RBF", "rbf(sigma=*)", "Width σ", -1.2, 0.5, 0.01, -0.5),
-    ("Laplacian", "laplacian(gamma=*)", "Rate γ", -1.0, 1.5, 0.01, 0.5),
-    ("Matérn", "matern(length_scale=*, nu=1.5)", "Length scale", -1.5, 0.7, 0.01, -0.3),
-    ("polynomial", "poly(degree=*, gamma=1)", "Degree", 1, 8, 1, 2),
-    ("RBF + linear", "* * rbf(sigma=0.3) + linear", "Weight of the RBF kernel", -2.0, 2.0, 0.01, 0.0),
-)
-# The name of the data, a picture of the result, and the method that a click on it chooses.
-CARDS = (
-    ("penguins", "penguins.svg", "Penguins", "344 birds of three species, measured in mm and g", "PCA"),
-    ("circle", "rings.svg", "Two rings", "300 points that linear PCA cannot separate", "KernelPCA"),
-    ("digits", "digits.png", "Handwritten digits", "1,797 pictures of 8 × 8 pixels", "PCA"),
-    ("faces", "faces.png", "Drawn faces", "24 people, for face recognition", "FaceSpace"),
-)
+MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; proposals of one kind
 METHODS = {"KernelPCA": "Kernel PCA", "FaceSpace": "Eigenfaces", "Whitener": "Whitening"}
 machines = APIRouter()
 people = APIRouter(include_in_schema=False)
 
 
-def about(item: Item) -> str:
+def about(item: storage.Item) -> str:
     """Return the kind and size of an item."""
     summary, model = item.summary, item.summary.model
     if summary.rows is not None:
@@ -61,6 +39,7 @@ def about(item: Item) -> str:
 
 TEMPLATES = Environment(
     autoescape=True,
+    trim_blocks=True,
     undefined=ChainableUndefined,
     loader=PackageLoader("gramian.service", "page"),
 )
@@ -84,7 +63,9 @@ async def healthz(state: AppState) -> dict[str, str]:
 @machines.get("/metrics", response_class=Response)
 async def metrics(state: AppState) -> Response:
     """Return metrics in the format of Prometheus."""
-    return Response(state.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(
+        generate_latest(state.metrics.registry), media_type="text/plain; version=0.0.4; charset=utf-8"
+    )
 
 
 @machines.get("/docs", include_in_schema=False)
@@ -101,7 +82,7 @@ async def static(
     if name == "vega.js":
         return await _vega(caller)
     if not PAGE.joinpath(name).is_file():
-        raise Refusal(404, "There is no such file.")
+        raise schemas.Refusal(404, "There is no such file.")
     return Response(PAGE.joinpath(name).read_bytes(), media_type=MEDIA_TYPES[name.rpartition(".")[2]])
 
 
@@ -109,9 +90,9 @@ async def _vega(caller: CurrentCaller) -> Response:
     """Return the JavaScript that draws figures, which a worker writes once."""
     path = caller.state.work / "vega.js"
     if not path.is_file():
-        async with output_path(caller.state.work) as fresh:
+        async with media.output_path(caller.state.work) as fresh:
             answer = {"path": str(fresh), "name": "the program"}
-            await caller.ask({"do": "program", "answer": answer})
+            await caller.ask("program", answer=answer)
             fresh.replace(path)
     return FileResponse(path, media_type=MEDIA_TYPES["js"])
 
@@ -124,13 +105,12 @@ def start(caller: CurrentCaller) -> HTMLResponse:
     """Return the start page, or the login."""
     if not caller.request.state.entered:
         return page("login.html")
-    items, limits = caller.items, caller.state.limits
+    limits = caller.state.limits
     return page(
         "start.html",
-        cards=CARDS,
-        data=items.items("data")[::-1],
-        models=items.items("model")[::-1],
-        galleries=items.items("gallery")[::-1],
+        data=caller.items("data")[::-1],
+        models=caller.items("model")[::-1],
+        galleries=caller.items("gallery")[::-1],
         changeable=caller.may_change,
         limit=amount(limits.upload_bytes),
         token=caller.state.settings.token is not None,
@@ -139,32 +119,77 @@ def start(caller: CurrentCaller) -> HTMLResponse:
 
 
 @people.get("/data/{id}")
-def data(caller: CurrentCaller, id: Id, method: Literal["PCA", "KernelPCA", "FaceSpace"] = "PCA") -> Response:
+def data(
+    caller: CurrentCaller, id: api.Id, method: Literal["PCA", "KernelPCA", "FaceSpace"] = "PCA"
+) -> Response:
     """Return the page of data, on which a method is chosen."""
-    item, facts = caller.items.with_facts("data", id)
-    proposed = facts.get("proposals") or []
-    found = {one["option"]: one["value"] for one in proposed if one["option"] != "drop"}
-    dropped = {one["value"] for one in proposed if one["option"] == "drop"}
-    return page("data.html", item=item, facts=facts, method=method, proposed=found, dropped=dropped)
+    return data_page(*caller.with_facts("data", id), method)
+
+
+def data_page(item: storage.Item, facts: dict[str, Any], method: str = "PCA") -> HTMLResponse:
+    """Return the page of data, with what is proposed for its columns."""
+    seen, shape, rows = facts.get("preview") or {}, facts.get("picture_shape"), facts.get("rows", 0)
+    listed, size = seen.get("columns", ()), ""
+    if shape:
+        size = f"{rows:,} pictures, {shape[1]} × {shape[0]} pixels each"
+    elif "rows" in facts:
+        size = f"{rows:,} rows, {facts['columns']:,} columns"
+    by_option = defaultdict(list)
+    for one in facts.get("proposals") or ():
+        by_option[one["option"]].append(one)
+    other = {one["value"] for option in ("id", "drop") for one in by_option[option]}
+    texts = {column["name"] for column in listed if column["kind"] == "text"}
+    columns = [
+        column
+        | {
+            "use": column["name"] not in other | texts,
+            "groups": column["name"] in texts and 1 < column["distinct"] <= min(MOST_GROUPS, (rows - 1) // 2),
+            "marked": column["kind"] == "constant" or column["missing"] > 0,
+            "numbers": [f"{column['missing']:,}" if column["missing"] else "", f"{column['distinct']:,}"]
+            + ["" if column[end] is None else f"{column[end]:.4g}" for end in ("low", "high")],
+        }
+        for column in listed
+    ]
+    dropped = [one for one in by_option["drop"] if one["value"] not in texts]
+    missing, holes = sum(column["missing"] for column in listed), ""
+    if missing:
+        where = ", ".join(column["name"] for column in listed if column["missing"])
+        holes = f"{missing:,} {'values are' if missing > 1 else 'value is'} missing in {where}."
+    named = [(column["name"], column["name"]) for column in listed]
+    return page(
+        "data.html",
+        item=item,
+        facts=facts,
+        method=method if shape or method != "FaceSpace" else "PCA",
+        size=size,
+        names=seen.get("row_names") or "",
+        columns=columns,
+        more_columns=seen.get("width", 0) - len(columns),
+        proposed=by_option | {"drop": dropped[:MOST_LISTED]},
+        more_dropped=max(0, len(dropped) - MOST_LISTED),
+        named=[("", "none"), *named],
+        numeric=[("", "none"), *(one for one in named if one[0] not in texts)],
+        components="0.95" if shape else min(3, sum(column["use"] for column in columns) or 1),
+        holes=holes,
+    )
 
 
 @people.get("/models/{id}")
 def model(
     caller: CurrentCaller,
-    id: Id,
-    chosen: Annotated[str | None, Query(alias="data", pattern=ID)] = None,
+    id: api.Id,
+    chosen: Annotated[str | None, Query(alias="data", pattern=schemas.ID)] = None,
 ) -> Response:
     """Return the page of a model, perhaps with data to plot."""
-    items = caller.items
-    item, facts = items.with_facts("model", id)
+    item, facts = caller.with_facts("model", id)
     known = facts.get("model", {})
-    galleries = items.items("gallery") if known.get("kind") == "FaceSpace" else []
-    values: Any = {"item": item, "facts": facts, "model": known, "sources": items.items("data")}
+    galleries = caller.items("gallery") if known.get("kind") == "FaceSpace" else []
+    values: Any = {"item": item, "facts": facts, "model": known, "sources": caller.items("data")}
     return page("model.html", galleries=galleries, chosen=chosen, **values)
 
 
 @people.get("/kernels")
 async def kernels(caller: CurrentCaller) -> Response:
     """Return the page of kernels."""
-    table = await caller.ask({"do": "kernel_table"})
-    return page("kernels.html", examples=EXAMPLES, sliders=SLIDERS, kernels=table["kernels"])
+    table = await caller.ask("kernel_table")
+    return page("kernels.html", kernels=table["kernels"])

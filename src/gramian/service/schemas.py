@@ -1,18 +1,23 @@
-"""Parameters, bodies and responses as JSON."""
+"""Parameters, bodies and responses as JSON, and what a request that fails answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 
+from gramian.operations.operation import Operation
+from gramian.options import declared_of
 from gramian.reading import ReadingOptions
 
 Kind = Literal["model", "gallery", "data"]
 Kinds = Literal["models", "galleries", "data"]
 PLURALS: dict[Kind, Kinds] = {"model": "models", "gallery": "galleries", "data": "data"}
+PARTS = ("name", "kind", "required", "help")  # of an input of an operation
 ID = r"^[0-9a-f]{32}$"
 
 
@@ -29,22 +34,31 @@ def _as_list(value: Any) -> Any:
 Names = Annotated[list[str], BeforeValidator(_as_list)]  # a single name is a list of one
 
 
-def _reading_fields() -> Iterator[tuple[str, Any]]:
-    """Yield the options of reading as HTTP has them: without those that need several files of a client."""
-    for option in fields(ReadingOptions):
-        text = Names | None if option.metadata["metavar"] == "A,B,.." else str | None
-        kind = text if option.type is Any else option.type
-        pattern = r"^[0-9]{1,5}x[0-9]{1,5}$" if option.name == "size" else None
-        if option.name not in ("labels_from", "unmatched"):
-            about = f"{option.metadata['help']}."
-            yield option.name, (kind, Field(default=option.default, description=about, pattern=pattern))
+def _fields(record: type[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the options of a record as HTTP has them: without those of one machine."""
+    hints = get_type_hints(record)
+    for one in fields(record):
+        declared, kind = declared_of(one), hints[one.name]
+        if declared.local:
+            continue
+        if kind is Any:
+            kind = Names | None if declared.is_list else str | None
+        elif declared.choices:
+            kind = Literal[tuple(declared.choices)] | (None if one.default is None else kind)
+        pattern = r"^[0-9]{1,5}x[0-9]{1,5}$" if one.name == "size" else None
+        about = Field(default=one.default, description=declared.help, pattern=pattern)
+        yield one.name, (kind, about)
 
 
-_Reading: Any = create_model("_Reading", __base__=Strict, **dict(_reading_fields()))
+_Reading: Any = create_model("_Reading", __base__=Strict, **dict(_fields(ReadingOptions)))
 
 
 class Reading(_Reading):  # type: ignore[misc]
     """Which part of data is read, and how, as for ``gramian.scan``."""
+
+    def options(self) -> dict[str, Any]:
+        """Return the reading options that were chosen."""
+        return dict(self.model_dump(exclude_defaults=True, include=set(_Reading.model_fields)))
 
 
 class UploadQuery(Reading):
@@ -58,6 +72,24 @@ class DataQuery(Reading):
     """Uploaded data, and reading options for this request."""
 
     data: str | None = Field(default=None, pattern=ID, description="Id of uploaded data.")
+
+
+class DrawQuery(DataQuery):
+    """Uploaded data, and whether to draw."""
+
+    draw: int | None = Field(default=None, ge=200, le=2000, description="Width of figures to return too.")
+
+
+def query_of(operation: Operation) -> type[DrawQuery]:
+    """Return the query of an operation on a model: its options, and ids of what it takes besides."""
+    asked = dict(_fields(operation.options))
+    for one in operation.inputs[1:]:
+        if one.name != "data":
+            kind, pattern = str if one.required else str | None, None if one.kind == "text" else ID
+            default = ... if one.required else None
+            asked[one.name] = (kind, Field(default=default, description=f"Id. {one.help}", pattern=pattern))
+    made: type[DrawQuery] = create_model(f"{operation.options.__name__}Query", __base__=DrawQuery, **asked)
+    return made
 
 
 class FigureQuery(DataQuery):
@@ -96,23 +128,6 @@ class ContoursQuery(Strict):
     points: Literal["rings", "moons", "groups"] = "rings"
 
 
-class ApplyQuery(DataQuery):
-    """Rows for a model: the body, or uploaded data."""
-
-    components: int | None = Field(default=None, ge=1, description="For reconstruct, by default all.")
-    alpha: float | None = Field(
-        default=None,
-        gt=0,
-        lt=1,
-        description="For monitor: share of normal rows with an alarm, by default 0.01.",
-    )
-    normal: str | None = Field(
-        default=None,
-        pattern=ID,
-        description="For monitor: id of data with normal rows, which set the limits.",
-    )
-
-
 class Fit(Strict):
     """A fit: estimator, parameters and data."""
 
@@ -139,6 +154,21 @@ class ItemFacts(BaseModel):
         description="All facts of an item; in a list a summary. Those of a table have a `preview` of its "
         "columns, and `proposals`: a list of `option`, `value` and `why`, which nothing applies by itself."
     )
+
+
+class OperationFacts(BaseModel):
+    """An operation on a model: what it takes besides, and its options, as fields of a form."""
+
+    name: str
+    summary: str
+    inputs: list[dict[str, Any]]
+    options: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, operation: Operation) -> OperationFacts:
+        """Describe an operation."""
+        inputs = [{part: getattr(one, part) for part in PARTS} for one in operation.inputs[1:]]
+        return cls(name=operation.name, summary=operation.summary, inputs=inputs, options=operation.form())
 
 
 class PlanFacts(BaseModel):
@@ -182,3 +212,52 @@ class Login(Strict):
     """The token of the server."""
 
     token: str = Field(max_length=1000)
+
+
+# ------------------------------------------------------------------ failures
+
+
+class Problem(BaseModel):
+    """The JSON of a failed request."""
+
+    error: str
+    what_to_do: str | None = None
+    field: str | None = Field(default=None, description="The parameter or option that is wrong, if one is.")
+
+
+class Refusal(HTTPException):
+    """Ends a request with a status and a :class:`Problem`."""
+
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        what_to_do: str | None = None,
+        retry_after: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        # It may quote the client, whose text may not be valid UTF-8.
+        error = error.encode("utf-8", "replace").decode()
+        super().__init__(status, error)
+        self.status, self.problem = status, Problem(error=error, what_to_do=what_to_do, field=field)
+        self.headers: dict[str, str] = {} if retry_after is None else {"Retry-After": str(retry_after)}
+
+    def response(self) -> JSONResponse:
+        """Return the response."""
+        return JSONResponse(self.problem.model_dump(exclude_none=True), self.status, self.headers)
+
+
+def busy(what: str, seconds: int) -> Refusal:
+    """Return the refusal of a busy server."""
+    return Refusal(429, f"{what}.", f"Try again in {seconds} s.", seconds)
+
+
+def disk_full() -> Refusal:
+    """Return the refusal of a server whose disk is full."""
+    return Refusal(507, "The server's disk is full.", "Try again later.")
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the problems of a route, for its OpenAPI description."""
+    everywhere = (400, 401, 403, 404, 408, 413, 422, 429, 507)
+    return {status: {"model": Problem} for status in (*everywhere, *statuses)}

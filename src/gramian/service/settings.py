@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
-from gramian.arrays import memory_limit_bytes
-from gramian.checks import counted
+from gramian import arrays, checks
 from gramian.errors import ParameterError
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -59,7 +58,7 @@ class Limits:
     worker_bytes: int = 2 << 30
     worker_seconds: float = 30.0
     fits: int = max(1, CORES // 2)
-    fit_bytes: int = field(default_factory=lambda: memory_limit_bytes(None) // 2)
+    fit_bytes: int = field(default_factory=lambda: arrays.memory_limit_bytes(None) // 2)
     fit_seconds: float = 3600.0
 
 
@@ -90,24 +89,22 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.token is not None and len(self.token) < SHORTEST_TOKEN:
-            raise ParameterError(
-                f"The token has {counted(len(self.token), 'character')}; at least {SHORTEST_TOKEN} are "
-                'required. Create one: python -c "import secrets; print(secrets.token_urlsafe())"'
+            short = (
+                f"has {checks.counted(len(self.token), 'character')}; at least {SHORTEST_TOKEN} are required"
             )
+            advice = 'Create one: python -c "import secrets; print(secrets.token_urlsafe())"'
+            raise ParameterError("token", allowed=short, hint=advice)
         named = [name for name in self.hosts if not is_loopback(name)]
         if self.token is None and (named or self.proxies):
-            what = f"The host {named[0]}" if named else "A proxy"
-            raise ParameterError(
-                f"{what} admits other machines, but there is no token. Give one, or set GRAMIAN_TOKEN."
-            )
+            what = f"the host {named[0]}" if named else "a proxy"
+            missing = f"is missing, but {what} admits other machines"
+            raise ParameterError("token", allowed=missing, hint="Give one, or set GRAMIAN_TOKEN.")
         for address in self.proxies:
             try:
                 ip_network(address, strict=False)
             except ValueError as error:
-                raise ParameterError(
-                    f"The proxy {address!r} is not an address. Use its IP address or network, such as "
-                    "127.0.0.1 or 10.0.0.0/8."
-                ) from error
+                advice = "Use its IP address or network, such as 127.0.0.1 or 10.0.0.0/8."
+                raise ParameterError("behind_proxy", address, "is not an address", advice) from error
 
 
 def is_loopback(host: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import inspect
 import json
 import os
@@ -9,54 +10,42 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, replace
-from typing import Any, TypeVar
+from dataclasses import asdict, fields, replace
+from typing import Any
 
 import numpy as np
 
+from gramian import PCA, KernelPCA, Whitener, arrays, load, progress, reading
 from gramian.analysis.components import component_names, mapping_of
 from gramian.analysis.proposals import proposals
-from gramian.arrays import memory_limit_bytes
+from gramian.base.inputs import expected_columns
 from gramian.checks import check_choice, check_integer, counted
-from gramian.errors import DataError, GramianError, MissingValuesWarning, ParameterError, shortened
-from gramian.estimators.inputs import expected_columns
-from gramian.estimators.kernel_pca import KernelPCA
-from gramian.estimators.monitor import can_be_monitored, monitor_of
-from gramian.estimators.pca import PCA
-from gramian.estimators.whitener import Whitener
-from gramian.faces import recognition
-from gramian.faces.face_images import Faces
-from gramian.faces.gallery import Gallery, enroll_into
-from gramian.faces.reading import read_faces
-from gramian.faces.space import FaceSpace
-from gramian.loading import load
-from gramian.plots.images import center_of
-from gramian.progress import report_to
-from gramian.reading import IMPUTED
-from gramian.report.facts import (
-    calibration_facts,
-    data_facts,
-    gallery_facts,
-    info_facts,
-    plain,
-    plan_facts,
-    skipped_facts,
-    used_text,
+from gramian.data.table import Table
+from gramian.errors import (
+    DataError,
+    GramianError,
+    InputTypeError,
+    MissingValuesWarning,
+    ParameterError,
+    needs,
+    shortened,
 )
-from gramian.report.pieces import completed
-from gramian.report.reconstruction import Errors, rebuilt
-from gramian.report.tables import feature_names
-from gramian.rows.table import Table
-from gramian.service.bodies import (
-    FILES_OF_PICTURES,
-    Message,
-    columns_of,
-    read_table,
-    write_rows,
-)
-from gramian.store import read_model
+from gramian.faces import Faces, FaceSpace, Gallery, identify, read_faces, verify
+from gramian.faces.gallery import enroll_into
+from gramian.io.metadata import with_metadata
+from gramian.operations import operations
+from gramian.operations.operation import Blocks, Input, Result
+from gramian.options import declared_of
+from gramian.plots.images import Picture
+from gramian.report import facts as report
+from gramian.report import pieces
+from gramian.report.facts import plain
+from gramian.report.tables import feature_names, write_table
+from gramian.service import bodies
+from gramian.service.bodies import Message, read_table
+from gramian.store.model_file import read_model
 
-T = TypeVar("T")
+operations()  # from here on messages name parameters as the options do
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}
 MOST_CACHED = 8  # cached models, galleries and tables
 TOLD = 100  # names of columns and labels in the facts of a table
@@ -72,7 +61,7 @@ def cached(part: Message, read: Callable[[str], Any], of: str = "") -> Any:
     key = path, os.stat(path).st_mtime_ns if os.path.exists(path) else None, of
     result = _cache.pop(key) if key in _cache else read(path)
     _cache[key] = result
-    room = memory_limit_bytes(None) // 4
+    room = arrays.memory_limit_bytes(None) // 4
     for place, (key, one) in enumerate(reversed(_cache.copy().items())):
         # An array inside a file (FILE::NAME) is not a path.
         gone = key[1] is not None and not os.path.exists(key[0])
@@ -99,23 +88,23 @@ def bytes_of(values: Any) -> int:
 def describe_model(model: Message) -> Message:
     """Return the facts of a model file; others raise an error."""
     stored = read_model(model["path"])
-    return {**info_facts(load(model["path"]), stored.kind), "versions": stored.versions}
+    return {**report.info_facts(load(model["path"]), stored.kind), "versions": stored.versions}
 
 
 def describe_gallery(gallery: Message) -> Message:
     """Return the facts of a gallery; other files raise an error."""
     with Gallery.open(gallery["path"], read_only=True) as opened:
-        return gallery_facts(opened)
+        return report.gallery_facts(opened)
 
 
 def describe_data(data: Message, draft: bool = False) -> Message:
     """Return the facts of a table or pictures. Unless it is a draft, unusable data raise an error."""
-    seen, problem = columns_of(data), None
+    seen, problem = bodies.columns_of(data), None
     facts: Message = {"rows": seen.rows, "columns": seen.width} if seen else {}
     try:
         table = read_table(data)
         kinds = set() if table.labels is None else set(table.labels.tolist())
-        facts |= data_facts(table) | {
+        facts |= report.data_facts(table) | {
             "labels": sorted({shortened(str(kind)) for kind in kinds})[:TOLD] or None
         }
         facts["feature_names"] = plain(table.feature_names and table.feature_names[:TOLD])
@@ -144,13 +133,12 @@ def _training(made: Any, data: Message) -> Any:
     """Return the training data: a table, or pictures of people."""
     if not isinstance(made, FaceSpace):
         table = read_table(data)
-        if table.missing in IMPUTED and not isinstance(made, PCA):
-            raise ParameterError(
-                f"Missing values are imputed by PCA only, not by {type(made).__name__}. Fill them with "
-                "column means, or drop such rows or columns."
-            )
+        if table.missing.method in reading.IMPUTED and not isinstance(made, PCA):
+            only = f"are imputed by PCA only, not by {type(made).__name__}"
+            advice = "Fill them with column means, or drop such rows or columns."
+            raise ParameterError("missing", allowed=only, hint=advice)
         return table
-    if data["kind"] not in (*FILES_OF_PICTURES, ".npz") and not data["given"]:
+    if data["kind"] not in (*bodies.FILES_OF_PICTURES, ".npz") and not data["given"]:
         raise DataError("Face recognition needs a .zip of pictures, or an .npz with pictures X and people y.")
     return read_faces(data["path"], size=data["reading"].get("size"))
 
@@ -163,24 +151,24 @@ def plan(fit: Message, data: Message) -> Message:
 
 def _plan(made: Any, table: Any) -> Message:
     chosen = made.plan(table)
-    used = used_text(table) if isinstance(table, Table) else counted(len(table.pictures), "picture")
-    return {"plan": plain(plan_facts(chosen)), "text": str(chosen), "used": used}
+    used = report.used_text(table) if isinstance(table, Table) else counted(len(table.pictures), "picture")
+    return {"plan": plain(report.plan_facts(chosen)), "text": str(chosen), "used": used}
 
 
 def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     """Fit and save a model; send the plan first, and then the progress."""
     made = _made(fit)
-    with report_to(_Messages(say)):
+    with progress.report_to(_Messages(say)):
         table = _training(made, data)
     say(_plan(made, table))
     start = time.perf_counter()
-    with warnings.catch_warnings(record=True) as raised, report_to(_Messages(say)):
+    with warnings.catch_warnings(record=True) as raised, progress.report_to(_Messages(say)):
         warnings.simplefilter("always")
         made.fit(table)
     seconds = time.perf_counter() - start
     made.save(answer["path"])
     texts = [str(one.message) for one in raised if one.category.__module__.startswith("gramian")]
-    return {**info_facts(made, fit["estimator"]), "seconds": seconds, "warnings": texts}
+    return {**report.info_facts(made, fit["estimator"]), "seconds": seconds, "warnings": texts}
 
 
 class _Messages:
@@ -205,79 +193,114 @@ class _Messages:
 # --------------------------------------------------------------- models applied
 
 
-def applied(model: Message, data: Message, *, whole: bool = True) -> tuple[Any, Table]:
-    """Return a fitted model, of a monitor the model that it watches, and the rows for it.
-
-    Missing values are imputed where the rows must be whole.
-    """
+def applied(model: Message, data: Message | None) -> tuple[Any, Table | None]:
+    """Return a fitted model, of a monitor the model that it watches, and the whole rows for it, if any."""
     fitted = mapping_of(cached(model, load))
+    return fitted, None if data is None else pieces.completed(fitted, rows_for(fitted, model, data))
+
+
+def rows_for(fitted: Any, model: Message, data: Message) -> Table:
+    """Return the rows of a file for a fitted model."""
 
     def read(path: str) -> Table:
         return read_table(data, expected_columns(fitted), getattr(fitted, "picture_shape_", None))
 
-    table = cached(data, read, f"{model['path']} {json.dumps(data['reading'], sort_keys=True)}")
-    return fitted, completed(fitted, table) if whole else table
+    return cached(data, read, f"{model['path']} {json.dumps(data['reading'], sort_keys=True)}")  # type: ignore[no-any-return]
 
 
-def transform(model: Message, data: Message, answer: Message) -> Message:
-    """Write the scores of rows."""
-    fitted, table = applied(model, data, whole=False)
-    scores, table = _noted(table, lambda: np.asarray(fitted.transform(table)))
-    return write_rows(answer, table, fitted.get_feature_names_out(), scores.reshape(len(scores), -1))
+class _Parts:
+    """The inputs of an operation, which an order names."""
+
+    def __init__(self, parts: dict[str, Message]) -> None:
+        self.parts = parts
+
+    def model(self, asked: Input) -> Any:
+        part = self.parts.get(asked.name)
+        return None if part is None else cached(part, load)
+
+    def data(self, asked: Input, model: Any, limit: int | None, **how: Any) -> Any:
+        part = self.parts.get(asked.name)
+        if part is None:
+            return None
+        table = read_table(part) if model is None else rows_for(model, self.parts["model"], part)
+        meta = None if asked.option else self.parts.get("meta")
+        return table if meta is None else with_metadata(table, meta["path"], part["reading"].get("id"))
+
+    def text(self, asked: Input) -> Any:
+        return self.parts.get(asked.name)
 
 
-def _noted(table: Table, work: Callable[[], T]) -> tuple[T, Table]:
-    """Return a result, and the table with a note of the rows that determine nothing."""
+def written(answer: Message, content: str | bytes) -> Message:
+    """Write a file to be sent."""
+    with open(answer["path"], "xb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+    return {}
+
+
+def drawing(draw: Callable[[], Any], width: int | None = None) -> Message:
+    """Return a figure for a page: a specification of Vega-Lite, or a picture in base64."""
+    with needs("plots", "altair", "Drawing figures"):
+        from gramian.plots.style import in_page, room
+    with room(width):
+        drawn = draw()
+        if isinstance(drawn, Picture):
+            return {"png": base64.b64encode(drawn.png()).decode()}
+        return {"spec": plain(in_page(drawn.to_dict()))}
+
+
+def _faces_rebuilt(space: FaceSpace, table: Table, components: int | None) -> Result:
+    """Return pictures rebuilt from the first components, with their errors."""
+    count = check_integer("components", components or space.n_components_, 1, space.n_components_)
+    back, errors = space.reconstruct(table, count), space.errors(table, [count])[:, 0]
+    blocks = [(slice(0, len(back)), back.reshape(len(back), -1))]
+    return Result(rows=Blocks(table, iter(blocks), feature_names(table), lambda: {"error": errors}))
+
+
+def _rows_of(result: Result, table: Any) -> tuple[Table, tuple[str, ...], Any, Message] | None:
+    """Return a table, names and values of numbers for each of its rows, and further columns, if there are."""
+    if result.rows is not None:
+        values = np.concatenate([block for _, block in result.rows.blocks])
+        names = component_names(values.shape[1]) if result.rows.names is None else result.rows.names
+        return result.rows.table, tuple(names), values, result.rows.more()
+    if "rows" not in result.tables:
+        return None
+    more = {name: column for name, column in result.tables["rows"].items() if name != "row"}
+    names = tuple(name for name, column in more.items() if column.dtype.kind == "f")
+    return table, names, np.stack([more.pop(name) for name in names], axis=1), more
+
+
+def operate(operation: str, options: Message, draw: int | None, answer: Message, **parts: Message) -> Message:
+    """Write the result of an operation: its table, or for JSON all of it."""
+    verb = operations()[operation]
+    made = verb.options(**options)
+    for one in fields(made):
+        if (check := declared_of(one).check) is not None and getattr(made, one.name) is not None:
+            check(one.name, getattr(made, one.name))
+    model = cached(parts["model"], load) if "model" in parts else None
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", MissingValuesWarning)
-        result = work()
-    return result, replace(table, notes=(*table.notes, *(str(warning.message) for warning in raised)))
-
-
-def reconstruct(model: Message, data: Message, answer: Message, components: int | None) -> Message:
-    """Write reconstructions of rows from some components, with relative errors."""
-    fitted, table = applied(model, data)
-    if not fitted.model_kind.has_components:
-        raise ParameterError(f"This {type(fitted).__name__} cannot reconstruct rows. Choose a PCA.")
-    most = int(fitted.n_components_)
-    count = most if components is None else check_integer("components", components, 1, most)
-    if isinstance(fitted, FaceSpace):
-        back = fitted.reconstruct(table, count)
-        errors = fitted.errors(table, [count])[:, 0]
-    else:
-        result = Errors(center_of(fitted))
-        back = np.concatenate([block for _, block in rebuilt(fitted, table, count, result)])
-        errors = result.relative
-    return write_rows(answer, table, feature_names(table), back.reshape(len(back), -1), error=errors)
-
-
-def monitor(
-    model: Message, data: Message, answer: Message, alpha: float | None, normal: Message | None
-) -> Message:
-    """Write T2 and SPE of each row with limits, alarms and the columns that contribute most."""
-    given = cached(model, load)
-    fitted, table = applied(model, data, whole=False)
-    if not can_be_monitored(fitted):
-        raise ParameterError(
-            f"A {type(given).__name__} has no T2 or SPE of rows. Choose a PCA or a KernelPCA."
-        )
-    rows = None if normal is None else applied(model, normal, whole=False)[1]
-    made = monitor_of(given, table, alpha=alpha, normal=rows)
-    result, table = _noted(table, lambda: made.statistics(table, rows="auto"))
-    noted = replace(table, notes=(*table.notes, result.summary, *made.limits_.sentences))
-    numbers = {name: values for name, values in result.finite.items() if values.dtype.kind == "f"}
-    texts = {name: values for name, values in result.columns.items() if name not in (*numbers, "row")}
-    return write_rows(answer, noted, tuple(numbers), np.stack(list(numbers.values()), axis=1), **texts)
-
-
-def denoise(model: Message, data: Message, answer: Message) -> Message:
-    """Write rows denoised by kernel PCA, with distances from their projections in feature space."""
-    fitted, table = applied(model, data)
-    if not fitted.model_kind.kernel:
-        raise ParameterError(f"Denoising needs a kernel PCA, and this is a {type(fitted).__name__}.")
-    values, residuals = fitted.denoise(table, return_error=True)
-    values = np.asarray(values)
-    return write_rows(answer, table, feature_names(table), values.reshape(len(values), -1), error=residuals)
+        if operation == "reconstruct" and isinstance(model, FaceSpace):
+            given = {"data": rows_for(model, parts["model"], parts["data"])}
+            result = _faces_rebuilt(model, given["data"], made.components)
+        else:
+            given = verb.opened(made, _Parts(parts))
+            result = verb(made, **given)
+        rows = _rows_of(result, given.get("data"))
+    facts = result.facts() if callable(result.facts) else result.facts
+    notes = [*(str(one.message) for one in raised), *result.notes]
+    if rows is not None:
+        table, names, values, more = rows
+        notes = [*table.notes, *([facts["summary"]] if "summary" in facts else []), *notes]
+        return bodies.write_rows(answer, replace(table, notes=tuple(notes)), names, values, **more)
+    if answer["kind"] != "json":
+        if not result.tables:
+            raise DataError("The result has no table.", "Request it as JSON.")
+        write_table(answer["path"], next(iter(result.tables.values())), answer["kind"])
+        return {}
+    text = str(result.text() if callable(result.text) else result.text)
+    drawn = {name: drawing(figure, draw) for name, figure in result.figures.items()} if draw else {}
+    whole = {"text": text, "notes": notes, "facts": plain(facts), "figures": drawn}
+    return written(answer, json.dumps(whole, allow_nan=False))
 
 
 def components(model: Message, answer: Message, count: int) -> Message:
@@ -288,15 +311,14 @@ def components(model: Message, answer: Message, count: int) -> Message:
     elif fitted.model_kind.linear:
         mean, rows = fitted.mean_, np.asarray(fitted.components_)[:count]
     else:
-        raise ParameterError(
-            f"Components of a {type(fitted).__name__} are not rows. Choose a PCA or a FaceSpace."
-        )
+        problem = f"Components of a {type(fitted).__name__} are not rows."
+        raise InputTypeError(problem, "Choose a PCA or a FaceSpace.")
     values = np.concatenate([np.reshape(mean, (1, -1)), np.reshape(rows, (len(rows), -1))])
     names = getattr(fitted, "feature_names_in_", None)
     shape = getattr(fitted, "picture_shape_", None)
     titles = ("mean", *component_names(len(rows)))
     table = Table(values, None if names is None else tuple(names), titles, picture_shape=shape)
-    return write_rows(answer, table, feature_names(table), values)
+    return bodies.write_rows(answer, table, feature_names(table), values)
 
 
 # --------------------------------------------------------------- faces
@@ -305,7 +327,7 @@ def components(model: Message, answer: Message, count: int) -> Message:
 def _space(model: Message) -> FaceSpace:
     space = cached(model, load)
     if not isinstance(space, FaceSpace):
-        raise ParameterError(f"The model is a {type(space).__name__}, not a face model.")
+        raise InputTypeError(f"The model is a {type(space).__name__}, not a face model.")
     return space
 
 
@@ -324,14 +346,14 @@ def recognise(
     else:
         faces = read_faces(data["path"], size=(width, height))
     if person is None:
-        answers = recognition.identify(space, recogniser, faces)
+        answers = identify(space, recogniser, faces)
     else:
-        answers = recognition.verify(space, recogniser, faces, person)
+        answers = verify(space, recogniser, faces, person)
     listed = faces.names or [str(place) for place in range(len(answers))]
     facts = {
         "answers": [{"picture": name, **asdict(one)} for name, one in zip(listed, answers, strict=True)],
-        "skipped": skipped_facts(faces.skipped),
-        "calibration": calibration_facts(recogniser, person),
+        "skipped": report.skipped_facts(faces.skipped),
+        "calibration": report.calibration_facts(recogniser, person),
     }
     return dict(plain(facts))
 
@@ -342,7 +364,7 @@ def enroll(model: Message, data: Message, answer: Message) -> Message:
     height, width = space.picture_shape_
     faces = read_faces(data["path"], size=(width, height))
     if faces.people is None:
-        raise DataError("The pictures have no names of people. Put them into a folder for each person.")
+        raise DataError("The pictures have no names of people.", "Put them into a folder for each person.")
     enroll_into(
         answer["path"], space, faces.people, space.transform(faces), faces.hashes, sources=faces.names
     )
@@ -361,5 +383,5 @@ def by_name(*tasks: Task) -> dict[str, Task]:
 
 TASKS = by_name(
     *(nothing, describe_model, describe_gallery, describe_data, plan, fit),
-    *(transform, reconstruct, denoise, monitor, components, recognise, enroll),
+    *(operate, components, recognise, enroll),
 )

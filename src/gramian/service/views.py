@@ -2,70 +2,65 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import shutil
 import zipfile
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import asdict, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gramian import KernelPCA, arrays, checks, errors, load, plots
 from gramian.analysis.components import decomposition_of, mapping_of
-from gramian.arrays import as_float64
-from gramian.checks import check_choice
-from gramian.errors import DataError, MissingExtraError, ParameterError, needs
+from gramian.data.table import Table
+from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs
 from gramian.faces.drawing import drawn_faces, drawn_others
-from gramian.kernels.widths import median_distance
-from gramian.loading import load
-from gramian.plots.names import groupings
-from gramian.plots.pixels import Picture, contact_sheet, enlarged, grey
+from gramian.io.metadata import labels_of
+from gramian.kernels import Validity, audit, auditing, kernel_from_name, table, widths
+from gramian.plots.images import Picture, contact_sheet, enlarged, grey
+from gramian.plots.names import component_titles, groupings
 from gramian.plots.registry import available
-from gramian.report.facts import plain
-from gramian.report.figures import shown_first
-from gramian.report.findings import findings
-from gramian.report.page import python_calls, report_page
+from gramian.report.facts import audit_facts, plain
+from gramian.report.page import report_page, typeset
 from gramian.report.results import write_results
-from gramian.report.summary import Fitted, methods_lines
+from gramian.report.sections import Fitted
+from gramian.report.sentences import first_look, methods_lines, python_calls
 from gramian.report.tables import write_table
-from gramian.rows.metadata import labels_of
-from gramian.rows.table import Table
 from gramian.service.bodies import Message, read_table
-from gramian.service.tasks import applied, by_name, cached
+from gramian.service.tasks import applied, by_name, cached, drawing, written
 
 SHOWN = 24  # pictures of data
 MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one that sets the shape
 PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn faces
+
+NARROW = 340  # pixels of a figure that fits a phone
+MOST_POINTS = 5  # of a counterexample whose matrix is written out
+# The playground: points, the components, cells of a side of the grid, and lines of each.
+POINTS, COMPONENTS, CELLS = 120, 3, 48
 
 # ------------------------------------------------------------------ examples
 
 
 def example(name: str, answer: Message) -> Message:
     """Write example data: measured penguins, pictures of digits, points on two rings, or drawn faces."""
-    if name == "penguins":
-        content = files("gramian").joinpath("examples", "penguins.csv").read_bytes()
-        Path(answer["path"]).write_bytes(content)
-    elif name == "circle":
-        _write_rings(answer["path"])
-    elif name == "digits":
-        from sklearn.datasets import load_digits
+    from sklearn.datasets import load_digits, make_circles
 
+    if name == "penguins":
+        written(answer, files("gramian").joinpath("examples", "penguins.csv").read_bytes())
+    elif name == "circle":
+        places, inner = make_circles(300, noise=0.05, factor=0.35, random_state=SEED)
+        columns = dict(zip("xy", places.round(4).T, strict=True))
+        write_table(answer["path"], {"ring": np.where(inner, "inner", "outer")} | columns, "csv")
+    elif name == "digits":
         digits = load_digits()
         _write_pictures(answer["path"], digits.images * (255 / 16), digits.target)
     else:
         faces = drawn_faces(TRAINED, ENROLLED, size=SIZE, seed=SEED)
         _write_pictures(answer["path"], faces.pictures, faces.people or ())
     return {}
-
-
-def _write_rings(path: str) -> None:
-    from sklearn.datasets import make_circles
-
-    places, inner = make_circles(300, noise=0.05, factor=0.35, random_state=SEED)
-    x, y = places.round(4).T
-    write_table(path, {"ring": np.where(inner, "inner", "outer"), "x": x, "y": y}, "csv")
 
 
 def _write_pictures(path: str, pictures: Any, folders: Any) -> None:
@@ -84,13 +79,12 @@ def example_visitor(who: str, answer: Message) -> Message:
         number = 1 if who == "known" else PEOPLE - 1
         people = drawn_faces(PEOPLE, ENROLLED + 1, size=SIZE, seed=SEED).pictures
         picture = people[number * (ENROLLED + 1) + ENROLLED]
-    Path(answer["path"]).write_bytes(Picture(picture).png())
-    return {}
+    return written(answer, Picture(picture).png())
 
 
 def width(data: Message) -> Message:
     """Return the median distance between rows, a first guess of a kernel's width."""
-    return {"median": median_distance(read_table(data).flat)}
+    return {"median": widths.median_distance(read_table(data).flat)}
 
 
 def sheet(data: Message, answer: Message) -> Message:
@@ -99,12 +93,11 @@ def sheet(data: Message, answer: Message) -> Message:
     if rows.picture_shape is None:
         raise DataError("This data has no pictures.")
     shown = np.linspace(0, len(rows.values) - 1, min(SHOWN, len(rows.values))).astype(int)
-    pictures = as_float64(rows.values[shown])
+    pictures = arrays.as_float64(rows.values[shown])
     names = rows.row_names or tuple(map(str, range(len(rows.values))))
     low, high = (0.0, 255.0) if rows.values.dtype == np.uint8 else (pictures.min(), pictures.max())
     pixels = [enlarged(grey(picture, low, high)) for picture in pictures]
-    Path(answer["path"]).write_bytes(contact_sheet(pixels, [names[place] for place in shown]).png())
-    return {}
+    return written(answer, contact_sheet(pixels, [names[place] for place in shown]).png())
 
 
 # ------------------------------------------------------------------- figures
@@ -121,37 +114,19 @@ def folders_of(table: Table) -> Any:
 
 
 def figure(
-    model: Message,
-    data: Message | None,
-    answer: Message,
-    name: str,
-    x: int,
-    y: int,
-    color: str | None,
-    shape: str | None,
-    width: int | None,
+    model: Message, data: Message | None, answer: Message, name: str, width: int | None, **chosen: Any
 ) -> Message:
     """Write one figure: a specification that Vega-Lite draws, or a picture."""
-    fitted, table = cached(model, load), None if data is None else applied(model, data)[1]
+    fitted, table = cached(model, load), applied(model, data)[1]
     figures = {figure.name: figure for figure in available(fitted, table)}
     if table is None and name == "scores":
-        raise ParameterError("A figure of scores needs data. Choose the data to plot.")
-    options: Message = {**_groupings(table, color, shape), "x": x, "y": y, "linked": name == "scores"}
-    asked = figures[check_choice("figure", name, tuple(figures))]
-    with needs("plots", "altair", "Drawing figures"):
-        from gramian.plots.style import in_page, room
-    with room(width):
-        drawn = asked.draw(fitted, table, **options)
-        spec = {} if isinstance(drawn, Picture) else drawn.to_dict()
-    if isinstance(drawn, Picture):
-        content = {"png": base64.b64encode(drawn.png()).decode()}
-    else:
-        if name == "scores":  # the page shows its own table
-            spec |= spec.pop("hconcat")[0]
-        content = {"spec": in_page(spec)}
-    with open(answer["path"], "x", encoding="utf-8") as file:
-        file.write(json.dumps(plain(content), allow_nan=False))
-    return {}
+        raise DataError("A figure of scores needs data.", "Choose the data to plot.")
+    options = chosen | _groupings(table, chosen["color"], chosen["shape"]) | {"linked": name == "scores"}
+    asked = figures[checks.check_choice("figure", name, tuple(figures))]
+    content = drawing(lambda: asked.draw(fitted, table, **options), width)
+    if name == "scores":  # the page shows its own table
+        content["spec"] |= content["spec"].pop("hconcat")[0]
+    return written(answer, json.dumps(content, allow_nan=False))
 
 
 def _groupings(table: Table | None, color: str | None, shape: str | None) -> Message:
@@ -163,12 +138,12 @@ def _groupings(table: Table | None, color: str | None, shape: str | None) -> Mes
 
 def figures(model: Message, data: Message | None) -> Message:
     """List the figures, the columns that may set colour and shape, and what the data show."""
-    fitted, table = cached(model, load), None if data is None else applied(model, data)[1]
-    titles = {figure.name: figure.title for figure in available(fitted, table)}
+    fitted, table = applied(model, data)
+    titles = {figure.name: figure.title for figure in available(cached(model, load), table)}
     labels = {} if table is None else labels_of(table)
     names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
     usual = {name: one for name, one in _groupings(table, None, None).items() if isinstance(one, str)}
-    pair, said = _shown_first(mapping_of(fitted), table)
+    pair, said = _shown_first(fitted, table)
     return {
         "figures": list(titles),
         "titles": titles,
@@ -186,42 +161,38 @@ def _shown_first(fitted: Any, table: Table | None) -> tuple[tuple[int, int], lis
     if not fitted.model_kind.has_components:
         return (1, 2), []
     if table is None or not fitted.model_kind.gives_scores:
-        return (1, 2), findings(decomposition_of(fitted))
-    scores = np.asarray(fitted.transform(table)).reshape(len(table.values), -1)
-    table = replace(table, labels=folders_of(table))
-    pair, why = shown_first(table, scores)
-    said = findings(fitted, table.labels, table.label_name or "", scores)
-    return pair, [*said, why] if why else said
+        return first_look(decomposition_of(fitted))
+    return first_look(fitted, replace(table, labels=folders_of(table)), _scores(fitted, table))
 
 
 # ------------------------------------------------------------------- downloads
 
 
 def _fitted(model: Message, data: Message | None) -> Fitted:
-    if data is None:
-        return Fitted(mapping_of(cached(model, load)), None)
     fitted, table = applied(model, data)
+    if data is None or table is None:
+        return Fitted(fitted, None)
+    return Fitted(fitted, table, _scores(fitted, table), reading={"path": data["name"], **data["reading"]})
+
+
+def _scores(fitted: Any, table: Table) -> Any:
     scores = np.asarray(fitted.transform(table))
-    reading = {"path": data["name"], **data["reading"]}
-    return Fitted(fitted, table, scores.reshape(len(scores), -1), reading=reading)
+    return scores.reshape(len(scores), -1)
 
 
 def report(model: Message, data: Message | None, answer: Message) -> Message:
     """Write the report of a model."""
     given = cached(model, load)
     fitted = _fitted(model, None if given.model_kind.faces else data)
-    with open(answer["path"], "x", encoding="utf-8") as file:
-        file.write(report_page(replace(fitted, model=given)))
-    return {}
+    return written(answer, report_page(replace(fitted, model=given)))
 
 
 def results(model: Message, data: Message, answer: Message) -> Message:
     """Write the folder of results as a .zip."""
     fitted, folder = mapping_of(cached(model, load)), Path(answer["path"] + "-folder")
     if not fitted.model_kind.has_components or fitted.model_kind.faces:
-        raise ParameterError(
-            f"A {type(fitted).__name__} has no folder of results. Choose a PCA or a KernelPCA."
-        )
+        problem = f"A {type(fitted).__name__} has no folder of results."
+        raise InputTypeError(problem, "Choose a PCA or a KernelPCA.")
     try:
         write_results(folder, _fitted(model, data), report=True)
         with zipfile.ZipFile(answer["path"], "x", zipfile.ZIP_DEFLATED) as archive:
@@ -240,17 +211,103 @@ def code(model: Message, data: Message | None) -> Message:
     return {"python": python_calls(fitted, reading), "methods": methods}
 
 
+# ------------------------------------------------------------------ kernels
+
+
+def kernel(expression: str, features: int | None, seconds: float) -> Message:
+    """Check whether an expression is a kernel; return the proof or a counterexample."""
+    kernel = kernel_from_name(expression)
+    report = audit(kernel, n_features=features, time_limit=seconds)
+    facts = plain(audit_facts(report)) | {"text": str(report), "formula": typeset(str(kernel))}
+    facts |= {"steps": _steps(report.validity, []), "sum": _negative_sum(report.witness), "figure": None}
+    if report.witness is not None:
+        with suppress(MissingExtraError):
+            facts["figure"] = drawing(lambda: plots.counter_example(report), NARROW)["spec"]
+    return dict(facts)
+
+
+def _steps(validity: Validity, steps: list[Message]) -> list[Message]:
+    """Return the steps of a proof, each after those that it uses."""
+    for part in validity.parts:
+        _steps(part, steps)
+    if validity.formula not in [step["expression"] for step in steps]:
+        formula = ""
+        with suppress(GramianError):  # a Python function has no expression
+            formula = typeset(str(kernel_from_name(validity.formula)))
+        about = {"expression": validity.formula, "formula": formula, "reason": validity.reason}
+        steps.append(about | {"status": validity.status})
+    return steps
+
+
+def _negative_sum(witness: Any) -> str:
+    """Return the weights, the Gram matrix and their negative sum as MathML; "" for many points."""
+    if not isinstance(witness, auditing.Witness) or len(witness.points) > MOST_POINTS:
+        return ""
+    names = "<msup><mi>v</mi><mo>T</mo></msup><mi>K</mi><mi>v</mi>"
+    parts = "".join(map(_matrix, (witness.vector[None], witness.gram, witness.vector[:, None])))
+    value = _number(witness.quadratic_form)
+    return f"<math><mrow>{names}<mo>=</mo>{parts}<mo>=</mo>{value}<mo>&lt;</mo><mn>0</mn></mrow></math>"
+
+
+def _matrix(rows: Any) -> str:
+    lines = ("".join(f"<mtd>{_number(value)}</mtd>" for value in row) for row in rows)
+    return f"<mtable>{''.join(f'<mtr>{line}</mtr>' for line in lines)}</mtable>"
+
+
+def _number(value: float) -> str:
+    return f"<mn>{value:.3g}</mn>".replace("-", "−")
+
+
+def kernel_table() -> Message:
+    """Return all kernels, with their typeset formulas."""
+    entries = [asdict(entry) | {"typeset": typeset(entry.formula)} for entry in table()]
+    return {"kernels": plain(entries)}
+
+
+def contours(expression: str, points: str) -> Message:
+    """Return lines of equal score of a kernel PCA of points in the plane, as paths in a square of side 1."""
+    with needs("plots", "altair", "Drawing figures"):
+        from gramian.plots.planes import level_lines
+    kernel = kernel_from_name(expression)
+    X, classes = _in_plane(points)
+    with errors.ignoring(errors.RankWarning):  # of a kernel with fewer components
+        model = KernelPCA(COMPONENTS, kernel=kernel).fit(X)
+    side = np.linspace(0.0, 1.0, CELLS + 1)
+    grid = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)
+    scores = np.asarray(model.transform(grid.reshape(-1, 2) * 2 - 1), np.float64).reshape(*grid.shape[:2], -1)
+    panels = []
+    for place, title in enumerate(component_titles(model, scores.shape[-1])):
+        lines = [(level, ends.round(3)) for level, ends in level_lines(grid, scores[..., place])]
+        panels.append({"title": title, "lines": lines})
+    places = np.column_stack([(X + 1) / 2, classes]).round(3)
+    return dict(plain({"formula": typeset(str(kernel)), "panels": panels, "points": places}))
+
+
+def _in_plane(points: str) -> tuple[Any, Any]:
+    """Return points within the square from -1 to 1, and their classes."""
+    from sklearn.datasets import make_blobs, make_circles, make_moons
+
+    if points == "rings":
+        X, classes = make_circles(POINTS, noise=0.05, factor=0.4, random_state=SEED)
+    elif points == "moons":
+        X, classes = make_moons(POINTS, noise=0.08, random_state=SEED)
+    else:
+        X, classes = make_blobs(POINTS, centers=3, cluster_std=1.0, random_state=SEED)
+    X = X - (X.max(axis=0) + X.min(axis=0)) / 2
+    return 0.8 * X / np.abs(X).max(), classes
+
+
 # ------------------------------------------------------------------- drawing
 
 
 def program(answer: Message) -> Message:
     """Write the JavaScript of Vega, which vl-convert contains."""
-    try:
+    with needs("plots", "altair", "Drawing figures"):
         from gramian.plots.style import browser_program
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("plots", error.name or "altair", "Drawing figures") from error
-    Path(answer["path"]).write_text(browser_program(), encoding="utf-8")
-    return {}
+    return written(answer, browser_program())
 
 
-VIEWS = by_name(example, example_visitor, width, figure, figures, report, results, code, sheet, program)
+VIEWS = by_name(
+    *(example, example_visitor, width, figure, figures, report, results, code, sheet, program),
+    *(kernel, kernel_table, contours),
+)

@@ -16,21 +16,10 @@ from contextlib import suppress
 from errno import EFBIG
 from typing import Any
 
-from gramian.errors import (
-    FULL,
-    LONGEST,
-    DataError,
-    FileError,
-    GramianError,
-    MemoryLimitError,
-    MissingExtraError,
-    MissingValuesError,
-    ParameterError,
-    UnavailableError,
-    shortened,
-)
-from gramian.rows.lazy.spool import spool_folder
-from gramian.rows.names import readable
+from gramian import errors
+from gramian.errors import GramianError, MemoryLimitError, shortened
+from gramian.io.names import readable
+from gramian.io.spool import spool_folder
 from gramian.service.bodies import check_depth
 
 Message = dict[str, Any]
@@ -38,10 +27,10 @@ TEMPORARY = (spool_folder(), tempfile.gettempdir())
 OWN = r"[0-9a-f]{32}(\.\w+)?"  # what the server calls the file of a body or an item
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (MemoryLimitError, 413),
-    (MissingExtraError, 501),
-    (UnavailableError, 422),
-    (DataError, 422),
-    (FileError, 400),
+    (errors.MissingExtraError, 501),
+    (errors.UnavailableError, 422),
+    (errors.DataError, 422),
+    (errors.FileError, 400),
     (GramianError, 422),
 )
 
@@ -57,9 +46,9 @@ def main() -> None:
 
     orders: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
-    from gramian.service import kernel_views, tasks, views
+    from gramian.service import tasks, views
 
-    does = tasks.TASKS | views.VIEWS | kernel_views.VIEWS
+    does = tasks.TASKS | views.VIEWS
     memory = int(sys.argv[1])
     confine(memory)
     most = data_bytes() + memory // 2
@@ -120,22 +109,8 @@ def answered(work: Callable[..., Message], order: Message, say: Callable[[Messag
         log = "" if isinstance(error, GramianError) else traceback.format_exc()
         exhausted = status == 413 and not isinstance(error, MemoryLimitError)
         message = places.hide(text, TEMPORARY)
-        field = field_of(error)
+        field = getattr(error, "parameter", None)
         return {"status": status, "error": message, "field": field, "log": log, "exhausted": exhausted}
-
-
-def field_of(error: Exception) -> str | None:
-    """Return the parameter or option that an error is about, if its message begins with it.
-
-    Examples
-    --------
-    >>> field_of(ParameterError("n_components=0 is not a number of components."))
-    'n_components'
-    """
-    if isinstance(error, MissingValuesError):
-        return "missing"
-    match = re.match(r"([a-z][a-z0-9_]*)=", str(error)) if isinstance(error, ParameterError) else None
-    return match and match[1]
 
 
 def status_of(error: Exception, what: str = "This request") -> tuple[int, str]:
@@ -160,7 +135,7 @@ def is_full(error: Exception) -> bool:
     """Return whether an error of the system or of SQLite means a full disk."""
     if isinstance(error, sqlite3.Error):
         return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-    return isinstance(error, OSError) and error.errno in FULL and error.errno != EFBIG
+    return isinstance(error, OSError) and error.errno in errors.FULL and error.errno != EFBIG
 
 
 class Places:
@@ -180,7 +155,7 @@ class Places:
             folders.add(os.path.dirname(file))
         self._folders = sorted((one for one in folders if len(one) > 1), key=len, reverse=True)
         for folder in self._folders:  # the rest of a shortened path
-            if len(folder) > LONGEST:
+            if len(folder) > errors.LONGEST:
                 self._names.setdefault(shortened(folder), "a folder of the server")
 
     def hide(self, text: str, others: tuple[str, ...] = ()) -> str:

@@ -1,9 +1,12 @@
 """Output files appear under their name complete, or not at all; several that are one result, together."""
 
+from __future__ import annotations
+
 import errno
 import json
 import os
 import re
+import secrets
 import shutil
 import stat
 from collections.abc import Iterable, Iterator
@@ -12,8 +15,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from gramian.errors import FULL, FileError, InputTypeError, ParameterError, not_written, reason, shortened
-from gramian.store.locks import locked
-from gramian.store.temporaries import temporary_beside
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a lock cannot tell what is left: nothing is removed
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
@@ -44,26 +50,21 @@ def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator
             yield file
         return
     target = Path(os.path.realpath(target))
-    try:
-        with ExitStack() as stack:
-            with as_file_error(target):
-                temporary = stack.enter_context(temporary_beside(target, mode))
-                descriptor = os.open(temporary, os.O_WRONLY | getattr(os, "O_BINARY", 0))
-            try:
-                # The descriptor outlives the file object: writers such as Arrow's close what they get.
-                with os.fdopen(descriptor, "wb", closefd=False) as file:
-                    yield file
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            with as_file_error(target):
-                if existing is not None:
-                    os.chmod(temporary, stat.S_IMODE(existing))
-                os.replace(temporary, target)
-    except OSError as error:
-        if error.errno in FULL:
-            raise not_written(target, error) from error
-        raise
+    with _for_want_of_room(target), ExitStack() as stack:
+        with as_file_error(target):
+            temporary = stack.enter_context(temporary_beside(target, mode))
+            descriptor = os.open(temporary, os.O_WRONLY | getattr(os, "O_BINARY", 0))
+        try:
+            # The descriptor outlives the file object: writers such as Arrow's close what they get.
+            with os.fdopen(descriptor, "wb", closefd=False) as file:
+                yield file
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        with as_file_error(target):
+            if existing is not None:
+                os.chmod(temporary, stat.S_IMODE(existing))
+            os.replace(temporary, target)
     sync_folder(target.parent)
 
 
@@ -72,11 +73,9 @@ def _written_directly(target: Path, mode: int) -> Iterator[BinaryIO]:
     with as_file_error(target):
         opened = open(target, "wb")  # noqa: SIM115
     try:
-        with opened as file:
+        with _for_want_of_room(target), opened as file:
             yield file
     except OSError as error:
-        if error.errno in FULL:
-            raise not_written(target, error) from error
         # A pipe under /dev, such as /dev/stdout, is one that the process was given: who reads it may stop
         # when it has enough, as head does, and that is no mistake.
         given = target.is_relative_to("/dev") or target.is_relative_to("/proc")
@@ -92,7 +91,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
         raise InputTypeError(f"{path!r} is not a path. Pass a string or a pathlib.Path.")
     if "\0" in os.fspath(path):
-        raise ParameterError(f"{path!r} contains a null character. Pass the name without it.")
+        raise ParameterError("path", path, "contains a null character", "Pass the name without it.")
     return Path(path)
 
 
@@ -158,6 +157,17 @@ def as_file_error(target: Path) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def _for_want_of_room(target: Path) -> Iterator[None]:
+    """Say of a full disk what is not written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise not_written(target, error) from error
+        raise
+
+
 def sync_folder(folder: Path) -> None:
     # Makes the rename survive a power cut. Systems that cannot open a folder lose only that.
     with suppress(OSError):
@@ -208,14 +218,13 @@ def atomic_folder(folder: Path, old: Iterable[str] = (), last: str | None = None
             try:
                 with as_file_error(folder):
                     writing.mkdir()
-                yield writing
-                _prepare(folder, old, last)
+                with _for_want_of_room(folder):
+                    yield writing
+                    _prepare(folder, old, last)
             except BaseException as error:
                 shutil.rmtree(writing, ignore_errors=True)
                 if isinstance(error, FileError):
                     raise FileError(str(error).replace(os.fspath(writing), os.fspath(folder))) from error
-                if isinstance(error, OSError) and error.errno in FULL:
-                    raise not_written(folder, error) from error
                 raise
             try:
                 _finish(folder)
@@ -343,3 +352,124 @@ def _move(folder: Path, plan: dict[str, Any]) -> None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(ready / name, folder / name)
     sync_folder(folder)
+
+
+# --------------------------------------- locks, and temporary names beside a target
+
+TEMPORARY = re.compile(r"\.gramian-[0-9a-f]{16}\.tmp")
+
+
+@contextmanager
+def locked(folder: Path, in_use: str = "") -> Iterator[None]:
+    """Lock a folder for this process until the block ends or the process does, also when that is killed.
+
+    Systems and disks without such locks stop nobody.
+
+    Parameters
+    ----------
+    folder : Path
+    in_use : str
+        Message of the error where another process has the lock; without one, wait for it.
+
+    Raises
+    ------
+    FileError
+        If the folder cannot be opened, or another process has the lock and there is a message.
+    """
+    if fcntl is None:
+        yield
+        return
+    with as_file_error(folder):
+        descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (fcntl.LOCK_NB if in_use else 0))
+        except BlockingIOError as error:
+            raise FileError(in_use) from error
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def temporary_beside(target: Path, mode: int = 0o666, *, folder: bool = False) -> Iterator[Path]:
+    """Make an empty file or folder with a temporary name beside a target, locked while it is written to.
+
+    When the block ends it is removed, unless it was renamed. What killed processes left beside the target is
+    removed first.
+
+    Parameters
+    ----------
+    target : Path
+    mode : int
+        Permissions of a file, of which the process's umask takes some away.
+    folder : bool
+
+    Raises
+    ------
+    OSError
+        If it cannot be made.
+    """
+    remove_left(target.parent)
+    # A short name of its own: the target's name plus a suffix may exceed what the disk allows.
+    temporary, lock = target.with_name(f".gramian-{secrets.token_hex(8)}.tmp"), -1
+    try:
+        lock = _made(temporary, mode, folder)
+        yield temporary
+    finally:
+        _remove(temporary)
+        if lock >= 0:
+            os.close(lock)
+
+
+def remove_left(folder: Path) -> None:
+    """Remove what :func:`temporary_beside` made in a folder for processes of this user that were killed.
+
+    What a process writes to is locked, also for other machines and containers, and stays.
+    """
+    with suppress(OSError):
+        for name in filter(TEMPORARY.fullmatch, os.listdir(folder) if fcntl is not None else ()):
+            with suppress(OSError):
+                _remove_unlocked(folder / name)
+
+
+def _made(temporary: Path, mode: int, folder: bool) -> int:
+    """Make a file or folder; return the descriptor of its lock, -1 without locks."""
+    while True:
+        if folder:
+            temporary.mkdir()
+        else:
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+        if fcntl is None:
+            return -1
+        # Another process may take it for what was left, until it is locked.
+        with suppress(FileNotFoundError):
+            lock = os.open(temporary, os.O_RDONLY if folder else os.O_RDWR)
+            with suppress(OSError):  # of a disk without locks
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.path.lexists(temporary):
+                return lock
+            os.close(lock)
+
+
+def _remove_unlocked(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if os.fstat(descriptor).st_uid == os.getuid():
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Another remover may have been here first, and the name be that of a new file since.
+            if not os.path.samestat(os.fstat(descriptor), os.lstat(path)):
+                return
+            _remove(path)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            os.unlink(path)

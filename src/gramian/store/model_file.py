@@ -208,7 +208,8 @@ def _encode(value: Any, where: str) -> Any:
 
 def _key(key: Any, where: str) -> str:
     if not isinstance(key, str) or key.startswith("$"):
-        raise ParameterError(f"{where} has the key {key!r}. Use strings that do not begin with $.")
+        hint = "Use strings that do not begin with $."
+        raise ParameterError(where, allowed=f"has the key {key!r}", hint=hint)
     return str(key)
 
 

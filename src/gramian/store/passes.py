@@ -12,8 +12,8 @@ import os
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,9 +23,7 @@ import numpy.typing as npt
 
 from gramian.errors import FileError, ParameterError
 from gramian.progress import pace, track
-from gramian.store.atomic import as_file_error, as_path, atomic_write
-from gramian.store.locks import lock_folder
-from gramian.store.temporaries import remove_left
+from gramian.store.atomic import as_file_error, as_path, atomic_write, locked, remove_left
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -55,13 +53,13 @@ class Passes:
 
     folder: Path | None = None
     count: int = 0
-    _lock: int | None = field(default=None, repr=False)
 
     @classmethod
+    @contextmanager
     def resumed(
         cls, folder: str | os.PathLike[str], of: Mapping[str, str], seeds: Sequence[int]
-    ) -> tuple[Passes, list[int]]:
-        """Begin a checkpoint in a folder, or go on with the one that is there.
+    ) -> Iterator[tuple[Passes, list[int]]]:
+        """Begin a checkpoint in a folder, or go on with the one that is there; nobody else uses it meanwhile.
 
         Parameters
         ----------
@@ -72,8 +70,8 @@ class Passes:
         seeds : sequence of int
             Of the random streams, where the checkpoint is new.
 
-        Returns
-        -------
+        Yields
+        ------
         passes : Passes
         seeds : list of int
             Those that the fit began with.
@@ -94,33 +92,8 @@ class Passes:
                 f"checkpoint {str(place)!r} holds {others[0]!r}, and is no checkpoint. Name an empty folder."
             )
         in_use = f"checkpoint {str(place)!r} is in use by another fit. Wait for it, or name another folder."
-        with as_file_error(place):
-            passes = cls(place, _lock=lock_folder(place, in_use))
-        try:
-            return passes, passes._begun(dict(of), list(seeds))
-        except BaseException:
-            passes.close()
-            raise
-
-    def _begun(self, of: dict[str, str], seeds: list[int]) -> list[int]:
-        """Require that the checkpoint is of this fit, or write down that it is; return its seeds."""
-        assert self.folder is not None
-        about = self.folder / ABOUT
-        if about.exists():
-            began = _read_about(about)
-            _require_same(self.folder, began["of"], of)
-            seeds = began["seeds"]
-        remove_left(self.folder)
-        if not about.exists():
-            with atomic_write(about) as file:
-                file.write(json.dumps({"of": of, "seeds": seeds}, indent=2).encode())
-        return seeds
-
-    def close(self) -> None:
-        """Let others use the folder."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        with locked(place, in_use):
+            yield cls(place), _begun(place, dict(of), list(seeds))
 
     def run(
         self,
@@ -261,6 +234,20 @@ def remove_checkpoint(folder: str | os.PathLike[str]) -> None:
                 place.rmdir()
 
 
+def _begun(folder: Path, of: dict[str, str], seeds: list[int]) -> list[int]:
+    """Require that the checkpoint is of this fit, or write down that it is; return its seeds."""
+    about = folder / ABOUT
+    if about.exists():
+        began = _read_about(about)
+        _require_same(folder, began["of"], of)
+        seeds = began["seeds"]
+    remove_left(folder)
+    if not about.exists():
+        with atomic_write(about) as file:
+            file.write(json.dumps({"of": of, "seeds": seeds}, indent=2).encode())
+    return seeds
+
+
 def _read_about(path: Path) -> dict[str, Any]:
     try:
         with as_file_error(path):
@@ -279,9 +266,7 @@ def _require_same(folder: Path, began: dict[str, str], now: dict[str, str]) -> N
         if began.get(name) != now.get(name)
     ]
     if differ:
-        raise ParameterError(
-            f"checkpoint {str(folder)!r} is of another fit: {'; '.join(differ)}. {OTHERWISE}"
-        )
+        raise ParameterError("checkpoint", str(folder), f"is of another fit: {'; '.join(differ)}", OTHERWISE)
 
 
 def _hash(*parts: npt.NDArray[Any]) -> str:

@@ -5,14 +5,15 @@ from itertools import product
 import numpy as np
 from scipy.stats import norm
 
-from gramian.analysis.component_rules.eigenvalues import (
+from gramian.analysis.component_rules import (
+    ComponentChoice,
+    Scree,
     broken_stick,
     elbow,
     fraction_rule,
     kaiser,
     rmse_rule,
 )
-from gramian.analysis.component_rules.rules import ComponentChoice, Scree
 from helpers import spectrum_matrix
 
 

@@ -4,8 +4,7 @@ import numpy as np
 from scipy.special import gammaln
 from sklearn.decomposition import PCA as PeerPCA
 
-from gramian.analysis.component_rules.eigenvalues import log_evidence, minka
-from gramian.analysis.component_rules.rules import Scree
+from gramian.analysis.component_rules import Scree, log_evidence, minka
 
 
 def definition(values, k, n):

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from gramian.analysis.component_rules.resampling import (
+from gramian.analysis.component_rules import (
     REPEATS,
     parallel_analysis,
     permuted_columns,

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from gramian.analysis.component_rules.eigenvalues import (
+from gramian.analysis.component_rules import (
+    Scree,
     gavish_donoho,
     known_noise_factor,
     marchenko_pastur_median,
     unknown_noise_factor,
 )
-from gramian.analysis.component_rules.rules import Scree
 
 
 def distribution(t, beta):

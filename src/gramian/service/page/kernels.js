@@ -3,10 +3,10 @@
 import { asked, byId, complain, element, say } from "./api.js";
 import { NO_FIGURES, draw } from "./charts.js";
 
-// MathML of the server, which escapes all of its texts; without any, the text itself.
-function typeset(place, math, text) {
+// A formula that the server typeset of known signs only; without one, the text itself.
+function typeset(place, formula, text) {
   place.textContent = text;
-  if (math) place.innerHTML = math;
+  if (formula) place.innerHTML = formula;
 }
 
 // ------------------------------------------------------------------ check

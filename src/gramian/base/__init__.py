@@ -1,0 +1,1 @@
+"""What fitted models share: their numbers, saving, checks of their input."""

@@ -1,0 +1,245 @@
+"""Attributes, warnings and the notebook view that all fitted decompositions share."""
+
+from __future__ import annotations
+
+import html
+import warnings
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.analysis.components import component_names, decomposition_of, shares_of
+from gramian.arrays import as_float64, as_pictures, from_numpy, is_numpy
+from gramian.base import declarations, inputs, sklearn
+from gramian.checks import counted
+from gramian.data import Rows
+from gramian.errors import CertificateWarning, DataError, RankWarning, by_surface, option
+from gramian.records import Certificate, Components, FloatArray, RealArray
+from gramian.solve import Solution
+from gramian.solve.certificates import orthogonality_loss
+
+
+class Transformer(sklearn.TransformerMixin, sklearn.BaseEstimator):
+    """Base class of transformers from rows to scores, in the kind and dtype of the rows."""
+
+    n_components_: int
+    column_means_: FloatArray | None
+    counted_alleles_: npt.NDArray[np.object_]
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Return the names of the scores: PC1, PC2, ...
+
+        Parameters
+        ----------
+        input_features : object, ignored
+            For pipelines: the names do not depend on those of the columns.
+
+        Returns
+        -------
+        ndarray of shape (n_components_,), object
+            The names.
+        """
+        check_is_fitted(self)
+        return np.array(component_names(self.n_components_), dtype=object)
+
+    @abstractmethod
+    def _rows(self, X: Any, **options: Any) -> Rows:
+        """Return the input as rows."""
+
+    def _new_rows(self, X: Any, **options: Any) -> Rows:
+        """Return rows that have the features of the fitted ones."""
+        rows = self._rows(X, expected=inputs.expected_columns(self), **options)
+        inputs.check_features(self, X, rows)
+        return rows
+
+    def _as_fitted(self, rows: Any) -> RealArray:
+        """Return rows of the columns that were fitted, as pictures where those were pictures."""
+        shape = getattr(self, "picture_shape_", None)
+        result: RealArray = rows if shape is None else as_pictures(rows, shape)
+        return result
+
+    def _require_scores(self, rows: Rows) -> None:
+        if rows.shape[1] != self.n_components_:
+            raise DataError(
+                f"X has {rows.shape[1]} columns, but inverse_transform takes scores of "
+                f"{self.n_components_} components."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = True
+        return tags
+
+
+class Decomposer(Transformer, declarations.DecompositionAttributes):
+    """Base class of transformers whose fit is made of eigenpairs.
+
+    Subclasses add attributes; the dataclass of an estimator cannot, since its annotations are parameters.
+    """
+
+
+def warn_of_none(choice: Any, *, stacklevel: int) -> None:
+    """Warn that a rule for the number of components finds none."""
+    if choice.number == 0:
+        given = by_surface(f"n_components={choice.rule!r}", option("n_components", choice.rule))
+        said = f"{given} finds no component; one is kept. {choice.sentence}"
+        warnings.warn(RankWarning(said), stacklevel=stacklevel + 1)
+
+
+def store_solution(
+    model: Any,
+    result: Components,
+    solution: Solution,
+    *,
+    asked: bool,
+    of: str,
+    already_warned: bool = False,
+    hidden: str = "",
+    stacklevel: int = 5,
+) -> None:
+    """Set the attributes for plan, spectrum and certificate, and warn if an error bound does not hold.
+
+    Parameters
+    ----------
+    model : estimator
+    result : Components
+    solution : Solution
+        Its spectrum in the units of the data.
+    asked : bool
+        Whether a number of components was asked for, so that a lower rank is worth a warning.
+    of : str
+        Whose rank it is, for the warning.
+    already_warned : bool
+        Whether an earlier warning said that there are no components.
+    hidden : str
+        Warning of components that rounding hides, in place of one of the rank.
+    stacklevel : int
+        Frames up to the user's, for warnings.
+    """
+    model.n_components_, model.rank_ = result.values.size, result.rank
+    model.explained_variance_ratio_ = result.ratio
+    model.plan_ = solution.plan
+    model.attempts_ = solution.attempts
+    model.spectrum_ = replace(solution.spectrum, vectors=None)
+    model.certificate_ = solution.certificate
+    k, rank = result.values.size, result.rank
+    if hidden:
+        warnings.warn(RankWarning(hidden), stacklevel=stacklevel)
+    elif rank == 0 and not already_warned:
+        warnings.warn(
+            RankWarning(f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0."),
+            stacklevel=stacklevel,
+        )
+    elif asked and 0 < rank < k:
+        warnings.warn(
+            RankWarning(
+                f"{option('n_components', k)} but {of} has rank {rank}: the last "
+                f"{counted(k - rank, 'component')} {'has' if k - rank == 1 else 'have'} variance 0 and "
+                "scores 0."
+            ),
+            stacklevel=stacklevel,
+        )
+    certificate = solution.certificate
+    if certificate is not None and not certificate.ok and rank > 0:
+        warnings.warn(CertificateWarning("; ".join(certificate.reasons)), stacklevel=stacklevel)
+
+
+def store_parameters(model: Any, *names: str) -> None:
+    """Store parameters that ``transform`` uses, so that ``set_params`` acts at the next fit only."""
+    values = {name: getattr(model, name) for name in names}
+    model._fit_parameters = {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
+
+
+def parameter_at_fit(model: Any, name: str) -> Any:
+    """Return a parameter's value at the time of the fit."""
+    return vars(model).get("_fit_parameters", {}).get(name, getattr(model, name))
+
+
+def on_device(model: Any, like: Any) -> None:
+    """Move the arrays of a fit to the kind and device of the fitted rows."""
+    if is_numpy(like):
+        return
+    for name in vars(model).keys() - model.get_params(deep=False).keys():
+        value = getattr(model, name)
+        if is_numpy(value):
+            setattr(model, name, from_numpy(value, like))
+
+
+def with_orthonormality(certificate: Certificate | None, vectors: Any) -> Certificate | None:
+    """Return the certificate with the orthonormality of the vectors that the user holds.
+
+    Parameters
+    ----------
+    certificate : Certificate or None
+        Of the solver's vectors.
+    vectors : array of shape (m, k)
+        In the user's precision.
+
+    Notes
+    -----
+    The product costs no more than one of the matrix with the vectors, and k is at most its order.
+    """
+    if certificate is None or not vectors.shape[1]:
+        return certificate
+    loss = orthogonality_loss(vectors) + vectors.shape[0] * float(np.finfo(np.float64).eps)
+    return replace(certificate, orthogonality=loss)
+
+
+# ---------------------------------------------------------- in notebooks
+
+BARS, TALLEST = 40, 48  # bars of the small scree, and pixels of the first one
+BLUE = "#0072B2"
+
+
+class InNotebooks:
+    """Adds retained variance, a small scree plot, plan and certificate to scikit-learn's HTML view."""
+
+    def _repr_html_inner(self) -> str:
+        return _with_summary(super()._repr_html_inner(), self)  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] = _with_summary(bundle["text/html"], self)
+        return bundle
+
+
+def _with_summary(parameters: str, model: Any) -> str:
+    # Displaying a stream must not start its decomposition.
+    facts = summary(model) if "certificate_" in vars(decomposition_of(model)) else ""
+    if not facts:
+        return parameters
+    columns = "display:flex;flex-wrap:wrap;gap:2em;align-items:flex-start"
+    return f'<div style="{columns}"><div>{parameters}</div><div style="max-width:48em">{facts}</div></div>'
+
+
+def summary(model: Any) -> str:
+    """Return plan, certificate, sampling errors and a small scree plot of a fitted model as HTML.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA, Whitener or FaceSpace
+    """
+    from gramian.analysis.sampling import sampling_note
+    from gramian.analysis.units import unit_trap
+
+    model = decomposition_of(model)
+    ratios, k = shares_of(model), int(model.n_components_)
+    variance = "" if ratios is None else f", {100 * float(np.sum(ratios)):.4g} % of the variance"
+    lines = [f"<b>{counted(k, 'component')}{variance}</b>"]
+    variances = as_float64(model.explained_variance_)[:BARS]
+    if variances.size and variances[0] > 0:
+        heights = np.maximum(1, TALLEST * variances / variances[0]).round().astype(int).tolist()
+        bar = f"display:inline-block;width:7px;margin-right:1px;background:{BLUE};height"
+        bars = "".join(f'<span style="{bar}:{h}px" title="PC{j}"></span>' for j, h in enumerate(heights, 1))
+        lines.append(f'<div role="img" aria-label="variances of the components">{bars}</div>')
+    lines += map(html.escape, filter(None, [unit_trap(model, 'scale="unit"'), sampling_note(model)]))
+    for record in (model.plan_, model.certificate_):
+        first = str(record).partition("\n")[0]
+        lines.append(f"<details><summary>{html.escape(first)}</summary>{record._repr_html_()}</details>")
+    return "".join(f'<div style="margin:0.3em 0">{line}</div>' for line in lines)

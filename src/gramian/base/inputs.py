@@ -1,0 +1,326 @@
+"""The one place where estimators check their parameters and the features of new data."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from gramian.arrays import is_numpy, moved, real_numbers
+from gramian.checks import check_choice, check_integer, check_share
+from gramian.data import Rows
+from gramian.data.table import Expected
+from gramian.errors import DataError, InputTypeError, ParameterError, by_surface, choice, option
+from gramian.operators.operator import digest
+from gramian.records import FloatArray, Target
+from gramian.version import __version__
+
+if TYPE_CHECKING:
+    from gramian.store.passes import Passes
+
+SCALES = ("unit", "pareto", "genotype")
+
+
+@dataclass(frozen=True)
+class ComponentRequest:
+    """The request in ``n_components`` and ``max_rmse``: a target, or a rule that has still to run."""
+
+    target: Target
+    rule: str | None = None
+
+
+def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: str = "components") -> Target:
+    """Turn ``n_components`` into a target, or raise a ParameterError.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1) or None
+        The parameter of the estimator.
+    limit : int
+        Largest integer that makes sense.
+    shape : tuple of int
+        Shape of the data, for the message.
+    """
+    if n_components is None:
+        return Target()
+    if isinstance(n_components, Integral) and not isinstance(n_components, bool):
+        count = int(n_components)
+        if count > limit:
+            one = by_surface(" (n_features=1)") if shape[1] == 1 else ""
+            raise ParameterError(
+                "n_components",
+                count,
+                f"but {shape[0]} rows x {shape[1]} columns have at most {limit} {of}{one}",
+                f"Ask for at most {limit}, or a fraction such as 0.95.",
+            )
+        if count >= 1:
+            return Target(count=count)
+    elif isinstance(n_components, Real) and 0 < float(n_components) < 1:
+        return Target(fraction=float(n_components))
+    given = f"Give an integer from 1 to {limit}, a fraction such as 0.95, or"
+    raise ParameterError(
+        "n_components",
+        n_components,
+        "is not a positive number of components, and not a fraction between 0 and 1",
+        by_surface(f"{given} None for all.", f"{given} leave it out for all."),
+    )
+
+
+def check_tol(tol: Any, dtype: np.dtype[Any]) -> float:
+    """Return the tolerance on residuals, relative to the largest eigenvalue."""
+    if tol is None:
+        return 1e-6 if dtype == np.float64 else 1e-5
+    advice = (
+        "It bounds residuals relative to the largest eigenvalue. The default is 1e-6 for float64 and 1e-5 "
+        "for float32."
+    )
+    return check_share("tol", tol, advice)
+
+
+def check_ddof(ddof: Any, n: int) -> int:
+    """Return the delta degrees of freedom."""
+    return check_integer("ddof", ddof, 0, n - 1, "Sums are divided by n - ddof.")
+
+
+def ddof_of(ddof: Any, rows: Rows) -> float:
+    """Return the delta degrees of freedom of rows in the unit of their weights."""
+    checked, weight = check_ddof(ddof, rows.shape[0]), rows.total_weight
+    if not weight:
+        raise DataError("The weight of every row is zero, so that no row is left.", "Give some more weight.")
+    if not weight > checked * (1 + 1e-9):
+        raise DataError(
+            f"The weights sum to {weight:.6g}, but sums of squares are divided by this sum less "
+            f"{option('ddof', checked)}.",
+            f"Give weights that count rows, as weights * n / weights.sum() does, or set {option('ddof', 0)}.",
+        )
+    return math.ldexp(checked, -2 * rows.weight_exponent)
+
+
+def check_feature_weight(feature_weight: Any, rows: Rows) -> FloatArray | None:
+    """Return the square roots of the weights of the columns; None where none are given."""
+    if feature_weight is None:
+        return None
+    d = rows.shape[1]
+    error = ParameterError(
+        "feature_weight",
+        feature_weight,
+        f"must hold {d} positive, finite numbers, one for each column",
+        "Leave a column out of X to give it no weight.",
+    )
+    return np.sqrt(_by_column(feature_weight, d, float(np.finfo(np.float64).max), error))
+
+
+def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray | None:
+    """Return the scaling rule, or the given divisors as float64."""
+    if scale is None:
+        return None
+    if isinstance(scale, str | bool):
+        if scale == "genotype" and not center:
+            raise ParameterError(
+                "scale",
+                scale,
+                "computes allele frequencies from column means, but "
+                f"{option('center', False)} does not subtract them",
+                f"Use {option('center', True)}.",
+            )
+        return check_choice("scale", scale, SCALES)
+    d, most = rows.shape[1], float(np.finfo(rows.dtype).max)
+    error = ParameterError(
+        "scale",
+        scale,
+        f"must hold {d} positive numbers, one for each column, of at most {most:.2g} for data in "
+        f"{rows.dtype}",
+        f"{by_surface('None', 'Nothing')} divides by nothing, {choice('unit')} by standard deviations, "
+        f"{choice('pareto')} by their roots, {choice('genotype')} by sqrt(2 p (1 - p)) for allele "
+        "frequencies p.",
+    )
+    return _by_column(scale, d, most, error)
+
+
+def _by_column(values: Any, d: int, most: float, refusal: ParameterError) -> FloatArray:
+    """Return a number above 0 for each column; anything else raises the error."""
+    try:
+        numbers = real_numbers(values)
+    except (TypeError, ValueError) as error:
+        raise refusal from error
+    if numbers.shape != (d,) or not ((numbers > 0) & (numbers <= most)).all():
+        raise refusal
+    return numbers
+
+
+def generators(random_state: Any, count: int = 2) -> tuple[np.random.Generator, ...]:
+    """Return independent generators: for the solver, for the probe that checks it, and for what is more."""
+    return streams(drawn_seeds(random_state), count)
+
+
+def drawn_seeds(random_state: Any) -> list[int]:
+    """Draw the seeds of all generators of a fit."""
+    if isinstance(random_state, np.random.Generator):
+        seeds = random_state.integers(2**32, size=4)
+    else:
+        try:
+            state = check_random_state(random_state)
+        except ValueError as error:
+            whole = "Use an integer from 0 to 2**32 - 1"
+            raise ParameterError(
+                "random_state",
+                random_state,
+                "cannot start a random number generator",
+                by_surface(f"{whole}, a numpy Generator or RandomState, or None.", f"{whole}."),
+            ) from error
+        seeds = state.randint(0, 2**31 - 1, size=4)
+    return [int(seed) for seed in seeds]
+
+
+def streams(seeds: list[int], count: int) -> tuple[np.random.Generator, ...]:
+    """Return independent generators from seeds."""
+    return tuple(np.random.default_rng(child) for child in np.random.SeedSequence(seeds).spawn(count))
+
+
+@contextmanager
+def checkpointed(
+    estimator: Any, rows: Rows, checkpoint: str | os.PathLike[str] | None
+) -> Iterator[tuple[Passes | None, list[int]]]:
+    """Yield the stored passes, if there is a checkpoint folder, and the seeds of the fit.
+
+    Raises
+    ------
+    ParameterError
+        For data that is not NumPy's or spread over a cluster, and for a checkpoint of another fit.
+    FileError
+        For a folder that cannot be used.
+    """
+    seeds = drawn_seeds(estimator.random_state)
+    if checkpoint is None:
+        yield None, seeds
+        return
+    if not rows.in_one_place:
+        raise ParameterError(
+            "checkpoint",
+            os.fspath(checkpoint),
+            "does not support Dask, which recomputes what a lost worker had",
+            "Leave it out.",
+        )
+    if not is_numpy(rows.like):
+        raise ParameterError(
+            "checkpoint",
+            allowed="supports only files and NumPy arrays on the host",
+            hint=f"Leave out {option('checkpoint')} or {option('device')}.",
+        )
+    # What a fit may use of memory does not change what it finds.
+    given = {n: v for n, v in estimator.get_params(deep=False).items() if n != "memory_limit"}
+    of = {"gramian": __version__, "the estimator": type(estimator).__name__}
+    of |= {name: _described(value) for name, value in given.items()} | rows.identity()
+    if rows.weights is not None:
+        of["the weights"] = digest(rows.weights, np.array(rows.weight_exponent)).hex()[:16]
+    from gramian.store.passes import Passes
+
+    with Passes.resumed(checkpoint, of, seeds) as resumed:
+        yield resumed
+
+
+def _described(value: Any) -> str:
+    """Say what a parameter is: of generators only that, since their seeds are kept."""
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        return type(value).__name__
+    if isinstance(value, np.ndarray | list | tuple) and np.asarray(value).dtype.kind in "fiu":
+        return f"{np.shape(value)} array {digest(value).hex()[:16]}"
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))  # where a function is in memory says nothing
+
+
+def store_features(estimator: Any, X: Any, rows: Rows) -> None:
+    """Store number and names of features as scikit-learn's estimators do, and the means that fill holes."""
+    _validate(estimator, X, rows, reset=True)
+    table, names = rows.table, rows.feature_names or ()
+    estimator.column_means_ = None if table is None else table.missing.means
+    for name in ("reading_", "counted_alleles_"):
+        estimator.__dict__.pop(name, None)
+    if table is None:
+        return
+    if rows.feature_names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    if table.origin.reading:
+        from gramian.io.names import base_name
+
+        estimator.reading_ = {"source": base_name(table.source)} | dict(table.origin.reading)
+    if table.alleles:
+        # "" where it is not known.
+        known = [table.alleles.get(name, ("", ""))[0] for name in names]
+        estimator.counted_alleles_ = np.array(known, dtype=object)
+
+
+def expected_columns(estimator: Any) -> Expected:
+    """Return what a fitted estimator expects of new data, for ``as_rows``."""
+    names = getattr(estimator, "feature_names_in_", None)
+    known = None if names is None else tuple(map(str, names))
+    alleles = getattr(estimator, "counted_alleles_", ())
+    counts = {name: allele for name, allele in zip(known or (), alleles, strict=False) if allele}
+    # Means that were asked for fill; else PCA needs no filling.
+    holes = getattr(estimator, "_maps_holes", False)
+    return Expected(known, getattr(estimator, "column_means_", None), counts, holes)
+
+
+def check_features(estimator: Any, X: Any, rows: Rows) -> None:
+    """Raise an error for new data whose features are not those of the fitted data.
+
+    Files and tables were put in order by ``as_rows`` already, as :func:`expected_columns` says.
+    """
+    _check_picture_shape(estimator, rows)
+    _check_kind(estimator, rows)
+    named = getattr(estimator, "feature_names_in_", None) is not None
+    if rows.table is not None and rows.feature_names is not None and named:
+        return
+    _validate(estimator, X, rows, reset=False)
+
+
+def _check_kind(estimator: Any, rows: Rows) -> None:
+    """Raise an error for another kind of array than the fitted one under ``array_api_dispatch``."""
+    fitted = [vars(estimator).get(name) for name in ("components_", "projection_coef_")]
+    given = next((array for array in fitted if array is not None), rows.home)
+    if not get_config()["array_api_dispatch"] or moved(given, rows.home) is given:
+        return
+    raise DataError(
+        f"Inputs passed to {type(estimator).__name__}.transform() must use the same namespace and the same "
+        "device as those passed to fit() while scikit-learn's array_api_dispatch is on.",
+        "Move them there, or turn it off, so that each input is mapped on its own device.",
+    )
+
+
+def _check_picture_shape(estimator: Any, rows: Rows) -> None:
+    fitted, given = getattr(estimator, "picture_shape_", None), rows.picture_shape
+    if fitted is None or given is None or tuple(fitted) == given:
+        return
+    size = f"{fitted[1]}x{fitted[0]}"
+    # Arrays of pictures have no names and are not resized while reading.
+    files = rows.table is not None and rows.table.row_names is not None
+    advice = f"while reading, with {option('size', size)}" if files else "first"
+    raise DataError(
+        f"The pictures are {given[1]}x{given[0]} (width x height), but the model was fitted on {size}.",
+        f"Resize them {advice}.",
+    )
+
+
+def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:
+    # Only the number of columns is looked at, and their names.
+    source = np.broadcast_to(np.float32(0), (1, rows.shape[1]))
+    named = hasattr(X, "columns") and rows.table is None
+    source = getattr(X, "_meta", X) if named else source
+    try:
+        validate_data(estimator, source, skip_check_array=True, reset=reset)
+    except TypeError as error:
+        raise InputTypeError(str(error)) from error
+    except ValueError as error:
+        known, given = getattr(estimator, "feature_names_in_", ()), getattr(X, "columns", ())
+        there = not reset and len(known) > 0 and set(known) <= set(given)
+        advice = "Put them in order with X[model.feature_names_in_]." if there else ""
+        raise DataError(f"{error}{advice}") from error

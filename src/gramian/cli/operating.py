@@ -1,0 +1,222 @@
+"""Commands made of operations: arguments become options and data, results become text, JSON and files."""
+
+import inspect
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gramian.checks import shown_lines
+from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data, read_table
+from gramian.cli.options import Engine, JsonFlag, Reading, argument, parameter_of, spread_parameters
+from gramian.cli.outputs import TABLES, answer, check_out, check_pictures, rows_target, write_content
+from gramian.cli.progress import progress, say
+from gramian.errors import ParameterError
+from gramian.operations.operation import Input, Operation, Out, Result
+from gramian.options import OUTPUT, Declared, as_arguments, spelled
+from gramian.plots.registry import function_of
+
+ALARM = 3  # exit code
+Write = Callable[[Result], int | None]
+
+
+def command_of(operation: Operation) -> Callable[..., None]:
+    """Return the command of an operation, with its inputs, options and files as parameters."""
+    parameters = [_argument(one) for one in operation.inputs if not one.option]
+    reads = any(one.kind == "data" for one in operation.inputs)
+    records: dict[str, Any] = {"reading": Reading} if reads else {}
+    records |= {"options": operation.options} | ({"engine": Engine} if operation.engine else {})
+    spread, made = spread_parameters(records)
+    parameters += spread
+    for one in operation.inputs:
+        if one.option:
+            parameters.append(parameter_of(one.name, str, None, one.declared))
+    for out in operation.outs:
+        panel = OUTPUT if out.name == "out" else ""
+        declared = Declared(out.metavar, out.help, out.usual or out.default or "", panel=panel)
+        parameters.append(parameter_of(out.name, str, ... if out.required else out.default, declared))
+    parameters.append(_parameter("as_json", JsonFlag, False))
+
+    def command(**given: Any) -> None:
+        records = made(given)
+        engine = records.get("engine", Engine())
+        with engine.at_work():
+            Call(operation, given, records.get("reading", Reading()), engine).run(records["options"])
+
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__doc__ = operation.help
+    return command
+
+
+def _argument(one: Input) -> inspect.Parameter:
+    text: Any = str if one.required else str | None
+    kind = Annotated[text, argument(one.metavar, one.help)]
+    return _parameter(one.name, kind, inspect.Parameter.empty if one.required else None)
+
+
+def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+class Call:
+    """One call of a command: it opens the files that are named, and writes and prints the result.
+
+    Parameters
+    ----------
+    operation : Operation
+    given : dict
+        The names of files and the text of inputs, by the names of parameters.
+    reading : Reading
+    engine : Engine
+    """
+
+    def __init__(self, operation: Operation, given: dict[str, Any], reading: Reading, engine: Engine) -> None:
+        self.operation, self.given, self.reading, self.engine = operation, given, reading, engine
+        self.as_json, self.fitted, self.pictures = given["as_json"], None, False
+        self.inputs: list[str] = []
+        for one in operation.inputs:
+            name = given[one.name]
+            if name is not None and one.kind != "text":
+                self.inputs += [str(model_path(name))] if one.kind == "model" else [name]
+                self.inputs += reading.inputs(name)[1:] if one.kind == "data" else []
+
+    # ------------------------------------------------- what the operation reads with
+
+    def model(self, asked: Input) -> Any:
+        """Open a model file."""
+        name = self.given[asked.name]
+        if name is not None:
+            self.fitted = read_model(name, whole=True)
+        return None if name is None else self.fitted
+
+    def data(self, asked: Input, model: Any, limit: int | None, **how: Any) -> Any:
+        """Read rows, once it is checked that the result can be written."""
+        name = self.given[asked.name]
+        if name is None:
+            for given in () if asked.option else (*as_arguments(self.reading), *self._meta()):
+                raise ParameterError(
+                    given,
+                    allowed="is about the rows of DATA, but there is no DATA",
+                    hint="Add its file after the other arguments.",
+                )
+            return None
+        self.operation.require_label(self.reading.labelled)
+        self.writers  # noqa: B018
+        meta = None if asked.option else self.given.get("meta")
+        if model is not None:
+            table = read_new_data(name, self.reading, model, limit, self.engine, meta)
+        else:
+            table = read_table(name, self.reading, limit=limit, engine=self.engine, **how)
+            table = table if meta is None else add_metadata(table, meta, self.reading.id)
+        if self.pictures:
+            check_pictures(table, self.given["out"])
+        return table
+
+    def text(self, asked: Input) -> Any:
+        """Return an argument."""
+        return self.given[asked.name]
+
+    # ---------------------------------------------------------------- files and text
+
+    def run(self, options: Any) -> None:
+        """Run the operation, write its files, and print what was found."""
+        inputs, writers = self.operation.opened(options, self), self.writers
+        try:
+            with progress(self.operation.doing):
+                result = self.operation(options, **inputs)
+        except KeyboardInterrupt as stopped:
+            for reached in stopped.args:
+                print(shown_lines(reached), file=sys.stderr)
+            raise
+        for note in result.notes:
+            say(f"gramian: {note}")
+        files = []
+        for out, name, write in writers:
+            with progress(self.operation.doing if out.kind == "rows" else "writing"):
+                many = write(result)
+            files.append((out, name, f", {many:,} files" if (many or 1) > 1 else result.written))
+        self._answer(result, files)
+        if result.alarm:
+            raise typer.Exit(ALARM)
+
+    @cached_property
+    def writers(self) -> list[tuple[Out, str, Write]]:
+        """What writes the files that are asked for, once it is checked that they can be written."""
+        named = [(out, self.given[out.name]) for out in self.operation.outs]
+        return [(out, name, self._writer(out, name)) for out, name in named if name is not None]
+
+    def _writer(self, out: Out, name: str) -> Write:
+        place, suffix = Path(name), Path(name).suffix.lower()
+        folder = name.endswith("/") or (place.is_dir() and suffix != ".zarr")
+        if out.kind == "model" or (out.kind == "rows" and suffix == ".gramian" and not folder):
+            if suffix != ".gramian":
+                raise ParameterError(f"--{out.name}", name, ": name a file that ends in .gramian")
+            check_out(name, *self.inputs)
+            return lambda result: result.model.save(name)
+        if out.ends:
+            check_out(name, *self.inputs, as_json=self.as_json, ends=out.ends, writes=out.writes)
+        if out.kind == "figure":
+            function_of("style", "room")  # raises without its extra, before anything is computed
+            return lambda result: next(iter(result.figures.values()))().save(name)
+        if out.kind == "file":
+            if not out.ends:
+                check_out(name, *self.inputs, as_json=self.as_json)
+            return lambda result: write_content(name, _known(result.content))
+        if out.listing:
+            of_pictures = self.fitted is None or getattr(self.fitted, "picture_shape_", None) is not None
+            made = name != "-" and (folder or suffix not in TABLES)
+            self.pictures = of_pictures and (made if self.fitted is None else suffix not in TABLES)
+        target, kind = rows_target(name, out.listing, self.as_json, *self.inputs, pictures=self.pictures)
+        return partial(_write_table if out.kind == "table" else _write_rows, target, kind)
+
+    def _answer(self, result: Result, files: list[tuple[Out, str, str]]) -> None:
+        outs = self.operation.outs
+        names = [name for _, name, _ in files if name != "-"]
+        text, piped = str(_known(result.text)), len(names) < len(files)
+        if piped and (not text or outs[0].kind == "table"):
+            return
+        facts = dict(_known(result.facts))
+        if result.fit:
+            facts["next"] = command = self._fit(result.fit)
+            text += f"\n\nFit it:\n  {command}"
+        if outs:
+            facts |= {"files": names} if outs[0].key == "files" else {"out": next(iter(names), None)}
+        written = [f"Written: {name}{more}" for _, name, more in files if name != "-"]
+        text = "\n".join(filter(None, [text, *written])) if names else text.rstrip("\n")
+        answer(self.as_json, facts, text, sys.stderr if piped or (outs and outs[0].beside) else None)
+
+    def _fit(self, options: Mapping[str, str]) -> str:
+        """Return the command of a fit of the same data."""
+        chosen = [part for name, value in options.items() for part in (spelled(name), value)]
+        data = [self.given["data"], *as_arguments(self.reading)]
+        return shlex.join(["gramian", "fit", *data, *chosen, "-o", "out"])
+
+    def _meta(self) -> list[str]:
+        return [] if self.given.get("meta") is None else ["--meta"]
+
+
+def _known(value: Any) -> Any:
+    return value() if callable(value) else value
+
+
+def _write_table(target: Any, kind: str, result: Result) -> None:
+    from gramian.report.tables import write_table
+
+    write_table(target, next(iter(result.tables.values())), kind)
+
+
+def _write_rows(target: Any, kind: str, result: Result) -> int | None:
+    from gramian.report.tables import write_blocks
+
+    rows = result.rows
+    assert rows is not None
+    if kind == "pictures":
+        assert rows.pictures is not None
+        return rows.pictures(target)
+    write_blocks(target, rows.table, rows.blocks, kind, rows.names)
+    return None

@@ -1,0 +1,148 @@
+"""The one function that converts user input to :class:`Rows`, by the type of what comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import singledispatch
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian.arrays import fix_threads, to_numpy
+from gramian.data.array import ArrayRows
+from gramian.data.rows import Rows
+from gramian.data.sparse import SparseRows
+from gramian.data.table import Expected, RowsRequest, Table
+from gramian.data.weights import weighted
+from gramian.errors import DataError, InputTypeError
+
+# Packages whose objects are read, or looked into, by gramian.io.
+READ_BY_IO = ("gramian.io.", "anndata.", "dask.", "dask_expr.", "xarray.")
+
+
+def as_rows(
+    X: Any,
+    *,
+    estimator: str = "gramian",
+    minimum: int = 1,
+    check_finite: bool = True,
+    expected: Expected | None = None,
+    limit: int | None = None,
+    in_place: bool = False,
+    weigh: bool | None = None,
+    missing: str | None = None,
+) -> Rows:
+    """Check user data and return it as :class:`Rows`.
+
+    Parameters
+    ----------
+    X : array-like, frame, DataArray, AnnData, sparse matrix, Path, Scan, Table, Rows, or iterator of blocks
+        (n_samples, n_features) numbers, or (n_samples, height, width) pictures.
+    estimator : str
+        Whose data it is, for messages.
+    minimum : int
+        Least number of rows.
+    check_finite : bool
+        False leaves the search for NaN and infinity to the caller's first pass over the data,
+        which must call :meth:`Rows.require_finite` when its sums are not finite.
+    expected : Expected, optional
+        What a fitted model expects of new data: a file or a table is brought into that form. Dask's are
+        searched for NaN and infinity when what is made of them is computed.
+    limit : int, optional
+        Bytes of working memory: a file, memory map or generator that takes more than a quarter of it is read
+        block by block. None is for callers that need all rows: they are in memory afterwards, unless
+        Dask's rows are expected to be mapped.
+    in_place : bool
+        Whether also a small file is left where it is, if its kind can be read block by block.
+    weigh : bool, optional
+        Whether the column of weights that a file was read with counts: False refuses it, and None is for
+        callers that look at rows one by one.
+    missing : str, optional
+        How a file is read whose scan says nothing of missing values.
+
+    Raises
+    ------
+    InputTypeError
+        For a bare string, which could be data or a path.
+    DataError
+        If it is not a table of finite real numbers.
+    MemoryLimitError
+        If all rows are needed, and take more than the memory that may be used.
+    """
+    fix_threads()
+    if isinstance(X, Rows):
+        return X
+    rows = to_rows(X, RowsRequest(estimator, minimum, limit, expected, in_place, missing))
+    if rows.table is not None and rows.table.weights is not None and expected is None:
+        if weigh is False:
+            raise DataError(
+                f"{estimator} does not support weights of rows.", "Leave weights out, or repeat rows before."
+            )
+        rows = weighted(rows, rows.table.weights, "The column of weights") if weigh else rows
+    if check_finite and (expected is None or rows.in_one_place):
+        rows.require_finite()
+    return rows
+
+
+@singledispatch
+def to_rows(X: Any, request: RowsRequest) -> Rows:
+    """Return user data as rows; :func:`as_rows` names the kinds, and raises its errors.
+
+    Frames, lists and arrays of other libraries come here; other types have a function each.
+    """
+    if any(f"{base.__module__}.".startswith(READ_BY_IO) for base in type(X).__mro__):
+        return _read(X, request)
+    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
+        raise InputTypeError(
+            "X is a LazyFrame, a query whose rows are not computed yet.", "Compute them: pass X.collect()."
+        )
+    names, values = column_names(X), X
+    types = list(X.dtypes) if hasattr(X, "iloc") and hasattr(X, "columns") else []
+    if types and all(str(dtype).startswith("Sparse[") for dtype in types):  # columns of pandas
+        zeros = all(dtype.fill_value == 0 for dtype in types)
+        values = X.sparse.to_coo() if zeros else X.sparse.to_dense()
+    kind = SparseRows if sparse.issparse(values) else ArrayRows
+    return replace(kind.checked(values, request), feature_names=names, row_names=_index_names(X))
+
+
+to_rows.register(np.ndarray, ArrayRows.checked)
+to_rows.register(sparse.spmatrix, SparseRows.checked)
+to_rows.register(sparse.sparray, SparseRows.checked)
+
+
+@to_rows.register(str)
+@to_rows.register(bytes)
+def _refuse_text(X: Any, request: RowsRequest) -> Rows:
+    raise InputTypeError(
+        f"X is the text {X[:60]!r}.", f"To read a file, write gramian.scan({X[:60]!r}) or use pathlib.Path."
+    )
+
+
+@to_rows.register(Iterator)
+@to_rows.register(Path)
+@to_rows.register(Table)
+@to_rows.register(np.memmap)
+def _read(X: Any, request: RowsRequest) -> Rows:
+    """Leave it to :mod:`gramian.io`, which a fit to an array does not load."""
+    rows: Rows = import_module("gramian.io.rows").read(X, request)
+    return rows
+
+
+def _index_names(X: Any) -> tuple[str, ...] | None:
+    index = getattr(X, "index", None)
+    if index is None or callable(index) or not hasattr(index, "dtype"):
+        return None
+    values = to_numpy(index)
+    return tuple(str(v) for v in values) if values.dtype.kind in "OUST" else None
+
+
+def column_names(block: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a frame; None where not all of them are text."""
+    names = getattr(block, "columns", None)
+    if names is None or not all(isinstance(name, str) for name in names):
+        return None
+    return tuple(names)

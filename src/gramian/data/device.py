@@ -1,0 +1,443 @@
+"""Rows of the host that a device computes with: blocks that fit there, the next one on its way meanwhile."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+import array_api_compat
+import numpy as np
+
+from gramian.arrays import DEVICE_TILE, device_memory, is_numpy, memory_limit_bytes, to_numpy
+from gramian.checks import amount, slices
+from gramian.data.array import ArrayRows
+from gramian.data.rows import Block, Rows
+from gramian.errors import DataError, MemoryLimitError, ParameterError, by_surface, needs, option
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R")
+# Shares of a device's free memory that the whole table, and one block of it, may take: what is made of a
+# block in float64 takes a multiple of it.
+TABLE, BLOCK = 1 / 4, 1 / 24
+MOST_BYTES = 1 << 30  # of one block; more is not faster
+LEAST_BYTES = 1 << 14  # of a block, below which it is not made smaller
+SAFE = 0.9  # of the free memory, which others may take from
+FULL_TILES = 8 << 30  # bytes that are free where tiles of a kernel matrix are large
+# Capabilities of CUDA devices that multiply float64 at half the speed of float32 or more.
+FULL_DOUBLE = ((6, 0), (7, 0), (8, 0), (9, 0), (10, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceRows(Rows):
+    """Rows of the host, in memory or stored, whose blocks are arrays of a device.
+
+    The whole table is moved once where it takes little of the device's memory, and else block by block in
+    every pass. What looks at the rows themselves, as the search for NaN, does so on the host.
+
+    Attributes
+    ----------
+    host : Rows
+    device : torch.device
+    """
+
+    host: Rows
+    device: Any
+    keeps_scores: ClassVar[bool] = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.host.shape
+
+    @cached_property
+    def like(self) -> Any:
+        return _torch().asarray(np.empty((0, 0), dtype=self.dtype), device=self.device)
+
+    @property
+    def at_home(self) -> Rows:
+        return self.host
+
+    @property
+    def free_to_revisit(self) -> bool:  # type: ignore[override]
+        return self.host.free_to_revisit
+
+    @property
+    def speed(self) -> float:  # type: ignore[override]
+        return self.host.speed
+
+    @property
+    def cuts_columns(self) -> bool:
+        return self.host.cuts_columns
+
+    @property
+    def least_columns(self) -> int:
+        return self.host.least_columns
+
+    @property
+    def resident_bytes(self) -> int:
+        return 0  # on the device
+
+    @property
+    def resident(self) -> bool:
+        """Whether the whole table is moved once."""
+        return self.free_to_revisit and self.host.stored_bytes <= TABLE * free_memory(self.like)
+
+    @cached_property
+    def _whole(self) -> Any:
+        table = _torch().empty(self.shape, dtype=self.like.dtype, device=self.device)
+        for part, block in self._moving(iter(slices(self.shape[0], block_length(self, 0))), 0):
+            table[part] = block
+        return table
+
+    def cut(self, rows: slice, columns: slice) -> Any:
+        if rows == columns == slice(None):
+            return self.in_memory()
+        # Where the table was moved already, its own share of the memory is no longer free.
+        if "_whole" in vars(self) or self.resident:
+            return self._whole[rows, columns]
+        return _Mover(self.device).moved(self.host.cut(rows, columns))
+
+    def in_memory(self) -> Any:
+        """Return the whole table on the device.
+
+        Raises
+        ------
+        MemoryLimitError
+            If it takes more than the device has.
+        """
+        if self.host.stored_bytes > SAFE * free_memory(self.like) and "_whole" not in vars(self):
+            why = "this needs all of them there at once"
+            raise MemoryLimitError(_does_not_fit(_named(self), why, self.like))
+        return self._whole
+
+    def owned(self) -> Any:
+        return self.host.owned()
+
+    def reduce(
+        self, f: Callable[[Block], R], combine: Callable[[R, R], R], rows_per_block: int | None = None
+    ) -> R:
+        return self.host.reduce(f, combine, rows_per_block)
+
+    def require_finite(self, *, holes: bool = False) -> None:
+        self.host.require_finite(holes=holes)
+
+    def mapped(
+        self, f: Callable[[Rows], Any], columns: int, dtype: Any = None, *, holes: bool = False
+    ) -> Any:
+        """Return ``f`` of all rows in the host's memory, computed block by block on the device."""
+        out = np.empty((self.shape[0], columns), dtype=dtype or self.dtype)
+
+        def work(rows: slice, values: Any) -> None:
+            part = f" of the block from row {rows.start} on"
+            out[rows] = to_numpy(f(ArrayRows(values, dtype=self.dtype, part=part)))
+
+        try:
+            for _ in device_blocks(self, work):
+                pass
+        except DataError:
+            # Who looks at one block does not know where in the table it is.
+            self.host.require_finite(holes=holes)
+            raise
+        return out
+
+    def _moving(self, parts: Iterator[slice], axis: int) -> Iterator[tuple[slice, Any]]:
+        """Yield blocks for slices of rows (0) or columns (1), the next one copied while one is used."""
+        mover = _Mover(self.device)
+
+        def host(part: slice) -> Any:
+            every = slice(None)
+            return mover.sent(self.host.cut(part, every) if axis == 0 else self.host.cut(every, part))
+
+        with ThreadPoolExecutor(1) as pool:
+            waiting: deque[tuple[slice, Future[Any]]] = deque()
+            for part in parts:
+                waiting.append((part, pool.submit(host, part)))
+                if len(waiting) > 1:
+                    done, future = waiting.popleft()
+                    yield done, mover.arrived(future.result())
+            for done, future in waiting:
+                yield done, mover.arrived(future.result())
+
+
+class _Mover:
+    """Copies blocks to a device: on CUDA from pinned memory, on a stream of its own."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        cuda = device.type == "cuda"
+        self._stream = _torch().cuda.Stream(device) if cuda else None
+        self._pinned: list[Any] = [None, None]  # one is filled while the other is copied from
+        self._copied: list[Any] = [None, None]
+        self._turn = 0
+
+    def moved(self, values: Any) -> Any:
+        """Copy a block, and wait for it."""
+        return self.arrived(self.sent(values))
+
+    def sent(self, values: Any) -> tuple[Any, Any]:
+        """Begin to copy a NumPy block; return it and the event of its arrival."""
+        torch = _torch()
+        if self._stream is None:
+            return torch.asarray(np.ascontiguousarray(values), device=self.device, copy=True), None
+        self._turn = turn = 1 - self._turn
+        if self._copied[turn] is not None:
+            self._copied[turn].synchronize()
+        buffer = self._pinned[turn]
+        if buffer is None or buffer.numel() < values.size:
+            dtype = torch.float32 if values.dtype == np.float32 else torch.float64
+            buffer = self._pinned[turn] = torch.empty(values.size, dtype=dtype, pin_memory=True)
+        filled = buffer[: values.size].reshape(values.shape)
+        filled.numpy()[...] = values
+        with torch.cuda.stream(self._stream):
+            block = filled.to(self.device, non_blocking=True)
+            event = self._copied[turn] = torch.cuda.Event()
+            event.record(self._stream)
+        return block, event
+
+    def arrived(self, sent: tuple[Any, Any]) -> Any:
+        """Let the stream that computes wait for a block."""
+        block, event = sent
+        if event is not None:
+            stream = _torch().cuda.current_stream(self.device)
+            stream.wait_event(event)
+            block.record_stream(stream)
+        return block
+
+
+# ------------------------------------------------------------------ passes over a device
+
+
+def device_blocks(
+    rows: Rows, work: Callable[[slice, Any], R], axis: int = 0, *, width: int = 0
+) -> Iterator[R]:
+    """Yield ``work`` of blocks of rows (0) or of columns (1) on a device, in order.
+
+    Where the device has no memory left for a block, it and all that follow are made half as large.
+
+    Parameters
+    ----------
+    rows : Rows
+        On a device, or moved there.
+    work : callable
+        Takes the slice and the numbers; called once more, with less, where the memory did not do.
+    axis : int
+    width : int
+        Numbers that are made of a row, where they are more than it has.
+
+    Raises
+    ------
+    MemoryLimitError
+        Where the device has no memory for ``LEAST_BYTES`` of them.
+    """
+    length, start, size = rows.shape[axis], 0, block_length(rows, axis, width)
+    while start < length:
+        values: Any = None
+        try:
+            for part, values in _blocks(rows, axis, start, size):
+                with full_precision():
+                    result = work(part, values)
+                values = None
+                yield result
+                start = part.stop
+        except out_of_memory() as error:
+            # What is held here, and by the traceback, is not free before it is gone.
+            values = error.__traceback__ = None
+            size = smaller(size, rows.stored_bytes // length, rows.like, _named(rows))
+
+
+def _blocks(rows: Rows, axis: int, start: int, size: int) -> Iterator[tuple[slice, Any]]:
+    length, every = rows.shape[axis], slice(None)
+    parts = (slice(begin, min(length, begin + size)) for begin in range(start, length, size))
+    if isinstance(rows, DeviceRows) and not rows.resident and "_whole" not in vars(rows):
+        return rows._moving(parts, axis)
+    return ((part, rows.cut(part, every) if axis == 0 else rows.cut(every, part)) for part in parts)
+
+
+@contextmanager
+def explained_memory_errors(rows: Any) -> Iterator[None]:
+    """Raise a MemoryLimitError that states what would fit if a step runs out of device memory."""
+    try:
+        yield
+    except out_of_memory() as error:
+        if rows is None or is_numpy(rows.like):
+            raise
+        error.__traceback__ = None
+        release_unused()
+        raise MemoryLimitError(_does_not_fit(_named(rows), "it is out of memory", rows.like)) from error
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Have PyTorch multiply float32 as float32 inside: rounding bounds do not hold for TF32 and bfloat16."""
+    torch = sys.modules.get("torch")
+    kinds = [] if torch is None else [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
+    if torch is not None and not all(hasattr(kind, "fp32_precision") for kind in kinds):
+        # Before PyTorch 2.9.
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("highest")
+        try:
+            yield
+        finally:
+            torch.set_float32_matmul_precision(before)
+        return
+    asked = [kind.fp32_precision for kind in kinds]
+    for kind in kinds:
+        kind.fp32_precision = "ieee"
+    try:
+        yield
+    finally:
+        for kind, precision in zip(kinds, asked, strict=True):
+            kind.fp32_precision = precision
+
+
+def smaller(size: int, each: int, like: Any, of: str) -> int:
+    """Return half of the number of rows, or columns, of so many bytes, that a device has no memory for.
+
+    Raises
+    ------
+    MemoryLimitError
+        Where that is too little to be worth while.
+    """
+    release_unused()
+    if size == 1 or size * each < 2 * LEAST_BYTES:
+        why = f"it is out of memory with {size:,} rows or columns at a time"
+        raise MemoryLimitError(_does_not_fit(of, why, like))
+    log.warning("the device is out of memory with blocks of %s rows or columns: they are halved", f"{size:,}")
+    return size // 2
+
+
+def release_unused() -> None:
+    """Return the memory that PyTorch caches to the device."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def _does_not_fit(what: str, why: str, like: Any) -> str:
+    free = free_memory(like)
+    # In float64: the covariance and its intermediates; half of a kernel matrix.
+    columns, rows = int((free / 32) ** 0.5), int((free / 8) ** 0.5)
+    return (
+        f"{what} do not fit on the device: {why}, and {amount(free)} of its memory are free. What would "
+        f"fit: for PCA {columns:,} columns, of any number of rows; of a table that is needed whole "
+        f"{int(TABLE * free) // 8:,} numbers; of a kernel matrix that is kept {rows:,} rows. Free memory "
+        "there, give less, or leave device out to work on the host."
+    )
+
+
+def tile_length(like: Any) -> int:
+    """Return how many rows a tile of a kernel matrix has on a device: so many that starting costs little."""
+    free = free_memory(like)
+    cuda = getattr(array_api_compat.device(like), "type", None) == "cuda"
+    return DEVICE_TILE * (1 if not cuda or free < FULL_TILES else 4)
+
+
+def quick_double(like: Any) -> bool:
+    """Return whether float64 products are about as fast as float32 where an array is: on few devices."""
+    device = None if is_numpy(like) else array_api_compat.device(like)
+    if getattr(device, "type", None) != "cuda":
+        return False
+    return _torch().cuda.get_device_capability(device) in FULL_DOUBLE
+
+
+def _named(rows: Rows) -> str:
+    n, d = rows.shape
+    return f"{n:,} rows x {d:,} columns"
+
+
+def block_length(rows: Rows, axis: int, width: int = 0) -> int:
+    """Return how many rows (0) or columns (1) a block on a device has."""
+    n, d = rows.shape
+    size = min(MOST_BYTES, int(BLOCK * free_memory(rows.like)))
+    length = size // max(1, max(rows.shape[1 - axis], width) * rows.dtype.itemsize)
+    return max(1, min((n, d)[axis], max(length, rows.least_columns if axis else 1)))
+
+
+def out_of_memory() -> tuple[type[BaseException], ...]:
+    """Return the out-of-memory exceptions of the installed libraries."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    of_torch = () if torch is None else (torch.OutOfMemoryError,)
+    return of_torch if cupy is None else (*of_torch, cupy.cuda.memory.OutOfMemoryError)
+
+
+# ------------------------------------------------------------------------ where work is done
+
+
+def sent_to(rows: Rows, device: str | None) -> Rows:
+    """Return rows that are worked on where an estimator's ``device`` says: the one place that decides it.
+
+    Parameters
+    ----------
+    rows : Rows
+    device : str or None
+        None leaves work where the rows are. "cuda" or "cuda:1", or "cpu" for PyTorch on the host.
+
+    Raises
+    ------
+    ParameterError
+        For another word, a device that is not there, and for arrays that are on another device already.
+    DataError
+        For sparse rows.
+    MissingExtraError
+        Without PyTorch.
+    """
+    if device is None or isinstance(rows, DeviceRows):
+        return rows
+    if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", device):
+        metal = device == "mps"
+        why = ": it has no float64, which means, sums and certificates need" if metal else ""
+        hint = by_surface(
+            'Write "cuda", "cuda:1" or "cpu" (PyTorch on the host), or leave it out.',
+            "Write cuda, cuda:1 or cpu (PyTorch on the host), or leave it out.",
+        )
+        raise ParameterError("device", device, f"is not supported{why}", hint)
+    torch = _torch()
+    if device.startswith("cuda"):
+        there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        number = int(device.partition(":")[2] or 0)
+        if number >= there:
+            sees = f"sees {there or 'no'} CUDA device{'' if there == 1 else 's'} here"
+            raise ParameterError(
+                "device",
+                device,
+                f", but PyTorch {torch.__version__} {sees}",
+                f"Leave {option('device')} out to work on the host.",
+            )
+        device = f"cuda:{number if ':' in device else torch.cuda.current_device()}"
+    if rows.skips_zeros or not rows.in_one_place:
+        kind, way = ("sparse", "X.toarray()") if rows.skips_zeros else ("in chunks of Dask", "a file")
+        raise DataError(
+            f"{option('device', device)} takes dense rows of one machine, but X is {kind}.",
+            f"Leave it out, or pass {way}.",
+        )
+    if not is_numpy(rows.like):
+        where = str(array_api_compat.device(rows.like))
+        if where == device and array_api_compat.is_torch_array(rows.like):
+            return rows
+        raise ParameterError(
+            "device",
+            device,
+            f", but X is an array on {where!r} already. Results are computed where the array is",
+            f"Leave {option('device')} out, or move it: X.to({device!r}) in PyTorch.",
+        )
+    attributes = {f.name: getattr(rows, f.name) for f in fields(Rows)}
+    return DeviceRows(host=rows, device=torch.device(device), **attributes)
+
+
+def free_memory(like: Any) -> int:
+    """Return the free bytes where an array is; for the host, its memory limit."""
+    return device_memory(like) or memory_limit_bytes(None)
+
+
+def _torch() -> Any:
+    with needs("gpu", "torch", "device=..."):
+        import torch
+    return torch

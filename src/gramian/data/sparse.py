@@ -1,0 +1,112 @@
+"""Rows of sparse matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gramian.arrays import as_csr, require_memory
+from gramian.data import array, table
+from gramian.data.rows import Block, Rows
+
+VECTORS = 8  # of a number for each row and column, needed by any computation with a matrix
+
+
+class Sparse(Rows):
+    """What sparse rows have in common, in memory and in files."""
+
+    skips_zeros: ClassVar[bool] = True
+
+    @property
+    def block_dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float64)
+
+    @cached_property
+    def _by_column(self) -> Any:
+        """The matrix in memory, in the order that blocks of columns are cut in."""
+        return self.in_memory().tocsc()
+
+    def cut(self, rows: slice, columns: slice) -> Any:
+        values = self._by_column if rows == slice(None) else self.block(rows).values
+        return values[:, columns].toarray()
+
+    def at(self, places: Any) -> Any:
+        return Rows.at(self, places)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRows(Sparse):
+    """Rows of a sparse matrix.
+
+    Attributes
+    ----------
+    values : scipy.sparse CSR matrix of shape (n, d)
+        float64 for any input: centring is implicit for sparse data, as ``X v - 1 (m.T v)``, and that
+        difference loses digits that float32 does not have to spare.
+    """
+
+    values: Any
+
+    @classmethod
+    def checked(cls, X: Any, request: table.RowsRequest) -> SparseRows:
+        """Take a matrix of any format; NaN is not searched for.
+
+        Raises
+        ------
+        DataError, InputTypeError
+            For anything that is not a table of real numbers with so many rows.
+        MemoryLimitError
+            If it has more columns than vectors in memory can have.
+        """
+        require_lengths(X.shape, "X")
+        checked = array.check_by_sklearn(X, request, accept_sparse="csr")
+        values = as_csr(checked.astype(np.float64, copy=False))
+        borrowed = any(
+            np.may_share_memory(own, original)
+            for name in ("data", "indices", "indptr")
+            if isinstance(original := getattr(X, name, None), np.ndarray)
+            for own in (values.data, values.indices, values.indptr)
+        )
+        return cls(values, dtype=np.dtype(checked.dtype), borrowed=borrowed)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, d = self.values.shape
+        return int(n), int(d)
+
+    @property
+    def share(self) -> float:
+        return self.values.nnz / max(1, self.shape[0] * self.shape[1])  # type: ignore[no-any-return]
+
+    def take_columns(self, places: Any) -> Any:
+        return self.values[:, places]
+
+    def block(self, rows: slice) -> Block:
+        everything = rows == slice(0, self.shape[0])
+        return Block(rows, self.values if everything else self.values[rows, :], self.weights_of(rows))
+
+    def in_memory(self) -> Any:
+        return self.values
+
+    def owned(self) -> Any:
+        return self.values.copy() if self.borrowed else self.values
+
+    def require_finite(self, *, holes: bool = False) -> None:
+        # Few numbers may be in many rows: one look at them spares the blocks.
+        if not np.isfinite(self.values.data).all():
+            super().require_finite(holes=holes)
+
+
+def require_lengths(shape: tuple[int, int], source: str) -> None:
+    """Raise if not even the means of a sparse matrix fit into memory: a short header can claim any shape.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    what = f"{source} is a sparse matrix of {' x '.join(f'{n:,}' for n in shape)}: a computation"
+    advice = "Leave out columns without entries, X[:, np.unique(X.nonzero()[1])]"
+    require_memory(8 * VECTORS * sum(shape), what, advice)

@@ -1,1 +1,0 @@
-"""scikit-learn estimators: they remember what was computed."""

@@ -1,0 +1,1 @@
+"""Functions of a fitted model: describe, rotate, stability, choice of components."""

@@ -1,0 +1,284 @@
+"""Compare all rules for the number of components: their answers, evidence and limits."""
+
+from __future__ import annotations
+
+import copy
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.analysis.candidates import data_frame
+from gramian.analysis.component_rules import RULES, ComponentChoice, fraction_rule, rmse_rule
+from gramian.arrays import memory_limit_bytes
+from gramian.base.inputs import check_target, generators
+from gramian.checks import check_choice
+from gramian.data import as_rows
+from gramian.data.weights import weighted
+from gramian.errors import GramianError, InputTypeError, ParameterError, by_surface, option, worded
+from gramian.kernel_pca.estimator import KernelPCA
+from gramian.kernel_pca.rules import KERNEL_RULES, components_of_kernel
+from gramian.notebook import Grid, InNotebook
+from gramian.pca.estimator import PCA
+from gramian.pca.fits import TableFit
+from gramian.pca.rules import Material, check_rmse, refusal, room_for, scree_of
+from gramian.records import Seed
+
+RuleFunction = Callable[[str], ComponentChoice]
+
+PASS = by_surface("Pass the data too: choose_components(model, X).", "Give the data too.")
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
+    """The answers of all rules for the number of components; prints as a table.
+
+    Attributes
+    ----------
+    choices : tuple of ComponentChoice
+        One for each rule, also by its name: ``choices["parallel"].number``.
+    about : str
+        Description of the data.
+    """
+
+    choices: tuple[ComponentChoice, ...]
+    about: str
+
+    def __getitem__(self, rule: str) -> ComponentChoice:
+        return {choice.rule: choice for choice in self.choices}[rule]
+
+    def __iter__(self) -> Iterator[str]:
+        return (choice.rule for choice in self.choices)
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    def rows(self) -> list[tuple[str, int | None, bool, str, str]]:
+        """Return, for each rule, its name, number, whether there may be more, evidence and limits.
+
+        Returns
+        -------
+        list of tuple
+            Rule, number or None, whether there may be more, evidence, limits.
+        """
+        return [(c.rule, c.number, c.at_least, c.sentence, RULES[c.rule].trust) for c in self.choices]
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return everything as plain values that JSON can hold."""
+        return {
+            c.rule: {
+                "components": c.number,
+                "at_least": c.at_least,
+                "sentence": c.sentence,
+                "trust": RULES[c.rule].trust,
+                "evidence": {name: np.asarray(column).tolist() for name, column in c.evidence.items()},
+            }
+            for c in self.choices
+        }
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas data frame with one row for each rule.
+
+        Returns
+        -------
+        pandas.DataFrame
+            By rule, with the columns of :meth:`rows`.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed; :meth:`rows` and :meth:`to_dict` do not need it.
+        """
+        names = ["rule", "components", "at_least", "evidence", "trust"]
+        frame = data_frame(self.rows(), names).set_index("rule")
+        return frame.astype({"components": "Int64"})
+
+    def __str__(self) -> str:
+        lines = [f"Number of components of {self.about}", f"{'rule':14} {'components':>11}  evidence"]
+        for choice in self.choices:
+            first = f"{choice.rule:14} {choice.answer:>11}  "
+            lines += textwrap.wrap(choice.sentence, 110, initial_indent=first, subsequent_indent=" " * 28)
+        lines += ["", "When to trust it"]
+        for rule in self:
+            lines += textwrap.wrap(
+                RULES[rule].trust, 110, initial_indent=f"{rule:14} ", subsequent_indent=" " * 15
+            )
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield f"Number of components of {self.about}"
+        rows = [(c.rule, c.answer, c.sentence, RULES[c.rule].trust) for c in self.choices]
+        yield Grid(("rule", "components", "evidence", "when to trust it"), rows)
+
+
+def choose_components(
+    X_or_model: Any,
+    X: Any = None,
+    *,
+    rules: Sequence[str] | None = None,
+    fraction: float = 0.95,
+    max_rmse: float | None = None,
+    center: bool = True,
+    scale: npt.ArrayLike | None = None,
+    ddof: int = 1,
+    random_state: Seed = 0,
+    memory_limit: int | str | None = None,
+) -> ComponentChoices:
+    """Compare all rules for the number of components.
+
+    Parameters
+    ----------
+    X_or_model : array-like of shape (n_samples, n_features), file, PCA or KernelPCA
+        Data as PCA accepts them, or a fitted PCA. A fitted PCA without ``X`` supplies its spectrum; rules
+        that resample the data then have no answer. If it stores only part of the spectrum, the rules use the
+        trace for the rest where they can. A KernelPCA, fitted or with ``X``, supports the rules "parallel",
+        "fraction" and "cv".
+    X : array-like of shape (n_samples, n_features), optional
+        The data, if the first argument is a model; centred and scaled as by that model.
+    rules : sequence of str, optional
+        Names of the rules; all by default.
+    fraction : float, default=0.95
+        For the rule "fraction".
+    max_rmse : float, optional
+        For the rule "max_rmse", which is omitted if this is None: see :class:`gramian.PCA`.
+    center, scale, ddof : optional
+        As in :class:`gramian.PCA`; a model has its own.
+    random_state : int, RandomState, Generator or None, default=0
+        For the rules that resample the data; None draws a new seed at each call. An integer gives the same
+        answers as PCA with the rule as ``n_components``.
+    memory_limit : int, str or None
+        As in :class:`gramian.PCA`.
+
+    Returns
+    -------
+    ComponentChoices
+        One answer for each rule; prints as a table.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown rule, or a model that is not fitted if ``X`` is None.
+
+    References
+    ----------
+    Horn (1965); Buja and Eyuboglu (1992) for "parallel"; Joergensen and Hansen (2012), Model selection for
+    Gaussian kernel PCA denoising, for kernels. Hong, Sheng, Dobriban (2020) for "sign-flip". Gavish and
+    Donoho (2014). Minka (2000) for "mle". Owen and Perry (2009) for "cv". Zhu and Ghodsi (2006) for "elbow".
+    Frontier (1976) for "broken-stick". Kaiser (1960).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian import choose_components
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 3)) @ rng.standard_normal((3, 20)) + rng.standard_normal((100, 20))
+    >>> choices = choose_components(X, random_state=0)
+    >>> choices["parallel"].number, choices["gavish-donoho"].number
+    (3, 3)
+    """
+    model = X_or_model if isinstance(X_or_model, PCA | KernelPCA) else None
+    if model is None and hasattr(X_or_model, "fit"):
+        raise InputTypeError(
+            f"A {type(X_or_model).__name__} is neither data nor a gramian.PCA or KernelPCA. Pass the data."
+        )
+    known = KERNEL_RULES if isinstance(model, KernelPCA) else tuple(RULES)
+    asked = [check_choice("rules", rule, known) for rule in (known if rules is None else rules)]
+    if max_rmse is None:
+        if rules is not None and "max_rmse" in asked:
+            hint = f"Set {option('max_rmse')}, a number in fitted units."
+            raise ParameterError("rules", "max_rmse", "needs an error", hint)
+        asked = [rule for rule in asked if rule != "max_rmse"]
+    else:
+        check_rmse(max_rmse)
+    check_target(float(fraction), 1, (1, 1))
+    if model is None:
+        if X is not None:
+            raise InputTypeError("Two data sets were passed. Pass one, or a model and its data.")
+        model, X = PCA(center=center, scale=scale, ddof=ddof, memory_limit=memory_limit), X_or_model
+    elif not (center is True and scale is None and ddof == 1):
+        own = "is that of the model, and so are scale and ddof"
+        raise ParameterError("center", allowed=own, hint="Set them on the model.")
+    rng = generators(random_state, 3)[2]
+    given = X, fraction, max_rmse, rng
+    request, about = _of_kernel(model, *given) if isinstance(model, KernelPCA) else _of_pca(model, *given)
+    return ComponentChoices(tuple(_or_why_not(request, rule) for rule in asked), about)
+
+
+def _or_why_not(request: RuleFunction, rule: str) -> ComponentChoice:
+    """Return a rule's answer, or its error message, so that one failing rule does not hide the others."""
+    try:
+        return request(rule)
+    except GramianError as error:
+        return ComponentChoice(rule, None, {}, str(error))
+
+
+def _of_pca(
+    model: PCA, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
+) -> tuple[RuleFunction, str]:
+    """Return a function from a rule's name to its answer, and a description of the data or model."""
+    rows, material = None, None
+    if X is not None:
+        limit = memory_limit_bytes(model.memory_limit)
+        rows = as_rows(X, weigh=True, estimator="choose_components", minimum=2, limit=limit)
+        (n, d), equal = rows.shape, rows.weights is None
+        material = Material(TableFit(model, rows).problem, limit)
+        # What varies is looked at here, which also refuses what no rule can take.
+        shape, about = (n, material.varying), f"{n:,} rows x {d:,} columns"
+    else:
+        try:
+            check_is_fitted(model)
+        except NotFittedError as error:
+            raise ParameterError("model", allowed="is a PCA that is not fitted", hint=PASS) from error
+        scree, equal = scree_of(model), not vars(model).get("_unequal", False)
+        part = "" if scree.whole else f", {scree.known.size} of {scree.size} eigenvalues known"
+        shape = (scree.n_samples, scree.varying)
+        about = f"a model of {scree.n_samples:,} rows x {scree.n_features:,} columns{part}"
+
+    def request(rule: str) -> ComponentChoice:
+        sparse = rows is not None and rows.skips_zeros
+        refused = refusal(rule, shape, center=bool(model.center), sparse=sparse, equal=equal)
+        if RULES[rule].draws and not refused:
+            if material is not None:
+                room_for(rule, material.problem.rows, material.memory_limit)
+                # Each rule starts from the same state, so that its answer does not depend on the others.
+                return material.choose(rule, copy.deepcopy(rng))
+            refused = "The rule needs the data: call choose_components(model, X)."
+        if refused:
+            return ComponentChoice(rule, None, {}, worded(refused))
+        spectrum = scree if material is None else material.scree
+        if rule == "fraction":
+            return fraction_rule(spectrum, float(fraction))
+        if rule == "max_rmse" and max_rmse is not None:
+            return rmse_rule(spectrum, float(max_rmse))
+        of_spectrum = RULES[rule].request
+        assert of_spectrum is not None
+        return of_spectrum(spectrum)
+
+    return request, about
+
+
+def _of_kernel(
+    model: KernelPCA, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
+) -> tuple[RuleFunction, str]:
+    shares = None
+    if X is None:
+        X, shares = getattr(model, "X_fit_", None), vars(model).get("_mean_weights")
+        if X is None:
+            raise ParameterError(
+                "model",
+                allowed="is a KernelPCA without rows: it is not fitted, its kernel is precomputed, or it "
+                "stores only landmarks or random features",
+                hint=PASS,
+            )
+    rows = as_rows(X, weigh=True, estimator="choose_components", minimum=2)
+    rows = rows if shares is None else weighted(rows, shares * rows.shape[0])
+    about = f"{rows.shape[0]:,} rows x {rows.shape[1]:,} columns in feature space"
+    return partial(components_of_kernel, model, rows, fraction=fraction, rng=rng), about

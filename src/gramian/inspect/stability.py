@@ -1,0 +1,605 @@
+"""How much components would change with another sample: the bootstrap of a fitted PCA."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from gramian import progress, progress_bar
+from gramian.analysis.candidates import data_frame
+from gramian.analysis.components import column_names, component_names
+from gramian.analysis.sampling import POWERS, grouped, named_group, reaches, separable
+from gramian.arrays import as_float64, dense, memory_limit_bytes, to_numpy
+from gramian.base.inputs import generators
+from gramian.checks import check_integer, check_number, counted, percent
+from gramian.data import as_rows
+from gramian.errors import (
+    CertificateWarning,
+    DataError,
+    InputTypeError,
+    MissingValuesWarning,
+    RankWarning,
+    ignoring,
+)
+from gramian.notebook import Grid, Tabulated
+from gramian.pca.estimator import PCA
+from gramian.pca.tables import scores_and_squares
+from gramian.records import FloatArray, IntArray, Seed
+from gramian.solve import factors, require_memory
+from gramian.solve.linear import eigenpairs
+
+TURNED = 0.05  # share of replicates at which a component that turned by 45 degrees has no own direction
+DRAWS = 100  # of a replicate, until every column has an observed entry
+LEAST = 1e-13  # ratio of a variance to the total that logarithms are taken of
+SMALLEST = 0.05  # of the normal standard error, below which none is believed
+ROWS = 10  # the fewest that give intervals
+LARGE = 700.0  # largest logarithm of a float
+SAME = 1e-3  # relative difference of variances up to which rows are those of the fit
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stability(Tabulated):
+    """Bootstrap intervals of a PCA's variances and loadings; prints as a table.
+
+    Attributes
+    ----------
+    variances, ratios : ndarray of shape (k,)
+        Explained variances and their ratios to the total, of the rows themselves.
+    variance_intervals, ratio_intervals : ndarray of shape (k, 2)
+        Intervals of the j-th largest variance of the population, and of its ratio; NaN where there are
+        fewer than 10 rows, or no more than 2 j.
+    loadings : ndarray of shape (k, d)
+        The components.
+    loading_intervals : ndarray of shape (k, d, 2)
+        Intervals of the loadings; NaN for components that are not ``separated``.
+    agreement : ndarray of shape (k,)
+        Mean absolute cosine between each component and the one that matches it in a replicate: 1 is stable.
+    turned : ndarray of shape (k,)
+        Share of replicates in which no component is within 45 degrees of this one.
+    separated : ndarray of shape (k,), bool
+        Whether a component has a direction of its own: the rows separate it from its neighbours, it is
+        ``turned`` in less than 5 % of the replicates, and there are rows enough for intervals.
+    groups : tuple of range
+        Components, counted from 0, by what the rows separate, as in ``sampling_`` of the model.
+    group_agreement : ndarray of shape (len(groups),)
+        Mean cosine of the largest principal angle between the span of a group and that in a replicate.
+    next_separated : bool or None
+        Whether the last component is separated from the first one that was left out, if that is known.
+    n_resamples, n_samples : int
+    level : float
+        Nominal coverage of the intervals.
+    feature_names : list of str
+    """
+
+    variances: FloatArray
+    variance_intervals: FloatArray
+    ratios: FloatArray
+    ratio_intervals: FloatArray
+    loadings: FloatArray
+    loading_intervals: FloatArray
+    agreement: FloatArray
+    turned: FloatArray
+    separated: npt.NDArray[np.bool_]
+    groups: tuple[range, ...]
+    group_agreement: FloatArray
+    next_separated: bool | None
+    n_resamples: int
+    n_samples: int
+    level: float
+    feature_names: list[str]
+
+    @property
+    def certain_signs(self) -> Any:
+        """Which loadings have an interval, and one without 0; shape (k, d)."""
+        low, high = self.loading_intervals[..., 0], self.loading_intervals[..., 1]
+        return (low > 0) | (high < 0)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return, for each component, its name, variance and ratio with intervals, and its agreement.
+
+        Returns
+        -------
+        list of tuple
+            Name, variance, its interval, ratio, its interval, agreement.
+        """
+        columns = (
+            self.variances,
+            *self.variance_intervals.T,
+            self.ratios,
+            *self.ratio_intervals.T,
+            self.agreement,
+        )
+        names = component_names(len(self.variances))
+        return list(zip(names, *(column.tolist() for column in columns), strict=True))
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas data frame with one row for each component.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of :meth:`rows`, by component.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed; :meth:`rows` does not need it.
+        """
+        names = ["component", "variance", "variance_low", "variance_high"]
+        names += ["ratio", "ratio_low", "ratio_high", "agreement"]
+        return data_frame(self.rows(), names).set_index("component")
+
+    def sentences(self) -> list[str]:
+        """Return which components can only be read together, and which have no direction of their own."""
+        k, lines, together = len(self.variances), list[str](), set[int]()
+        without = range(_stated(self.n_samples, k), k)
+        if without:
+            lines.append(
+                f"{counted(self.n_samples, 'row')} give no intervals of {named_group(without, False)}: those "
+                f"of component j need more than 2 j rows, and at least {ROWS}."
+            )
+            together.update(without)
+        for group, agreement in zip(self.groups, self.group_agreement, strict=True):
+            following = group.stop == k and self.next_separated is False
+            if len(group) > 1 or following:
+                together.update(group)
+                span = "" if following else f" Their span has agreement {agreement:.2f}."
+                lines.append(
+                    f"{named_group(group, following)} are not separated by {self.n_samples:,} rows, so that "
+                    f"their loadings have no intervals.{span}"
+                )
+        names = component_names(k)
+        for j in sorted(set(np.flatnonzero(self.turned >= TURNED).tolist()) - together):
+            lines.append(
+                f"{names[j]} turns by more than 45 degrees in {percent(float(self.turned[j]))} of the "
+                "samples, so that its loadings have no intervals."
+            )
+        return lines
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield (
+            f"Stability of {counted(len(self.variances), 'component')}: {100 * self.level:g} % intervals "
+            f"from {self.n_resamples:,} samples of {self.n_samples:,} rows with replacement."
+        )
+        rows = [
+            (
+                name,
+                value,
+                "-" if math.isnan(low) else f"{low:.5g} to {high:.5g}",
+                ratio,
+                "-" if math.isnan(least) else f"{least:.4f} to {most:.4f}",
+                agreement,
+            )
+            for name, value, low, high, ratio, least, most, agreement in self.rows()
+        ]
+        heads = "", "variance", "interval", "ratio", "interval", "agreement"
+        yield Grid(heads, rows, ("", ".6g", "", ".4f", "", ".3f"))
+        yield from self.sentences()
+
+
+def stability(
+    model: Any, X: Any, *, n_resamples: int = 200, level: float = 0.95, random_state: Seed = 0
+) -> Stability:
+    """Return bootstrap intervals of the variances and loadings of a fitted PCA.
+
+    Each replicate draws as many rows as there are, with replacement, and computes the components of these
+    rows, with columns scaled anew. Its components are matched with those of the model: by the largest
+    overlaps, then by sign, or by the best rotation where components of the model have equal variances. Where
+    the fit imputed values, each replicate imputes anew, with at most the components that imputed.
+
+    Parameters
+    ----------
+    model : fitted PCA
+        Fitted to these rows.
+    X : array-like of shape (n_samples, n_features)
+        The rows of the fit, in memory; missing entries may be filled in by :meth:`PCA.impute`.
+    n_resamples : int, default=200
+        Number of replicates. Intervals of 95 % need 200 or more.
+    level : float, default=0.95
+        Nominal coverage of the intervals.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the replicates; None draws a new one at each call.
+
+    Returns
+    -------
+    Stability
+        Intervals and agreement; prints as a table.
+
+    Raises
+    ------
+    InputTypeError
+        For models other than PCA.
+    DataError
+        If X has other variances than the rows of the fit, if the fit had weights, or rows cannot be used.
+    MemoryLimitError
+        If the loadings of all replicates do not fit into the model's ``memory_limit``.
+
+    Notes
+    -----
+    Rows are taken as independent draws from one population. Intervals are symmetric, with the longer tail
+    of the replicates on both sides: of the logarithm of a variance, and of the log odds of a ratio, both
+    studentised by the influence of the rows, and of a loading. Variances of a sample are further apart than
+    those of its population. The interval of a variance therefore contains those of all components that may
+    have an equal variance, by a test at 5 %. It ends at the latest where those of larger variances do, and
+    under unit scale at the total. A replicate has about two thirds of the rows: of fewer than 10 rows, or for
+    component j of no more than 2 j, it says too little for an interval. A direction is compared only where
+    the rows separate the component from its neighbours, by the test of ``model.sampling_``, and where fewer
+    than 5 % of the replicates turn it by more than 45 degrees. A replicate costs an eigenproblem of the
+    smaller side of X only: with more columns than rows, of the scores along all components.
+
+    References
+    ----------
+    Efron and Tibshirani (1993), An introduction to the bootstrap, chapter 12. Milan and Whittaker (1995),
+    Application of the parametric bootstrap to models that incorporate a singular value decomposition. North,
+    Bell, Cahalan and Moeng (1982), Sampling errors in the estimation of empirical orthogonal functions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(1).standard_normal((200, 5)) * [8, 4, 2, 1, 1]
+    >>> result = gramian.stability(gramian.PCA(2).fit(X), X, random_state=0)
+    >>> low, high = result.variance_intervals[0]
+    >>> bool(low < 64 < high)
+    True
+    >>> result.agreement.round(2)
+    array([1., 1.])
+    """
+    if not isinstance(model, PCA):
+        raise InputTypeError(
+            f"stability takes a fitted PCA, not a {type(model).__name__}. Whitened and kernel components are "
+            "not supported; fit a PCA of the same rows."
+        )
+    check_is_fitted(model)
+    n_resamples = check_integer("n_resamples", n_resamples, 2, advice="200 are enough for intervals of 95 %.")
+    level = check_number("level", level, above=0.0, below=1.0, advice="Use a coverage such as 0.95.")
+    rows = model._new_rows(X)
+    k, (n, d) = min(int(model.n_components_), int(model.rank_)), rows.shape
+    require_memory(
+        f"{n_resamples} replicates of {k} x {d:,} loadings and {n:,} rows",
+        8 * (3 * n * d + 2 * min(n, d) ** 2 + (n_resamples * k + 2 * n_resamples) * d),
+        memory_limit_bytes(model.memory_limit),
+        "Use fewer components, or a sample of the rows.",
+    )
+    resampled: _Resampled | _Refitted
+    imputed = model.imputed_
+    if imputed is None:
+        rows.require_finite()
+        resampled = _Resampled.of(model, as_float64(dense(rows.in_memory())))
+    else:
+        k = min(k, imputed.n_components or k)
+        resampled = _Refitted.of(model, rows, k)
+    values, total, _, errors = resampled.components(np.ones(n), k)
+    _require_same_rows(model, values, n)
+    (rng,) = generators(random_state, 1)
+    P = as_float64(model.components_)[:k]
+    groups = _equal(model, k)
+    scales = _scales(values, total)
+    drawn, drawn_errors = np.empty((2, n_resamples, 2, k))
+    loadings = np.empty((n_resamples, k, d))
+    with progress_bar.shows_progress("stability"):
+        for b in progress.track(range(n_resamples), "replicate"):
+            counts = resampled.draw(rng)
+            some, whole, directions, drawn_errors[b] = resampled.components(counts, k)
+            drawn[b], loadings[b] = _scales(some, whole), _aligned(directions, P, groups)
+    off = drawn - scales
+    # Replicates without the one row that makes a variance state far too small an error.
+    halves = np.minimum(errors * _reach(off / drawn_errors, level), 2 * _reach(off, level))
+    known = np.append(values, separable(model)[k:] if k == model.n_components_ else [])
+    ends, stated = np.full((2, k, 2), np.nan), _stated(n, k)
+    if stated:
+        may_equal = reaches(known, stated, n - 1.0)
+        ends[:, :stated] = _ranges(_scales(known, total), halves[:, :stated], may_equal)
+    unit = isinstance(model.scale, str) and model.scale == "unit" and total > 0
+    runs, next_separated = grouped(known, k, n - 1.0)
+    alone = np.array([len(run) == 1 for run in runs for _ in run], dtype=bool)
+    alone[k - 1 :] &= next_separated is not False
+    cosines = np.abs(np.einsum("bkd,kd->bk", loadings, P))
+    turned = (cosines < math.sqrt(0.5)).mean(axis=0)
+    own = alone & (turned < TURNED) & (np.arange(k) < stated)
+    # Component by component: quantiles copy what they sort.
+    reach = np.array([_reach(loadings[:, j] - P[j], level) for j in range(k)]).reshape(k, d, 1)
+    between = np.clip(P[..., None] + reach * [-1.0, 1.0], -1.0, 1.0)
+    between[~own] = np.nan
+    return Stability(
+        variances=values,
+        variance_intervals=np.exp(np.minimum(ends[0], math.log(total) if unit else LARGE)),
+        ratios=values / (total or 1.0),
+        ratio_intervals=expit(ends[1]),
+        loadings=P,
+        loading_intervals=between,
+        agreement=cosines.mean(axis=0),
+        turned=turned,
+        separated=own,
+        groups=runs,
+        group_agreement=np.array([_agreement(loadings, P, run) for run in runs]),
+        next_separated=next_separated,
+        n_resamples=n_resamples,
+        n_samples=n,
+        level=level,
+        feature_names=column_names(model),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Resampled:
+    """Centred rows, in coordinates of the smaller side where columns are not scaled anew.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, p)
+        In units of ``unit``.
+    basis : ndarray of shape (d, p) or None
+        Orthonormal directions of the coordinates; None for the columns themselves.
+    mean : ndarray of shape (d,)
+        What was subtracted, in units of ``unit``.
+    scale : str or None
+        How each replicate scales columns.
+    metric : ndarray of shape (d,) or float
+        Square roots of the weights of columns, where replicates scale them.
+    center : bool
+    ddof : float
+    unit : float
+        A power of two, so that squares stay in range.
+    """
+
+    rows: FloatArray
+    basis: FloatArray | None
+    mean: FloatArray
+    scale: str | None
+    metric: FloatArray | float
+    center: bool
+    ddof: float
+    unit: float
+
+    @classmethod
+    def of(cls, model: PCA, X: FloatArray) -> _Resampled:
+        center, divisor = bool(model.center), model._divisor
+        scale = model.scale if isinstance(model.scale, str) else None
+        mean = as_float64(model._center) if center else np.zeros(X.shape[1])
+        C = X - mean
+        if divisor is not None and scale is None:
+            C = C / as_float64(divisor)
+        if center:
+            C[:, to_numpy(model.constant_features_)] = 0.0  # what is there is rounding of the mean
+        unit = 2.0 ** int(np.frexp(np.abs(C).max(initial=0.0) or 1.0)[1])
+        C /= unit
+        basis = None
+        if C.shape[1] > C.shape[0] and scale is None:
+            left, s, right = factors(C, C.shape[0])
+            C, basis = left * s, right.T
+        weight = model.feature_weight
+        metric = 1.0 if weight is None else np.sqrt(np.asarray(weight, dtype=np.float64))
+        return cls(C, basis, mean / unit, scale, metric, center, float(model.ddof), unit)
+
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """Return how often each row is in a replicate."""
+        n = len(self.rows)
+        return np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+
+    def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+        """Return the k largest variances, the total variance, directions (k, d), and standard errors (2, k).
+
+        The errors are those of the two scales of :func:`_scales`.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n,)
+            How often each row was drawn.
+        k : int
+        """
+        there = counts > 0
+        C, root = self.rows[there], np.sqrt(counts[there])
+        n = counts.sum()
+        degrees = n - self.ddof
+        shift = counts[there] @ C / n if self.center else np.zeros(C.shape[1])
+        C = (C - shift) * root[:, None]
+        if self.scale is not None:
+            C = C / self._divisors(C, shift, degrees)
+        dual = len(C) < C.shape[1]
+        S = C @ C.T if dual else C.T @ C
+        total = float(np.trace(S)) / degrees
+        count = min(k, len(S))
+        values, vectors = eigenpairs(S, count)
+        values = np.maximum(values, 0.0)
+        directions = np.zeros((k, C.shape[1]))
+        if dual:
+            vectors = C.T @ vectors
+            vectors /= np.maximum(np.linalg.norm(vectors, axis=0), np.finfo(np.float64).tiny)
+        errors = np.ones((2, k))
+        errors[:, :count] = self._errors(C, counts[there, None], vectors, values / degrees, total)
+        directions[:count] = vectors.T
+        if self.basis is not None:
+            directions = directions @ self.basis.T
+        variances = np.zeros(k)
+        variances[:count] = values / degrees
+        square = 1.0 if self.scale in ("unit", "genotype") else self.unit**2
+        return variances * square, total * square, directions, errors
+
+    def _errors(
+        self, C: FloatArray, counts: FloatArray, vectors: FloatArray, values: FloatArray, total: float
+    ) -> FloatArray:
+        """Return standard errors from the influence of each row, with the moments that the rows have.
+
+        More of row i changes the logarithm of the variance ``l`` of direction p by its ``score^2 / l - 1``,
+        and less where it changes the divisors of columns too, as :func:`sampling_of` derives. For genotypes
+        that change is left out.
+        """
+        n, squares, power = counts.sum(), C * C, POWERS.get(self.scale or "", 0.0)
+        scores = (C @ vectors) ** 2 / np.maximum(values, LEAST * (total or 1.0))
+        of_log = scores - (1 - power) * counts
+        if power:
+            columns = squares.sum(axis=0) / (n - self.ddof)
+            of_log -= power * (squares / np.where(columns > 0, columns, np.inf)) @ vectors**2
+        of_odds = of_log - (1 - power) * (squares.sum(axis=1, keepdims=True) / (total or 1.0) - counts)
+        of_odds = of_odds / np.maximum(1.0 - values / (total or 1.0), LEAST)
+        errors = [np.sqrt((part**2 / counts).sum(axis=0)) / n for part in (of_log, of_odds)]
+        # Rows of equal distances have none at all.
+        return np.asarray(np.maximum(errors, SMALLEST * math.sqrt(2.0 / n)))
+
+    def _divisors(self, C: FloatArray, shift: FloatArray, degrees: float) -> FloatArray:
+        """Return what each column is divided by; infinity for columns that are constant now."""
+        deviations = np.sqrt((C * C).sum(axis=0) / degrees)
+        if self.scale == "genotype":
+            p = np.clip((self.mean + shift) * self.unit / 2, 0.0, 1.0)
+            divisor = np.sqrt(2 * p * (1 - p)) / self.unit
+        elif self.scale == "pareto":
+            divisor = np.sqrt(deviations * self.unit)
+        else:
+            divisor = deviations
+        return np.where((deviations > 0) & (divisor > 0), divisor / self.metric, np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class _Refitted:
+    """Rows with missing entries, which each replicate imputes anew.
+
+    Attributes
+    ----------
+    model : PCA
+        Unfitted, of the components to compare.
+    rows : ndarray of shape (n, d)
+        With NaN where the fit imputed values.
+    """
+
+    model: PCA
+    rows: FloatArray
+
+    @classmethod
+    def of(cls, model: PCA, rows: Any, k: int) -> _Refitted:
+        imputed = model.imputed_
+        assert imputed is not None
+        X = as_float64(model._rows_as_fitted(rows).in_memory()).copy()
+        X[imputed.rows, imputed.columns] = np.nan
+        options = {"n_components": k, "max_rmse": None, "whiten": False, "missing": model._missing_method}
+        return cls(clone(model).set_params(**options), X)
+
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """Return how often each row is in a replicate, in which every column has an entry."""
+        n, observed = len(self.rows), ~np.isnan(self.rows)
+        for _ in range(DRAWS):
+            counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+            if (counts @ observed > 0).all():
+                return counts
+        least = int(observed.sum(axis=0).min())
+        raise DataError(
+            f"A column has {counted(least, 'observed entry', 'observed entries')}, so that samples of the "
+            "rows leave it without any. Leave out columns with few observed entries."
+        )
+
+    def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+        """Return what :meth:`_Resampled.components` does; squares of scores are expected ones."""
+        with ignoring(RankWarning, CertificateWarning, MissingValuesWarning):
+            model = clone(self.model).fit(self.rows, sample_weight=counts)
+        X = self.rows if model._maps_holes else model.impute(self.rows)
+        scores, squares, spread = scores_and_squares(model, as_rows(X, check_finite=False), k)
+        values, total = as_float64(model.explained_variance_), float(model.total_variance_)
+        unit = total or 1.0
+        ratios = (scores**2 + spread) / np.maximum(values, LEAST * unit)
+        of_odds = (ratios - squares[:, None] / unit) / np.maximum(1.0 - values / unit, LEAST)
+        errors = [np.sqrt(counts @ part**2) / counts.sum() for part in (ratios - 1.0, of_odds)]
+        least = SMALLEST * math.sqrt(2.0 / counts.sum())
+        return values, total, as_float64(model.components_), np.asarray(np.maximum(errors, least))
+
+
+def _stated(n: int, k: int) -> int:
+    """Return how many of k components have intervals from n rows."""
+    return min(k, (n - 1) // 2) if n >= ROWS else 0
+
+
+def _scales(variances: FloatArray, total: float) -> FloatArray:
+    """Return logarithms of variances and of the odds of their ratios, which are less skew; shape (2, k)."""
+    unit = total or 1.0
+    ratios = np.maximum(variances / unit, LEAST)
+    return np.array(
+        [np.log(ratios) + math.log(unit), np.log(ratios) - np.log(np.maximum(1.0 - ratios, LEAST))]
+    )
+
+
+def _reach(deviations: FloatArray, level: float) -> FloatArray:
+    """Return the longer tail of deviations of replicates, which an interval takes on both sides.
+
+    Which of the tails is the longer one is itself uncertain in a small sample: intervals with both tails
+    cover less.
+    """
+    # Order statistic (n_resamples + 1) q, which few replicates do not make too small.
+    ends = (1 - level) / 2, (1 + level) / 2
+    low, high = np.quantile(deviations, ends, axis=0, method="weibull")
+    return np.asarray(np.maximum(-low, high))
+
+
+def _ranges(centers: FloatArray, halves: FloatArray, reach: IntArray) -> FloatArray:
+    """Return intervals, each with those of the components that may be equal to it; shape (2, k, 2).
+
+    Parameters
+    ----------
+    centers : ndarray of shape (2, m)
+        Of all known components; those that were left out get the half length of the last one.
+    halves : ndarray of shape (2, k)
+        Half lengths.
+    reach : ndarray of shape (k,)
+        The last component that may be equal to each.
+    """
+    k = halves.shape[1]
+    every = np.concatenate([halves, np.repeat(halves[:, -1:], centers.shape[1] - k, axis=1)], axis=1)
+    low, high = centers - every, centers + every
+    result = np.empty((2, k, 2))
+    for j in range(k):
+        result[:, j, 0] = low[:, j : reach[j] + 1].min(axis=1)
+        result[:, j, 1] = high[:, : j + 1][:, reach[: j + 1] >= j].max(axis=1)
+    result[..., 1] = np.minimum.accumulate(result[..., 1], axis=1)  # variances descend
+    return result
+
+
+def _require_same_rows(model: PCA, values: FloatArray, n: int) -> None:
+    if vars(model).get("_unequal", False):
+        raise DataError(
+            "This model was fitted with sample weights, which stability does not support. Fit it without "
+            "them, or on a table that repeats each row as often as it counts."
+        )
+    expected = as_float64(model.explained_variance_)[: values.size]
+    if n != int(model.n_samples_) or np.abs(values - expected).max(initial=0.0) > SAME * expected.max(
+        initial=0.0
+    ):
+        raise DataError(
+            f"These {n:,} rows are not those of the fit ({model.n_samples_:,} rows): their variances differ. "
+            "Pass the rows that the model was fitted on, or fit it on these."
+        )
+
+
+def _equal(model: PCA, k: int) -> list[Any]:
+    """Return places of components that the certificate cannot tell apart, the first k only."""
+    certificate = model.certificate_
+    bounds = None if certificate is None else certificate.directions
+    first = np.arange(k) if bounds is None else bounds.first[:k]
+    return [np.flatnonzero(first == one) for one in np.unique(first)]
+
+
+def _aligned(directions: FloatArray, P: FloatArray, groups: list[Any]) -> FloatArray:
+    """Return the directions of a replicate in the order, and with the signs, of those of the model."""
+    overlaps = P @ directions.T
+    _, partner = linear_sum_assignment(-(overlaps**2))
+    signs = np.where(overlaps[np.arange(len(P)), partner] < 0, -1.0, 1.0)
+    result: FloatArray = directions[partner] * signs[:, None]
+    for group in groups:
+        if len(group) == 1:
+            continue
+        # The orthogonal matrix nearest to the overlaps.
+        U, _, Vt = np.linalg.svd(overlaps[np.ix_(group, partner[group])])
+        result[group] = (U @ Vt) @ directions[partner[group]]
+    return result
+
+
+def _agreement(loadings: FloatArray, P: FloatArray, group: range) -> float:
+    some = slice(group.start, group.stop)
+    overlaps = np.einsum("id,bjd->bij", P[some], loadings[:, some])
+    return float(np.linalg.svd(overlaps, compute_uv=False)[:, -1].mean())

@@ -1,0 +1,1 @@
+"""Where tables come from: files, folders, streams, arrays of other libraries."""

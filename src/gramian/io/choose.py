@@ -1,0 +1,293 @@
+"""From a source to a table: the chosen rows and columns, in memory or on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian import arrays, checks
+from gramian.data.table import Expected, Origin, Table
+from gramian.errors import DataError, ParameterError, of_new_rows, option
+from gramian.io.expected import as_expected
+from gramian.io.files import Place, opened_source
+from gramian.io.lazy import LazyArray
+from gramian.io.metadata import LabelPlace, with_labels
+from gramian.io.missing import handle_missing, rows_of_table
+from gramian.io.parts import (
+    LOGICAL,
+    contiguous,
+    label_fields,
+    pick_columns,
+    pick_rows,
+    take_columns,
+    transpose,
+)
+from gramian.io.source import ArraySource, PictureSource, Source, damage, whole_within
+from gramian.io.spool import columns_taken, parts, rows_taken
+from gramian.reading import COLUMN_OPTIONS, IMPUTED, ReadingOptions, Remembered
+
+UNMATCHED = f"Count them as missing with {option('unmatched', 'leave-out')}."
+
+
+def choose(
+    place: Place,
+    reading: ReadingOptions,
+    labels: LabelPlace | None = None,
+    limit: int | None = None,
+    expected: Expected | None = None,
+) -> Table:
+    """Return the chosen part of a file as a table.
+
+    Parameters
+    ----------
+    place : Location, sequence of Path, or binary file
+    reading : ReadingOptions
+        Checked.
+    labels : LabelPlace, optional
+        Where labels are, if in another file.
+    limit : int, optional
+        Bytes of working memory: a table larger than a quarter of it stays on disk. None reads all.
+    expected : Expected, optional
+        What a fitted model expects of new data.
+    """
+    with opened_source(place, limit=limit) as (format, opened, source):
+        reading, notes = _where_it_applies(reading, source, format.marks)
+        if not format.marks:
+            refuse(reading, ["na_values"], source.source, "no text")
+        if not isinstance(source, PictureSource):
+            refuse(reading, ["size"], source.source, "a table")
+        genotypes = isinstance(source, ArraySource) and source.alleles is not None
+        if reading.unmatched is not None and (expected is None or not genotypes):
+            raise ParameterError(
+                "unmatched",
+                reading.unmatched,
+                "applies to genotypes (.bed) that a fitted model maps",
+                "Leave it out.",
+            )
+        table = table_of(source, reading, limit, None if reading.transpose else expected)
+        read = not (table.origin.sha256 or isinstance(table.values, LazyArray))
+        if sha256 := opened.hash() if read else opened.sha256:
+            table = replace(table, origin=Origin(sha256, "the bytes of the file"))
+        options = {one.name: getattr(reading, one.name) for one in fields(ReadingOptions)}
+        origin = replace(table.origin, reading=options)
+        table = replace(table, notes=(*table.notes, *notes), origin=origin)
+    return _completed(table, reading, labels, expected)
+
+
+def _completed(
+    table: Table,
+    reading: ReadingOptions,
+    labels: LabelPlace | None,
+    expected: Expected | None,
+) -> Table:
+    """Return a table transposed, with its labels, and with its missing values treated."""
+    if reading.transpose:
+        table = transpose(table)
+    if labels is not None:
+        table = with_labels(table, labels, None if reading.transpose else reading.rows, reading.id)
+    if expected is not None:
+        table = as_expected(table, expected, leave_out=reading.unmatched == "leave-out")
+    stored = isinstance(table.values, LazyArray)
+    holes = expected is not None and expected.holes and reading.missing is None
+    fitted_means = expected is not None and expected.means is not None and not holes
+    # Calls of genotypes become means without being asked to.
+    unasked = table.alleles is not None and reading.missing is None and expected is None
+    policy = "mean" if unasked else reading.missing
+    if policy is not None or fitted_means or (holes and not stored):
+        table = handle_missing(table, policy, expected)
+    if reading.missing == "mean":
+        table = replace(table, missing=replace(table.missing, method="mean"))
+    # Otherwise the first pass over the numbers finds NaN and infinity.
+    if table.values.finite is False if stored else table.values.dtype.kind == "f":
+        with nullcontext() if expected is None else of_new_rows():
+            rows_of_table(table).require_finite(holes=holes or table.missing.method in IMPUTED)
+    if not stored:
+        return replace(table, values=contiguous(table.values))
+    return replace(table, notes=(*table.notes, table.values.note)) if table.values.note else table
+
+
+def _where_it_applies(
+    reading: ReadingOptions, source: Source, marks: bool
+) -> tuple[ReadingOptions, tuple[str, ...]]:
+    """Return the options without remembered names that a source lacks, and notes on these."""
+    changed: dict[str, Any] = {}
+    notes: list[str] = []
+    for asked in (*COLUMN_OPTIONS, "na_values"):
+        value = getattr(reading, asked)
+        names = value if isinstance(value, tuple) else (value,)
+        absent = [name for name in names if isinstance(name, Remembered)]
+        if absent and asked != "na_values":
+            known = source.column_names
+            absent = [name for name in absent if known is not None and name not in known]
+        if absent and not (asked == "na_values" and marks):
+            rest = tuple(name for name in names if name not in absent)
+            changed[asked] = (rest[0] if len(rest) == 1 and asked == "label" else rest) if rest else None
+            if asked not in ("drop", "na_values"):
+                notes.append(f"{asked}: no column {checks.listed(absent)} here, as the fitted data had")
+    return (replace(reading, **changed) if changed else reading), tuple(notes)
+
+
+def refuse(reading: ReadingOptions, options: Sequence[str], source: str, content: str) -> None:
+    """Raise a ParameterError for the first of some options that does not apply to a file."""
+    for name in options:
+        if getattr(reading, name) is not None:
+            raise ParameterError(
+                name, allowed=f"does not apply to {source}, which holds {content}", hint="Leave it out."
+            )
+
+
+def table_of(
+    source: Source, reading: ReadingOptions, limit: int | None = None, expected: Expected | None = None
+) -> Table:
+    """Return the chosen part of a source: on disk where reading it takes more than a quarter of a limit.
+
+    Raises
+    ------
+    ParameterError
+        If the options name rows or columns that are not there, or columns of pictures.
+    DataError
+        If its content cannot be a table of numbers.
+
+    Examples
+    --------
+    >>> from gramian.io.source import Header
+    >>> source = ArraySource.of(Header((3, 3), np.dtype(float), lambda: np.eye(3)), "memory")
+    >>> table = table_of(source, ReadingOptions(label="2"))
+    >>> table.values.shape, table.labels.tolist()
+    ((3, 2), [0.0, 0.0, 1.0])
+    """
+    if isinstance(source, PictureSource):
+        refuse(reading, COLUMN_OPTIONS, source.source, "pictures")
+        return _table_of_array(source.array(reading.rows, reading.size), ReadingOptions(), limit, None)
+    if isinstance(source, ArraySource):
+        return _table_of_array(source, reading, limit, expected)
+    # Arrow takes longer to import than everything else here.
+    from gramian.io.columns import table_of_columns
+
+    return table_of_columns(source, reading, limit, expected)
+
+
+def _table_of_array(
+    source: ArraySource, reading: ReadingOptions, limit: int | None, expected: Expected | None
+) -> Table:
+    rows = pick_rows(source.shape[0], reading.rows, source.source)
+    places, notes = _value_columns(source, reading, expected)
+    with damage(source.source):
+        lazy = None
+        if limit is not None and source.lazy is not None and source.memory_of(rows) > whole_within(limit):
+            lazy = partial(source.lazy, limit)
+        values, column = _numbers(source, reading, rows, places, lazy)
+
+        def aside(option: str, name: str) -> npt.NDArray[Any]:
+            """Return a column that is no number."""
+            if source.set_aside is not None:
+                return source.set_aside(option, name)[list(rows)]
+            return column(int(name) if source.columns is None else source.columns.index(name))
+
+        names = source.row_names and tuple(source.row_names[row] for row in rows)
+        if reading.id is not None:
+            names = tuple(map(str, aside("id", reading.id).tolist()))
+        labels = {name: aside("label", name) for name in reading.label_columns}
+        weights = None if reading.weights is None else aside("weights", reading.weights)
+    positions = range(values.shape[1]) if places is None else places
+    features = None if source.columns is None else tuple(source.columns[place] for place in positions)
+    known = source.alleles
+    alleles = None if known is None else {name: known[name] for name in features or () if name in known}
+    origin = Origin() if source.sha256 is None else Origin(source.sha256(), source.hashed)
+    return Table(
+        values,
+        features,
+        names,
+        **label_fields(labels),
+        picture_shape=(source.shape[1], source.shape[2]) if len(source.shape) == 3 else None,
+        source=source.source,
+        notes=(
+            *source.notes,
+            *((LOGICAL,) if source.dtype.kind == "b" else ()),
+            *notes,
+            *(() if lazy else source.notes_in_memory),
+        ),
+        origin=origin,
+        row_numbers=None if reading.rows is None else rows,
+        column_numbers=None if places is None or features is not None else tuple(places),
+        alleles=alleles,
+        weights=weights,
+    )
+
+
+def _value_columns(
+    source: ArraySource, reading: ReadingOptions, expected: Expected | None
+) -> tuple[list[int] | None, tuple[str, ...]]:
+    """Return the columns of numbers, None for all, and notes on the changes for a fitted model."""
+    name, columns, elsewhere = source.source, source.columns, source.set_aside is not None
+    if (reading.id or reading.label_row) and source.row_names is not None and not elsewhere:
+        which = "label" if reading.id is None else "id"
+        problem = f"does not apply to {name}, which already names its rows"
+        raise ParameterError(
+            which, getattr(reading, which), problem, f"Leave out {option('id')} and {option('label')}."
+        )
+    if reading.label_row is not None:
+        why = f"rows of {name} have no names"
+        hint = f"Read labels from another file with {option('labels_from')}."
+        if elsewhere:
+            why = f"labels of {name} are columns of obs"
+            hint = f"Leave out {option('transpose')}: its rows are samples already."
+        problem = f"with {option('transpose')} names a row, but {why}"
+        raise ParameterError("label", reading.label_row, problem, hint)
+    if len(source.shape) == 3:
+        refuse(reading, COLUMN_OPTIONS, name, "pictures")
+        return None, ()
+    if columns is None and all(getattr(reading, one) is None for one in COLUMN_OPTIONS):
+        return None, ()
+    columns = columns or tuple(map(str, range(source.shape[1])))
+    inside = replace(reading, id=None, label=None, weights=None) if elsewhere else reading
+    notes: tuple[str, ...] = ()
+    places = pick_columns(columns, inside, name).values
+    if source.by_columns and expected is not None and expected.names is not None:
+        available = [columns[place] for place in places]
+        there = set(available) if reading.unmatched == "leave-out" else set(expected.names)
+        some = tuple(column for column in expected.names if column in there) or expected.names
+        advice = () if source.alleles is None else (UNMATCHED,)
+        order, notes = Expected(some).places(available, name, *advice)
+        places = [places[place] for place in order]
+    if not places:
+        raise DataError(
+            f"{name} has no columns left.", f"Drop fewer columns, or choose some with {option('columns')}."
+        )
+    return None if places == list(range(len(columns))) else places, notes
+
+
+def _numbers(
+    source: ArraySource,
+    reading: ReadingOptions,
+    rows: range,
+    places: list[int] | None,
+    lazy: Callable[..., LazyArray] | None,
+) -> tuple[Any, Callable[[int], npt.NDArray[Any]]]:
+    """Return the numbers, in memory or as ``lazy`` leaves them on disk, and what reads another column."""
+    some = range(source.shape[1]) if places is None else places
+    if source.by_columns:
+        values = source.read(rows, some) if lazy is None else lazy(rows, some)
+        return values, lambda place: source.read(rows, [place])[:, 0]
+    if lazy is None:
+        array = source.read(rows)
+        if array.dtype.kind == "b":
+            array = array.astype(np.uint8) if sparse.issparse(array) else array.view(np.uint8)
+        values = contiguous(array) if places is None else take_columns(array, places)
+    else:
+        array = lazy() if reading.rows is None else rows_taken(lazy(), rows)
+        values = array if places is None else columns_taken(array, places)
+    return values, partial(_column, array)
+
+
+def _column(matrix: Any, place: int) -> npt.NDArray[Any]:
+    """Return a column of a matrix, in memory or in its file."""
+    blocks = [matrix[part] for part in parts(matrix)] if isinstance(matrix, LazyArray) else [matrix]
+    return np.concatenate([np.ravel(arrays.dense(block[:, [place]])) for block in blocks])

@@ -1,0 +1,722 @@
+"""Columns in batches of rows, and the table of them: what names rows, what are numbers, what are labels.
+
+The first rows of a file, up to 16 MB, decide that; later rows of another kind raise an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gramian.checks import NAMES_SHOWN, counted, first_few, listed
+from gramian.data.table import Expected, Table
+from gramian.errors import DataError, ParameterError, by_surface, option
+from gramian.io import numerals, spool
+from gramian.io.parts import (
+    LOGICAL,
+    label_fields,
+    pick_columns,
+    pick_rows,
+    repeated_note,
+    unique_names,
+)
+from gramian.io.source import whole_within
+from gramian.reading import ReadingOptions
+
+# Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
+INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
+EMPTY_LAST = "an empty last column without a name was left out"
+DECIDING = 16 << 20  # bytes of the first rows, which decide what columns are
+
+
+# ---------------------------------------------------------- where columns come from
+
+
+class ColumnSource:
+    """Columns in batches, of a file that stays open until the table is made.
+
+    Attributes
+    ----------
+    source : str
+        What messages call it.
+    names : tuple of str or None
+        Names of the columns as the file has them; None where columns are known by position.
+    path : Path or None
+        The file, if it is one.
+    separator : str or None
+        What separates the fields of a text, in which numbers may be written in several ways; else None.
+    na_values : tuple of str
+        Texts that stand for a missing value, in addition to the usual ones.
+    notes : tuple of str
+        What was decided about the file; complete after a pass over it.
+    """
+
+    source: str
+    names: tuple[str, ...] | None = None
+    path: Path | None = None
+    separator: str | None = None
+    na_values: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def first_is_index(self) -> bool:
+        """Whether the first column is named like an index."""
+        return self.names is not None and self.names[0].casefold() in INDEX_NAMES
+
+    @property
+    def column_names(self) -> tuple[str, ...] | None:
+        """All names that options may use for columns; None where they have none."""
+        return None if self.names is None else unique_names(self.names)[0]
+
+    def unique_names(self, width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the names of the first columns, or their positions, and names that occur more than once."""
+        if self.names is None:
+            return tuple(map(str, range(width))), ()
+        return unique_names(self.names[:width])
+
+    def prepared(
+        self, reading: ReadingOptions, expected: Expected | None
+    ) -> tuple[ColumnSource, ReadingOptions]:
+        """Return the source as options want it read, and the options in the terms of that source."""
+        return self, reading
+
+    def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
+        """Yield the columns of all rows once, from the first to the last; those of a text as strings.
+
+        Parameters
+        ----------
+        limit : int or None
+            Bytes of working memory, which a batch takes a small part of. None if all rows go into memory.
+        plain : set of int
+            Columns of a text that may come as float64; more may be added between batches.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ColumnsInMemory(ColumnSource):
+    """Arrow columns as a source of one batch."""
+
+    arrays: Sequence[Any] = ()
+    names: tuple[str, ...] | None = None
+    source: str = "memory"
+    notes: tuple[str, ...] = ()
+    separator: str | None = None
+    na_values: tuple[str, ...] = ()
+
+    def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
+        """Yield all rows."""
+        yield [decoded(array) for array in self.arrays]
+
+
+def decoded(column: Any) -> Any:
+    """Return a column in one piece, without a dictionary or string views, which few functions take."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
+
+
+def joined(parts: Sequence[Any], source: str) -> Any:
+    """Return the parts of a column as one, in the type that holds them all.
+
+    Raises
+    ------
+    DataError
+        If there is no such type.
+    """
+    tables = [pa.table([part], ["column"]) for part in parts]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive").column(0).combine_chunks()
+    except pa.ArrowException as error:
+        raise DataError(f"{source} holds files whose columns are of different types: {error}.") from error
+
+
+def whole_fields(source: ColumnSource) -> list[Any]:
+    """Return all columns in memory, those of a text as strings."""
+    return [joined(parts, source.source) for parts in zip(*source.batches(), strict=True)]
+
+
+# ------------------------------------------------------------ columns as a whole
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Arrow columns in memory with unique names, in the types that they have.
+
+    Attributes
+    ----------
+    arrays : list of pyarrow.Array
+    names : tuple of str
+    source : ColumnSource
+    first_row : int
+        Number of the first of their rows in the file.
+    """
+
+    arrays: list[Any]
+    names: tuple[str, ...]
+    source: ColumnSource
+    first_row: int = 0
+
+    @classmethod
+    def of(cls, fields: list[Any], source: ColumnSource, first_row: int = 0) -> Columns:
+        """Return fields of many rows as columns in the types that they have."""
+        if source.separator is not None:
+            columns = [numerals.typed(column, source.na_values) for column in fields]
+            comma = _comma(columns, fields, source)
+            fields = [numerals.converted(column, source.na_values, comma) for column in columns]
+        if _last_is_empty(source, len(fields), bool(fields) and pa.types.is_null(fields[-1].type)):
+            fields = fields[:-1]
+        return cls(fields, source.unique_names(len(fields))[0], source, first_row)
+
+    @classmethod
+    def whole(cls, source: ColumnSource) -> Columns:
+        """Return all columns of a source."""
+        source, _ = source.prepared(ReadingOptions(), None)
+        return cls.of(whole_fields(source), source)
+
+    def with_row_names(
+        self, id: str | None, label: str | None = None
+    ) -> tuple[list[int], list[int], tuple[str, ...] | None]:
+        """Return the places of the label and of the other columns, and names of rows."""
+        asked = ReadingOptions(id=id if id in self.names and id != label else None, label=label)
+        roles = pick_columns(self.names, asked, self.source.source)
+        place, others, _ = find_row_names(
+            self.names, self.source, asked, roles.id, roles.values, self.arrays.__getitem__
+        )
+        row_names = None if place is None else as_names(self.arrays[place])
+        return list(roles.labels.values()), others, row_names
+
+
+def _comma(columns: Sequence[Any], fields: Sequence[Any], source: ColumnSource) -> str | None:
+    """Return what commas separate in the numbers of a text."""
+    text = [field for field, column in zip(fields, columns, strict=True) if is_text(column)]
+    plain = [field for field, column in zip(fields, columns, strict=True) if not is_text(column)]
+    return numerals.meaning_of_commas(text, plain, source.separator or ",", source.na_values)
+
+
+def _last_is_empty(source: ColumnSource, width: int, empty: bool) -> bool:
+    """Say whether the last column is left out: it has no name and holds nothing."""
+    return bool(empty and source.names is not None and width > 1 and source.names[width - 1] == "")
+
+
+def is_number(column: Any) -> bool:
+    """Say whether a column holds numbers."""
+    return _is_number_type(column.type)
+
+
+@cache  # rows may have many thousand fields
+def _is_number_type(kind: Any) -> bool:
+    t = pa.types
+    return any(is_it(kind) for is_it in (t.is_floating, t.is_integer, t.is_boolean, t.is_decimal, t.is_null))
+
+
+def is_text(column: Any) -> bool:
+    """Say whether a column holds text."""
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def all_different(column: Any) -> bool:
+    """Say whether a column has a value in every row, and none twice."""
+    if pa.types.is_nested(column.type):  # Arrow compares no lists
+        return False
+    return bool(len(column) and not column.null_count and pc.count_distinct(column).as_py() == len(column))
+
+
+def as_names(column: Any) -> tuple[str, ...]:
+    """Return a column as names of rows."""
+    if is_text(column):
+        return tuple(pc.fill_null(column, "").to_pylist())
+    return tuple("" if value is None else str(value) for value in column.to_pylist())
+
+
+def as_labels(column: Any) -> npt.NDArray[Any]:
+    """Return a column as labels: numbers, or text."""
+    kind = column.type
+    if pa.types.is_integer(kind) and column.null_count == 0:
+        return np.asarray(column.to_numpy())
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    return np.array(as_names(column), dtype=np.str_)
+
+
+def labels_of_columns(
+    source: ColumnSource, column: str | None = None, id: str | None = None, n_rows: int | None = None
+) -> tuple[npt.NDArray[Any], tuple[str, ...] | None, str, tuple[str, ...]]:
+    """Take labels out of columns.
+
+    Parameters
+    ----------
+    source : ColumnSource
+    column : str, optional
+        Their name; None if there is only one apart from the names of rows.
+    id : str, optional
+        The column that names rows, if it is there; by default row names are chosen as in a table.
+    n_rows : int, optional
+        Number of rows that need a label: one column of text may have a label in its first line.
+
+    Returns
+    -------
+    labels : ndarray
+    row_names : tuple of str or None
+    column : str
+        Its name.
+    notes : tuple of str
+
+    Raises
+    ------
+    ParameterError
+        If there are several columns and none was chosen, or it does not exist.
+    """
+    columns, name = Columns.whole(source), source.source
+    if source.names is not None and len(columns.names) == 1 and is_text(columns.arrays[0]):
+        header, entries = columns.names[0], as_names(columns.arrays[0])
+        if len(entries) + 1 == n_rows:
+            note = f"the first line of {name}, {header!r}, was read as a label"
+            return np.array([header, *entries]), None, "label", (note,)
+    labels, others, row_names = columns.with_row_names(id, column)
+    if not labels and len(others) != 1:
+        raise ParameterError(
+            "labels_from",
+            allowed=f"needs a column: {name} has the columns {listed(columns.names)}",
+            hint=f"Say which one holds the labels: {name}:{columns.names[others[-1] if others else 0]}",
+        )
+    (place,) = labels or others
+    return as_labels(columns.arrays[place]), row_names, columns.names[place], ()
+
+
+# ------------------------------------------------------- what the first rows decide
+
+
+class _Plan(NamedTuple):
+    """What the first rows decide.
+
+    Attributes
+    ----------
+    names : tuple of str
+    comma : str or None
+        What commas separate.
+    commas : bool
+        Whether numbers of the first rows have some.
+    id : int or None
+        The column that names rows.
+    values : list of int
+        Columns of numbers, in the order that is wanted.
+    plain : set of int
+        Those that are float64 without more ado.
+    aside : set of int
+        Columns that are kept as they are written: names of rows, labels and weights.
+    notes, id_notes : tuple of str
+        The others, and those on names of rows.
+    empty : int or None
+        The last column, if it has no name and holds nothing.
+    """
+
+    names: tuple[str, ...]
+    comma: str | None
+    commas: bool
+    id: int | None
+    values: list[int]
+    plain: set[int]
+    aside: set[int]
+    notes: tuple[str, ...]
+    id_notes: tuple[str, ...]
+    empty: int | None
+
+
+def _plan_of(
+    fields: list[Any], source: ColumnSource, reading: ReadingOptions, expected: Expected | None
+) -> tuple[_Plan, list[Any]]:
+    """Return the plan of the first rows, and their columns, of which those of numbers are numbers.
+
+    Raises
+    ------
+    DataError
+        If columns of text have no use.
+    """
+    width, columns, comma, written = len(fields), list(fields), None, list[int]()
+    if source.separator is not None:
+        columns = numerals.as_numbers(fields, source.na_values)
+        written = [place for place in range(width) if not is_number(columns[place])]
+        texts = [fields[place] for place in written]
+        others = [fields[place] for place in range(width) if is_number(columns[place])] if texts else []
+        comma = numerals.meaning_of_commas(texts, others, source.separator, source.na_values)
+        for place, column in zip(written, numerals.as_numbers(texts, source.na_values, comma), strict=True):
+            columns[place] = column
+    odd = {place for place in range(width) if not is_number(columns[place])}
+    hole = columns[-1].null_count == len(columns[-1])
+    empty = width - 1 if _last_is_empty(source, width, hole) else None
+    names, repeated = source.unique_names(width if empty is None else empty)
+    roles = pick_columns(names, reading, source.source)
+
+    def column_of(place: int) -> Any:
+        text = place in odd or place == 0
+        return _typed([fields[place]], source, comma) if text else pa.nulls(0)
+
+    id_column, values, notes = find_row_names(
+        names, source, reading, roles.id, roles.values, column_of, expected
+    )
+    said = (*((EMPTY_LAST,) if empty is not None else ()), *repeated_note(repeated))
+    if source.names is not None and expected is not None and expected.names is not None:
+        order, more = expected.places([names[place] for place in values], source.source)
+        values, said = [values[place] for place in order], (*said, *more)
+    wrong = [place for place in values if place in odd]
+    if wrong or not values:
+        raise refuse_text(Columns.of(fields, source), values, wrong)
+    aside = {*roles.aside, *([] if id_column is None else [id_column])}
+    commas = not set(written).difference(odd).isdisjoint([*values, *aside])
+    plain = {place for place in values if pa.types.is_float64(columns[place].type)}.difference(written)
+    plan = _Plan(names, comma, commas, id_column, values, plain, aside, said, notes, empty)
+    return plan, [columns[place] if place in values else fields[place] for place in range(width)]
+
+
+def _typed(parts: Sequence[Any], source: ColumnSource, comma: str | None) -> Any:
+    """Return the parts of a column as one, in its type."""
+    column = joined(parts, source.source)
+    if source.separator is None:
+        return column
+    return numerals.converted(numerals.typed(column, source.na_values), source.na_values, comma)
+
+
+def first_free(names: Sequence[str], reading: ReadingOptions, expected: Expected | None = None) -> int | None:
+    """Return the first column without another use, which may name rows."""
+    taken = {
+        reading.weights,
+        *reading.label_columns,
+        *(reading.drop or ()),
+        *(reading.columns or ()),
+        *(expected.names or () if expected is not None else ()),
+    }
+    return next((index for index, name in enumerate(names) if name not in taken), None)
+
+
+def find_row_names(
+    names: Sequence[str],
+    source: ColumnSource,
+    reading: ReadingOptions,
+    id_column: int | None,
+    value_columns: list[int],
+    column_of: Callable[[int], Any],
+    expected: Expected | None = None,
+) -> tuple[int | None, list[int], tuple[str, ...]]:
+    """Use the first free column as row names if it has no other possible role.
+
+    Returns
+    -------
+    id_column : int or None
+    value_columns : list of int
+        Columns of numbers.
+    notes : tuple of str
+    """
+    first = first_free(names, reading, expected)
+    if first is None or first == id_column or len(names) == 1:
+        return id_column, value_columns, ()
+    column, name = column_of(first), names[first]
+    rest = [index for index in value_columns if index != first]
+    countable = pa.types.is_integer(column.type) or is_text(column)
+    if first == 0 and source.first_is_index and countable and all_different(column):
+        if id_column is not None:
+            return id_column, rest, (f'"{name}" was left out because it names rows, as "{reading.id}" does',)
+        known = "which has no name" if name == "column 0" else f'"{name}"'
+        return first, rest, (f"row names were taken from the first column, {known}",)
+    if id_column is not None or not is_text(column) or not all_different(column):
+        return id_column, value_columns, ()
+    # More likely a column of numbers with a slip in it.
+    if 2 * (pc.sum(numerals.like_number(column)).as_py() or 0) > len(column):
+        return None, value_columns, ()
+    return first, rest, (f'row names were taken from column "{name}", which holds unique text',)
+
+
+# -------------------------------------------------------------- the table of all rows
+
+
+def table_of_columns(
+    source: ColumnSource,
+    reading: ReadingOptions,
+    limit: int | None = None,
+    expected: Expected | None = None,
+) -> Table:
+    """Make a table of columns.
+
+    Parameters
+    ----------
+    source : ColumnSource
+    reading : ReadingOptions
+        Columns without names are known by position, counted from 0.
+    limit : int, optional
+        Bytes of working memory: numbers that take more than a quarter of it are left on disk. None reads all
+        into memory.
+    expected : Expected, optional
+        What a fitted model expects of new data.
+
+    Raises
+    ------
+    DataError
+        If there are no rows, no numeric columns, or columns of text without a use.
+    ParameterError
+        If the options name rows or columns that do not exist.
+    FileError
+        If the disk is full, and as the source says.
+
+    Examples
+    --------
+    >>> table_of_columns(ColumnsInMemory([pa.array([1, 2])], ("x",)), ReadingOptions()).values.tolist()
+    [[1.0], [2.0]]
+    """
+    source, reading = source.prepared(reading, expected)
+    if reading.label_row is not None:
+        return _labelled_by_row(source, reading)
+    within = None if limit is None else whole_within(limit)
+    plain: set[int] = set()
+    batches = (batch for batch in source.batches(limit, plain) if batch and len(batch[0]))
+    head = list(_first_of(batches, DECIDING if within is None else min(DECIDING, within)))
+    if not head:
+        why = ": only a header line" if source.separator and source.names else ""
+        raise DataError(f"{source.source} has no rows{why}. Add at least one row of numbers.")
+    first = [joined(parts, source.source) for parts in zip(*head, strict=True)]
+    plan, first = _plan_of(first, source, reading, expected)
+    plain |= plan.plain
+    numbers, n_rows = spool.GrowingTable(source.source, within, source.path), 0
+    aside: dict[int, list[Any]] = {place: [] for place in plan.aside}
+    types: list[set[Any]] = [set() for _ in plan.values]
+    with_commas = plan.commas
+    for batch in chain([first], batches):
+        columns, commas = _numbers(batch, plan, source, n_rows)
+        with_commas, count = with_commas or commas, len(batch[0])
+        for known, column in zip(types, columns, strict=True):
+            known.add(column.type)
+        for place, parts in aside.items():
+            parts.append(batch[place])
+        if rows := _share(reading.rows, n_rows, count):
+            numbers.append(_matrix(columns)[rows.start : rows.stop : rows.step])
+        n_rows += count
+    rows = pick_rows(n_rows, reading.rows, source.source)
+    wholes = {place: _typed(parts, source, plan.comma) for place, parts in aside.items()}
+    names = None if plan.id is None else wholes[plan.id]
+    if names is not None and reading.id is None and not all_different(names):
+        if expected is None:
+            raise DataError(
+                f"The first rows of {source.source} are named in column {plan.names[plan.id or 0]!r}, but "
+                "later rows have the same names.",
+                f"Say what it is with {option('id')}, {option('label')} or {option('drop')}.",
+            )
+        names = None
+    wholes = {place: column.take(pa.array(np.array(rows))) for place, column in wholes.items()}
+    values = numbers.rows()
+    if _from_the_end(reading.rows):
+        values = spool.rows_taken(values, rows)
+        values = values[:] if within is not None and values.nbytes <= within else values
+    roles = pick_columns(plan.names, reading, source.source)
+    kinds = zip(plan.values, types, strict=True)
+    logical = [plan.names[place] for place, known in kinds if known == {pa.bool_()}]
+    return Table(
+        values,
+        feature_names=None if source.names is None else tuple(plan.names[place] for place in plan.values),
+        row_names=None if names is None else as_names(names.take(pa.array(np.array(rows)))),
+        **label_fields({name: as_labels(wholes[place]) for name, place in roles.labels.items()}),
+        source=source.source,
+        notes=(
+            *source.notes,
+            *((f"commas were read as {plan.comma} separators",) if with_commas else ()),
+            *plan.notes,
+            *(plan.id_notes if plan.id is None or names is not None else ()),
+            *((f"{LOGICAL} in {listed(logical)}",) if logical else ()),
+        ),
+        row_numbers=None if reading.rows is None else rows,
+        column_numbers=tuple(plan.values) if source.names is None else None,
+        weights=None if roles.weights is None else as_labels(wholes[roles.weights]),
+    )
+
+
+def _first_of(batches: Iterator[list[Any]], most: int) -> Iterator[list[Any]]:
+    """Yield batches until they have so many bytes."""
+    for batch in batches:
+        yield batch
+        most -= sum(column.nbytes for column in batch)
+        if most <= 0:
+            return
+
+
+def _numbers(batch: list[Any], plan: _Plan, source: ColumnSource, start: int) -> tuple[list[Any], bool]:
+    """Return the columns of numbers of some rows, the first of which has the number ``start``.
+
+    The second result says whether some of them were read with commas.
+
+    Raises
+    ------
+    DataError
+        If they are of another kind than those of the first rows.
+    """
+    if plan.empty is not None and numerals.is_filled(batch[plan.empty]):
+        raise DataError(
+            f"{source.source}: the last column has no name and is empty in the first rows, but not in rows "
+            f"{start:,} to {start + len(batch[0]) - 1:,}.",
+            "Name it.",
+        )
+    columns, commas = {place: batch[place] for place in plan.values}, False
+    odd = [place for place, column in columns.items() if not is_number(column)]
+    if odd and source.separator is not None:
+        texts = [batch[place] for place in odd]
+        columns |= zip(odd, numerals.as_numbers(texts, source.na_values, plan.comma), strict=True)
+        odd = [place for place in odd if not is_number(columns[place])]
+        commas = not plan.commas and numerals.has_commas(texts)
+    if odd:
+        raise refuse_text(Columns.of(batch, source, start), plan.values, odd)
+    return list(columns.values()), commas
+
+
+def _matrix(columns: Sequence[Any]) -> npt.NDArray[Any]:
+    """Copy columns of numbers into one array, in one call for all columns of a type."""
+    single = all(pa.types.is_float32(column.type) or pa.types.is_float16(column.type) for column in columns)
+    kind = pa.float32() if single else pa.float64()
+    places: dict[Any, list[int]] = {}
+    for place, column in enumerate(columns):
+        places.setdefault(column.type, []).append(place)
+    parts = []
+    for some in places.values():
+        # Integers beyond 2**53 are rounded as everywhere in NumPy.
+        together = pa.chunked_array([columns[place] for place in some]).cast(kind, safe=False)
+        parts.append(together.to_numpy().reshape(len(some), -1))
+    order = np.argsort(np.concatenate(list(places.values())))
+    return np.ascontiguousarray((parts[0] if len(parts) == 1 else np.concatenate(parts)[order]).T)
+
+
+def _from_the_end(rows: slice | None) -> bool:
+    return rows is not None and min(rows.start or 0, rows.stop or 0) < 0
+
+
+def _share(rows: slice | None, start: int, count: int) -> range:
+    """Return which rows of a batch are wanted; all, where they are counted from the end of the file."""
+    wanted = range(start + count)[slice(None) if rows is None or _from_the_end(rows) else rows]
+    here = wanted[bisect_left(wanted, start) :]
+    return range(here.start - start, here.stop - start, here.step)
+
+
+def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
+    """Return the table without the row that labels its columns, before its text makes text of all of them."""
+    fields, row = whole_fields(source), reading.label_row
+    names, _ = source.unique_names(len(fields))
+    if not fields:
+        raise DataError(f"{source.source} has no rows. Add at least one row of numbers.")
+    id_name = names[0] if reading.id is None else reading.id
+    entries = as_names(fields[pick_columns(names, ReadingOptions(id=id_name), source.source).id or 0])
+    if source.names is not None and id_name == row:
+        labels: list[Any] = list(names)
+        others = np.arange(len(entries))
+    elif row in entries:
+        index = entries.index(row)
+        labels = [column[index].as_py() for column in fields]
+        others = np.delete(np.arange(len(entries)), index)
+    else:
+        close = difflib.get_close_matches(str(row), entries, n=3) or entries
+        raise ParameterError(
+            "label",
+            row,
+            f"with {option('transpose')} names a row, but {source.source} has no such row in its column "
+            f"{id_name!r}, which holds {listed(close)}",
+        )
+    if len(others) == 0:
+        raise DataError(f"{source.source} has no rows other than {row!r}. Add at least one row of numbers.")
+    others = others[np.array(pick_rows(len(others), reading.rows, source.source))]
+    arrays = [column.take(pa.array(others)) for column in fields]
+    rest = ColumnsInMemory(
+        arrays, source.names, source.source, source.notes, source.separator, source.na_values
+    )
+    table = table_of_columns(rest, replace(reading, id=id_name, rows=None, label=None))
+    places = table.column_numbers
+    if table.feature_names is not None:
+        places = tuple(names.index(name) for name in table.feature_names)
+    text = pa.array([None if labels[p] is None else str(labels[p]) for p in places or ()], pa.string())
+    comma = numerals.meaning_of_commas([pa.chunked_array([text])], [], ",")
+    values = as_labels(numerals.converted(numerals.typed(text, ()), (), comma))
+    if values.dtype.kind == "f" and np.array_equal(values, np.rint(values)):
+        values = values.astype(np.int64)
+    return replace(table, labels=values, label_name=row)
+
+
+# ------------------------------------------------ columns of text that have no use
+
+
+def refuse_text(columns: Columns, value_columns: Sequence[int], wrong: Sequence[int]) -> DataError:
+    """Return the error that names the columns of text, and what to do with them."""
+    text = [place for place in value_columns if not is_number(columns.arrays[place])] or wrong
+    name = columns.source.source
+    if len(text) == len(value_columns):
+        shown = f": {_describe(columns, text)}" if text else ""
+        return DataError(
+            f"{name} has no numeric columns{shown}. {_why_text(columns, text)}"
+            "At least one column must hold numbers and not be dropped, an id or a label."
+        )
+    names = [columns.names[index] for index in text[:NAMES_SHOWN]]
+    more = ", ..." if len(text) > NAMES_SHOWN else ""
+    quoted = ", ".join(f'"{name}"' for name in names)
+    what = (
+        f"{name} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
+        f"{_describe(columns, text)}. {_why_text(columns, text)}".rstrip()
+    )
+    return DataError(
+        what,
+        by_surface(
+            f"Leave out with drop=[{quoted}{more}], "
+            f'or take one out as labels with label="{names[0]}" or as row names with id="{names[0]}".',
+            f"Leave out with --drop {shlex.quote(','.join(names))}{more}, or take one out as labels with "
+            f"--label {shlex.quote(names[0])} or as row names with --id {shlex.quote(names[0])}.",
+            "Leave out such columns, or choose one as labels or as names of rows.",
+        ),
+    )
+
+
+def _why_text(columns: Columns, text: Sequence[int]) -> str:
+    """Explain why columns of text that are nearly numeric are not, and what to do."""
+    if columns.source.separator is None:
+        return ""
+    every: dict[str, int] = {}
+    nearly, advice = [], ""
+    for index in [place for place in text if is_text(columns.arrays[place])]:
+        if here := numerals.marks(columns.arrays[index]):
+            nearly.append(columns.names[index])
+            every = {mark: every.get(mark, 0) + here.get(mark, 0) for mark in {**every, **here}}
+        elif not advice and (value := numerals.undecided_comma(columns.arrays[index])) is not None:
+            advice = (
+                f"In {columns.names[index]!r}, {value} may be {value.replace(',', '')} or "
+                f"{value.replace(',', '.')}, and no other value decides whether the comma separates "
+                "thousands or decimals: write one or the other. "
+            )
+    if not nearly:
+        return advice
+    counts = " and ".join(f"{mark!r} ({counted(count, 'time')})" for mark, count in every.items())
+    return advice + (
+        f"{listed(nearly)} would be numbers without {counts}. If that stands for a missing value, read it as "
+        f"one with {option('na_values', list(every))}. "
+    )
+
+
+def _describe(columns: Columns, text: Sequence[int]) -> str:
+    return first_few(text, lambda index: f"{columns.names[index]!r} ({_sample_value(columns, index)})")
+
+
+def _sample_value(columns: Columns, index: int) -> str:
+    """Show the first value that is no number: in a column of numbers with a slip, the slip."""
+    column = columns.arrays[index]
+    if not is_text(column):
+        return str(column.type)
+    row = pc.index(numerals.like_number(column), pa.scalar(False)).as_py()
+    if row < 0:  # what commas separate in it is open, or differs from the first rows
+        row = max(pc.index(pc.match_substring(column, ","), pa.scalar(True)).as_py(), 0)
+    value = str(column[row].as_py())
+    shown = value if len(value) <= 24 else f"{value[:21]}..."
+    return f"{shown!r} in row {columns.first_row + row}"

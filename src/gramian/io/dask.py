@@ -1,0 +1,422 @@
+"""Tables in Dask's chunks, worked on where the chunks are: by threads of this machine, or on a cluster."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from itertools import accumulate
+from pickle import PickleBuffer
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays import one_thread
+from gramian.checks import slices
+from gramian.data.array import ArrayRows
+from gramian.data.rows import Block, PartState, Rows
+from gramian.data.table import RowsRequest
+from gramian.errors import DataError, InputTypeError
+from gramian.io.lazy import UNPACKED, LazyArray
+from gramian.io.stored import StoredRows, require_rows
+from gramian.records import Spread
+
+R = TypeVar("R")
+MERGED = 8  # results that one task combines
+AT_ONCE = 2  # chunks of results in memory for each core of the machine that writes them
+CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because columns were apart
+NOT_NUMPY = (
+    "The chunks of X are {}, but chunks of a Dask array must be NumPy arrays. Convert them: "
+    "X.map_blocks(lambda block: block.toarray()) for sparse chunks, .get() for CuPy's."
+)
+
+
+class DaskTable(LazyArray):
+    """A Dask array whose chunks hold whole rows; slicing computes.
+
+    Parameters
+    ----------
+    values : dask.array.Array of shape (n, d)
+        n may be unknown: it is counted, in a pass over the data, when it is asked for.
+    """
+
+    source = "the Dask array"
+    speed = UNPACKED
+
+    def __init__(self, values: Any) -> None:
+        self.lazy, self.dtype = values, values.dtype
+
+    @cached_property
+    def values(self) -> Any:
+        """The array with known lengths of its chunks."""
+        if not np.isnan(self.lazy.shape[0]):
+            return self.lazy
+        counted = self.lazy.copy()
+        return counted.compute_chunk_sizes()
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        n, d = self.values.shape
+        return int(n), int(d)
+
+    @cached_property
+    def places(self) -> list[slice]:
+        """Rows of every chunk; some may have none."""
+        ends = list(accumulate(self.values.chunks[0]))
+        return [slice(int(start), int(stop)) for start, stop in zip([0, *ends], ends, strict=False)]
+
+    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
+        return np.asarray(self.values[key].compute())
+
+
+@dataclass(frozen=True, eq=False)
+class DaskRows(StoredRows):
+    """Rows of a Dask array: a pass is a tree of tasks, and results for each row stay lazy."""
+
+    values: DaskTable
+    in_one_place: ClassVar[bool] = False
+    keeps_scores: ClassVar[bool] = False
+
+    @classmethod
+    def checked(cls, X: Any, request: RowsRequest) -> DaskRows:
+        """Take a Dask array or frame; NaN is not searched for.
+
+        Raises
+        ------
+        DataError, InputTypeError
+            For anything that is not a table of real numbers with so many rows.
+        """
+        if hasattr(X, "to_dask_array"):
+            X = _numbers_of(X)
+        if not hasattr(X, "map_blocks") or not hasattr(X, "chunks"):
+            raise InputTypeError(
+                f"X is a {type(X).__module__}.{type(X).__name__}. Of Dask's collections, only arrays and "
+                "data frames are supported. Convert a bag with X.to_dataframe()."
+            )
+        if not isinstance(X._meta, np.ndarray):
+            raise InputTypeError(NOT_NUMPY.format(f"{type(X._meta).__module__}.{type(X._meta).__name__}"))
+        if np.isnan(X.shape[1:]).any():
+            raise DataError(
+                "The number of columns of the Dask array is not known. Call X.compute_chunk_sizes() first."
+            )
+        n, minimum, picture_shape = X.shape[0] if X.ndim else 0, request.minimum, None
+        # A few rows of the same type and size are checked in its place.
+        few = np.zeros((minimum if np.isnan(n) else min(int(n), minimum), *X.shape[1:]), X.dtype)
+        dtype = ArrayRows.checked(few if X.ndim else few[0], request).dtype
+        if X.ndim == 3:
+            picture_shape = (int(X.shape[1]), int(X.shape[2]))
+            chunks = (X.chunks[0], (picture_shape[0] * picture_shape[1],))
+            X = X.rechunk({1: -1, 2: -1}).map_blocks(_flat, drop_axis=2, chunks=chunks, dtype=X.dtype)
+        if X.numblocks[1] > 1:
+            rows = max(1, CHUNK_BYTES // (X.shape[1] * dtype.itemsize))
+            X = X.rechunk({1: -1} if np.isnan(n) else {0: rows, 1: -1})
+        table = DaskTable(X if X.dtype == dtype else X.astype(dtype))
+        if np.isnan(n) and minimum > 1:
+            require_rows(table.shape[0], "The Dask collection", request)
+        return cls(table, request.working, dtype=dtype, picture_shape=picture_shape)
+
+    @property
+    def cuts_columns(self) -> bool:
+        return True  # where the chunks are
+
+    # ---------------------------------------------------------------- where the chunks are
+
+    def map_reduce(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
+        places = self.values.places
+        return self._combined(
+            f, combine, self.values.values, places, aligned, [*map(self.weights_of, places)]
+        )
+
+    def over_columns(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
+        n, d = self.shape
+        width = max(1, min(d, CHUNK_BYTES // (n * self.dtype.itemsize)))
+        parts, places = self.values.values.rechunk((n, width)), slices(d, width)
+        return self._combined(f, combine, parts, places, aligned, [self.weights] * len(places))
+
+    def _combined(
+        self,
+        f: Callable[..., R],
+        combine: Callable[[R, R], R],
+        chunked: Any,
+        places: list[slice],
+        aligned: Any,
+        weights: Sequence[Any],
+    ) -> R:
+        from dask import compute, delayed
+
+        work = delayed(_Work(f, combine, self.dtype), traverse=False)
+        on_part, merged = delayed(_on_part, pure=False), delayed(_merged, pure=False)
+        results = [
+            on_part(work, part, own, *(None if array is None else array[place] for array in aligned))
+            for part, place, own in zip(chunked.to_delayed().ravel(), places, weights, strict=True)
+            if place.stop > place.start
+        ]
+        if not results:
+            raise DataError("The Dask collection holds no rows, but at least one is needed.")
+        while len(results) > 1:
+            results = [merged(work, results[some]) for some in slices(len(results), MERGED)]
+        return compute(results[0])[0].value  # type: ignore[no-any-return]
+
+    def mapped(
+        self, f: Callable[[Rows], Any], columns: int, dtype: Any = None, *, holes: bool = False
+    ) -> Any:
+        lazy, own = self.values.lazy, self.dtype  # the only objects sent to workers
+        dtype = dtype or own
+
+        def of_chunk(chunk: Any, block_info: Any = None) -> Any:
+            if not len(chunk):
+                return np.empty((0, columns), dtype)
+            number = block_info[0]["chunk-location"][0] if block_info else 0
+            part = _rows_of(chunk, own, f" of chunk {number}")
+            with one_thread():
+                if not holes:
+                    part.require_finite()
+                return f(part)
+
+        return lazy.map_blocks(
+            of_chunk,
+            dtype=dtype,
+            chunks=(lazy.chunks[0], (columns,)),
+            meta=np.empty((0, 0), dtype),
+        )
+
+    def reduce(
+        self, f: Callable[[Block], R], combine: Callable[[R, R], R], rows_per_block: int | None = None
+    ) -> R:
+        def of_part(part: Rows, places: range) -> R:
+            start = places.start
+
+            def shifted(block: Block) -> R:
+                return f(replace(block, rows=slice(block.rows.start + start, block.rows.stop + start)))
+
+            return part.reduce(shifted, combine, rows_per_block)
+
+        return self.map_reduce(of_part, combine, range(self.shape[0]))
+
+    def some(self, places: Iterable[int]) -> Any:
+        wanted, where = np.unique(list(places), return_inverse=True)
+        return self.values[wanted.tolist()].astype(self.dtype, copy=False)[where]
+
+    def map_parts(self, f: Callable[[Rows], Any]) -> PartState:
+        return DaskPartState(self, f)
+
+    def tiles(self, f: Callable[..., Any], side: int) -> DaskTiles:
+        """Compute ``f`` of one part and None, or of two, for tiles of so many rows, and keep them there."""
+        return DaskTiles(self.values.values, f, side)
+
+    @property
+    def room(self) -> int:
+        """Bytes that may be stored with the chunks: half of the workers' memory, or this machine's limit."""
+        if "distributed" not in sys.modules:
+            return self.limit
+        try:
+            client = sys.modules["distributed"].get_client()
+        except ValueError:  # there is no cluster
+            return self.limit
+        limits = client.run_on_scheduler(
+            lambda dask_scheduler: [worker.memory_limit for worker in dask_scheduler.workers.values()]
+        )
+        # 0 where a worker has no limit of its own.
+        return sum(limits) // 2 if all(limits) else self.limit
+
+    def here(self) -> ArrayRows:
+        """Return the rows as an array in memory, where that may hold them."""
+        names = "dtype", "feature_names", "picture_shape", "table", "weights", "weight_exponent"
+        attributes = {name: getattr(self, name) for name in names}
+        return ArrayRows(self.in_memory(), borrowed=False, **attributes)
+
+    @cached_property
+    def spread(self) -> Spread:  # type: ignore[override]
+        """By whom the chunks are worked on now, and in how many tasks."""
+        from dask import config, optimize
+        from dask.base import get_scheduler
+        from dask.system import CPU_COUNT
+
+        parts = len(self.batches)
+        made = len(optimize(self.values.values)[0].__dask_graph__())
+        tasks, left = made + parts, parts
+        while left > 1:
+            left = -(-left // MERGED)
+            tasks += left
+        client = getattr(get_scheduler(collections=[self.values.values]), "__self__", None)
+        if client is not None and hasattr(client, "nthreads"):
+            threads = client.nthreads()
+            return Spread(parts, tasks, len(threads), max(1, sum(threads.values())))
+        return Spread(parts, tasks, 0, config.get("num_workers", None) or CPU_COUNT)
+
+    @property
+    def batches(self) -> list[slice]:
+        return [place for place in self.values.places if place.stop > place.start]
+
+    def _parts(self, rows_per_block: int | None) -> list[slice]:
+        return self.batches
+
+
+class DaskPartState(PartState):
+    """What is kept of every chunk, where the chunk is; each version is made of the one before."""
+
+    def __init__(self, rows: DaskRows, f: Callable[[Rows], Any]) -> None:
+        from dask import persist
+
+        table = rows.values
+        chunks = zip(table.values.to_delayed().ravel(), table.places, strict=True)
+        self.parts, places = zip(*((p, q) for p, q in chunks if q.stop > q.start), strict=True)
+        self.starts = np.array([place.start for place in places], dtype=np.intp)
+        self.dtype = rows.dtype
+        self.states = persist(*self._mapped(f))
+
+    def _mapped(self, f: Callable[..., Any], *own: Sequence[Any]) -> list[Any]:
+        from dask import delayed
+
+        work, of_part = delayed(f, traverse=False), delayed(_on_rows, pure=False)
+        return [of_part(work, self.dtype, *some) for some in zip(self.parts, *own, strict=True)]
+
+    def ask(self, f: Callable[..., R], *own: Sequence[Any]) -> list[R]:
+        from dask import compute
+
+        return list(compute(*self._mapped(f, self.states, *own)))
+
+    def update(self, f: Callable[..., Any], *own: Sequence[Any]) -> None:
+        from dask import persist
+
+        self.states = persist(*self._mapped(f, self.states, *own))
+
+
+class DaskTiles:
+    """The lower triangle of a symmetric matrix, in tiles that are kept where they were computed.
+
+    Parameters
+    ----------
+    values : dask.array.Array of shape (n, d)
+    f : callable
+        Of two parts of the rows, or of one and None for a tile on the diagonal.
+    side : int
+        Rows of a part.
+    """
+
+    def __init__(self, values: Any, f: Callable[..., Any], side: int) -> None:
+        from dask import delayed, persist
+
+        parts = values.rechunk({0: side}).to_delayed().ravel()
+        self.places = slices(values.shape[0], side)
+        self.pairs = [(i, j) for i in range(len(parts)) for j in range(i + 1)]
+        of_pair, f = delayed(_alone, pure=False), delayed(f, traverse=False)
+        self.tiles = persist(*(of_pair(f, parts[i], parts[j] if i > j else None) for i, j in self.pairs))
+
+    def over(self, f: Callable[..., Any], V: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """Return the sums, of n rows, of ``f`` of each tile for its rows and for its columns.
+
+        ``f`` takes a tile, whether it is on the diagonal, and the rows of V for its columns and for its rows;
+        it returns a part for its rows and, off the diagonal, one for its columns.
+        """
+        from dask import compute, delayed
+
+        vectors = [() if V is None else (delayed(V[place], traverse=False),) for place in self.places]
+        sums: list[list[tuple[Any, int]]] = [[] for _ in self.places]
+        work = delayed(f, traverse=False)
+        of_tile, added = delayed(_alone, pure=False), delayed(_added, pure=False)
+        for (i, j), tile in zip(self.pairs, self.tiles, strict=True):
+            result = of_tile(work, tile, i == j, *vectors[j], *vectors[i])
+            sums[i].append((result, 0))
+            if i > j:
+                sums[j].append((result, 1))
+        return np.concatenate(compute(*(added(*zip(*result, strict=True)) for result in sums)))
+
+    def dense(self) -> npt.NDArray[Any]:
+        """Return the matrix in memory."""
+        from dask import compute
+
+        n = self.places[-1].stop
+        A = np.empty((n, n))
+        for (i, j), tile in zip(self.pairs, compute(*self.tiles), strict=True):
+            A[self.places[i], self.places[j]] = tile
+            A[self.places[j], self.places[i]] = tile.T
+        return A
+
+
+def _alone(f: Callable[..., Any], *arguments: Any) -> Any:
+    with one_thread():
+        return f(*arguments)
+
+
+def _on_rows(f: Callable[..., Any], dtype: np.dtype[Any], chunk: Any, *own: Any) -> Any:
+    return _alone(f, _rows_of(chunk, dtype), *own)
+
+
+def _added(result: tuple[Any, ...], which: tuple[int, ...]) -> Any:
+    first, *others = (both[k] for both, k in zip(result, which, strict=True))
+    return sum(others, first)
+
+
+def _rows_of(chunk: Any, dtype: np.dtype[Any], part: str = "") -> ArrayRows:
+    """Return a chunk as rows; it may differ from its Dask metadata."""
+    if not isinstance(chunk, np.ndarray):
+        raise InputTypeError(NOT_NUMPY.format(f"{type(chunk).__module__}.{type(chunk).__name__}"))
+    return ArrayRows(chunk.astype(dtype, copy=False), dtype=dtype, part=part)
+
+
+def _flat(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return pictures.reshape(len(pictures), -1)
+
+
+def computed(*arrays: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows, and blocks of lazy arrays in the same chunks, a few computed at a time."""
+    from dask import compute
+    from dask.system import CPU_COUNT
+
+    parts, start = list(zip(*(array.to_delayed().ravel() for array in arrays), strict=True)), 0
+    for some in slices(len(parts), AT_ONCE * CPU_COUNT):
+        for blocks in compute(parts[some])[0]:
+            yield slice(start, start + len(blocks[0])), *blocks
+            start += len(blocks[0])
+
+
+class _Sized:
+    """What is sent between workers: Dask combines results where most of their bytes are."""
+
+    def __sizeof__(self) -> int:
+        from cloudpickle import dumps
+
+        arrays: list[PickleBuffer] = []
+        head = dumps(self.__dict__, protocol=5, buffer_callback=arrays.append)
+        return len(head) + sum(array.raw().nbytes for array in arrays)
+
+
+@dataclass(frozen=True)
+class _Work(_Sized):
+    """What is done with every chunk, sent once to each worker."""
+
+    f: Callable[..., Any]
+    combine: Callable[[Any, Any], Any]
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class _Result(_Sized):
+    """The result of one chunk, or of several."""
+
+    value: Any
+
+
+def _on_part(work: _Work, chunk: Any, weights: Any, *aligned: Any) -> _Result:
+    # Workers of Dask have a thread for each task.
+    with one_thread():
+        return _Result(work.f(replace(_rows_of(chunk, work.dtype), weights=weights), *aligned))
+
+
+def _merged(work: _Work, result: list[_Result]) -> _Result:
+    return _Result(reduce(work.combine, [one.value for one in result]))
+
+
+def _numbers_of(frame: Any) -> Any:
+    """Return the Dask array of a data frame, whose lengths are counted when they are needed.
+
+    Raises
+    ------
+    DataError
+        If a column holds no numbers.
+    """
+    ArrayRows.checked(frame._meta_nonempty, RowsRequest())
+    return frame.to_dask_array()

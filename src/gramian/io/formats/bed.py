@@ -1,0 +1,193 @@
+"""Genotypes of PLINK 1: a .bed file with its .bim and .fam; individuals are rows, variants columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.checks import counted, slices
+from gramian.data.rows import Holes
+from gramian.errors import DataError, FileError, needs
+from gramian.io.lazy import Derived, StoredArray
+from gramian.io.parts import repeated_note, unique_names
+from gramian.io.source import ArraySource, Header, Opened, damage, require, require_room
+from gramian.io.spool import Spool
+from gramian.progress import track
+
+BAND_BYTES = 64 << 20
+UNKNOWN = "0"  # as PLINK writes an allele that it does not know
+
+
+class Genotypes(Derived):
+    """Allele counts that were copied to a temporary file, with NaN for missing calls.
+
+    Attributes
+    ----------
+    base : StoredArray of shape (n * d, 1)
+        As int8, negative where missing; bands of ``width`` variants, each with all individuals one by one, so
+        that a few of either are near each other.
+    shape : (n, d)
+    width : int
+    holes : Holes
+        Where calls are missing.
+    means : ndarray of shape (d,)
+        Of the other calls.
+    """
+
+    reads_columns = True
+
+    def __init__(
+        self, counts: StoredArray, shape: tuple[int, int], width: int, holes: Holes, means: npt.NDArray[Any]
+    ) -> None:
+        super().__init__(counts, shape)
+        self.dtype, self.width, self.holes, self.means = np.dtype(np.float32), width, holes, means
+        self.finite = None if holes.by_row else True
+        self._fill = np.full(shape[1], np.nan, dtype=np.float32)
+
+    def cut(self, rows: slice, columns: slice) -> npt.NDArray[np.float32]:
+        """Return a new array of rows and columns."""
+        (n, d), left, right = self.shape, columns.start, columns.stop
+        out = np.empty((rows.stop - rows.start, right - left), dtype=np.int8)
+        for first in range(left - left % self.width, right, self.width):
+            width = min(self.width, d - first)
+            batch = self.base[first * n + rows.start * width : first * n + rows.stop * width]
+            some = slice(max(left, first), min(right, first + width))
+            band = batch.reshape(-1, width)[:, some.start - first : some.stop - first]
+            out[:, some.start - left : some.stop - left] = band
+        return np.where(out < 0, self._fill[columns], out.astype(np.float32))
+
+    def filled(self, means: npt.NDArray[Any]) -> Genotypes:
+        """Return the same counts, with the column's one in place of a missing call."""
+        other = copy(self)
+        other._fill, other.finite = means.astype(np.float32), True
+        return other
+
+
+def open_bed(opened: Opened, key: str | None) -> ArraySource:
+    """Return genotypes as counts of allele 1 in float32, with NaN for missing calls.
+
+    A .bed file holds variant after variant, so that a few individuals take as long as all of them: a large
+    one is copied to a temporary file in which rows are at hand too.
+
+    Raises
+    ------
+    FileError
+        If one of the three files is missing, damaged, or of another kind.
+    MissingExtraError
+        If bed-reader is not installed.
+    """
+    bed, source = _opened_bed(opened), opened.name
+    opened.is_whole = False
+    with damage(source):
+        shape = (int(bed.iid_count), int(bed.sid_count))
+        require(Header(shape, np.dtype(np.int8), bed.read), source)
+        names, repeated = unique_names([str(name) for name in bed.sid])
+        known = (
+            ["" if one == UNKNOWN else str(one) for one in every] for every in (bed.allele_1, bed.allele_2)
+        )
+        alleles = dict(zip(names, zip(*known, strict=True), strict=True))
+
+    def read(rows: range | None = None, columns: Sequence[int] | None = None) -> npt.NDArray[Any]:
+        rows = range(shape[0]) if rows is None else rows
+        columns = range(shape[1]) if columns is None else columns
+        require_room(Header((len(rows), len(columns)), np.dtype(np.float32), bed.read), source)
+        index = (slice(rows.start, rows.stop, rows.step), list(columns))
+        return np.asarray(bed.read(index=index, dtype="float32"))
+
+    return ArraySource(
+        source,
+        shape,
+        np.dtype(np.int8),
+        read,
+        lazy=partial(_copy, bed, opened),
+        columns=names,
+        row_names=tuple(str(name) for name in bed.iid),
+        by_columns=True,
+        alleles=alleles,
+        notes=("values count allele 1 (A1, the fifth column of the .bim file)", *repeated_note(repeated)),
+    )
+
+
+def _copy(bed: Any, opened: Opened, limit: int, rows: range, columns: Sequence[int]) -> Genotypes:
+    """Copy some genotypes to a temporary file.
+
+    Raises
+    ------
+    FileError
+        Where the disk is full.
+    """
+    n, d = len(rows), len(columns)
+    width = max(1, min(d, min(BAND_BYTES, limit // 16) // n))
+    spool = Spool(opened.name, n * d, sure=True, path=opened.path)
+    of_row, of_column, sums = (np.zeros(length, dtype=np.int64) for length in (n, d, d))
+    for part in track(slices(d, width), "part of the variants"):
+        index = slice(rows.start, rows.stop, rows.step), list(columns[part])
+        values = bed.read(index=index, dtype="int8", order="C")
+        spool.append(values.reshape(-1, 1))
+        missing = values < 0
+        of_row += missing.sum(axis=1)
+        of_column[part] = missing.sum(axis=0)
+        sums[part] = np.sum(values, axis=0, where=~missing, dtype=np.int64)
+    means = sums / np.maximum(n - of_column, 1)
+    return Genotypes(spool.stored(), (n, d), width, Holes.of_counts(of_row, of_column), means)
+
+
+def _opened_bed(opened: Opened) -> Any:
+    path, source = opened.path or Path(), opened.name
+    with needs("genetics", "bed-reader", "reading PLINK's .bed files"):
+        from bed_reader import open_bed
+    for suffix in (".bim", ".fam"):
+        if not path.with_suffix(suffix).is_file():
+            raise FileError(
+                f"{source} needs {path.with_suffix(suffix).name} in the same folder, which is missing. "
+                "Copy it there: it names the " + ("variants." if suffix == ".bim" else "individuals.")
+            )
+    variants = _lines_of(path.with_suffix(".bim"))
+    people = _lines_of(path.with_suffix(".fam"))
+    size, (n, d) = path.stat().st_size, (len(people), len(variants))
+    if size != _bytes(n, d):
+        swapped = " Are the .bim and the .fam file swapped?" if size == _bytes(d, n) else ""
+        raise DataError(
+            f"{source} has {size:,} bytes, but the {counted(n, 'line')} of its .fam file and the "
+            f"{counted(d, 'line')} of its .bim file need {_bytes(n, d):,}.{swapped} Copy all three again."
+        )
+    known = {
+        # "." is no name: such a variant is known by its place.
+        "sid": [f"{line[0]}:{line[-3]}" if line[1] == "." else line[1] for line in variants],
+        "allele_1": [line[-2] for line in variants],
+        "allele_2": [line[-1] for line in variants],
+        "iid": [line[1] for line in people],
+    }
+    with damage(source):
+        return opened.enter_context(open_bed(path, properties=known))
+
+
+def _bytes(n: int, d: int) -> int:
+    """Return the size of a .bed file of n individuals and d variants."""
+    return 3 + d * -(-n // 4)
+
+
+def _lines_of(path: Path) -> list[list[str]]:
+    """Return the columns of each line of a .bim or .fam file.
+
+    bed-reader takes tabs between those of a .bim file only, and PLINK writes and reads spaces too.
+
+    Raises
+    ------
+    DataError, FileError
+    """
+    with damage(str(path)), path.open(encoding="utf-8") as file:
+        lines = {number: line.split() for number, line in enumerate(file, 1) if line.strip()}
+    for number, line in lines.items():
+        if len(line) < 5:
+            raise DataError(
+                f"{path}, line {number}: {counted(len(line), 'column')} where 6 are needed. Copy it again, "
+                "together with the .bed file."
+            )
+    return list(lines.values())

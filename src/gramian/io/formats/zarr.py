@@ -1,0 +1,193 @@
+"""Arrays of Zarr stores, folders of chunks or .zip files of such, read block by block.
+
+Every chunk is read once in a pass.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zipfile
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import DataError, FileError, needs
+from gramian.io.lazy import UNPACKED, StoredDataset
+from gramian.io.names import METADATA
+from gramian.io.source import ArraySource, Header, Opened, damage, pick_array, require_room
+from gramian.store.atomic import as_file_error, temporary_beside
+
+WRITTEN = 8 << 20  # bytes of a chunk that is written
+
+
+class StoredZarr(StoredDataset):
+    """An array of a Zarr store, read in bands as those of HDF5 files are.
+
+    A missing chunk raises a FileError: an incomplete copy would be read as zeros.
+    """
+
+    speed = UNPACKED
+
+    def __init__(self, path: Path, array: Any, limit: int, source: str) -> None:
+        self._store, self._inside = path, array.path
+        folder = path / array.path
+        known = path if path.is_file() else next(filter(Path.is_file, map(folder.joinpath, METADATA)))
+        super().__init__(known, array, limit, source)
+        self._opened = array, _folder(path) / array.path
+
+    def read_rows(self, first: int, last: int) -> npt.NDArray[Any]:
+        array, folder = self._dataset(), self._opened[1]
+        grid = array.shards or array.chunks
+        rows = range(first // grid[0], -(-last // grid[0]))
+        others = (range(-(-size // each)) for size, each in zip(array.shape[1:], grid[1:], strict=True))
+        for place in product(rows, *others):
+            chunk = array.metadata.encode_chunk_key(place)
+            if not (folder / chunk).exists():
+                start = place[0] * grid[0]
+                stop = min(start + grid[0], len(self))
+                raise FileError(
+                    f"{self.source}, rows {start:,} to {stop - 1:,}: the chunk {chunk} is not there; the "
+                    "store may be incomplete. Create or copy it again. If all its entries are "
+                    f"{array.fill_value}, write the chunk out: zarr.config.set("
+                    '{"array.write_empty_chunks": True}).'
+                )
+        return super().read_rows(first, last)
+
+    def _dataset(self) -> Any:
+        if not hasattr(self, "_opened"):
+            store = opened_zarr(self._store, self.source)
+            array = store[self._inside] if self._inside else store
+            self._opened = array, _folder(self._store) / self._inside
+        return self._opened[0]
+
+    def _rechunked(self, chunks: tuple[int, ...]) -> str:
+        return f"zarr.create_array(..., data=array, chunks={chunks})"
+
+
+def opened_zarr(path: Path, source: str) -> Any:
+    """Open a store.
+
+    Raises
+    ------
+    FileError
+        If it is damaged or not a store.
+    MissingExtraError
+        If zarr is not installed.
+    """
+    zarr = require_zarr("reading Zarr stores")
+    if path.is_file() and not zipfile.is_zipfile(path):
+        raise FileError(
+            f"{source} is a file, but a Zarr store is a folder, or a .zip file of one "
+            "(zarr.storage.ZipStore). Copy the whole folder."
+        )
+    with damage(source):
+        return zarr.open(zarr.storage.ZipStore(path, mode="r") if path.is_file() else path, mode="r")
+
+
+def _folder(store: Path) -> Any:
+    return zipfile.Path(store) if store.is_file() else store
+
+
+def require_zarr(purpose: str) -> Any:
+    """Return the module.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    with needs("cluster", "zarr", purpose):
+        import zarr
+    return zarr
+
+
+def write_zarr(path: Path, blocks: Iterable[npt.NDArray[Any]], rows: int) -> None:
+    """Write rows block by block to an array that appears under its name when all of them are there.
+
+    Raises
+    ------
+    FileError
+        If it cannot be written there.
+    """
+    with as_file_error(path), temporary_beside(path, folder=True) as temporary:
+        array, start = None, 0
+        for block in blocks:
+            width = block.shape[1]
+            if array is None:
+                array = require_zarr("writing Zarr stores").create_array(
+                    temporary,
+                    shape=(rows, width),
+                    chunks=(min(rows, max(1, WRITTEN // (width * block.itemsize))), width),
+                    dtype=block.dtype,
+                    config={"write_empty_chunks": True},
+                )
+            array[start : start + len(block)] = block
+            start += len(block)
+        os.rename(temporary, path)
+
+
+def _path_of(opened: Opened) -> Path:
+    """Return the path of a store; that of a stream is a temporary file as long as it is open."""
+    if opened.path is not None:
+        return opened.path
+    with damage(opened.name):
+        path = Path(opened.enter_context(TemporaryDirectory())) / "store.zarr.zip"
+        path.write_bytes(opened.content())
+    return path
+
+
+def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, ...]]:
+    """Return one array of a store, its header, and notes on which it is.
+
+    Raises
+    ------
+    FileError, MissingExtraError
+        As :func:`opened_zarr`.
+    DataError
+        If the key is unknown or missing, or its array cannot be a table.
+    """
+    path = _path_of(opened)
+    store = opened_zarr(path, opened.name)
+    alone = hasattr(store, "chunks")
+    with damage(opened.name):
+        members = [(path.stem, store)] if alone else list(store.members(max_depth=None))
+        arrays = {name: array for name, array in members if hasattr(array, "chunks")}
+        key, header, notes = pick_array(
+            sorted(arrays), lambda name: header_of(arrays[name]), key, opened.name
+        )
+    return arrays[key], header, () if alone else notes
+
+
+def open_zarr(opened: Opened, key: str | None) -> ArraySource:
+    """Return one array of a store, without reading its chunks."""
+    array, header, notes = array_of(opened, key)
+    path, name = _path_of(opened), opened.name
+
+    def read() -> npt.NDArray[Any]:
+        require_room(header, name)
+        return np.asarray(StoredZarr(path, array, sys.maxsize, name)[:].reshape(header.shape))
+
+    def lazy(limit: int) -> StoredZarr:
+        return StoredZarr(path, array, limit, name)
+
+    # The file of a stream is gone after it was read.
+    return ArraySource.of(replace(header, read=read), name, notes, lazy=lazy if opened.path else None)
+
+
+def header_of(array: Any) -> Header:
+    """Describe an array."""
+    filters = (*(getattr(array.metadata, "filters", None) or ()), getattr(array.metadata, "compressor", None))
+    if any(getattr(one, "codec_id", "") == "pickle" for one in filters):
+        raise DataError(
+            f"{array.name} is stored as pickle, which is not supported because reading it can run code. "
+            "Write it again as numbers."
+        )
+    plain = array.dtype if array.dtype.kind in "buifc" else np.dtype(np.str_)
+    return Header(array.shape, plain, lambda: np.asarray(array[...]))

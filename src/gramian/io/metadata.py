@@ -1,0 +1,307 @@
+"""Labels and metadata of rows, from a file or a frame, joined by row names or by order."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.checks import counted, listed
+from gramian.data.table import Table
+from gramian.errors import DataError, FileError, InputTypeError, option
+from gramian.io.files import Location, format_of, locate, opened_source
+from gramian.io.names import readable
+from gramian.io.parts import pick_rows
+from gramian.io.source import ArraySource, PictureSource
+
+
+@dataclass(frozen=True, eq=False)
+class Metadata:
+    """Columns that describe rows.
+
+    Attributes
+    ----------
+    columns : mapping of str to ndarray of shape (n,)
+        Numbers as float64, NaN where there is none; other columns as text, "" where there is none.
+    row_names : tuple of str or None
+    source : str
+        The name of its source, for messages.
+    """
+
+    columns: Mapping[str, npt.NDArray[Any]]
+    row_names: tuple[str, ...] | None = None
+    source: str = "the metadata"
+
+    def joined(
+        self, n: int, row_names: Sequence[str] | None, of: str = "the data"
+    ) -> tuple[dict[str, npt.NDArray[Any]], str]:
+        """Return the columns for n rows, and a sentence that says how they were joined.
+
+        Rows go to entries of the same name where both have names, and are missing where there is none.
+        Otherwise they go by order.
+
+        Raises
+        ------
+        DataError
+            If a name occurs twice, no name matches, or the numbers of rows differ without names in both.
+        """
+        if self.row_names is None or row_names is None:
+            size = len(next(iter(self.columns.values())))
+            if size != n:
+                raise DataError(
+                    f"{self.source} has {counted(size, 'row')} for the {n} rows of {of}. Without row names "
+                    "in both they are joined by order: give one entry for each row, or name the rows."
+                )
+            return dict(self.columns), f"{self.source} was joined by order"
+        places = places_of_names(self.row_names, list(map(str, row_names)), self.source, "entry")
+        there = places >= 0
+        if not there.any():
+            raise DataError(
+                f"No row of {of} has an entry in {self.source}: rows are named {listed(row_names)}, and "
+                f"entries {listed(self.row_names)}. Name them alike, or remove the names to join by order."
+            )
+        result = {name: values[places] for name, values in self.columns.items()}
+        for values in result.values():
+            values[~there] = np.nan if values.dtype.kind == "f" else ""
+        return result, f"{self.source} was joined by row names: {int(there.sum())} of {n} rows have an entry"
+
+
+def places_of_names(
+    names: Sequence[str], wanted: Sequence[str], source: str, each: str
+) -> npt.NDArray[np.intp]:
+    """Return where the wanted names are among those of a source, -1 where they are not.
+
+    Raises
+    ------
+    DataError
+        If the source has a name twice.
+    """
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise DataError(f"{source} names {listed(twice)} more than once. Give each row one {each}.")
+    where = {name: place for place, name in enumerate(names)}
+    return np.array([where.get(name, -1) for name in wanted], dtype=np.intp)
+
+
+def as_metadata(given: Any, id: str | None = None) -> Metadata:
+    """Read metadata.
+
+    Parameters
+    ----------
+    given : path, frame, Table, mapping of str to arrays, or array of shape (n,)
+        A file is a table; of a Table its labels are taken. A frame of pandas may name rows by its index.
+    id : str, optional
+        The column of a file that names rows, if it is there; by default as in a table of data.
+
+    Raises
+    ------
+    InputTypeError
+        For anything else.
+    DataError
+        If columns are missing, or differ in length.
+    """
+    if isinstance(given, Metadata):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return _of_file(os.fsdecode(given), id)
+    if isinstance(given, Table):
+        return Metadata(labels_of(given), given.row_names, f"the labels of {given.source}")
+    if hasattr(given, "columns"):
+        names = [str(name) for name in given.columns]
+        columns = {name: given[key] for name, key in zip(names, given.columns, strict=True)}
+    elif isinstance(given, Mapping):
+        columns = {str(name): values for name, values in given.items()}
+    else:
+        columns = {str(getattr(given, "name", None) or "label"): given}
+    result = {name: as_variable(name, values) for name, values in columns.items()}
+    if not result:
+        raise DataError('The metadata have no column. Give one or more, such as {"batch": batches}.')
+    if len({len(values) for values in result.values()}) > 1:
+        sizes = ", ".join(f"{name}: {len(values)}" for name, values in result.items())
+        raise DataError(f"Columns of metadata need one length ({sizes}). Give one value for each row.")
+    index = getattr(given, "index", None)
+    named = index is not None and getattr(getattr(index, "dtype", None), "kind", "") in "OUT"
+    return Metadata(result, tuple(map(str, index)) if named else None)  # type: ignore[arg-type]
+
+
+def labels_of(table: Table) -> dict[str, npt.NDArray[Any]]:
+    """Return the labels of a table as columns of metadata; empty without labels."""
+    first = {} if table.labels is None else {table.label_name or "label": table.labels}
+    return {name: as_variable(name, values) for name, values in (first | dict(table.metadata)).items()}
+
+
+def with_metadata(table: Table, given: Any, id: str | None = None) -> Table:
+    """Add metadata to the rows of a table, and note how they were joined.
+
+    Raises
+    ------
+    DataError
+        As :meth:`Metadata.joined`.
+    """
+    metadata = as_metadata(given, id)
+    columns, note = metadata.joined(table.values.shape[0], table.row_names, table.source)
+    return replace(table, metadata={**table.metadata, **columns}, notes=(*table.notes, note))
+
+
+def as_variable(name: str, values: Any) -> npt.NDArray[Any]:
+    """Return a column as float64 if it holds numbers, else as text; what is missing is NaN or "".
+
+    Examples
+    --------
+    >>> as_variable("dose", [1, None, 3]).tolist(), as_variable("sex", ["f", None, "m"]).tolist()
+    ([1.0, nan, 3.0], ['f', '', 'm'])
+    """
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputTypeError(
+            f"The metadata {name!r} has shape {array.shape}. Give a path, a frame, a mapping of names to "
+            "columns, or one label for each row."
+        )
+    chosen = str(getattr(values, "dtype", "")) == "category"
+    if array.dtype.kind in "iuf" and not chosen:
+        return array.astype(np.float64)
+    entries = [None if _is_missing(value) else value for value in array.tolist()]
+    numbers = (
+        isinstance(value, Real) and not isinstance(value, bool) for value in entries if value is not None
+    )
+    if array.dtype.kind == "O" and not chosen and any(v is not None for v in entries) and all(numbers):
+        return np.array([np.nan if value is None else float(value) for value in entries])
+    return np.array(["" if value is None else str(value) for value in entries], dtype=object)
+
+
+def _is_missing(value: Any) -> bool:
+    # NA of pandas has no truth value.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def _of_file(text: str, id: str | None) -> Metadata:
+    with opened_source(locate(text)) as (_, _, source):
+        if isinstance(source, ArraySource | PictureSource):
+            raise FileError(
+                f"{source.source} has no named columns for metadata. Give a table, such as a .csv file."
+            )
+        # Arrow takes longer to import than everything else here.
+        from gramian.io.columns import Columns, as_labels
+
+        table = Columns.whole(source)
+        _, places, row_names = table.with_row_names(id)
+        columns = {table.names[place]: as_labels(table.arrays[place]) for place in places}
+    if not columns:
+        raise DataError(f"{source.source} has names of rows but no other column. Add columns of metadata.")
+    return Metadata(
+        {name: as_variable(name, values) for name, values in columns.items()}, row_names, source.source
+    )
+
+
+# ---- Labels from another file than the data, joined to its rows by their names or by their order
+
+
+@dataclass(frozen=True)
+class LabelPlace:
+    """A file of labels, and the column to take."""
+
+    file: Location
+    column: str | None = None
+
+    def __str__(self) -> str:
+        return readable(str(self.file)) + (f":{self.column}" if self.column else "")
+
+
+# The labels, names of their rows, the name of their column, and notes.
+Labels: TypeAlias = tuple[npt.NDArray[Any], tuple[str, ...] | None, str, tuple[str, ...]]
+
+
+def locate_labels(text: str | os.PathLike[str]) -> LabelPlace:
+    """Split ``FILE:COLUMN`` and check that the file is there.
+
+    Raises
+    ------
+    FileError, ParameterError
+        As for data.
+    InputTypeError
+        If it is not a path.
+    """
+    if not isinstance(text, str | os.PathLike):
+        raise InputTypeError(
+            f"{option('labels_from')} is a {type(text).__name__}.", "Give the path of a file, or FILE:COLUMN."
+        )
+    text = os.fsdecode(text)
+    name, separator, column = text.rpartition(":")
+    if not separator or not column or name.endswith(":") or os.path.exists(text):
+        place = LabelPlace(locate(text))
+    else:
+        place = LabelPlace(locate(name), column)
+    if place.file.path.is_dir():
+        raise FileError(f"{place} is a folder, but labels are read from a file. Give a file, or FILE:COLUMN.")
+    return place
+
+
+def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | None) -> Table:
+    """Label the rows of a table.
+
+    Parameters
+    ----------
+    table : Table
+    place : LabelPlace
+    rows : slice or None
+        Which rows of the file the table has, where its rows are those of the file.
+    id : str or None
+        The column that names rows in the data; in the file of labels too where it is there.
+
+    Raises
+    ------
+    DataError
+        If a row has no label, or the numbers of labels and rows differ and rows have no names.
+    """
+    values, row_names, name, more = _read(place, id, table.values.shape[0] if rows is None else None)
+    if table.row_names is None or row_names is None:
+        wanted = pick_rows(len(values), rows, str(place))
+        if len(wanted) != table.values.shape[0] or (table.row_numbers not in (None, wanted)):
+            raise DataError(
+                f"{place} has {counted(len(values), 'label')}, which do not match the rows of "
+                f"{table.source} ({table.values.shape[0]} used). Without row names in both files, labels are "
+                "matched by order: give one label for each row of the file."
+            )
+        notes = (*table.notes, *more)
+        if table.row_names is not None:
+            notes = (*notes, f"{place} has no unique row names, so labels were matched by order")
+        return replace(table, labels=values[list(wanted)], label_name=name, notes=notes)
+    places = places_of_names(row_names, table.row_names, str(place), "label")
+    if missing := [table.row_names[row] for row in np.flatnonzero(places < 0)]:
+        raise DataError(
+            f"{place} has no label for {listed(missing)} of {table.source}. Its rows are named "
+            f"{listed(row_names)}. Add the missing labels, or remove the row names to match labels by "
+            "order."
+        )
+    extra = len(set(row_names) - set(table.row_names))
+    left_out = counted(extra, "label was", "labels were")
+    note = f"{left_out} left out because no row has that name, in {place}"
+    return replace(
+        table,
+        labels=values[places],
+        label_name=name,
+        notes=(*table.notes, note) if extra else table.notes,
+    )
+
+
+def _read(place: LabelPlace, id: str | None, expected: int | None) -> Labels:
+    file, format = place.file, format_of(place.file.path)
+    column = place.column
+    if format.keyed and not format.marks and file.key is None:  # of arrays the column is one of several
+        file = replace(file, key=column)
+    with opened_source(file, "labels") as (_, _, source):
+        if isinstance(source, ArraySource) and source.columns is None:
+            return source.read().reshape(-1), None, file.key or column or "label", source.notes
+        if isinstance(source, ArraySource | PictureSource):
+            raise FileError(
+                f"{source.source} cannot be read as labels. Give a table of labels, or FILE:COLUMN."
+            )
+        # Arrow takes longer to import than everything else here.
+        from gramian.io.columns import labels_of_columns
+
+        return labels_of_columns(source, column, id, expected)

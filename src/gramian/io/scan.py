@@ -1,0 +1,407 @@
+"""A file and the part of it to read: checked at once, read later."""
+
+import csv
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import IO, Any, get_args
+
+from gramian.checks import check_choice, check_integer, listed
+from gramian.data.table import Expected, Table
+from gramian.errors import InputTypeError, ParameterError, by_surface, option
+from gramian.io.choose import choose
+from gramian.io.files import Location, format_of, locate
+from gramian.io.metadata import LabelPlace, locate_labels
+from gramian.io.names import readable
+from gramian.io.parts import slice_text
+from gramian.io.source import damage
+from gramian.reading import COLUMN_OPTIONS, MissingPolicy, ReadingOptions
+
+
+@dataclass(frozen=True)
+class Scan(ReadingOptions):
+    """A file, folder or stream, and the part of it to read when it is needed.
+
+    The path and the arguments are checked at once; the content is read by :meth:`Scan.read`.
+
+    Parameters
+    ----------
+    path : str, path, list of paths or binary file
+        A table: delimited text (.csv, .tsv, .txt, .gct, also with .gz), .xlsx, .parquet, .feather, .arrow,
+        .npy, .npz, .mat, .h5, .h5ad, .zarr, .bed (PLINK) or IDX (as MNIST), with ``"FILE::NAME"`` for one
+        array or sheet of several; a picture, a folder or .zip of pictures, a list of pictures, or a binary
+        stream whose format follows from its content.
+    rows : slice or str, optional
+        Rows of the file, counted from 0: ``slice(0, 100)``, ``"0:100"``, ``"10:"``, ``":50"``,
+        ``"::2"``. For pictures, those in natural order of their paths.
+    columns : list of str or comma-separated str, optional
+        The columns to use, in this order. Columns without names are known by position, counted
+        from 0: ``["0", "3"]``. ``"@FILE"`` takes them from a text file, one name a line.
+    drop : list of str or comma-separated str, optional
+        Columns to leave out; also ``"@FILE"``.
+    id : str, optional
+        Column to use as row names. By default a first column without a name or of unique text is.
+    label : str, list of str or comma-separated str, optional
+        Column to take out as labels; it may hold text. Of several, the first sets the labels, and the others
+        become metadata. With ``transpose`` the row of that name: it labels the columns of the file, and
+        ``rows`` are counted without it.
+    weights : str, optional
+        Column to take out as weights of the rows, as ``sample_weight`` of PCA, KernelPCA and Whitener.
+    transpose : bool, default False
+        Swap rows and columns after choosing them, as for genes x samples.
+    missing : {"error", "mean", "drop-rows", "drop-columns", "em", "iterative"}, optional
+        What to do with missing values, after transposing. By default they raise an error, but PCA maps new
+        rows from their observed entries; inf always raises one. "em" and "iterative" leave them in for
+        :class:`gramian.PCA` to impute, and leave out rows without any value.
+    unmatched : {"error", "leave-out"}, optional
+        For new genotypes (.bed) of a fitted model: what to do with a variant that is absent, or of which it
+        is unclear whether it counts the fitted allele. "leave-out" makes its entries missing. By default it
+        is an error. A variant that clearly counts the other allele always becomes 2 - x.
+    size : "WIDTHxHEIGHT" or (width, height), optional
+        Resize pictures.
+    na_values : list of str or numbers, or comma-separated str, optional
+        Texts that stand for a missing value in delimited text, in addition to an empty field, NA,
+        NaN, null, ? and the like: ``["-", "."]``. A number matches in any spelling: "-999" also as -999.0.
+    labels_from : path, optional
+        Labels from another file: ``"FILE"``, ``"FILE:COLUMN"`` or ``"FILE.npz::KEY"``. They go to rows of
+        the same name where both files name their rows, otherwise by order, one for each row.
+
+    Raises
+    ------
+    FileError
+        If the file is missing or its format is not supported.
+    ParameterError
+        If an argument is malformed or contradicts another one.
+    InputTypeError
+        If an argument is of another type.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "heights.csv"
+    >>> _ = file.write_text("name,height,weight,sex\\nAnn,1.7,60,f\\nBob,1.8,80,m\\n")
+    >>> table = Scan(file, label="sex").read()
+    >>> table.values.tolist(), table.row_names, table.labels.tolist()
+    ([[1.7, 60.0], [1.8, 80.0]], ('Ann', 'Bob'), ['f', 'm'])
+    """
+
+    path: Any
+    _place: Location | tuple[Path, ...] | IO[bytes] = field(init=False, repr=False, compare=False)
+    _labels: LabelPlace | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        checked = {
+            "rows": _check_rows(self.rows),
+            "columns": _check_columns("columns", self.columns),
+            "drop": _check_columns("drop", self.drop),
+            "id": _check_name("id", self.id),
+            "label": _check_label(self.label, self.transpose),
+            "weights": _check_name("weights", self.weights),
+            "size": check_size(self.size),
+            "na_values": _check_names("na_values", _as_texts(self.na_values)),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        _check_together(self)
+        object.__setattr__(self, "_place", _check_path(self.path))
+        labels = None if self.labels_from is None else locate_labels(self.labels_from)
+        object.__setattr__(self, "_labels", labels)
+
+    @property
+    def options(self) -> ReadingOptions:
+        """The options of reading without the path."""
+        return ReadingOptions(**{one.name: getattr(self, one.name) for one in fields(ReadingOptions)})
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether it can be read more than once, as a stream or a pipe cannot."""
+        place = self._place
+        if isinstance(place, Location):
+            return place.path.is_dir() or place.path.is_file()
+        return isinstance(place, tuple)
+
+    def open(self, limit: int, expected: Expected | None = None, *, in_place: bool = False) -> Table:
+        """Read the chosen part, or leave it in its file if it is large.
+
+        Parameters
+        ----------
+        limit : int
+            Bytes of working memory. What takes more than a quarter of it is read block by block later on: the
+            table's values are then a :class:`gramian.io.lazy.LazyArray`.
+        expected : Expected, optional
+            As for :meth:`read`, which raises the same errors.
+        in_place : bool
+            Whether also a small .npy file is left in place.
+
+        Returns
+        -------
+        Table
+            Numbers, names, labels and metadata.
+        """
+        # A .npy file is read block by block whatever its size.
+        if in_place and isinstance(self._place, Location) and self._place.path.is_file():
+            limit = 0 if format_of(self._place.path).name == "npy" else limit
+        return self._table(limit, expected)
+
+    def read(self, expected: Expected | None = None) -> Table:
+        """Read the chosen part into memory.
+
+        Parameters
+        ----------
+        expected : Expected, optional
+            What a fitted model expects of new data: the file may have its columns in another order, and more.
+
+        Returns
+        -------
+        Table
+            Finite numbers with their names, labels and notes.
+
+        Raises
+        ------
+        FileError
+            If the file is empty, truncated, damaged, or of another kind than its name says.
+        DataError
+            If it cannot be a table of numbers, or holds NaN without ``missing``, or inf.
+        ParameterError
+            If the chosen rows or columns do not exist.
+        MissingExtraError
+            If the library for its format is not installed: Pillow, openpyxl or h5py.
+        """
+        return self._table(None, expected)
+
+    def _table(self, limit: int | None, expected: Expected | None) -> Table:
+        table = choose(self._place, self.options, self._labels, limit, expected)
+        key = getattr(self._place, "key", None)
+        asked, lasting = _asked(table.origin.reading, self._labels), _lasting(table, key)
+        return replace(table, origin=replace(table.origin, asked=asked, reading=lasting))
+
+
+scan = Scan
+
+
+def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
+    if isinstance(path, str | os.PathLike):
+        return locate(os.fsdecode(path))
+    if hasattr(path, "read"):
+        return path  # type: ignore[no-any-return]
+    if not isinstance(path, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in path):
+        raise InputTypeError(
+            f"path is a {type(path).__name__}. Allowed are a path, a list of paths of pictures, and a "
+            "binary file. Arrays and frames need no scan: pass them to fit as they are."
+        )
+    if not path:
+        raise ParameterError("path", path, "names no picture", "Give at least one path.")
+    return tuple(locate(os.fsdecode(one)).path for one in path)
+
+
+def _check_rows(rows: Any) -> slice | None:
+    """Make a slice of "start:stop:step"; what it selects is known only when reading."""
+    if rows is None:
+        return None
+    how = by_surface(
+        'Write a range such as "0:100", "10:", ":50" or "0:100:2".',
+        "Write a range such as 0:100, 10:, :50 or 0:100:2.",
+    )
+    if isinstance(rows, str):
+        match = re.fullmatch(r"\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?", rows, re.ASCII)
+        if match is None:
+            raise ParameterError("rows", rows, "is not understood", how)
+        rows = slice(*(None if part is None else int(part) for part in match.groups()))
+    if not isinstance(rows, slice):
+        raise InputTypeError(
+            f"{option('rows')} is a {type(rows).__name__}.", f"{how} A slice is allowed too."
+        )
+    if rows.step is not None:
+        check_integer("the step of rows", rows.step, advice=how)
+    return rows
+
+
+def _check_names(name: str, names: Any) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if isinstance(names, str):
+        # A name that contains a comma can be quoted, as in the file itself.
+        names = [one.strip() for one in next(csv.reader([names], skipinitialspace=True), [])]
+    if not isinstance(names, list | tuple) or not names or not all(map(_is_name, names)):
+        raise ParameterError(name, names, "holds no names", f"Give some, such as {option(name, 'a,b')}.")
+    return tuple(names)
+
+
+def _check_columns(name: str, names: Any) -> tuple[str, ...] | None:
+    if isinstance(names, str) and names.startswith("@") and len(names) > 1:
+        return read_names(names[1:])
+    return _check_names(name, names)
+
+
+def _as_texts(marks: Any) -> Any:
+    """Write numbers among marks as text; the rest is checked like names."""
+    if marks is None or isinstance(marks, str):
+        return marks
+    many = marks if isinstance(marks, list | tuple) else [marks]
+    return [str(mark) if isinstance(mark, int | float) else mark for mark in many]
+
+
+def _check_name(parameter: str, name: Any) -> str | None:
+    if name is not None and not _is_name(name):
+        raise ParameterError(parameter, name, "is not a name", "Name one column, or leave it out.")
+    return name  # type: ignore[no-any-return]
+
+
+def _check_label(label: Any, transpose: bool) -> str | tuple[str, ...] | None:
+    """Return one name as it is, and several as a tuple; a row is named as it is."""
+    several = isinstance(label, list | tuple) or (isinstance(label, str) and "," in label)
+    if transpose or not several:
+        return _check_name("label", label)
+    names = _check_names("label", label) or ()
+    return names[0] if len(names) == 1 else names
+
+
+def _is_name(name: Any) -> bool:
+    # Bytes of a command line that are no text are no name either.
+    return isinstance(name, str) and name != "" and name == name.encode("utf-8", "ignore").decode()
+
+
+def check_size(size: Any) -> tuple[int, int] | None:
+    """Return (width, height) of ``"WIDTHxHEIGHT"`` or of two integers; None stays None.
+
+    Raises
+    ------
+    ParameterError, InputTypeError
+        For anything else.
+
+    Examples
+    --------
+    >>> check_size("92x112")
+    (92, 112)
+    """
+    if size is None:
+        return None
+    how = f"Give width and height in pixels: {option('size', '92x112')}."
+    if isinstance(size, str):
+        match = re.fullmatch(r"\s*(\d{1,9})\s*[xX]\s*(\d{1,9})\s*", size, re.ASCII)
+        if match is None:
+            raise ParameterError("size", size, "is not understood", how)
+        size = (int(match[1]), int(match[2]))
+    try:
+        width, height = size
+        return check_integer("width", width), check_integer("height", height)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"{option('size', size)} is not two integers of at least 1.", how) from error
+
+
+def _lasting(table: Table, key: str | None) -> dict[str, Any]:
+    """Return the options that new rows of the same kind of file need too, with the array or sheet.
+
+    Which rows were read is no such option. Columns are known by the names of the features, and what fills
+    missing values by the model, where there are such.
+    """
+    options = dict(table.origin.reading) | {"key": key}
+    if table.feature_names is not None and not options["transpose"]:
+        options |= {"columns": None, "drop": None}
+    if options["missing"] != "drop-rows":
+        options["missing"] = None
+    if not isinstance(options["labels_from"], str):
+        options["labels_from"] = None
+    return {
+        name: _plain(value) for name, value in options.items() if value and name not in ("rows", "unmatched")
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return an option without what its names remember."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return str(value) if isinstance(value, str) else value
+
+
+def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[str, ...]:
+    """Return the chosen options as clauses; notes describe what was done with missing values."""
+    scan = ReadingOptions(**options)
+    size, labels = scan.size or (0, 0), scan.label_columns or (scan.label,)
+    sentences = {
+        "rows": f"rows {slice_text(scan.rows or slice(None))} were used, counted from 0",
+        "columns": f"the columns {listed(scan.columns or ())} were used",
+        "drop": f"{listed(scan.drop or ())} {'was' if len(scan.drop or ()) == 1 else 'were'} left out",
+        "id": f"row names were taken from column {scan.id!r}",
+        "label": f"{' and '.join(map(repr, labels))} {'were' if len(labels) > 1 else 'was'} used as labels",
+        "weights": f"rows were weighted by column {scan.weights!r}",
+        "labels_from": f"labels were joined from {labels_from}",
+        "transpose": "rows and columns were swapped",
+        "size": f"pictures were resized to {size[0]} x {size[1]} pixels (width x height)",
+        "na_values": f"missing values were written as {listed(scan.na_values or ())}",
+    }
+    return tuple(text for option, text in sentences.items() if getattr(scan, option))
+
+
+def _check_together(scan: Scan) -> None:
+    if scan.missing is not None:
+        check_choice("missing", scan.missing, get_args(MissingPolicy))
+    if scan.unmatched is not None:
+        check_choice("unmatched", scan.unmatched, ("error", "leave-out"))
+    named = (scan.id, *scan.label_columns, scan.weights)
+    used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, named)]
+    twice = [name for name, count in Counter(used).items() if count > 1]
+    if twice:
+        names = ", ".join(map(option, COLUMN_OPTIONS[:-1]))
+        raise ParameterError(
+            "columns",
+            problem=f"{names} and {option('weights')} name {listed(twice)} more than once.",
+            hint="A column has one use: name it once.",
+        )
+    if scan.weights is not None and scan.transpose:
+        problem = f"names a column of the file, which is a row after {option('transpose')}"
+        raise ParameterError("weights", allowed=problem, hint="Leave out one of them.")
+    if scan.label is not None and scan.labels_from is not None:
+        problem = f"names a column of the file, and {option('labels_from')} another file"
+        raise ParameterError("label", allowed=problem, hint="Leave out one of them.")
+
+
+# -------------------------------------------------------- lists of names
+
+
+class ListedName(str):
+    """A name that remembers the file and the line it stands in."""
+
+    place: str
+
+
+def read_names(path: str | os.PathLike[str]) -> tuple[ListedName, ...]:
+    """Read a list of names; empty lines do not count.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, or is not UTF-8 text.
+    ParameterError
+        If it holds no name, or one twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "features.txt"
+    >>> _ = file.write_text("height\\nweight\\n")
+    >>> read_names(file)[1], read_names(file)[1].place.endswith("features.txt, line 2")
+    ('weight', True)
+    """
+    source = readable(os.fspath(path))
+    with damage(source):
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    from gramian.io.numerals import as_written
+
+    entries: dict[str, ListedName] = {}
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    for number, line in enumerate(as_written(lines).to_pylist(), 1):
+        name = ListedName(line)
+        name.place = f"{source}, line {number}"
+        if name in entries:
+            first = entries[name].place.rpartition(" ")[2]
+            said = f"{name.place}: {name!r} is in line {first} already."
+            raise ParameterError("columns", problem=said, hint="Name it once.")
+        if name:
+            entries[name] = name
+    if not entries:
+        raise ParameterError("columns", problem=f"{source} names no column.", hint="Write one name a line.")
+    return tuple(entries.values())

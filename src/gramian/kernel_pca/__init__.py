@@ -1,0 +1,1 @@
+"""Kernel PCA: the estimator, exact and landmark fits, pre-images."""

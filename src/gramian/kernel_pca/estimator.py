@@ -1,0 +1,728 @@
+"""Kernel principal component analysis."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.analysis.components import Summary, summary_of
+from gramian.arrays import (
+    as_float64,
+    dense,
+    from_numpy,
+    is_dask,
+    memory_limit_bytes,
+    moved,
+    numpy_dtype,
+    require_range,
+    to_dtype,
+    to_float64,
+)
+from gramian.base import declarations, inputs, saving, sklearn
+from gramian.base.fitted import (
+    Decomposer,
+    InNotebooks,
+    on_device,
+    parameter_at_fit,
+    store_parameters,
+    store_solution,
+)
+from gramian.data import Rows, as_rows, device
+from gramian.data.table import Expected
+from gramian.data.weights import weighted
+from gramian.errors import DataError, GramianError, MemoryLimitError, UnavailableError, by_surface, option
+from gramian.kernel_pca import feature_maps, fits, preimages, projection
+from gramian.kernels import Kernel
+from gramian.operators.features import FeatureSums
+from gramian.progress_bar import shows_progress
+from gramian.records import FloatArray, ModelKind, Plan, RealArray, Repair
+from gramian.store import Array, Optional
+
+MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
+
+
+class KernelPCAAttributes(Decomposer):
+    """The attributes that only a fitted KernelPCA has."""
+
+    # A precomputed kernel has a column for every fitted row.
+    kernel_: Annotated[Kernel | None, Optional(Kernel, equal=("m", "d"))]
+    X_fit_: Annotated[Any, Optional(Array("m d", sparse=True))]
+    landmarks_: Annotated[Any, Optional(Array("m d", sparse=True))]
+    landmark_indices_: Annotated[npt.NDArray[np.intp] | None, Optional(Array("m", kinds="i"))]
+    feature_map_: feature_maps.RandomFourierMap | None
+    eigenvalues_: Annotated[FloatArray, Array("k")]
+    eigenvectors_: Annotated[RealArray, Array("n k"), declarations.LACKED]
+    explained_variance_: Annotated[FloatArray, Array("k")]
+    projection_coef_: Annotated[RealArray, Array("m k")]
+    repair_: Repair | None
+    _row_means: Annotated[FloatArray, Array("m")]
+    _mean: float
+    _mean_weights: Annotated[FloatArray | None, Optional(Array("m"))]
+    _sums: FeatureSums | None
+    _ridge_map: preimages.RidgeMap | None
+
+
+@sklearn.knows_names
+@dataclass(eq=False, repr=False)
+class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttributes):
+    """Kernel PCA, exact and certified without storing the full centred kernel matrix, or approximate.
+
+    Parameters
+    ----------
+    n_components : int, float, {"parallel", "cv"} or None, default=None
+        Number of components, up to ``n_samples``; it may exceed the number of features. A fraction in (0, 1)
+        of the variance in feature space, for kernels that are proven valid or have no negative eigenvalue on
+        the data. A rule of :func:`gramian.choose_components`, which fits many times. None keeps every
+        non-zero eigenvalue.
+    kernel : str, callable or Kernel, default="linear"
+        A name ("linear", "poly", "rbf", "laplacian", "matern", "rq", "cosine", "chi2", "sigmoid",
+        "precomputed"), an expression such as ``"rbf(sigma=2) + 0.5 * poly(degree=3)"``, a function k(x, y)
+        of two rows or k(X, Y) of many, or an object such as ``gramian.kernels.RBF(sigma=2.0)``; see
+        :func:`gramian.kernels.table`.
+    gamma : float, "scale", "median" or None, default=None
+        Factor of rbf, poly, sigmoid, laplacian and chi2; None means ``1 / n_features`` (1 for chi2).
+        "scale" is ``1 / (n_features * X.var())``, as in scikit-learn's SVC, with the variance of all entries.
+        "median", for rbf and laplacian, sets the width to the median distance between at most 5000 evenly
+        spaced rows. For a file that is read block by block, both use 5000 rows.
+    degree : int, default=3
+        Power of poly.
+    coef0 : float, default=1
+        Constant of poly and sigmoid.
+    kernel_params : dict or None, default=None
+        Keyword arguments of a kernel function.
+    center : bool, default=True
+        Centre in feature space.
+    solver : {"auto", "dense", "krylov", "nystroem", "random-features"}, default="auto"
+        "dense" is a full decomposition, "krylov" a block Krylov iteration on tiles of the kernel matrix;
+        "auto" chooses one of these two. The others are approximate, with time and memory linear in the number
+        of rows. "nystroem" projects rows, in feature space, onto the span of some of them, the landmarks, for
+        any kernel that is proven valid. "random-features" is PCA of :class:`RandomFourierMap`, for rbf.
+    tol : float or None, default=None
+        Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the iteration, of the probe that certifies it, and of landmarks and random features. As in
+        :class:`PCA`, None draws a new seed at each fit, and rounding depends on the number of threads unless
+        you set GRAMIAN_DETERMINISTIC=1.
+    memory_limit : int, str or None, default=None
+        Working memory excluding the data and the results. Tiles that do not fit are recomputed in each pass.
+    repair : {"clip"} or None, default=None
+        Treatment of negative eigenvalues beyond rounding, which no valid kernel has. None raises an
+        IndefiniteKernelError; "clip" computes all eigenvalues, sets the negative ones to 0, and reports the
+        change in ``repair_``.
+    n_landmarks : int or None, default=None
+        Number of landmarks, or of random features; None means 1000, or the number of rows if that is less.
+        The choice stops earlier if the unexplained part of the sum of k(x, x) is within ``tol`` of it.
+    landmarks : {"rpcholesky", "uniform", "kmeans"} or array-like of shape (m, n_features)
+        How "nystroem" chooses landmarks. "rpcholesky" is randomly pivoted Cholesky, which draws rows by
+        their unexplained part and so finds small clusters; "uniform" draws rows uniformly; "kmeans" uses the
+        centres of k-means. An array contains your own landmarks.
+    preimage : {"auto", "fixed-point", "gradient", "ridge"}, default="auto"
+        How ``inverse_transform`` and ``denoise`` find rows: "fixed-point" is the iteration of Mika et al.,
+        for smooth kernels of x - y; "gradient" is descent, for every smooth kernel; "ridge" is a map learned
+        by ridge regression, for any kernel. "auto" uses the first that applies; the linear kernel needs none
+        of them and is exact.
+    device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
+        As in :class:`PCA`. All encoded rows must fit on the device; tiles are computed there.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components_,), float64
+        Eigenvalues of the centred kernel matrix Kc, descending.
+    eigenvectors_ : array of shape (n_samples, n_components_)
+        Unit eigenvectors of Kc, for exact solvers only. In each, the first entry of largest magnitude is
+        positive. With weights w their squares sum to 1 as ``sum w v^2``, as for repeated rows.
+    explained_variance_ : ndarray of shape (n_components_,), float64
+        Eigenvalues divided by ``n_samples - 1``, or the sum of the weights less 1, so that the linear kernel
+        gives those of PCA.
+    explained_variance_ratio_ : ndarray of shape (n_components_,), float64, or None
+        Ratios of these variances to the total in feature space; None if the kernel is not proven valid.
+        With landmarks the total is an upper bound that includes the unexplained part.
+    projection_coef_ : array of shape (n_samples, n_components_)
+        Coefficients alpha: scores are ``kc(x, X_fit_) @ projection_coef_``. An approximate solver has one row
+        for each landmark or feature instead of each fitted row.
+    X_fit_ : array of shape (n_samples, n_features)
+        The fitted rows, in CSR if they were sparse. None for a precomputed kernel and for approximate
+        solvers, which store only landmarks or random features.
+    landmarks_ : array of shape (m, n_features) or None
+        The landmarks of "nystroem".
+    landmark_indices_ : ndarray of shape (m,) or None
+        Indices of the landmarks among the rows; None for k-means centres and for your own landmarks.
+    feature_map_ : RandomFourierMap or None
+        The features of "random-features".
+    n_components_, rank_ : int
+        Number of components, and of those above the rank tolerance.
+    kernel_ : Kernel or None
+        The kernel with every parameter a number.
+    gamma_ : float or None
+        The gamma of the kernel; None if the kernel has no single gamma, such as a sum.
+    component_choice_ : ComponentChoice or None
+        The answer of the rule in ``n_components``, if it is one.
+    repair_ : Repair or None
+        The change by ``repair="clip"``.
+    preimage_ : PreimageMethod
+        The method that finds pre-images, and its reason.
+    plan_, spectrum_, certificate_
+        The method of the fit, the solver's record, and the error bounds. For an approximate solver
+        ``certificate_.lower`` and ``certificate_.upper`` bound the exact eigenvalues.
+    column_means_
+        As in :class:`PCA`.
+
+    References
+    ----------
+    Schoelkopf, Smola, Mueller (1998), Nonlinear component analysis as a kernel eigenvalue problem. Williams,
+    Seeger (2001), Using the Nystroem method to speed up kernel machines. Epperly, Tropp, Webber (2024),
+    Embrace rejection: kernel matrix approximation by accelerated randomly pivoted Cholesky.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian import KernelPCA
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> KernelPCA(2, kernel="rbf", gamma=0.5).fit(X).eigenvalues_.round(4)
+    array([0.632..., 0.632...])
+
+    For many rows, use landmarks:
+
+    >>> X = np.random.default_rng(0).standard_normal((20_000, 3))
+    >>> model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=200, random_state=0).fit(X)
+    >>> model.landmarks_.shape, model.certificate_.approximation.unexplained < 0.01 * len(X)
+    ((200, 3), True)
+    """
+
+    _attributes: ClassVar = KernelPCAAttributes
+    model_kind: ClassVar = ModelKind.KERNEL_PCA
+    # Options that select the returned values are no metadata to route.
+    __metadata_request__inverse_transform: ClassVar = {"return_error": UNUSED}
+    _habits: ClassVar = {
+        "eigen_solver": 'use solver="dense" or solver="krylov"',
+        "fit_inverse_transform": "leave it out: inverse_transform works after every fit",
+        "alpha": 'leave it out: preimage="ridge" chooses it',
+        "remove_zero_eig": "leave it out: model.rank_ is the number of components with a non-zero eigenvalue",
+        "max_iter": sklearn.UNTIL_CERTIFIED,
+        "iterated_power": sklearn.UNTIL_CERTIFIED,
+        "copy_X": sklearn.NEVER_OVERWRITTEN,
+        "n_jobs": sklearn.ALWAYS_ALL,
+    }
+
+    def _check_restored(self) -> None:
+        """Raise a ValueError unless there is exactly one thing that new rows are mapped by."""
+        there = [name for name in MAPPED_BY if getattr(self, name) is not None]
+        if len(there) != (self.kernel_ is not None):
+            expected = "none of" if self.kernel_ is None else "one of"
+            raise ValueError(f"{expected} {', '.join(MAPPED_BY)} belongs to its kernel_, not {there}")
+        mapping = self.feature_map_
+        if mapping is not None and mapping.n_features_out_ != len(self.projection_coef_):
+            raise ValueError("projection_coef_ has another number of rows than feature_map_ has features")
+        if self.kernel_ is None and len(self.projection_coef_) != self.n_features_in_:
+            raise ValueError("projection_coef_ has another number of rows than the matrix it was fitted on")
+
+    # ------------------------------------------------------------------ fit
+
+    def plan(self, X: Any, *, sample_weight: Any = None) -> Plan:
+        """Return the plan that ``fit(X, sample_weight=...)`` would follow, without fitting.
+
+        Parameters
+        ----------
+        X : array-like, Path or Scan of shape (n_samples, n_features)
+            The data, as for :meth:`fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        Plan
+            Prints as a list of steps with predicted seconds and memory.
+        """
+        return self._fit_of(X, sample_weight).plan
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        **metadata: Any,
+    ) -> Self:
+        """Find the components of X in the kernel's feature space.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Sparse rows stay sparse, with kernels of inner products and of expanded distances. For a
+            precomputed kernel, X is the matrix, (n_samples, n_samples). For a Dask array or frame, the tiles
+            of the kernel matrix stay on the workers, and the rows are sent to this process once.
+        y : object, ignored
+            For pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, as in :meth:`gramian.PCA.fit`: means in feature space are weighted, and
+            eigenvalues are those of ``W^1/2 Kc W^1/2``. The choice of landmarks and of kernel widths does not
+            use weights. Tiles of a Dask collection are then computed in this process.
+        checkpoint : path, optional
+            A folder that stores products with the kernel matrix, as in :meth:`gramian.PCA.fit`: the same
+            call continues from there. Kernel values that fit into memory are recomputed.
+        **metadata
+            Not supported: other metadata raise an InputTypeError with advice.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        DataError
+            For sparse rows and a kernel that does not support them, and for weights that are negative, not
+            finite, all zero, or sum to 1 or less.
+        IndefiniteKernelError
+            If one of the requested eigenvalues is negative beyond rounding.
+        """
+        sklearn.refuse_metadata(self, metadata)
+        with shows_progress("KernelPCA"):
+            fit = self._fit_of(X, sample_weight)
+            self._adopt(fit.solve(checkpoint), X, fit.rows)
+        return self
+
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        **metadata: Any,
+    ) -> RealArray:
+        """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in :meth:`fit`, which names the errors too.
+        y : object, ignored
+            For pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in :meth:`fit`.
+        checkpoint : path, optional
+            As in :meth:`fit`.
+        **metadata
+            Not supported, as in :meth:`fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+            The scores, in the kind and dtype of X.
+        """
+        sklearn.refuse_metadata(self, metadata)
+        with shows_progress("KernelPCA"):
+            fit = self._fit_of(X, sample_weight)
+            result = fit.solve(checkpoint)
+            self._adopt(result, X, fit.rows)
+        if result.found.vectors is None or is_dask(X):
+            return self.transform(X)
+        scale, vectors = np.sqrt(as_float64(self.eigenvalues_)), self.eigenvectors_
+        with np.errstate(over="ignore"):  # of float32, which the scores may be within and the scale not
+            scores = to_float64(vectors) * from_numpy(scale, vectors)[None, :]
+            scores = to_dtype(scores, numpy_dtype(vectors))
+        result_scores: RealArray = require_range(scores, "Scores")
+        return result_scores
+
+    def _has_fixed_features(self) -> bool:
+        """Return whether more rows add none to what the model stores, as ``partial_fit`` needs."""
+        if not self._approximate:
+            raise UnavailableError(
+                "partial_fit",
+                allowed=f"needs a fixed number of features, but with {option('solver', self.solver)} "
+                "they grow with the rows",
+                hint=by_surface(
+                    "Use KernelPCA(solver='nystroem', n_landmarks=1000) or "
+                    "KernelPCA(solver='random-features').",
+                    f"Use {option('solver', 'nystroem', 'random-features')}.",
+                ),
+            )
+        return True
+
+    @available_if(_has_fixed_features)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Self:
+        """Update the model with more rows; the result is a fit to all rows so far.
+
+        The first call chooses the landmarks (or random features) and the kernel's parameters. Solvers that
+        need all rows at once have no ``partial_fit``: looking for it raises an AttributeError.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            More rows.
+        y : object, ignored
+            For pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in :meth:`fit`.
+        **metadata
+            Not supported, as in :meth:`fit`.
+
+        Returns
+        -------
+        self
+            The estimator, with these rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import KernelPCA
+        >>> X = np.random.default_rng(0).standard_normal((600, 3))
+        >>> model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=50, random_state=0)
+        >>> for start in (0, 200, 400):
+        ...     model = model.partial_fit(X[start : start + 200])
+        >>> model.n_samples_, len(model.landmarks_)
+        (600, 50)
+        """
+        sklearn.refuse_metadata(self, metadata)
+        before: FeatureSums | None = vars(self).get("_sums")
+        if before is None:
+            fit = self._fit_of(X, sample_weight)
+            self._adopt(fit.solve(keep=True), X, fit.rows)
+            return self
+        rows = self._new_rows(X, sample_weight=sample_weight)
+        assert self.kernel_ is not None
+        nodes = fits.Nodes(self.landmarks_, self.landmark_indices_, self.feature_map_)
+        model = fits.FeatureFit(self, rows).more(self.kernel_, nodes, before)
+        self._adopt(replace(model, n=self.n_samples_ + rows.shape[0]), None, rows)
+        return self
+
+    @property
+    def _approximate(self) -> bool:
+        return isinstance(self.solver, str) and self.solver in fits.APPROXIMATE
+
+    def _rows(self, X: Any, sample_weight: Any = None, **options: Any) -> Rows:
+        if self._approximate:
+            options.setdefault("limit", memory_limit_bytes(self.memory_limit))
+        rows = as_rows(X, weigh=True, estimator="KernelPCA", **options)
+        if fits.is_precomputed(self):
+            rows.require_dense(
+                f"{option('kernel', 'precomputed')} needs a dense matrix, but X is sparse. "
+                f"{by_surface('Pass X.toarray()', 'Give a dense one')}, or the rows themselves with the "
+                "kernel's name."
+            )
+        return device.sent_to(weighted(rows, sample_weight), self.device)
+
+    def _fit_of(self, X: Any, sample_weight: Any = None) -> fits.ExactFit | fits.FeatureFit:
+        """Return the fit to X of the chosen solver; an exact one stores all rows in this process."""
+        options: dict[str, Any] = {"minimum": 2, "sample_weight": sample_weight}
+        if not self._approximate and is_dask(X):
+            options["limit"] = memory_limit_bytes(self.memory_limit)
+        rows = self._rows(X, **options)
+        if rows.weights is not None:
+            inputs.ddof_of(1, rows)  # a variance is divided by the sum of the weights less 1
+        if self._approximate:
+            return fits.FeatureFit(self, rows)
+        if rows.in_one_place:
+            return fits.ExactFit(self, rows)
+        try:
+            return fits.ExactFit(self, rows.here(), rows)
+        except MemoryLimitError as error:
+            nystroem = by_surface("KernelPCA(solver='nystroem')", option("solver", "nystroem"))
+            way_out = f"{nystroem} stores only landmarks."
+            raise MemoryLimitError(f"{error._text} An exact model stores all rows. {way_out}") from error
+
+    def _adopt(self, model: fits.KernelModel, X: Any, rows: Rows) -> None:
+        """Set the attributes from the result of a fit; X is None if ``partial_fit`` added rows."""
+        result, nodes, components = model.found, model.nodes, model.found.components
+        earlier = X is None and vars(self).get("_unequal", False)
+        self._unequal = earlier or rows.weights is not None
+        if X is not None:
+            inputs.store_features(self, X, rows)
+            self.picture_shape_ = rows.picture_shape
+        store_parameters(self, "center", "tol")
+        self.kernel_, self.X_fit_, self.n_samples_ = model.kernel, model.fitted, model.n
+        self.landmarks_, self.landmark_indices_ = nodes.landmarks, nodes.indices
+        self.feature_map_ = nodes.mapping
+        self.eigenvalues_ = components.values
+        self.__dict__.pop("eigenvectors_", None)
+        if result.vectors is not None:
+            self.eigenvectors_ = result.vectors
+        self.explained_variance_ = components.values / (model.weight - 1 if model.weight > 1 else 1)
+        self.projection_coef_, self._mean_weights = result.coefficients, result.weights
+        self._row_means, self._mean = result.row_means, result.mean
+        self._sums, self._ridge_map = model.sums, None
+        self.component_choice_, self.repair_ = model.choice, result.repair
+        asked = self.n_components is not None
+        store_solution(self, components, model.solution, asked=asked, of=model.of, stacklevel=4)
+        if result.vectors is not None and rows.weights is not None:
+            self._complete_vectors(rows)
+        on_device(self, rows.home)
+
+    def _complete_vectors(self, rows: Rows) -> None:
+        """Set what belongs to rows of weight 0, of which the weighted matrix says nothing."""
+        zero = np.flatnonzero(rows.weights == 0)
+        if not zero.size:
+            return
+        maps, k = self._projection, self.n_components_
+        both = np.column_stack([maps.coefficients, maps.weights])
+        maps = replace(maps, coefficients=both, offset=np.append(maps.offset, 0.0))
+        values = as_float64(maps.scores(as_rows(rows.at(zero))))
+        vectors, top = as_float64(self.eigenvectors_).copy(), np.sqrt(self.eigenvalues_)
+        vectors[zero] = np.divide(values[:, :k], top, out=np.zeros((len(zero), k)), where=top > 0)
+        self.eigenvectors_ = from_numpy(vectors.astype(rows.dtype), self.eigenvectors_)
+        self._row_means[zero] = values[:, k]
+
+    @property
+    def gamma_(self) -> float | None:
+        """The gamma of the kernel; None if the kernel has no single gamma, such as a sum."""
+        return getattr(self.kernel_, "gamma", None)
+
+    # ------------------------------------------------------------ transform
+
+    def transform(self, X: Any) -> RealArray:
+        """Return the scores of new rows, shape (n_samples, n_components_).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Sparse or dense, for every model. For a precomputed kernel, X is the matrix k(new, fitted),
+            (n_samples, n_fitted).
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+            The scores, in the kind and dtype of X; lazy for Dask's collections.
+
+        Notes
+        -----
+        The kernel matrix between new and fitted rows is computed tile by tile and never stored as a whole.
+        """
+        check_is_fitted(self)
+        limit = memory_limit_bytes(self.memory_limit)
+        return self._scores(self._new_rows(X, limit=limit))
+
+    def _scores(self, rows: Rows) -> RealArray:
+        return rows.mapped(self._projection.scores, self.n_components_)
+
+    def summary(self) -> Summary:
+        """Return standard deviations, explained variance ratios and their cumulative sums as a table.
+
+        Ratios are NaN for a kernel that is not proven positive semidefinite.
+
+        Returns
+        -------
+        Summary
+            Prints as a table.
+        """
+        check_is_fitted(self)
+        return summary_of(self)
+
+    def table(self, of: str, X: Any = None, *, supplementary: Any = None) -> Any:
+        """Return scores, squared cosines and contributions of rows in feature space.
+
+        Parameters
+        ----------
+        of : {"rows"}
+        X : array-like of shape (n_samples, n_features)
+            The rows of the fit.
+        supplementary : array-like of shape (m, n_features), optional
+            Further rows.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or dict of str to ndarray
+            As :meth:`gramian.PCA.table`, with distances from the mean in feature space. ``distance`` and
+            ``cos2`` are missing for sparse rows, a precomputed kernel, random features, and a kernel that is
+            not positive semidefinite.
+
+        Raises
+        ------
+        ParameterError
+            For ``"columns"``: the components are no directions of the columns.
+        """
+        from gramian.kernel_pca.tables import kernel_table
+
+        check_is_fitted(self)
+        return kernel_table(self, of, X, supplementary)
+
+    @property
+    def _projection(self) -> projection.KernelProjection:
+        """The map of new rows, the same for fitted rows, landmarks and random features."""
+        alpha, weights = as_float64(self.projection_coef_), self._mean_weights
+        n, k = alpha.shape
+        if not parameter_at_fit(self, "center"):
+            weights, offset = np.zeros(n), np.zeros(k)
+        elif weights is None:
+            # Centred coefficients cancel the row means of the new kernel values; what is left is constant.
+            alpha, weights = alpha - alpha.mean(axis=0), np.full(n, 1.0 / n)
+            offset = as_float64(self._row_means) @ alpha
+        else:
+            weights, offset = as_float64(weights), as_float64(self._row_means) @ alpha
+        nodes = self.X_fit_ if self.landmarks_ is None else self.landmarks_
+        return projection.KernelProjection(
+            self.kernel_,
+            nodes,
+            None if self.feature_map_ is None else self.feature_map_.feature_map_,
+            alpha,
+            offset,
+            weights,
+            1.0 if nodes is None else fits.precision_of(nodes, parameter_at_fit(self, "tol")),
+            # Landmarks span what they span about the origin that the kernel has.
+            self.landmarks_ is None and bool(parameter_at_fit(self, "center")),
+        )
+
+    # ------------------------------------------------------------ pre-images
+
+    @property
+    def preimage_(self) -> preimages.PreimageMethod:
+        """The method that finds pre-images, and its reason; ``set_params(preimage=...)`` needs no new fit."""
+        check_is_fitted(self)
+        nodes = self.X_fit_ if self.landmarks_ is None else self.landmarks_
+        drawn = self.feature_map_ is not None
+        return preimages.preimage_method(
+            self.preimage, self.kernel_, sparse=sparse.issparse(nodes), nodes=not drawn
+        )
+
+    def inverse_transform(self, X: Any, return_error: bool = False) -> Any:
+        """Return rows whose images in feature space are nearest to points with the given scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components_)
+            Scores.
+        return_error : bool, default=False
+            Return residuals as well.
+
+        Returns
+        -------
+        rows : array of shape (n_samples, n_features)
+            Pictures (n_samples, height, width) if the model was fitted on pictures.
+        residuals : array of shape (n_samples,), float64, only with ``return_error``
+            Distances ``||phi(x) - P||`` in feature space, where a row x has the length ``sqrt(k(x, x))``.
+            They are 0 only if the point P is the image of a row, which is rare.
+
+        Raises
+        ------
+        DataError
+            If the number of columns is not that of the components, if scores are so large that rows overflow
+            float64, and for a precomputed kernel.
+        IndefiniteKernelError
+            If ``return_error`` is True and the kernel has no distances.
+
+        Warns
+        -----
+        PreimageWarning
+            If the search does not converge for some rows; the result has the best row of each search.
+
+        References
+        ----------
+        Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature
+        spaces. Bakir, Weston, Schoelkopf (2004), Learning to find pre-images.
+        """
+        method = self._way_back()
+        rows = as_rows(X, estimator="KernelPCA", expected=None if return_error else Expected())
+        if not rows.in_one_place:
+            return self._lazily(rows, self.inverse_transform)
+        self._require_scores(rows)
+        return self._back(method, to_float64(rows.dense_block(slice(None))), None, rows, return_error)
+
+    def denoise(self, X: Any, return_error: bool = False) -> Any:
+        """Return pre-images of the rows' projections onto the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit.
+        return_error : bool, default=False
+            Return residuals as well.
+
+        Returns
+        -------
+        rows, residuals
+            As :meth:`inverse_transform` of :meth:`transform`. An iterative search also starts from X itself,
+            in addition to the nearest fitted rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import KernelPCA
+        >>> angle = np.linspace(0.0, 6.2, 200)
+        >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+        >>> model = KernelPCA(8, kernel="rbf", gamma=2.0).fit(circle)
+        >>> row = model.denoise([[1.2, 0.9]])
+        >>> np.linalg.norm(row).round(1)
+        np.float64(1.0)
+        """
+        method = self._way_back()
+        rows = self._new_rows(X)
+        if not rows.in_one_place:
+            if not return_error:
+                return self._lazily(rows, self.denoise)
+            rows = rows.here()
+            rows.require_finite()
+        scores, start = self._projection.scores(rows), to_float64(dense(rows.in_memory()))
+        return self._back(method, to_float64(scores), start, rows, return_error)
+
+    def _lazily(self, rows: Rows, f: Callable[[Any], Any]) -> Any:
+        d = self.n_features_in_
+        return self._as_fitted(rows.mapped(lambda part: f(part.in_memory()).reshape(-1, d), d))
+
+    def _way_back(self) -> str:
+        method = self.preimage_
+        if not method.goes_back:
+            raise DataError(method.advice)
+        return method.method
+
+    def _back(self, method: str, Z: Any, start: Any, rows: Rows, return_error: bool) -> Any:
+        Z, space, xp = moved(Z[:, : self.rank_], rows.like), self._space(rows.like), rows.xp
+        result = preimages.found_rows(
+            space, method, Z, None if start is None else moved(start, rows.like), self._ridge
+        )
+        # In the precision of what came in; residuals are about what is handed back.
+        with np.errstate(over="ignore"):
+            returned = require_range(to_dtype(result, rows.dtype), "Rows of these scores")
+        back = self._as_fitted(moved(returned, rows.home))
+        if not return_error:
+            return back
+        if method == "exact":
+            off = xp.linalg.vector_norm(to_float64(returned) - result, axis=1)
+            return back, moved(off, rows.home)
+        return back, from_numpy(preimages.residuals(space, to_float64(returned), Z), rows.home)
+
+    def _ridge(self, space: preimages.FeatureSpace) -> preimages.RidgeMap:
+        """Return the learned map, which the model caches."""
+        if self._ridge_map is None:
+            self._ridge_map = preimages.learn_map(as_float64(space.scores), as_float64(space.rows))
+        return self._ridge_map
+
+    def _space(self, like: Any) -> preimages.FeatureSpace:
+        """What was found, where the scores or rows are that are taken back."""
+        map, r = self._projection, self.rank_
+        fitted = moved(map.nodes, like)
+        if self.landmarks_ is None:
+            scores = as_float64(self.eigenvectors_)[:, :r] * np.sqrt(as_float64(self.eigenvalues_)[:r])
+        else:
+            scores = to_float64(map.scores(as_rows(fitted)))[:, :r]
+        return preimages.FeatureSpace(
+            evaluator=map.bound(fitted),
+            rows=to_float64(fitted),
+            coefficients=from_numpy(map.coefficients[:, :r], like),
+            scores=moved(scores, like),
+            mean_weights=from_numpy(map.weights, like),
+            row_means=from_numpy(as_float64(self._row_means), like),
+            mean=float(self._mean),
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = fits.is_precomputed(self)
+        with suppress(GramianError):
+            tags.input_tags.sparse = (
+                not fits.is_precomputed(self)
+                and self.solver != "random-features"
+                and self.n_components not in fits.COUNT_RULES
+                and fits.asked_kernel(self).takes_sparse
+            )
+        return tags

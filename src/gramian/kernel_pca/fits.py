@@ -1,0 +1,638 @@
+"""The fits of kernel PCA: exact, of all rows, and approximate, by landmarks or random features."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import clone
+
+from gramian.arrays import alike, memory_limit_bytes, moved, numpy_dtype
+from gramian.base.declarations import register_record
+from gramian.base.fitted import warn_of_none, with_orthonormality
+from gramian.base.inputs import check_target, check_tol, checkpointed, generators, streams
+from gramian.checks import amount, check_choice, check_integer, duration
+from gramian.data import Block, Rows, as_rows
+from gramian.errors import (
+    CertificateWarning,
+    GramianError,
+    IndefiniteKernelWarning,
+    MemoryLimitError,
+    ParameterError,
+    by_surface,
+    choice,
+    option,
+)
+from gramian.kernel_pca.feature_maps import RandomFourierMap
+from gramian.kernel_pca.preimages import preimage_method
+from gramian.kernels import RBF, Evaluator, Kernel, expression, feature_maps, kernel_from_name, widths
+from gramian.operators.features import FeatureSums, chosen, feature_costs, numpy_rows
+from gramian.operators.tiles import KernelSource, MatrixSource
+from gramian.records import Plan, Seed, SolveRequest, Target
+from gramian.solve import Schedule, Solution, certificates, plan, require_memory, run, stream, warn_of_cost
+from gramian.solve.kernel import (
+    Coefficients,
+    FeatureProblem,
+    Features,
+    KernelProblem,
+    landmark_features,
+    random_features,
+)
+from gramian.solver_names import solver_names
+from gramian.store import Array, Given
+
+if TYPE_CHECKING:
+    from gramian.analysis.component_rules import ComponentChoice
+
+
+@dataclass(eq=False, repr=False)
+class KernelParameters:
+    """The parameters of KernelPCA, which its docstring explains; fits read nothing else of an estimator."""
+
+    n_components: int | float | str | None = None
+    _: KW_ONLY
+    kernel: str | Kernel | Callable[..., Any] = "linear"
+    gamma: float | str | None = None
+    degree: int = 3
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+    center: bool = True
+    solver: str = "auto"
+    tol: float | None = None
+    random_state: Seed = 0
+    memory_limit: int | str | None = None
+    repair: str | None = None
+    preimage: str = "auto"
+    n_landmarks: int | None = None
+    landmarks: Annotated[npt.ArrayLike, Given("_ d")] = "rpcholesky"
+    device: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """What new rows are mapped by in place of all fitted ones: landmarks, or random features."""
+
+    landmarks: Any = None
+    indices: Any = None
+    mapping: RandomFourierMap | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class KernelModel:
+    """What a fit found: eigenpairs, and what maps new rows.
+
+    Attributes
+    ----------
+    n : int
+        Rows that were fitted.
+    weight : float
+        Sum of their weights.
+    of : str
+        The matrix whose rank it is, for a warning.
+    solution : Solution
+        Its spectrum in the units of the kernel.
+    found : Coefficients
+    fitted : array or None
+        All fitted rows, of an exact fit.
+    sums : FeatureSums or None
+        What more rows can be merged with.
+    """
+
+    n: int
+    weight: float
+    of: str
+    kernel: Kernel | None
+    solution: Solution
+    found: Coefficients
+    fitted: Any = None
+    choice: ComponentChoice | None = None
+    nodes: Nodes = Nodes()
+    sums: FeatureSums | None = None
+
+
+@dataclass(eq=False)
+class KernelFit:
+    """Kernel PCA of rows by one kind of method."""
+
+    parameters: KernelParameters
+    rows: Rows
+
+    @cached_property
+    def kernel(self) -> Kernel | None:
+        """The kernel with every parameter a number; None for a precomputed one."""
+        if is_precomputed(self.parameters):
+            return None
+        kernel, rows = asked_kernel(self.parameters), self.rows.at_home
+        values = some_of(rows) if not rows.free_to_revisit else rows.in_memory()
+        kernel.admit_sparse(values)
+        return kernel.resolve(values, rows.feature_names)
+
+    @property
+    def plain_landmarks(self) -> bool:
+        """Whether nothing was asked of landmarks but their number."""
+        landmarks = self.parameters.landmarks
+        return isinstance(landmarks, str) and landmarks == "rpcholesky"
+
+
+def is_precomputed(parameters: KernelParameters) -> bool:
+    """Return whether the rows are a kernel matrix."""
+    return isinstance(parameters.kernel, str) and parameters.kernel == expression.PRECOMPUTED
+
+
+def asked_kernel(parameters: KernelParameters) -> Kernel:
+    """Return the kernel as its parameters say, without numbers from the data."""
+    return kernel_from_name(
+        parameters.kernel,
+        gamma=parameters.gamma,
+        degree=parameters.degree,
+        coef0=parameters.coef0,
+        params=parameters.kernel_params,
+    )
+
+
+def precision_of(fitted: Any, tol: float | None) -> float:
+    """Return the error of an entry, relative to the largest, that leaves ``tol`` to be reached."""
+    return float(min(1e-9, 0.1 * check_tol(tol, numpy_dtype(fitted)) / fitted.shape[0] ** 0.5))
+
+
+def some_of(rows: Rows) -> Any:
+    """Return evenly spaced rows, from which the parameters of a kernel are found."""
+    return rows.at(range(0, rows.shape[0], -(-rows.shape[0] // widths.MEDIAN_ROWS)))
+
+
+# ----------- landmarks and random features: time and memory linear in the rows
+
+APPROXIMATE = solver_names("KernelPCA", approximate=True)
+LANDMARK_RULES = ("rpcholesky", "uniform", "kmeans")
+N_LANDMARKS = 1000
+
+register_record(FeatureSums, diagonal=Array("", least=0), rounding=Array("", least=0))
+
+
+@dataclass(eq=False)
+class FeatureFit(KernelFit):
+    """Kernel PCA of features: of projections onto landmarks, or of random features."""
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What solving does, with predicted seconds and bytes."""
+        rows, m = self.rows, self.count
+        target = self._target(m)
+        costs = feature_costs(rows.shape, m, self._rule, single=self._single, elsewhere=not rows.in_one_place)
+        if self._rule == "rpcholesky" and (room := rows.room) is not None:
+            need = rows.shape[0] * m * (4 if self._single else 8)
+            way_out = (
+                f"Take a smaller {option('n_landmarks')}, {option('landmarks', 'uniform')}, or more workers."
+            )
+            require_memory(f"Choosing {m} landmarks where the rows are", need, room, way_out)
+        return plan(costs, self._request(target, rows.dtype))
+
+    def solve(self, checkpoint: Any = None, *, keep: bool = False) -> KernelModel:
+        """Choose landmarks, or draw random features, and find the components in one pass over the rows."""
+        began, rows, kernel, asked = time.perf_counter(), self.rows, self.kernel, self.parameters
+        if checkpoint is not None:
+            raise ParameterError(
+                "checkpoint",
+                allowed="stores products with the kernel matrix, but "
+                f"{option('solver', asked.solver)} computes none: it passes over the rows once or twice",
+                hint=f"Leave {option('checkpoint')} out.",
+            )
+        _ = self.plan  # which refuses what cannot be
+        assert kernel is not None
+        drawn = self._rule is None
+        preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros, nodes=not drawn)
+        if drawn:
+            every, nodes = None, self._random(kernel)
+        else:
+            # For the precision only the number of rows counts.
+            precision = precision_of(np.broadcast_to(rows.dtype.type(0), rows.shape), asked.tol)
+            every = kernel.bind(_reaching_as_far(rows.at_home), precision)
+            nodes = self._landmarks(every)
+        features = self._features(kernel, nodes, rows.shape[0], rows.dtype, every)
+        sums = features.sums(rows)
+        seconds = time.perf_counter() - began
+        model = self._model(kernel, nodes, features, sums, seconds, spread=not rows.in_one_place)
+        return model if keep else replace(model, sums=None)
+
+    def more(self, kernel: Kernel, nodes: Nodes, before: FeatureSums) -> KernelModel:
+        """Merge the rows with those before, with their landmarks or features and their kernel."""
+        began, rows = time.perf_counter(), self.rows
+        if not rows.in_one_place:  # rows in one place are checked when they are mapped
+            rows.require_finite()
+        dtype = np.dtype(np.float32 if before.single else np.float64)
+        features = replace(self._features(kernel, nodes, before.count, dtype), single=before.single)
+        sums = before.merged(features.sums(rows))
+        seconds = time.perf_counter() - began
+        return self._model(kernel, nodes, features, sums, seconds, spread=True)  # none is chosen again
+
+    # ------------------------------------------------------------- what is asked for
+
+    @cached_property
+    def count(self) -> int:
+        """Number of landmarks or random features; raises an error for parameters they do not support."""
+        rows, kernel, asked = self.rows, self.kernel, self.parameters
+        landmarks, solver = asked.landmarks, asked.solver
+        if kernel is None:
+            raise ParameterError(
+                "solver",
+                solver,
+                "evaluates the kernel on some rows, so it does not support "
+                f"{option('kernel', 'precomputed')}",
+                f"Pass the rows and the kernel itself, or leave {option('solver')} at {choice('auto')}.",
+            )
+        if not kernel.psd:
+            raise ParameterError(
+                "solver",
+                solver,
+                f"needs a kernel that is proven positive semi-definite, but {kernel!r} is not: "
+                f"{kernel.validity.reason}",
+                f"Leave {option('solver')} at {choice('auto')}, which checks all eigenvalues.",
+            )
+        if asked.repair is not None:
+            raise ParameterError(
+                "repair",
+                asked.repair,
+                "is for kernels with negative eigenvalues, which "
+                f"{option('solver', solver)} does not support",
+                "Leave it out.",
+            )
+        if isinstance(asked.n_components, str):
+            raise ParameterError(
+                "n_components",
+                asked.n_components,
+                "is a rule that fits all rows many times",
+                f"With {option('solver', solver)} use a number or a fraction, or run the rule on a sample of "
+                f"the rows{by_surface(': choose_components(model, sample)')}.",
+            )
+        if solver == "random-features":
+            return self._count_of_random(rows, kernel)
+        if isinstance(landmarks, str):
+            check_choice("landmarks", landmarks, LANDMARK_RULES)
+        elif asked.n_landmarks is not None:
+            raise ParameterError(
+                "n_landmarks",
+                asked.n_landmarks,
+                "is not allowed with an array of landmarks, which sets their number",
+                f"Leave {option('n_landmarks')} out.",
+            )
+        else:
+            return int(self._given.shape[0])
+        if asked.n_landmarks is None:
+            return int(min(N_LANDMARKS, rows.shape[0]))
+        advice = "Landmarks are chosen among the rows."
+        return check_integer("n_landmarks", asked.n_landmarks, 1, rows.shape[0], advice)
+
+    def _count_of_random(self, rows: Rows, kernel: Kernel) -> int:
+        if not self.plain_landmarks:
+            raise ParameterError(
+                "landmarks",
+                allowed=f"applies only to {option('solver', 'nystroem')}: random features have none",
+                hint="Leave it out.",
+            )
+        if not isinstance(kernel, RBF):
+            raise ParameterError(
+                "solver",
+                "random-features",
+                f"supports only the kernel rbf, not {kernel!r}",
+                f"Use {option('solver', 'nystroem')}, which supports every valid kernel.",
+            )
+        rows.require_dense(
+            f"{option('solver', 'random-features')} needs dense rows, but X is sparse. Use "
+            f"{option('solver', 'nystroem')}, or {by_surface('pass X.toarray()', 'give a dense table')}."
+        )
+        asked = self.parameters.n_landmarks
+        return N_LANDMARKS if asked is None else check_integer("n_landmarks", asked)
+
+    @cached_property
+    def _given(self) -> Any:
+        """Landmarks that the user gave, as rows of the same kind as the data."""
+        rows = self.rows
+        landmarks = as_rows(self.parameters.landmarks, estimator="KernelPCA(landmarks=...)")
+        if landmarks.shape[1] != rows.shape[1]:
+            raise ParameterError(
+                "landmarks",
+                allowed=f"has {landmarks.shape[1]} columns, but X has {rows.shape[1]}",
+                hint="Pass landmarks with the columns of X.",
+            )
+        return alike(numpy_rows(landmarks.owned()), numpy_rows(rows.block(slice(0, 1)).values))
+
+    def _target(self, m: int) -> Target:
+        of, shape = "random features" if self._rule is None else "landmarks", self.rows.shape
+        target = check_target(self.parameters.n_components, shape[0], shape, of="kernel components")
+        if target.count is not None and target.count > m:
+            raise ParameterError(
+                "n_components",
+                target.count,
+                f"but {m} {of} have at most {m} components",
+                f"Ask for fewer, or set {option('n_landmarks', target.count)} or more.",
+            )
+        return target
+
+    @property
+    def _rule(self) -> str | None:
+        """How landmarks are chosen; None for random features."""
+        asked = self.parameters
+        if asked.solver == "random-features":
+            return None
+        return asked.landmarks if isinstance(asked.landmarks, str) else "given"
+
+    @property
+    def _single(self) -> bool:
+        """Whether float32 products will do for the choice of landmarks."""
+        kernel = self.kernel
+        return self.rows.dtype == np.float32 and kernel is not None and kernel.facts.unit_diagonal
+
+    def _request(self, target: Target, dtype: Any) -> SolveRequest:
+        asked = self.parameters
+        return SolveRequest(target, check_tol(asked.tol, dtype), memory_limit_bytes(asked.memory_limit))
+
+    # -------------------------------------------------------------------------- fit
+
+    def _rng(self) -> np.random.Generator:
+        return generators(self.parameters.random_state, 4)[3]
+
+    def _random(self, kernel: Kernel) -> Nodes:
+        """Draw random features."""
+        rows = self.rows.at_home
+        rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
+        mapping = RandomFourierMap(self.count, gamma=rates, random_state=self._rng())
+        mapping.fit(rows if not rows.free_to_revisit else rows.in_memory())
+        mapping.random_state = mapping.gamma = None
+        return Nodes(mapping=mapping)
+
+    def _landmarks(self, every: Evaluator) -> Nodes:
+        """Choose landmarks."""
+        asked, rows, indices, rng = self.parameters, self.rows.at_home, None, self._rng()
+        if self._rule == "given":
+            landmarks = self._given
+        else:
+            landmarks, indices = chosen(
+                every,
+                rows,
+                self.count,
+                str(asked.landmarks),
+                tol=check_tol(asked.tol, rows.dtype),
+                center=bool(asked.center),
+                rng=rng,
+                dtype=np.float32 if self._single else np.float64,
+            )
+        return Nodes(landmarks if sparse.issparse(landmarks) else moved(landmarks, rows.home), indices)
+
+    def _features(
+        self, kernel: Kernel, nodes: Nodes, n: int, dtype: Any, every: Evaluator | None = None
+    ) -> Features:
+        """Return the features of rows by landmarks or by random features."""
+        if nodes.mapping is not None:
+            mapping, error = nodes.mapping.feature_map_, nodes.mapping.kernel_error_.bound
+            assert isinstance(mapping, feature_maps.FourierFeatureMap)
+            return random_features(mapping, error, dtype)
+        # As transform does; what a value is off by, is also what it is for all rows.
+        landmarks = numpy_rows(nodes.landmarks)
+        precision = precision_of(landmarks, self.parameters.tol)
+        return landmark_features(lambda rows: kernel.bind(rows, precision), landmarks, n, dtype, every)
+
+    def _model(
+        self,
+        kernel: Kernel,
+        nodes: Nodes,
+        features: Features,
+        sums: FeatureSums,
+        seconds: float,
+        *,
+        spread: bool,
+    ) -> KernelModel:
+        """Find the eigenpairs of the features' matrix."""
+        asked, single = self.parameters, sums.single
+        m, rank = features.basis.shape
+        shape = (sums.count, self.rows.shape[1])
+        costs = feature_costs(shape, m, self._rule, single=single, rank=rank, elsewhere=spread)
+        problem = FeatureProblem(sums, features, bool(asked.center), costs)
+        # Whether so many may be asked for was decided before it was known how many landmarks there are.
+        target = check_target(asked.n_components, sys.maxsize, (sums.count, m))
+        request = self._request(problem.reachable(target), np.dtype(np.float32 if single else np.float64))
+        solution = run(problem, problem.schedule(request).seeded(*generators(asked.random_state)))
+        result = problem.coefficients(solution, target.count)
+        solution = replace(stream.with_pass(solution, seconds), spectrum=problem.scaled(solution.spectrum))
+        return KernelModel(
+            self.rows.shape[0],
+            sums.weight,
+            "the approximate kernel matrix",
+            kernel,
+            solution,
+            result,
+            nodes=nodes,
+            sums=sums,
+        )
+
+
+def _reaching_as_far(rows: Rows) -> Any:
+    """All rows; of a file, some of them and corners of the box that all lie in, no nearer than any row.
+
+    The error of kernel values depends on the distance of rows from zero and from their mean.
+    """
+    if rows.free_to_revisit or rows.skips_zeros:
+        return rows.in_memory()
+
+    def ends(block: Block) -> tuple[Any, Any]:
+        return block.values.min(axis=0), block.values.max(axis=0)
+
+    some = some_of(rows)
+    low, high = rows.reduce(ends, lambda a, b: (np.minimum(a[0], b[0]), np.maximum(a[1], b[1])))
+    mean = some.mean(axis=0)
+    corners = [np.where(high - origin > origin - low, high, low) for origin in (0.0, mean)]
+    return np.concatenate([some, np.array([low, high, *corners], dtype=some.dtype)])
+
+
+# ------------------------------- all rows, on tiles of their kernel matrix
+
+KERNEL_SOLVERS = ("auto", *solver_names("KernelPCA"))
+COUNT_RULES = ("parallel", "cv")
+NEGLIGIBLE = 1e-4  # part of the largest eigenvalue: entries rounded to float32 leave negative ones below it
+# An iteration knows the smallest eigenvalue from above only.
+NEGATIVE = (
+    "The Gram matrix has an eigenvalue of NUMBER or below, so this is not a valid kernel on this data. The "
+    "components belong to positive eigenvalues, but distances and shares of variance in feature space have "
+    f"no meaning. Set negative eigenvalues to 0 ({option('repair', 'clip')}), or use a kernel that is "
+    "positive semi-definite, such as rbf or poly."
+)
+
+
+@dataclass(eq=False)
+class ExactFit(KernelFit):
+    """Kernel PCA of all rows.
+
+    Attributes
+    ----------
+    spread : DaskRows or None
+        The same rows where they are spread, if they are.
+    """
+
+    spread: Any = None
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the fit; for a rule, the plan for ten components."""
+        count = self.parameters.n_components
+        if isinstance(count, str):
+            check_choice("n_components", count, COUNT_RULES)
+        target = Target(count=min(10, self.rows.shape[0])) if isinstance(count, str) else self._target()
+        plan = self._planned(target)[2].plan
+        if not isinstance(count, str):
+            return plan
+        from gramian.kernel_pca.rules import with_kernel_rule
+
+        return with_kernel_rule(plan, count, self.rows, self.kernel)
+
+    def solve(self, checkpoint: Any = None, *, keep: bool = False) -> KernelModel:
+        """Find the components, and keep all rows."""
+        asked, rows, kernel = self.parameters, self.rows, self.kernel
+        answer = self._choice()
+        target = self._target() if answer is None else Target(count=max(1, answer.number))
+        preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros)
+        problem, evaluator, planned = self._planned(target)
+        warn_of_cost(planned.plan, self._cheaper, rows.like)
+        X = rows.in_memory()
+        problem.source = MatrixSource(X) if evaluator is None else KernelSource(evaluator, X)
+        with checkpointed(asked, self.spread or rows, checkpoint) as (problem.passes, seeds):
+            solution = run(problem, planned.seeded(*streams(seeds, 2)))
+        if evaluator is not None:
+            self._warn_of_products(evaluator, solution, X)
+        result = problem.coefficients(solution, target.count)
+        if -result.negative > NEGLIGIBLE * result.components.values[0]:
+            warnings.warn(
+                IndefiniteKernelWarning(NEGATIVE.replace("NUMBER", f"{result.negative:.4g}")), stacklevel=3
+            )
+        certificate = solution.certificate
+        if rows.weights is None:
+            certificate = with_orthonormality(certificate, result.vectors)
+        if certificate is not None and (bounds := certificate.directions) is not None:
+            r, unit = bounds.sines.size, float(np.finfo(rows.dtype).eps)
+            rounded = certificates.lifted(bounds, np.ones(r), np.full(r, unit), bounds.kind)
+            certificate = replace(certificate, directions=rounded)
+        return KernelModel(
+            rows.shape[0],
+            rows.total_weight,
+            "the centred kernel matrix" if asked.center else "the kernel matrix",
+            None if evaluator is None else evaluator.kernel,
+            replace(solution, spectrum=problem.scaled(solution.spectrum), certificate=certificate),
+            result,
+            None if evaluator is None else rows.owned(),
+            answer,
+        )
+
+    def _target(self) -> Target:
+        shape = self.rows.shape
+        return check_target(self.parameters.n_components, shape[0], shape, of="kernel components")
+
+    def _choice(self) -> Any:
+        """Ask a rule for the number of components; None where a number was given."""
+        asked = self.parameters
+        if not isinstance(asked.n_components, str):
+            return None
+        rule = check_choice("n_components", asked.n_components, COUNT_RULES)
+        from gramian.kernel_pca.rules import components_of_kernel, with_kernel
+
+        model = with_kernel(asked, self.kernel, n_components=None)
+        answer = components_of_kernel(model, self.rows, rule, rng=generators(asked.random_state, 3)[2])
+        if answer.number is None:
+            raise ParameterError("n_components", rule, f": {answer.sentence}")
+        warn_of_none(answer, stacklevel=5)
+        return answer
+
+    def _planned(self, target: Target) -> tuple[KernelProblem, Evaluator | None, Schedule]:
+        """Return what the engine is asked about, the kernel on the rows, and the routes."""
+        asked, rows, kernel = self.parameters, self.rows, self.kernel
+        evaluator, center, X = None, bool(asked.center), rows.in_memory()
+        if kernel is not None:
+            evaluator = kernel.bind(X, precision_of(X, asked.tol), centered=center)
+        problem = KernelProblem(
+            rows,
+            None,
+            center=center,
+            psd=evaluator is not None and evaluator.kernel.psd,
+            clip=asked.repair is not None and check_choice("repair", asked.repair, ("clip",)) == "clip",
+            calls=None if evaluator is None else evaluator.kernel.calls(X),
+            given=evaluator is None,
+            fraction=target.fraction is not None,
+            single=evaluator is not None and evaluator.single is not None,
+            spread=None if evaluator is None or rows.weights is not None else self.spread,
+        )
+        if rows.weights is not None:
+            problem.unit = "eigenvalues of Kc with weighted rows"
+        request = self._request(problem, target)
+        try:
+            return problem, evaluator, problem.schedule(request)
+        except MemoryLimitError as error:
+            said = error._text
+            if problem.spread is not None:
+                tiles, room = amount(4 * rows.shape[0] ** 2), amount(problem.spread.room)
+                said += f" Tiles of the matrix take {tiles}, but the workers have room for {room}."
+            raise MemoryLimitError(f"{said} {self._cheaper()}") from error
+
+    def _request(self, problem: KernelProblem, target: Target) -> SolveRequest:
+        asked, rows = self.parameters, self.rows
+        solver = check_choice("solver", asked.solver, KERNEL_SOLVERS)
+        if asked.n_landmarks is not None or not self.plain_landmarks:
+            raise ParameterError(
+                "landmarks" if asked.n_landmarks is None else "n_landmarks",
+                allowed=f"applies only to {option('solver', *APPROXIMATE)}, but "
+                f"{option('solver', solver)} uses every row",
+                hint="Leave it out, or set the solver.",
+            )
+        if solver == "krylov" and problem.everything and problem.clip:
+            raise ParameterError(
+                "solver",
+                solver,
+                f"finds only the largest eigenvalues, but {option('repair', 'clip')} needs the negative ones",
+                f"Leave {option('solver')} at {choice('auto')}.",
+            )
+        tol, limit = check_tol(asked.tol, rows.dtype), memory_limit_bytes(asked.memory_limit, rows.like)
+        return SolveRequest(target, tol, limit, solver)
+
+    def _cheaper(self) -> str:
+        """Say what takes less time than all rows, and how long."""
+        asked, kernel = self.parameters, self.kernel
+        advice = "A sample of the rows costs less."
+        if kernel is None or not kernel.psd:
+            return advice
+        if isinstance(asked.n_components, str) or asked.repair is not None:
+            return advice
+        nystroem = by_surface("KernelPCA(solver='nystroem')", option("solver", "nystroem"))
+        advice = f"A sample of the rows costs less, or {nystroem} with few {option('n_landmarks')}."
+        other: Any = clone(asked)
+        other.set_params(solver="nystroem", n_components=None, kernel=kernel)
+        fit = FeatureFit(other, self.spread or self.rows)
+        fit.kernel = kernel
+        with suppress(GramianError):
+            seconds = fit.plan.seconds
+            advice = (
+                f"{nystroem} uses landmarks instead of all rows and would take about {duration(seconds)} "
+                f"here; its {by_surface('certificate_', 'certificate')} bounds the exact eigenvalues."
+            )
+        return advice
+
+    def _warn_of_products(self, bound: Evaluator, solution: Solution, fitted: Any) -> None:
+        """Say what helps where the products of sparse rows are why a certificate does not hold."""
+        error = bound.relative + bound.absolute / (bound.largest or 1.0)
+        certified = (
+            solution.certificate is not None and solution.certificate.ok and solution.spectrum.rank > 0
+        )
+        if sparse.issparse(fitted) and not certified and error > precision_of(fitted, self.parameters.tol):
+            warnings.warn(
+                CertificateWarning(
+                    f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values, "
+                    "because rows lie many kernel widths from 0. "
+                    f"{by_surface('Pass X.toarray()', 'Give a dense table')}, so that gramian sums "
+                    "differences instead, or use a wider kernel."
+                ),
+                stacklevel=4,
+            )

@@ -1,0 +1,1205 @@
+"""Tests Mercer's condition: whether a function is a kernel, with points that refute it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy.linalg
+
+from gramian.arrays import as_float64, blas_threads
+from gramian.checks import check_integer, check_number, check_seed, counted, evenly
+from gramian.errors import (
+    DataError,
+    GramianError,
+    IndefiniteKernelError,
+    InputTypeError,
+    ParameterError,
+    Surface,
+    option,
+    worded,
+)
+from gramian.kernels import algebra, arithmetic, functions
+from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
+from gramian.kernels.facts import Validity, unknown
+from gramian.notebook import Grid, InNotebook
+from gramian.records import FloatArray, Seed
+
+Verdict = Literal["valid", "not a kernel", "no counterexample"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AuditReport(InNotebook):
+    """Whether a function is a kernel, with the proof or a counterexample.
+
+    Attributes
+    ----------
+    kernel : str
+        The function.
+    validity : Validity
+        What theory says.
+    witness : Witness, Asymmetry or None
+        Points that refute.
+    lowest : Margin
+        Smallest eigenvalue of what was tested, the one that lay lowest in units of its bound.
+    asymmetry : float
+        Largest ``|k(x, y) - k(y, x)|`` that was seen, relative to the largest |k| on the same points.
+    tested : str
+        On which points.
+    trials, skipped, evaluations : int
+        Gram matrices tested; sets of points left out because k has no finite value there; values of k.
+    value_tol : float or None
+        What was assumed about the rounding of k, relative to the largest value; None where it is proven.
+    """
+
+    kernel: str
+    validity: Validity
+    witness: Witness | Asymmetry | None
+    lowest: Margin
+    asymmetry: float
+    tested: str
+    value_tol: float | None
+    trials: int = 1
+    skipped: int = 0
+    evaluations: int = 0
+
+    @property
+    def verdict(self) -> Verdict:
+        """In three words: "valid", "not a kernel" or "no counterexample"."""
+        if self.witness is not None or self.validity.refuted:
+            return "not a kernel"
+        return "valid" if self.validity.proven else "no counterexample"
+
+    @property
+    def eigenvalue(self) -> float | None:
+        """Smallest eigenvalue of the witness's Gram matrix, or the lowest; None for an asymmetry."""
+        return self._shown.eigenvalue if self._shown is not None else None
+
+    @property
+    def bound(self) -> float | None:
+        """An eigenvalue above ``-bound`` says nothing: rounding can do that much."""
+        return self._shown.bound if self._shown is not None else None
+
+    @property
+    def _shown(self) -> Margin | Witness | None:
+        if isinstance(self.witness, Asymmetry):
+            return None
+        return self.lowest if self.witness is None else self.witness
+
+    @property
+    def valid(self) -> bool | None:
+        """True where it is proven, False where it is refuted, None where neither is known."""
+        return {"valid": True, "not a kernel": False}.get(self.verdict)
+
+    def _sentences(self) -> list[str]:
+        lines = [self.kernel, f"Verdict: {self._verdict()}", f"Symmetric: {self._symmetry()}"]
+        if self.eigenvalue is not None and self.bound is not None:
+            near_one = isinstance(self.witness, Witness) and (self.witness.scaling != 1).any()
+            scaled = ", rows and columns scaled to a diagonal near 1" if near_one else ""
+            assumed = ", as assumed below" if self.value_tol is not None else ""
+            lines.append(
+                f"Smallest eigenvalue: {self.eigenvalue:.4g}{scaled}; above {-self.bound:.1e} it could be "
+                f"rounding of the values of k{assumed}, and of the eigenvalue solver."
+            )
+        lines.append(f"Tested: {self.tested}")
+        if self.value_tol is not None:
+            lines.append(
+                f"Assumed: every value is accurate to {self.value_tol:g} times the largest. "
+                f"Raise {option('value_tol')} for a function that is less accurate."
+            )
+        return lines
+
+    def __str__(self) -> str:
+        return self.worded("python")
+
+    def worded(self, surface: Surface) -> str:
+        """Return the report in the terms of Python, of the shell or of a page.
+
+        Parameters
+        ----------
+        surface : {"python", "shell", "page"}
+
+        Returns
+        -------
+        str
+            The report.
+        """
+        found = self._sentences() + ([] if self.witness is None else ["", str(self.witness)])
+        return worded("\n".join(found), surface)
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield from worded("\n".join(self._sentences())).splitlines()
+        if self.witness is not None:
+            yield from self.witness._notebook()
+
+    def _verdict(self) -> str:
+        if self.verdict == "valid":
+            return "\n  ".join(["valid, proven by theory.", *str(self.validity).splitlines()])
+        if self.verdict == "no counterexample":
+            return (
+                f"no counterexample found in {counted(self.trials, 'trial')}, which proves nothing. "
+                f"{self.validity.reason}"
+            )
+        if isinstance(self.witness, Witness):
+            return f"not a kernel, by a witness of {counted(len(self.witness.points), 'point')}."
+        if self.witness is not None:
+            return "not a kernel, by a witness of 2 points: it is not symmetric."
+        return (
+            "not a kernel, refuted by theory alone: no witness was found in "
+            f"{counted(self.trials, 'trial')}. {self.validity.reason}"
+        )
+
+    def _symmetry(self) -> str:
+        if isinstance(self.witness, Asymmetry):
+            return "no, see the witness."
+        if not self.asymmetry:
+            return "yes."
+        return f"yes, within rounding: differences reach {self.asymmetry:.1e} of the largest value."
+
+
+# Rows of given data that are tested at most: of a formula, and of a function called once for each pair.
+MOST_ROWS, MOST_ROWS_CALLED = 1000, 400
+
+
+def audit(
+    kernel: Any,
+    X: Any = None,
+    *,
+    n_features: int | None = None,
+    value_tol: float = 1e-10,
+    random_state: Seed = 0,
+    time_limit: float | None = None,
+) -> AuditReport:
+    """Check a function for positive semidefiniteness: proven, refuted by a counterexample, or neither.
+
+    A function is a kernel if and only if it is symmetric and none of its Gram matrices has a negative
+    eigenvalue. One set of points can refute it; only theory can prove it.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+        An expression such as ``"rbf(sigma=2) + linear()"``, a function of two rows or a kernel object; or
+        ``"precomputed"``, when X is a Gram matrix.
+    X : array of shape (n, d), optional
+        The rows to test. They alone are tested, at most 1,000 of them (400 for a function of the user's),
+        evenly spaced; a witness consists of some of them. Without X, the function searches for a
+        counterexample.
+    n_features : int, optional
+        Search among points of so many features; by default 1, 2 and 3, as far as the function accepts them.
+    value_tol : float
+        Values of a function, or of a precomputed matrix, are assumed to be right to this multiple of the
+        largest, since nothing else is known about their rounding. Formulas bound theirs.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the search; the same integer gives the same report, None draws a new one at each call.
+    time_limit : float, optional
+        Seconds after which the search ends, and reports what it tried until then; None searches to the end.
+
+    Returns
+    -------
+    AuditReport
+        Its ``witness`` has few points of few digits, so that you can verify it by hand.
+
+    Raises
+    ------
+    DataError
+        When k raises an exception, gives no finite number or a different one at each call, for the rows of X
+        or wherever it is tried; the message names the two rows.
+    IndefiniteKernelError
+        When a proven kernel is refuted, which is a defect of this package.
+
+    Notes
+    -----
+    Without X up to about 4,000 Gram matrices are tested: one to three seconds for a formula. A function of
+    two rows is called about 125,000 times, two to five seconds for a simple one; less once it is refuted. An
+    expression of forty terms takes minutes: give a ``time_limit``. The report then depends on the machine.
+
+    References
+    ----------
+    Aronszajn, N. (1950). Theory of reproducing kernels. Transactions of the American Mathematical Society
+    68, 337-404, section 2.
+    Mercer, J. (1909). Functions of positive and negative type, and their connection with the theory of
+    integral equations. Philosophical Transactions of the Royal Society A 209, 415-446.
+    Schoenberg, I. J. (1938). Metric spaces and positive definite functions. Transactions of the American
+    Mathematical Society 44, 522-536.
+    FitzGerald, C. H. and Horn, R. A. (1977). On fractional Hadamard powers of positive definite matrices.
+    Journal of Mathematical Analysis and Applications 61, 633-642, theorem 2.2.
+
+    Examples
+    --------
+    >>> from gramian.kernels import RBF
+    >>> from gramian.kernels.auditing import audit
+    >>> audit(RBF(sigma=2.0)).valid
+    True
+    >>> report = audit(lambda x, y: abs(x - y).sum())
+    >>> report.verdict
+    'not a kernel'
+    >>> report.witness.gram
+    array([[0., 2.],
+           [2., 0.]])
+    """
+    value_tol = check_number(
+        "value_tol",
+        value_tol,
+        least=0,
+        below=1,
+        advice="It is how far a value of k may be off, relative to the largest. Try 1e-10.",
+    )
+    d = None if n_features is None else check_integer("n_features", n_features)
+    limit = math.inf if time_limit is None else check_number("time_limit", time_limit, above=0)
+    rng: Any = random_state
+    if not isinstance(rng, np.random.Generator):
+        if not isinstance(rng, np.random.RandomState):
+            rng = np.random if rng is None else np.random.RandomState(check_seed("random_state", rng))
+        rng = np.random.default_rng(rng.randint(0, 2**31 - 1, size=4).tolist())
+    if isinstance(kernel, str) and kernel == PRECOMPUTED:
+        return _audit_matrix(X, value_tol)
+    result = kernel_from_name(kernel)
+    result.check()
+    examiner = Examiner(result, value_tol, deadline=time.monotonic() + limit)
+    # Small eigenproblems are slower on several threads than on one.
+    with blas_threads():
+        if X is not None:
+            names = list(getattr(X, "columns", ()))
+            rows = _rows(X, "X")
+            if d not in (None, rows.shape[1]):
+                hint = "It is for the search without rows: leave it out."
+                raise ParameterError("n_features", d, f"but X has {rows.shape[1]} columns", hint)
+            return _audit_rows(examiner, rows, names or None)
+        return _audit_by_search(examiner, d, rng)
+
+
+# --------------------------------------------------------------------- routes
+
+
+def _audit_by_search(examiner: Examiner, n_features: int | None, rng: np.random.Generator) -> AuditReport:
+    wanted = acceptable_features(examiner) if n_features is None else (n_features,)
+    lowest: list[Trial] = []
+    searched: list[int] = []
+    for d in wanted:
+        result = search(examiner, d, rng)
+        searched.append(d)
+        lowest += [] if result is None else [result]
+        if examiner.out_of_time or (result is not None and result.ratio < -1):
+            break
+    if not lowest:
+        assert examiner.problem is not None
+        raise examiner.problem
+    several = " and ".join(", ".join(map(str, searched)).rsplit(", ", 1))
+    noun = "features" if searched[-1] > 1 else "feature"
+    tested = f"{examiner.trials:,} Gram matrices of points with {several} {noun}, chosen by a search."
+    worst = min(lowest, key=lambda trial: trial.ratio)
+    if worst.ratio >= -1 and examiner.out_of_time:
+        tested += " It ended at its time limit; a longer one tries more."
+    if examiner.skipped:
+        tested += f" {counted(examiner.skipped, 'set')} of points left out, where k has no finite value."
+    return _report(examiner, worst, tested, rng)
+
+
+def _audit_rows(examiner: Examiner, X: Any, names: list[str] | None) -> AuditReport:
+    n = X.shape[0]
+    most = MOST_ROWS_CALLED if examiner.assumes else MOST_ROWS
+    chosen = evenly(n, most)
+    points = X[chosen]
+    examiner.fix(points, names)
+    trial = examiner.examine(points, tuple(chosen))
+    # A witness of a few rows is judged by the size of values on all of them.
+    examiner.reference = float(np.abs(trial.raw).max())
+    some = f"{len(chosen):,} evenly spaced rows of {n:,}" if n > most else f"the {counted(n, 'row')} given"
+    return _report(examiner, trial, f"{some}, and nothing else.", None)
+
+
+def _audit_matrix(K: Any, value_tol: float) -> AuditReport:
+    if K is None:
+        raise ParameterError("kernel", PRECOMPUTED, "needs X, the square Gram matrix")
+    raw = _rows(K, "The precomputed Gram matrix")
+    n = raw.shape[0]
+    if raw.shape[1] != n:
+        raise DataError(f"A precomputed Gram matrix must be square; it came as {n} x {raw.shape[1]}.")
+    largest = float(np.abs(raw).max())
+    error = np.full((n, n), value_tol * largest + TINY)
+    indices = np.arange(n, dtype=np.float64)[:, None]
+    trial = Trial(indices, raw, error, tuple(range(n)))
+    witness: Witness | Asymmetry | None = None
+    if trial.asymmetry is not None:
+        witness = asymmetry_in(trial.subset(trial.asymmetry))
+    elif trial.ratio < -1:
+        witness = certified(shrunk(trial))
+    return AuditReport(
+        kernel=f"precomputed matrix of {n:,} x {n:,}",
+        validity=unknown("A matrix is one set of points; no other one was tested.", PRECOMPUTED),
+        witness=witness,
+        lowest=trial.margin,
+        asymmetry=float(np.abs(raw / largest - raw.T / largest).max()) if largest else 0.0,
+        tested="this matrix, and nothing else.",
+        value_tol=value_tol,
+    )
+
+
+def _report(examiner: Examiner, trial: Trial, tested: str, rng: np.random.Generator | None) -> AuditReport:
+    kernel = examiner.kernel
+    validity = kernel.validity
+    if isinstance(kernel, functions.FunctionKernel):
+        validity = unknown(f"{kernel.no_proof}.", repr(kernel))
+    # Counted before a witness is made smaller, which tests more.
+    trials, skipped, evaluations = examiner.trials, examiner.skipped, examiner.evaluations
+    witness: Witness | Asymmetry | None = None
+    if trial.asymmetry is not None:
+        witness = asymmetry_of(examiner, trial.subset(trial.asymmetry), invent=rng is not None)
+    elif trial.ratio < -1:
+        witness = witness_of(examiner, trial, rng)
+    if witness is not None and validity.proven:
+        raise IndefiniteKernelError(
+            f"{kernel!r} is proven to be a kernel ({validity.reason}), and these points refute it:\n"
+            f"{witness}\nOne of the two is wrong: please report this as a defect."
+        )
+    return AuditReport(
+        kernel=repr(kernel),
+        validity=validity,
+        witness=witness,
+        lowest=trial.margin,
+        asymmetry=examiner.largest_gap,
+        tested=tested,
+        trials=trials,
+        skipped=skipped,
+        evaluations=evaluations,
+        value_tol=examiner.value_tol if examiner.assumes else None,
+    )
+
+
+def _rows(X: Any, name: str) -> FloatArray:
+    """Return X as a two-dimensional float64 NumPy array of finite numbers, at least one of them."""
+    if hasattr(X, "toarray"):
+        raise InputTypeError(f"{name} is sparse. Give some of its rows as an array: X[:1000].toarray().")
+    rows = as_float64(arithmetic.check_rows(name, X))
+    if not rows.size:
+        raise DataError(f"{name} has shape {rows.shape}; it needs at least one row and one column.")
+    return rows
+
+
+# ---- One trial of Mercer's condition: the Gram matrix of some points, and how negative an eigenvalue must be
+
+EPS = float(np.finfo(np.float64).eps)
+TINY = float(np.finfo(np.float64).tiny)
+SHOWN = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """The smallest eigenvalue of a symmetric matrix, and a bound on its rounding.
+
+    Attributes
+    ----------
+    eigenvalue : float
+        Smallest eigenvalue of ``scaling_i gram_ij scaling_j``.
+    bound : float
+        An eigenvalue above ``-bound`` says nothing.
+    vector : ndarray of shape (m,)
+        v with ``v.T gram v`` below zero where the eigenvalue is; its largest entry is 1 in size.
+    scaling : ndarray of shape (m,)
+        Positive factors of rows and columns, powers of two: all 1, or those that bring the diagonal near 1.
+        They change the eigenvalues and never their signs (Sylvester's law of inertia).
+    """
+
+    eigenvalue: float
+    bound: float
+    vector: FloatArray
+    scaling: FloatArray
+
+    @property
+    def ratio(self) -> float:
+        """The eigenvalue in units of the bound: below -1 it refutes."""
+        return self.eigenvalue / self.bound if self.bound > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """The Gram matrix of a few points and what it shows.
+
+    Attributes
+    ----------
+    points : ndarray of shape (m, d)
+    raw : ndarray of shape (m, m)
+        k as evaluated, in both orders of its arguments.
+    error : ndarray of shape (m, m)
+        Bound on the error of every entry.
+    rows : tuple of int or None
+        Where the points are rows of given data: which.
+    """
+
+    points: FloatArray
+    raw: FloatArray
+    error: FloatArray
+    rows: tuple[int, ...] | None = None
+
+    @property
+    def gram(self) -> FloatArray:
+        """The symmetric part of ``raw``, without overflow."""
+        half: FloatArray = self.raw / 2
+        return half + half.T
+
+    @cached_property
+    def margin(self) -> Margin:
+        """The smallest eigenvalue of ``gram``, and what rounding can do to it."""
+        return margin(self.gram, self.error)
+
+    @cached_property
+    def ratio(self) -> float:
+        """The smallest eigenvalue in units of its bound: below -1 it refutes, as asymmetry does."""
+        return self.margin.ratio if self.asymmetry is None else -np.inf
+
+    @cached_property
+    def asymmetry(self) -> tuple[int, int] | None:
+        """The pair of points whose two values differ most beyond rounding, or None."""
+        excess = _gap(self.raw) - self.error - self.error.T
+        i, j = np.unravel_index(int(np.argmax(excess)), excess.shape)
+        return (int(min(i, j)), int(max(i, j))) if excess[i, j] > 0 else None
+
+    def subset(self, keep: Any) -> Trial:
+        """Return the trial of some of the points, without evaluating k again."""
+        index = np.asarray(keep, dtype=np.intp)
+        block = np.ix_(index, index)
+        rows = None if self.rows is None else tuple(self.rows[i] for i in index)
+        return Trial(self.points[index], self.raw[block], self.error[block], rows)
+
+
+def _gap(raw: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        difference: FloatArray = np.abs(raw - raw.T)
+    return difference
+
+
+def margin(gram: FloatArray, error: FloatArray) -> Margin:
+    """Return the smallest eigenvalue of a symmetric matrix, and the bound below which it says something.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (m, m)
+    error : ndarray of shape (m, m)
+        Bound on the error of every entry.
+
+    Returns
+    -------
+    Margin
+        Of the matrix itself, or of the matrix scaled to a diagonal near 1 where only that one refutes.
+
+    Notes
+    -----
+    The bound is the Frobenius norm of ``error``, which Weyl's inequality carries over to eigenvalues, and
+    ``(m + 10) eps ||K||_F`` for the eigenvalue solver.
+    """
+    m = gram.shape[0]
+    largest = float(np.abs(gram).max(initial=0.0))
+    # Half an exponent for each side, so that numbers near the ends of the range can be squared.
+    half = (int(np.frexp(largest)[1]) + 1) // 2
+    plain = _margin(gram, error, np.full(m, half))
+    diagonal = np.diagonal(gram)
+    if plain.ratio < -1 or not largest or not (diagonal > 0).any():
+        return plain
+    exponents = np.where(diagonal > 0, np.frexp(np.where(diagonal > 0, diagonal, 1.0))[1] // 2, half)
+    if np.ptp(exponents) == 0:
+        return plain
+    scaled = _margin(gram, error, exponents)
+    return scaled if scaled.ratio < -1 else plain
+
+
+def _margin(gram: FloatArray, error: FloatArray, exponents: Any) -> Margin:
+    m = gram.shape[0]
+    both = -(exponents[:, None] + exponents[None, :])
+    uniform = m == 0 or np.ptp(exponents) == 0
+    with np.errstate(all="ignore"):
+        A, B = np.ldexp(gram, both), np.ldexp(error, both)
+        bound = (m + 10) * EPS * float(np.linalg.norm(A)) + float(np.linalg.norm(B))
+    if not np.isfinite(bound):
+        return Margin(0.0, np.inf, np.ones(m), np.ones(m))
+    try:
+        values, vectors = np.linalg.eigh(A)
+    except np.linalg.LinAlgError:
+        values, vectors = scipy.linalg.eigh(A, driver="ev")
+    vector = np.ldexp(vectors[:, 0], int(exponents.min()) - exponents)
+    vector = vector / vector[int(np.argmax(np.abs(vector)))]
+    if uniform:
+        back = 2 * int(exponents[0])
+        with np.errstate(over="ignore"):
+            value, bound = float(np.ldexp(values[0], back)), float(np.ldexp(bound, back))
+        return Margin(value, bound, vector, np.ones(m))
+    return Margin(float(values[0]), bound, vector, np.ldexp(1.0, -exponents))
+
+
+# ---------------------------------------------------------------- evaluation
+
+
+@dataclass
+class Examiner:
+    """Evaluates one kernel on sets of points and keeps count.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    value_tol : float
+        Values that no formula of this package bounds are taken to be right to this multiple of the largest.
+    reference : float
+        The largest value is taken to be no smaller than this, for functions whose own rounding is unknown:
+        where such a function is tiny, it may be the difference of values that are not.
+    deadline : float
+        Time of ``time.monotonic`` at which a search ends.
+    """
+
+    kernel: algebra.Kernel
+    value_tol: float
+    reference: float = 0.0
+    trials: int = 0
+    skipped: int = 0
+    evaluations: int = 0
+    largest_gap: float = 0.0
+    problem: DataError | None = None
+    bound: Any = None
+    deadline: float = math.inf
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the deadline has passed."""
+        return time.monotonic() >= self.deadline
+
+    def __post_init__(self) -> None:
+        self.fixed = self.kernel
+
+    def fix(self, points: FloatArray, names: Sequence[str] | None = None) -> None:
+        """Fill in the parameters that depend on data, so that every set of points meets the same function."""
+        self.fixed = self.kernel.resolve(points.copy(), names)
+        self.bound = None
+
+    def _bind(self, points: FloatArray) -> Any:
+        bound = self.bound or self.fixed.bind(points, precision=0.0)
+        if isinstance(self.fixed, functions.FunctionKernel):
+            # Binding a bare function evaluates it on some rows, and gives the same for all rows.
+            self.bound = bound
+        return bound
+
+    @cached_property
+    def assumes(self) -> bool:
+        """Whether the rounding of k is unknown, so that ``value_tol`` is assumed."""
+        return self.kernel.error_kind != "deterministic"
+
+    def examine(self, points: FloatArray, rows: tuple[int, ...] | None = None) -> Trial:
+        """Return the trial of a set of points.
+
+        Raises
+        ------
+        DataError
+            When k has no finite value for a pair of them, naming the pair.
+        """
+        try:
+            return self._examine(points, rows)
+        except self._expected as error:
+            raise self.explain(points, error) from (None if isinstance(error, DataError) else error)
+
+    def attempt(self, points: FloatArray) -> Trial | None:
+        """Return the trial of a set of points, or None where k has no finite value on it."""
+        try:
+            return self._examine(points, None)
+        except self._expected as error:
+            self.skipped += 1
+            self.problem = self.problem or self.explain(points, error)
+            return None
+
+    @property
+    def _expected(self) -> type[Exception]:
+        # A defect of a formula of this package must not pass for a remark about the data.
+        return Exception if self.assumes else DataError
+
+    def _examine(self, points: FloatArray, rows: tuple[int, ...] | None) -> Trial:
+        with np.errstate(all="ignore"):
+            bound = self._bind(points)
+            left, right = bound.encode(points)
+            raw = np.array(bound.tile(left, right), dtype=np.float64)
+            if not self.assumes:
+                np.fill_diagonal(raw, bound.diagonal(points))
+        self.evaluations += raw.size
+        if not np.isfinite(raw).all():
+            i, j = np.argwhere(~np.isfinite(raw))[0]
+            raise DataError(
+                f"k(x, y) is {raw[i, j]} at {_pair(points[i], points[j])}: it must be one finite number."
+            )
+        self.trials += 1
+        sizes = np.abs(raw)
+        largest = float(sizes.max(initial=0.0))
+        with np.errstate(all="ignore"):
+            # The bound is relative to the exact value, which may be larger than the computed one.
+            share = bound.relative / (1 - bound.relative) if bound.relative < 0.5 else np.inf
+            error = bound.absolute * (1 + share) + share * sizes + TINY
+            if self.assumes:
+                error = error + self.value_tol * max(largest, self.reference)
+            error = np.where(np.isnan(error), np.inf, error)
+        if largest > 0:
+            self.largest_gap = max(self.largest_gap, float((_gap(raw / largest)).max()))
+        return Trial(points, raw, error, rows)
+
+    def explain(self, points: FloatArray, error: Exception) -> DataError:
+        """Return what went wrong as an error that names the two points."""
+        for x in points:
+            for y in points:
+                try:
+                    with np.errstate(all="ignore"):
+                        value = np.asarray(self.fixed.gram(x[None, :].copy(), y[None, :].copy()))
+                except DataError as found:
+                    return DataError(f"{found} That was at {_pair(x, y)}.")
+                except Exception as found:
+                    wants = "It must return one finite number for every two rows."
+                    if "read-only" in str(found):
+                        wants = "It must not change its arguments: let it copy them first, x = x.copy()."
+                    raised = f"{type(found).__name__}: {found}"
+                    return DataError(f"The kernel function raised {raised} at {_pair(x, y)}. {wants}")
+                if not np.isfinite(value).all():
+                    return DataError(
+                        f"k(x, y) is {value.ravel()[0]} at {_pair(x, y)}: it must be one finite number."
+                    )
+        return error if isinstance(error, DataError) else DataError(f"{type(error).__name__}: {error}")
+
+    def confirm(self, trial: Trial) -> Trial:
+        """Evaluate every pair of a trial by itself, and refuse a function that then gives something else.
+
+        Raises
+        ------
+        DataError
+            For a function whose value depends on more than its two rows.
+        """
+        if not self.assumes:
+            return trial
+        fresh = trial.raw.copy()
+        for i, x in enumerate(trial.points):
+            for j, y in enumerate(trial.points):
+                value = float(np.asarray(self.fixed.gram(x[None, :].copy(), y[None, :].copy()))[0, 0])
+                if not abs(value - trial.raw[i, j]) <= 2 * trial.error[i, j]:
+                    raise DataError(
+                        f"The kernel function gave {float(trial.raw[i, j])!r} and then {value!r} at "
+                        f"{_pair(x, y)}. It must give the same number every time."
+                    )
+                fresh[i, j] = value
+        self.evaluations += fresh.size
+        return replace(trial, raw=fresh)
+
+
+def show_point(point: FloatArray, exact: bool = True) -> str:
+    """Return a row as text, cut when it is long; in all its digits, or in four.
+
+    Examples
+    --------
+    >>> show_point(np.array([1.0, 0.25]))
+    '(1, 0.25)'
+    """
+    # Without the sign of zero.
+    few = [float(value) + 0.0 for value in point[:SHOWN]]
+    shown = [f"{v:.4g}" if not exact or float(f"{v:.4g}") == v else repr(v) for v in few]
+    return f"({', '.join(shown)}{', ...' if len(point) > SHOWN else ''})"
+
+
+def _pair(x: FloatArray, y: FloatArray) -> str:
+    return f"x = {show_point(x)}, y = {show_point(y)}"
+
+
+# ---- The search for counterexamples without data: sets of points, and a local search from them
+
+# A refutation this many times beyond its bound needs no more proof than that; closer ones are improved first.
+CLEAR = -10.0
+SCALES = tuple(10.0**e for e in range(-3, 4))
+LINE, SQUARE, CUBE = 40, 6, 3
+STEPS = 100
+TRIED_FEATURES = (1, 2, 3)
+OTHER_FEATURES = tuple(range(4, 17))
+
+
+def acceptable_features(examiner: Examiner) -> tuple[int, ...]:
+    """Return the numbers of features to search in: 1, 2 and 3, as far as the function accepts them.
+
+    Raises
+    ------
+    GramianError
+        When the function has no value for points of 1 to 16 features.
+    """
+    problem: GramianError | None = None
+    results: list[int] = []
+    for d in TRIED_FEATURES + OTHER_FEATURES:
+        if results and d > TRIED_FEATURES[-1]:
+            break
+        for points in (_positive(d), np.vstack([_positive(d), -_positive(d)])):
+            try:
+                examiner.fix(_positive(d))
+                examiner.examine(points)
+            except GramianError as error:
+                problem = problem or error
+                continue
+            results.append(d)
+            break
+    if not results:
+        assert problem is not None
+        tried = (
+            f"Points of 1 to {OTHER_FEATURES[-1]} features were tried; for more, give {option('n_features')}."
+        )
+        raise DataError(str(problem), tried)
+    return tuple(results)
+
+
+def _positive(d: int) -> FloatArray:
+    # In two digits, because error messages show them.
+    return np.random.default_rng(d).uniform(0.5, 1.5, size=(5, d)).round(2)
+
+
+def search(examiner: Examiner, d: int, rng: np.random.Generator) -> Trial | None:
+    """Look for a Gram matrix that refutes.
+
+    Parameters
+    ----------
+    examiner : Examiner
+    d : int
+        Number of features.
+    rng : Generator
+
+    Returns
+    -------
+    Trial or None
+        The first that refutes clearly or is not symmetric; else the one whose smallest eigenvalue lies lowest
+        in units of its bound; None where k has no finite value on any set. When the examiner is out of time,
+        of the sets tried until then.
+    """
+    examiner.fix(_positive(d))
+    examiner.reference = _usual_size(examiner, d, rng)
+    lowest: list[Trial] = []
+    for points in candidates(d, rng):
+        if examiner.out_of_time and (lowest or examiner.problem):
+            break
+        trial = examiner.attempt(points)
+        if trial is None:
+            continue
+        if trial.ratio < CLEAR:
+            return trial
+        if trial.ratio < -1:
+            trial = improve(examiner, trial, rng, STEPS)
+            if trial.ratio < CLEAR:
+                return trial
+        lowest = sorted([*lowest, trial], key=lambda t: t.ratio)[:4]
+    for start in [_few(trial) for trial in lowest]:
+        trial = improve(examiner, start, rng, STEPS)
+        lowest.append(trial)
+        if trial.ratio < CLEAR or examiner.out_of_time:
+            break
+    return min(lowest, key=lambda t: t.ratio, default=None)
+
+
+def _usual_size(examiner: Examiner, d: int, rng: np.random.Generator) -> float:
+    """Return the typical largest |k| at points of size 1, for functions whose own rounding is unknown."""
+    if not examiner.assumes:
+        return 0.0
+    tried = (examiner.attempt(rng.uniform(low, 1.0, size=(5, d))) for low in (-1.0, 0.0, 0.0))
+    sizes = [float(np.abs(trial.raw).max()) for trial in tried if trial is not None]
+    return float(np.median(sizes)) if sizes else 0.0
+
+
+# ------------------------------------------------------------- sets of points
+
+
+def candidates(d: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """Yield sets of points that refute what often passes for a kernel, simple ones first.
+
+    Parameters
+    ----------
+    d : int
+        Number of features.
+    rng : Generator
+
+    Yields
+    ------
+    ndarray of shape (m, d)
+        Small whole numbers, lattices of all spacings, random points of sizes 1e-3 to 1e3 (normal, uniform,
+        positive only), geometric progressions, duplicated rows.
+    """
+    yield from _simple(d)
+    for scale in (1.0, *SCALES):
+        for m in (4, 10):
+            yield scale * rng.standard_normal((m, d))
+            yield scale * rng.uniform(-1.0, 1.0, (m, d))
+            yield scale * rng.uniform(0.0, 1.0, (m, d))
+    yield from _lattices(d)
+
+
+def _simple(d: int) -> Iterator[FloatArray]:
+    lines = (
+        [-1, 1],
+        [0, 1],
+        [0, 0, 1],
+        [-1, 0, 1],
+        [0, 1, 2],
+        [0, 1, 2, 4],
+        [0, 1, 2, 3, 4],
+        [-3, -2, -1, 0, 1, 2, 3],
+    )
+    progressions = ([0, 1, 5, 20], [0, 0.2, 0.9, 2, 5], [0.25, 0.5, 1, 2, 4], [0, 0.1, 0.5, 1, 2, 4, 10])
+    directions = [np.ones(d)] if d == 1 else [np.ones(d), np.eye(d)[0]]
+    for direction in directions:
+        for line in (*lines, *progressions):
+            yield np.outer(np.asarray(line, dtype=np.float64), direction)
+    if d > 1:
+        corners = np.stack(np.meshgrid(*[[0.0, 1.0]] * min(d, 4), indexing="ij"), -1).reshape(-1, min(d, 4))
+        corners = np.pad(corners, ((0, 0), (0, d - corners.shape[1])))
+        yield corners
+        yield 2 * corners - 1
+        yield np.vstack([np.zeros(d), np.eye(d), -np.eye(d)])
+        for m in (5, 7):
+            angle = 2 * np.pi * np.arange(m) / m
+            circle = np.column_stack([np.cos(angle), np.sin(angle)])
+            yield np.pad(circle, ((0, 0), (0, d - 2)))
+
+
+def _lattices(d: int) -> Iterator[FloatArray]:
+    # On equally spaced points the Gram matrix of a function of x - y is nearly a convolution, so that its
+    # eigenvalues follow the Fourier transform: a negative value of that one shows at some spacing.
+    sides = {1: LINE, 2: SQUARE}.get(d, CUBE)
+    axes = min(d, 3)
+    unit = np.stack(np.meshgrid(*[np.arange(sides, dtype=np.float64)] * axes, indexing="ij"), -1)
+    unit = np.pad(unit.reshape(-1, axes), ((0, 0), (0, d - axes)))
+    for spacing in 10.0 ** np.arange(-2.0, 2.01, 0.25 if d == 1 else 0.5):
+        yield spacing * unit
+        yield spacing * (unit - (sides - 1) / 2 * (unit.max(axis=0) > 0))
+
+
+def _few(trial: Trial) -> Trial:
+    """Return a trial small enough to improve: the points that the eigenvector weighs most."""
+    if len(trial.points) <= 8:
+        return trial
+    order = np.argsort(-np.abs(trial.margin.vector))
+    return trial.subset(np.sort(order[:6]))
+
+
+def improve(examiner: Examiner, trial: Trial, rng: np.random.Generator, steps: int) -> Trial:
+    """Move one point at a time, keeping what lowers the smallest eigenvalue in units of its bound.
+
+    Parameters
+    ----------
+    examiner : Examiner
+    trial : Trial
+        Where to start.
+    rng : Generator
+    steps : int
+        Number of moves that are tried.
+
+    Returns
+    -------
+    Trial
+        Of as many points.
+    """
+    best = trial
+    m, d = trial.points.shape
+    for _ in range(steps):
+        if examiner.out_of_time:
+            break
+        points = best.points.copy()
+        point = points[int(rng.integers(m))]
+        kind, reach = rng.uniform(), 10.0 ** rng.uniform(-2.0, 0.3)
+        if kind < 0.4:
+            point[int(rng.integers(d))] += reach * rng.standard_normal() * float(np.abs(best.points).mean())
+        elif kind < 0.8 or m == 1:
+            point *= np.exp(reach * rng.standard_normal())
+        else:
+            other = best.points[int(rng.integers(m))]
+            point[:] = other + (point - other) * np.exp(reach * rng.standard_normal())
+        moved = examiner.attempt(points)
+        if moved is not None and moved.ratio < best.ratio:
+            best = moved
+    return best
+
+
+# ---- A counterexample you can verify by hand: few points, few digits, weights with a negative sum
+
+POLISHING_STEPS = 300
+# An eigenvalue this far below zero, relative to the largest value of k, is seen without moving any point.
+VISIBLE = -0.01
+DIGITS = 6
+# Up to this many points, every one is tried before one is left out.
+GREEDY = 40
+# Above this many points, exact fractions take longer than a person waits.
+EXACT = 100
+COLUMNS = 6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Asymmetry(InNotebook):
+    """Two points for which the order of the arguments matters.
+
+    Attributes
+    ----------
+    points : ndarray of shape (2, d)
+    values : (float, float)
+        k(x, y) and k(y, x).
+    gram : ndarray of shape (2, 2)
+        k at the two points, which is not symmetric.
+    rows : tuple of int or None
+        Where the points are rows of given data: which.
+    """
+
+    points: FloatArray
+    values: tuple[float, float]
+    gram: FloatArray
+    rows: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        x, y = _names(self.points, self.rows)
+        return f"x = {x}\ny = {y}\nk(x, y) = {self.values[0]!r}, but k(y, x) = {self.values[1]!r}."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Witness(InNotebook):
+    """Points whose Gram matrix has a negative eigenvalue, which that of a kernel never has.
+
+    Attributes
+    ----------
+    points : ndarray of shape (m, d)
+        For a precomputed matrix, indices of its rows, of shape (m, 1).
+    gram : ndarray of shape (m, m)
+        k at the points.
+    eigenvalue : float
+        Smallest eigenvalue of ``scaling_i gram_ij scaling_j``.
+    bound : float
+        Bound on the error of that eigenvalue; the eigenvalue lies below its negative.
+    vector : ndarray of shape (m,)
+        Weights v in few digits with ``v.T gram v < 0``.
+    quadratic_form : float
+        ``v.T gram v`` of the numbers above; exact arithmetic, rounded once.
+    uncertainty : float
+        How far that can be from the value for the exact k.
+    scaling : ndarray of shape (m,)
+        All 1 but where only the matrix scaled to a diagonal near 1 shows the negative eigenvalue clearly.
+    rows : tuple of int or None
+        Where the points are rows of given data: which.
+    """
+
+    points: FloatArray
+    gram: FloatArray
+    eigenvalue: float
+    bound: float
+    vector: FloatArray
+    quadratic_form: float
+    uncertainty: float
+    scaling: FloatArray
+    rows: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        m = len(self.points)
+        names = _names(self.points, self.rows)
+        width = max(len(name) for name in names) + 2
+        sum_of = "sum of v_i v_j k(x_i, x_j)"
+        lines = [f"{'':8}{'x':{width}}{'v':>10}" + ("   k(x_i, x_j)" if m <= COLUMNS else "")]
+        digits = self._digits()
+        for i, name in enumerate(names):
+            line = f"x_{i + 1:<6}{name:{width}}{_short(self.vector[i]):>10}"
+            if m <= COLUMNS:
+                line += "   " + "  ".join(f"{k + 0.0:{digits + 6}.{digits}g}" for k in self.gram[i])
+            lines.append(line)
+        lines.append(
+            f"The {sum_of} is {self.quadratic_form:.4g} (error at most {self.uncertainty:.1e}), "
+            "and for a kernel it is never negative."
+        )
+        return "\n".join(lines)
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        names = _names(self.points, self.rows)
+        shown = range(len(names) if len(names) <= COLUMNS else 0)
+        heads = "", "x", "v", *(f"k(x_i, x_{j + 1})" for j in shown)
+        rows = [
+            (f"x_{i + 1}", name, self.vector[i], *(self.gram[i, j] for j in shown))
+            for i, name in enumerate(names)
+        ]
+        yield Grid(heads, rows)
+        yield str(self).splitlines()[-1]
+
+    def _digits(self) -> int:
+        """Return how many digits of the matrix show the negative sum to whoever adds it up."""
+        for digits in range(3, 17):
+            shown = np.array([[float(f"{k:.{digits}g}") for k in row] for row in self.gram])
+            if exact_form(shown, self.vector) < 0.5 * self.quadratic_form:
+                return digits
+        return 17
+
+
+def _names(points: FloatArray, rows: tuple[int, ...] | None) -> list[str]:
+    if rows is None:
+        return [show_point(point) for point in points]
+    if points.shape[1] == 1 and points[:, 0].tolist() == list(rows):
+        return [f"row {i}" for i in rows]
+    # The data has the other digits.
+    return [f"row {i}: {show_point(p, exact=False)}" for i, p in zip(rows, points, strict=True)]
+
+
+def _short(value: float) -> str:
+    return f"{value:.6g}" if float(f"{value:.6g}") == value else repr(float(value))
+
+
+def exact_form(gram: FloatArray, vector: FloatArray) -> float:
+    """Return ``v.T K v`` of the given numbers in exact arithmetic, rounded once.
+
+    Examples
+    --------
+    >>> exact_form(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([1.0, -1.0]))
+    -2.0
+    """
+    m = len(vector)
+    v = [Fraction(float(x)) for x in vector]
+    total = sum(
+        (v[i] * v[j] * Fraction(float(gram[i, j])) for i in range(m) for j in range(m) if v[i] and v[j]),
+        Fraction(0),
+    )
+    try:
+        return float(total)
+    except OverflowError:
+        return math.inf if total > 0 else -math.inf
+
+
+# ------------------------------------------------------------------ shrinking
+
+
+def _enough(trial: Trial, start: Trial) -> bool:
+    return trial.ratio <= max(CLEAR, 0.9 * start.ratio) and trial.ratio < -1
+
+
+def shrunk(trial: Trial) -> Trial:
+    """Leave points out as long as the rest still refutes.
+
+    Parameters
+    ----------
+    trial : Trial
+        One that refutes.
+
+    Returns
+    -------
+    Trial
+        None of whose points can be left out, where there are at most 40 of them.
+    """
+    start = trial
+    share = 0.5
+    while len(trial.points) > 3 and share < 0.95:
+        count = max(2, int(share * len(trial.points)))
+        heaviest = np.argsort(-np.abs(_weights(trial)), kind="stable")[:count]
+        smaller = trial.subset(np.sort(heaviest))
+        if _enough(smaller, start):
+            trial = smaller
+        else:
+            share = (1 + share) / 2
+    while len(trial.points) > 1:
+        result = min(_without_one(trial), key=lambda t: t.ratio)
+        if not _enough(result, start):
+            break
+        trial = result
+    return trial
+
+
+def _weights(trial: Trial) -> FloatArray:
+    return trial.margin.vector / trial.margin.scaling
+
+
+def _without_one(trial: Trial) -> Iterator[Trial]:
+    m = len(trial.points)
+    order = np.argsort(np.abs(_weights(trial)), kind="stable")
+    for i in order if m <= GREEDY else order[: max(2, GREEDY**2 // m)]:
+        yield trial.subset(np.delete(np.arange(m), i))
+
+
+def rounded(examiner: Examiner, trial: Trial) -> Trial:
+    """Round the points to as few digits as leave the eigenvalue clearly below its bound."""
+    for digits in range(1, DIGITS + 1):
+        for relative in (False, True):
+            points = _round(trial.points, digits, relative)
+            result = examiner.attempt(points)
+            if result is not None and result.ratio <= min(-1.0, 0.3 * trial.ratio):
+                return result
+    return trial
+
+
+def _round(points: FloatArray, digits: int, relative: bool) -> FloatArray:
+    """Round to decimal digits of the largest coordinate, or of each by itself."""
+    largest = float(np.abs(points).max(initial=0.0))
+    if not largest:
+        return points
+    place = math.floor(math.log10(largest)) - digits + 1
+
+    def one(value: float) -> float:
+        # Through text, so that 0.3 becomes the number that is written 0.3.
+        text = f"{value:.{digits - 1}e}" if relative else f"{round(value / 10.0**place)}e{place}"
+        return float(text) + 0.0
+
+    return np.array([[one(float(value)) for value in point] for point in points])
+
+
+# -------------------------------------------------------------------- results
+
+
+def asymmetry_of(examiner: Examiner, pair: Trial, invent: bool) -> Asymmetry:
+    """Return two points for which the order matters, in few digits where points may be invented."""
+    tried = (examiner.attempt(_round(pair.points, digits, relative=False)) for digits in range(1, DIGITS + 1))
+    simple = next((t for t in tried if t is not None and t.asymmetry), pair) if invent else pair
+    return asymmetry_in(examiner.confirm(simple))
+
+
+def asymmetry_in(pair: Trial) -> Asymmetry:
+    """Return a trial of two points as a witness."""
+    values = (float(pair.raw[0, 1]), float(pair.raw[1, 0]))
+    return Asymmetry(pair.points, values, pair.raw, pair.rows)
+
+
+def witness_of(examiner: Examiner, trial: Trial, rng: np.random.Generator | None) -> Witness:
+    """Return what is left of a refuting trial when everything that can go has gone.
+
+    Parameters
+    ----------
+    examiner : Examiner
+    trial : Trial
+        One that refutes.
+    rng : Generator or None
+        For moving points to where they refute most clearly; None where the points are data.
+    """
+    small = shrunk(trial)
+    if rng is not None:
+        # Points that refute by a hair are moved to where a few digits of k show it.
+        if small.margin.eigenvalue > VISIBLE * float(np.abs(small.raw).max()):
+            small = shrunk(improve(examiner, small, rng, POLISHING_STEPS))
+        small = shrunk(rounded(examiner, small))
+    return certified(examiner.confirm(small))
+
+
+def certified(trial: Trial) -> Witness:
+    """Give a refuting trial its weights in few digits and the sum that they make."""
+    gram, result = trial.gram, trial.margin
+    vector = _simple_vector(gram, result)
+    sizes = np.abs(vector)
+    if len(vector) <= EXACT:
+        form = exact_form(gram, vector)
+        rounding = EPS * abs(form)
+    else:
+        form = float(vector @ gram @ vector)
+        rounding = (2 * len(vector) + 4) * EPS * float(sizes @ np.abs(gram) @ sizes)
+    uncertainty = float(sizes @ trial.error @ sizes) + rounding
+    return Witness(
+        trial.points,
+        gram,
+        result.eigenvalue,
+        result.bound,
+        vector,
+        form,
+        uncertainty,
+        result.scaling,
+        trial.rows,
+    )
+
+
+def _simple_vector(gram: FloatArray, result: Margin) -> FloatArray:
+    """Return the eigenvector as small whole numbers, or with few decimals, if that keeps half of the sum."""
+    goal = 0.5 * float(result.vector @ gram @ result.vector)
+    whole = ((float(k), np.round(k * result.vector)) for k in range(1, 21))
+    decimal = ((1.0, np.round(result.vector, digits)) for digits in range(2, 17))
+    for scale, vector in (*whole, *decimal):
+        if float(vector @ gram @ vector) <= goal * scale**2 < 0:
+            return vector + 0.0
+    return result.vector

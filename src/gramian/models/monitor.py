@@ -1,0 +1,824 @@
+"""Monitoring as an estimator: which rows are unlike the normal ones, and because of which columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.analysis import candidates, projection
+from gramian.analysis.components import feature_names_of, known_variances, mapping_of, shares_of
+from gramian.arrays import as_float64, dense, memory_limit_bytes
+from gramian.base.declarations import register_record
+from gramian.base.fitted import parameter_at_fit
+from gramian.base.saving import Saved
+from gramian.base.sklearn import BaseEstimator, OutlierMixin, available_if, knows_names, refuse_metadata
+from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
+from gramian.data import Rows, as_rows, table
+from gramian.errors import (
+    CertificateWarning,
+    DataError,
+    FewRowsWarning,
+    MissingValuesWarning,
+    ParameterError,
+    RankWarning,
+    UnavailableError,
+    by_surface,
+    ignoring,
+    of_new_rows,
+    option,
+)
+from gramian.kernel_pca.estimator import KernelPCA
+from gramian.models import monitoring
+from gramian.notebook import Grid, Tabulated
+from gramian.pca.estimator import PCA
+from gramian.pca.stream import TooFewRowsError
+from gramian.records import FloatArray, ModelKind
+from gramian.solve.linear import eigenvalues
+from gramian.store import Array
+
+LIMITS = ("empirical", "theory")
+BLOCK = 480  # rows of a kernel PCA that are worked on at a time
+WINDOW = 20_000  # most held-out rows that a stream remembers, and rows whose autocorrelation is computed
+CONTRIBUTORS = 3
+MOST_COLUMNS = 1000  # of which all variances are computed for a limit of SPE
+COMPLETE = 1e-3  # share of the discarded variance that may be unknown, by rounding
+NOTHING = 1e-10  # share of the variance below which no component was discarded
+
+register_record(monitoring.ControlLimit)
+register_record(monitoring.ControlLimits)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowStatistics(Tabulated):
+    """T2 and SPE of rows with their limits, alarms and contributors; prints the rows with an alarm.
+
+    Attributes
+    ----------
+    columns : dict of str to array of shape (n_samples,)
+        ``row``: names or numbers of the rows; ``T2`` and ``T2 limit``; ``SPE`` and ``SPE limit``, where
+        components were discarded; ``alarm``: "T2", "SPE", "T2 and SPE" or ""; ``contributor 1`` to
+        ``contributor 3``: the columns that contribute most to the statistic that is largest relative to its
+        limit, "" where there are none.
+    limits : ControlLimits
+    """
+
+    columns: Mapping[str, npt.NDArray[Any]]
+    limits: monitoring.ControlLimits
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self.columns[name]
+
+    def __len__(self) -> int:
+        return len(self.columns["row"])
+
+    @property
+    def finite(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns for a file: a limit that does not exist is missing there."""
+        return {
+            name: np.where(np.isfinite(values), values, np.nan) if name.endswith(" limit") else values
+            for name, values in self.columns.items()
+        }
+
+    @property
+    def alarms(self) -> npt.NDArray[np.bool_]:
+        """Which rows have an alarm."""
+        return np.asarray(self.columns["alarm"] != "")
+
+    def worst(self, count: int = 10) -> npt.NDArray[np.intp]:
+        """Return the places of the rows that are largest relative to their limits, largest first.
+
+        Parameters
+        ----------
+        count : int, default=10
+            The largest number of places.
+
+        Returns
+        -------
+        ndarray of shape (min(count, n_samples),), int
+            Places, counted from 0.
+        """
+        return np.argsort(-self.excess, kind="stable")[:count]
+
+    @property
+    def excess(self) -> FloatArray:
+        """The larger of T2 and SPE of each row, relative to its limit."""
+        names = [name for name in monitoring.BOTH if name in self.columns]
+        return _excess(*([self.columns[f"{name}{end}"] for name in names] for end in ("", " limit")))
+
+    def to_frame(self) -> Any:
+        """Return the columns as a pandas data frame."""
+        return candidates.data_frame(list(zip(*self.columns.values(), strict=True)), tuple(self.columns))
+
+    @property
+    def summary(self) -> str:
+        """The number of alarms, and the limits."""
+        limits = {name: self.columns[f"{name} limit"][:1] for name in monitoring.BOTH if name in self.columns}
+        said = ", ".join(f"{name} {value:.6g}" for name, values in limits.items() for value in values)
+        return (
+            f"{counted(int(self.alarms.sum()), 'alarm')} in {counted(len(self), 'row')}. "
+            f"Limits for {percent(self.limits.alpha)} false alarms: {said.replace('inf', 'unknown')}."
+        )
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield self.summary
+        names = [name for name in self.columns if not name.endswith(" limit")]
+        places = [place for place in self.worst() if self.alarms[place]]
+        if len(places) < self.alarms.sum():
+            yield f"The {len(places)} largest:"
+        if places:
+            rows = [[self.columns[name][place] for name in names] for place in places]
+            cells = [[value if isinstance(value, float) else str(value) for value in row] for row in rows]
+            yield Grid(names, cells, [".4g"] * len(names))
+
+
+def _excess(values: Sequence[FloatArray], limits: Sequence[FloatArray | float]) -> FloatArray:
+    """Return the largest statistic of each row, relative to its limit."""
+    least = np.finfo(np.float64).tiny
+    ratios = [v / np.maximum(limit, least) for v, limit in zip(values, limits, strict=True)]
+    return np.asarray(np.fmax.reduce(ratios))
+
+
+class MonitorAttributes(OutlierMixin, BaseEstimator):
+    """The attributes of a fitted Monitor."""
+
+    model_: PCA | KernelPCA
+    limits_: monitoring.ControlLimits
+    offset_: float = -1.0
+    _held_out: FloatArray
+    _weights: FloatArray
+
+
+@knows_names
+@dataclass(eq=False, repr=False)
+class Monitor(Saved, MonitorAttributes):
+    """Alarms for rows that are unlike normal rows, by Hotelling's T2 and SPE of a PCA or kernel PCA.
+
+    T2 is the distance of a row from the mean within the components, ``sum score^2 / variance``. SPE (squared
+    prediction error, also Q) is the squared distance of a row from its projection onto the components: in
+    fitted (scaled) units for PCA, in feature space for KernelPCA. A row has an alarm if one of them exceeds
+    its limit.
+
+    Parameters
+    ----------
+    model : PCA or KernelPCA
+        Unfitted: ``fit`` fits a clone to the normal rows. Fitted: ``fit`` uses the normal rows for the limits
+        only. A PCA with ``missing`` "em", "iterative" or "projection" takes rows with missing values: T2 and
+        SPE of the observed entries under its normal model are turned into the values of equal probability for
+        a complete row, so that the same limits apply. A KernelPCA has SPE if it is exact or has landmarks,
+        and kernel and fitted rows are known and dense; otherwise T2 alone decides.
+    alpha : float, default=0.01
+        Share of normal rows with an alarm: in total, over both statistics, and for one row.
+    limit : {"empirical", "theory"}, default="empirical"
+        What decides alarms of new rows. "empirical" uses a quantile of held-out normal rows, without
+        assumptions on their distribution. "theory" assumes independent normal rows, and takes the moments of
+        T2 and SPE from held-out rows. With fewer than about ``2 / alpha`` held-out rows theory decides.
+    cv : int, default=5
+        Number of folds for held-out rows, if the normal rows are those of the fit; at most the number of
+        rows. Folds are consecutive
+        rows, as in scikit-learn's KFold, so that neighbours in time are in the same fold. Shuffle rows that
+        are sorted by something else than time.
+
+    Attributes
+    ----------
+    model_ : PCA or KernelPCA
+        The fitted model.
+    limits_ : ControlLimits
+        The limits by every method and those that decide; print it.
+    offset_ : float
+        ``decision_function`` is ``score_samples`` minus this.
+    n_features_in_, feature_names_in_
+        Of the model.
+
+    References
+    ----------
+    Jackson and Mudholkar (1979), Control procedures for residuals associated with principal component
+    analysis, Technometrics 21. Tracy, Young, Mason (1992), Multivariate control charts for individual
+    observations, Journal of Quality Technology 24. Miller, Swanson, Heckler (1998), Contribution plots: a
+    missing link in multivariate quality control.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2)) @ rng.normal(size=(2, 6)) + 0.1 * rng.normal(size=(500, 6))
+    >>> monitor = gramian.Monitor(gramian.PCA(2), alpha=0.01).fit(X)
+    >>> new = X[:3] + [[0, 0, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0], [0, 0, 0, 0, 0, -2]]
+    >>> monitor.predict(new)
+    array([ 1, -1, -1])
+    >>> monitor.statistics(new)["contributor 1"].tolist()[1:]
+    ['x2', 'x5']
+    """
+
+    _contents: ClassVar = {
+        "model_": PCA | KernelPCA,
+        "limits_": monitoring.ControlLimits,
+        "_held_out": Array("m s", least=0),
+        "_weights": Array("m", least=0),
+    }
+    model_kind: ClassVar = ModelKind.MONITOR
+
+    model: PCA | KernelPCA
+    _: KW_ONLY
+    alpha: float = 0.01
+    limit: str = "empirical"
+    cv: int = 5
+
+    # ------------------------------------------------------------------ fit
+
+    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+        """Fit the model to normal rows if it is not fitted, and set the limits.
+
+        Held-out rows are those of X if the model has not seen them. Otherwise the model is fitted ``cv``
+        times, without one fold each, and gives the statistics of that fold.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
+            Rows that are normal, in the order of time if there is one. Files may be larger than memory for a
+            PCA.
+        y : object, ignored
+            For pipelines.
+        **metadata
+            Not supported: weights of rows, for instance, raise an InputTypeError.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ParameterError
+            For a model that is no PCA or KernelPCA, or a parameter outside its range.
+        DataError
+            For infinity, NaN where the model does not map rows with missing values, and so many components
+            that no degrees of freedom are left.
+
+        Warns
+        -----
+        FewRowsWarning
+            For fewer than five rows of the fit for each component.
+        """
+        refuse_metadata(self, metadata)
+        self._check()
+        if _is_begun(self.model):
+            self.model_ = self.model
+            rows = self._new_rows(X)
+        else:
+            limit = memory_limit_bytes(self.model.memory_limit)
+            linear = isinstance(self.model, PCA)  # which looks at its sums
+            rows = as_rows(X, estimator="Monitor", minimum=2, check_finite=not linear, limit=limit)
+            # A frame has names that rows lack.
+            named = hasattr(X, "columns") and rows.table is None
+            self.model_ = clone(self.model).fit(X if named else rows)
+            imputed = getattr(self.model_, "imputed_", None)
+            if imputed is not None and imputed.method == "mean":
+                raise ParameterError(
+                    "missing",
+                    "mean",
+                    "gives rows with missing values too small a T2 and SPE",
+                    f"Use {option('missing', 'em', 'iterative')}.",
+                )
+        measure = _Measure.of(self.model_)
+        known = _known(self.model_)
+        values = measure(rows)
+        same = self.model_ is not self.model or self._are_of_the_fit(rows, values)
+        if same and known.degrees <= known.k:
+            raise DataError(
+                f"{counted(rows.shape[0], 'row')} and {counted(known.k, 'component')} leave no degrees of "
+                "freedom: T2 of every row is the same. Fit more rows, or fewer components."
+            )
+        held_out = self._of_folds(rows, values) if same else values
+        self._held_out = _determined(held_out)
+        self._weights = np.ones(len(self._held_out))
+        self._settle(rows, values if same else None)
+        if known.too_few:
+            warnings.warn(FewRowsWarning(known.too_few), stacklevel=2)
+        return self
+
+    @available_if(lambda monitor: isinstance(monitor.model, PCA))
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Update a PCA and the limits with a batch of normal rows.
+
+        First the batch is measured by the model of the earlier batches, which has not seen it: these are
+        held-out rows. Then the model is updated, as by :meth:`PCA.partial_fit` with its ``forgetting``, and
+        the limits follow from the updated variances and from the held-out rows of all batches. Their weights
+        fall by the factor ``forgetting`` with each batch; the newest 20,000 rows count. Leave out rows that
+        are not normal, or the model learns them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            A batch of normal rows.
+        y : object, ignored
+            For pipelines.
+
+        Returns
+        -------
+        self
+            The estimator, with this batch.
+
+        Raises
+        ------
+        AttributeError
+            For a KernelPCA, which has no such method.
+        """
+        self._check()
+        if "model_" not in vars(self) or self.model_ is self.model:
+            # A model that you passed stays as it is.
+            self.model_ = deepcopy(self.model) if _is_begun(self.model) else clone(self.model)
+        before = "limits_" in vars(self)
+        if before:
+            new = _determined(_Measure.of(self.model_)(self._new_rows(X)))
+            assert isinstance(self.model_, PCA)
+            weights = self._weights * float(self.model_.forgetting)
+            self._weights = np.concatenate([weights, np.ones(len(new))])[-WINDOW:]
+            self._held_out = np.concatenate([self._held_out, new])[-WINDOW:]
+        self.model_.partial_fit(X)
+        if not before:
+            self._held_out, self._weights = np.empty((0, 2)), np.empty(0)
+        with suppress(TooFewRowsError):  # the next batch may suffice
+            self._settle()
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there are limits."""
+        return "limits_" in vars(self)
+
+    def _check(self) -> None:
+        check_share("alpha", self.alpha, "It is the share of normal rows with an alarm.")
+        check_choice("limit", self.limit, LIMITS)
+        check_integer("cv", self.cv, 2)
+        _require_model(self.model)
+
+    def _settle(self, rows: Rows | None = None, own: FloatArray | None = None) -> None:
+        """Set the limits; normal rows, with ``own`` if they are those of the fit, complete the model."""
+        known = _known(self.model_)
+        if rows is not None:
+            n = rows.shape[0]
+            first = rows.picked(np.arange(min(n, WINDOW))) if rows.in_one_place else rows
+            scores = as_float64(self.model_._scores(first)[:WINDOW])
+            known = replace(known, normal=n, autocorrelation=monitoring.lag_one(scores[:, : known.k]))
+        if rows is not None and own is not None and known.discarded is None and not known.without_spe:
+            known = replace(known, discarded=_Measure.of(self.model_).discarded(rows, known.degrees))
+        held_out = self._held_out[:, : 1 if known.without_spe else 2]
+        own = None if own is None else _determined(own)
+        known = replace(known, own=own, held_out=held_out, weights=self._weights)
+        self.limits_ = monitoring.control_limits(float(self.alpha), known, self.limit)
+
+    def _of_folds(self, rows: Rows, own: FloatArray) -> FloatArray:
+        """Return the statistics of the rows of each fold by a model of the other folds."""
+        if getattr(self.model_, "kernel_", self) is None:  # a precomputed matrix has no folds
+            return np.empty((0, 2))
+        rows = rows.here()
+        (n, d), count = rows.shape, int(self.cv)
+        if count > n:
+            hint = f"Use a smaller {option('cv')}, or more rows."
+            raise ParameterError("cv", count, f"but {n:,} rows have at most {n:,} folds", hint)
+        results, asked = [], self.model_.get_params(deep=False)
+        # All components are all of a fold too; an imputation leaves out one.
+        everything = asked["n_components"] is None and asked.get("max_rmse") is None
+        most = d - (vars(self.model_).get("imputed_") is not None) if isinstance(self.model_, PCA) else n
+        # What they say is said of the model itself.
+        with ignoring(RankWarning, CertificateWarning, MissingValuesWarning):
+            for fold in np.array_split(np.arange(n), count):
+                others = rows.picked(np.delete(np.arange(n), fold))
+                model = clone(self.model_)
+                if not everything:
+                    k = min(int(self.model_.rank_), others.shape[0] - 1, most)
+                    model.set_params(n_components=k, **({"max_rmse": None} if "max_rmse" in asked else {}))
+                results.append(_Measure.of(model.fit(others))(rows.picked(fold)))
+        return monitoring.of_all_rows(_determined(np.concatenate(results)), _determined(own), 1 - 1 / count)
+
+    # ------------------------------------------------------------ new rows
+
+    def predict(self, X: Any) -> npt.NDArray[np.intp]:
+        """Return -1 for new rows with an alarm and 1 for others, shape (n_samples,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit, of any kind that ``fit`` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int
+            -1 or 1.
+        """
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return ``1 - max(T2 / its limit, SPE / its limit)`` of new rows: negative for an alarm.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit, of any kind that ``fit`` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), float64
+            At most 1.
+        """
+        return self.score_samples(X) - self.offset_
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Return ``-max(T2 / its limit, SPE / its limit)`` of new rows: the lower, the less normal.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit, of any kind that ``fit`` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), float64
+            At most 0; -1 is at the limit.
+        """
+        check_is_fitted(self)
+        limits = list(self.limits_.deciding().values())
+        values = self._measured(self._new_rows(X))
+        return -_excess(list(values.T[: len(limits)]), limits)
+
+    def statistics(self, X: Any, *, rows: str = "new") -> RowStatistics:
+        """Return T2, SPE, limits, alarms and contributors of rows as a table.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
+            Files larger than memory are read block by block.
+        rows : {"new", "fit", "auto"}, default="new"
+            Whether these are new rows, or those of the fit: their statistics have other distributions.
+            "auto" compares the number of rows and the sum of their T2 with those of the fit.
+
+        Returns
+        -------
+        RowStatistics
+            ``table["T2"]`` is a column; ``table.to_frame()`` a frame. T2 is NaN for a row without any
+            observed entry, and SPE for one with no more than there are components; NaN is no alarm.
+
+        Raises
+        ------
+        DataError
+            For ``rows="fit"`` and other rows than those of the fit.
+
+        Warns
+        -----
+        MissingValuesWarning
+            For rows whose observed entries do not determine T2.
+        """
+        check_is_fitted(self)
+        check_choice("rows", rows, ("new", "fit", "auto"))
+        data = self._new_rows(X)
+        if rows != "new":
+            same = self._are_of_the_fit(data, _Measure.of(self.model_)(data))
+            if rows == "fit" and not same:
+                raise DataError(
+                    f"{option('rows', 'fit')}, but these {data.shape[0]:,} rows are not the "
+                    f"{self.model_.n_samples_:,} rows of the fit. Use {option('rows', 'new')}."
+                )
+            rows = "fit" if same else "new"
+            if same and isinstance(self.model_, PCA):
+                data = self.model_._rows_as_fitted(data)
+        limits = self.limits_.deciding(rows)
+        names = np.array([*feature_names_of(self.model_), ""], dtype=object)
+        values = self._measured(data, list(limits.values()))
+        columns: dict[str, Any] = {"row": _row_names(data)}
+        for place, (name, limit) in enumerate(limits.items()):
+            columns |= {name: values[:, place], f"{name} limit": np.full(len(values), limit)}
+        beyond = [np.where(columns[name] > limit, name, "") for name, limit in limits.items()]
+        said = [" and ".join(filter(None, exceeded)) for exceeded in zip(*beyond, strict=True)]
+        columns["alarm"] = np.array(said, dtype=object)
+        for place in range(CONTRIBUTORS):
+            columns[f"contributor {place + 1}"] = names[values[:, 2 + place].astype(int)]
+        return RowStatistics(columns, self.limits_)
+
+    def contributions(self, X: Any) -> dict[str, FloatArray]:
+        """Return the signed contributions of each column to T2 and SPE of new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows, dense.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_samples, n_features)
+            For PCA they are exact: "T2" sums to T2 over the columns, and may be negative; "SPE" has the
+            residuals in fitted units, whose squares sum to SPE. For KernelPCA they follow from the gradient:
+            half of ``(x - mean) * dT2/dx`` and of ``dSPE/dx``, which for the linear kernel are those of
+            PCA. "SPE" is missing if no component was discarded. Missing values contribute 0.
+
+        Raises
+        ------
+        UnavailableError
+            For a kernel without derivatives.
+        """
+        check_is_fitted(self)
+        measure = _Measure.of(self.model_)
+        if not measure.explains:
+            why = _without_spe(self.model_) or vars(self.model_)["kernel_"].not_differentiable
+            raise UnavailableError("contributions", allowed=f"need the derivative of the kernel. {why}")
+        data = self._new_rows(X)
+        with of_new_rows():
+            data.require_finite(holes=measure.takes_holes)
+        parts = [measure.statistics.contributions(block) for block in measure.blocks(data)]
+        count = len(self.limits_.deciding())
+        both = (np.concatenate(some) for some in zip(*parts, strict=True))
+        return dict(zip(monitoring.BOTH[:count], both, strict=False))
+
+    def _new_rows(self, X: Any) -> Rows:
+        if isinstance(X, table.Table) and getattr(self.model_, "_maps_holes", False):
+            X = X.observed
+        rows: Rows = self.model_._new_rows(X, **_limit_of(self.model_))
+        return rows
+
+    def _measured(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
+        """Return what :class:`_Measure` does, and warn of rows without T2."""
+        values = _Measure.of(self.model_)(rows, limits)
+        projection.warn_of_undetermined(rows, np.flatnonzero(np.isnan(values[:, 0])))
+        return values
+
+    def _are_of_the_fit(self, rows: Rows, values: FloatArray) -> bool:
+        """Return whether rows with these statistics are those of the fit.
+
+        Where the fit imputed values, those of the model at the holes make the mean of the rows that of the
+        model. Weights of the rows of a fit are not known, so that their number decides.
+        """
+        model: Any = self.model_
+        known = _known(model)
+        if rows.shape[0] != model.n_samples_ or vars(model).get("_unequal", False):
+            return bool(rows.shape[0] == model.n_samples_)
+        if vars(model).get("imputed_") is None:
+            return monitoring.are_rows_of_the_fit(values[:, 0], rows.shape[0], known.k, known.degrees)
+        offset = as_float64(model.impute(rows)).mean(axis=0) - as_float64(model.mean_)
+        return bool(
+            np.linalg.norm(offset) <= monitoring.SAME_ROWS * np.linalg.norm(model._column_deviations())
+        )
+
+    # ------------------------------------------------------------ of the model
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the model."""
+        return int(self.model_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[np.object_]:
+        """Names of the columns of the model, where it has them."""
+        return self.model_.feature_names_in_
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        # The file has the model once, as fitted.
+        return super()._saved_parameters() | {"model": None}
+
+    def _check_restored(self) -> None:
+        """Take the fitted model of the file as the parameter too, and check the statistics."""
+        self.model = self.model_
+        if self._held_out.shape[1] != 2 or tuple(self.limits_.deciding()) not in (
+            monitoring.BOTH[:1],
+            monitoring.BOTH,
+        ):
+            raise ValueError("_held_out and limits_ have other statistics than T2 and SPE")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.model, PCA | KernelPCA):
+            of_model = self.model.__sklearn_tags__().input_tags
+            tags.input_tags.sparse, tags.input_tags.pairwise = of_model.sparse, of_model.pairwise
+            tags.input_tags.allow_nan = getattr(self.model, "missing", None) in ("em", "iterative")
+        return tags
+
+
+def monitor_of(model: Any, X: Any = None, *, alpha: float | None = None, normal: Any = None) -> Monitor:
+    """Return the monitor for a model: with the limits of normal rows, or by theory without any.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA or Monitor
+        A monitor is returned as it is, unless there are normal rows.
+    X : array-like, optional
+        If these are the rows of the fit, limits for such rows follow from them too.
+    alpha : float, optional
+        By default 0.01, or that of the monitor.
+    normal : array-like, optional
+        Normal rows, which set the limits.
+
+    Raises
+    ------
+    ParameterError
+        For another model, and for another alpha of a monitor without normal rows.
+    """
+    given = isinstance(model, Monitor)
+    if given and normal is None:
+        if alpha is not None:
+            hint = f"Leave {option('alpha')} out, or give normal rows."
+            raise ParameterError("alpha", alpha, "is not used: a saved monitor has its own", hint)
+        return model  # type: ignore[no-any-return]
+    fitted = mapping_of(model)
+    monitor = clone(model) if given else Monitor(fitted)
+    monitor.set_params(model=fitted, **({} if alpha is None else {"alpha": alpha}))
+    if normal is not None:
+        return monitor.fit(normal)
+    monitor._check()
+    monitor.model_ = fitted
+    monitor._held_out, monitor._weights = np.empty((0, 2)), np.empty(0)
+    if X is not None:
+        rows = monitor._new_rows(X)
+        values = _Measure.of(fitted)(rows)
+        if monitor._are_of_the_fit(rows, values):
+            monitor._settle(rows, values)
+            return monitor
+    monitor._settle()
+    return monitor
+
+
+def can_be_monitored(model: Any) -> bool:
+    """Return whether a fitted model gives T2 and SPE of new rows, and its rows vary."""
+    try:
+        _require_model(model)
+    except ParameterError:
+        return False
+    return int(model.rank_) > 0
+
+
+# ------------------------------------------------------------ what a model says
+
+
+@dataclass(frozen=True, eq=False)
+class _Measure:
+    """T2 and SPE of rows by a fitted model.
+
+    Attributes
+    ----------
+    statistics : LinearStatistics, KernelStatistics or ScoreStatistics
+        The last one if there is no SPE of new rows.
+    blocks : callable
+        Yields a few of the rows at a time, as the statistics take them.
+    explains : bool
+        Whether there are contributions.
+    """
+
+    statistics: Any
+    blocks: Callable[[Rows], Iterable[FloatArray]]
+    explains: bool
+
+    @property
+    def takes_holes(self) -> bool:
+        """Whether rows may have missing values."""
+        return getattr(self.statistics, "noise", None) is not None
+
+    @classmethod
+    def of(cls, model: Any) -> _Measure:
+        """Return the statistics of a fitted PCA or KernelPCA."""
+        r = int(model.rank_)
+        if r == 0:
+            raise DataError(
+                "The model has rank 0: its rows do not vary, so no row can be compared with them."
+            )
+        variances = as_float64(model.explained_variance_)[:r]
+        if isinstance(model, PCA):
+            noise = float(model.noise_variance_) if model._maps_holes else None
+            linear = monitoring.LinearStatistics(as_float64(model.components_)[:r], variances, noise)
+            return cls(linear, model._projection().centered_blocks, True)
+        if _without_spe(model):
+            scores = model._projection.scores
+            return cls(
+                monitoring.ScoreStatistics(variances), lambda rows: [as_float64(scores(rows))[:, :r]], False
+            )
+        kernel = monitoring.KernelStatistics(model._space(np.empty((0, 0))), variances)
+        return cls(kernel, _dense_blocks, not model.kernel_.not_differentiable)
+
+    def __call__(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
+        """Return T2 and SPE of all rows, shape (n, 2); with limits also the numbers of three columns."""
+
+        def of_part(part: Rows) -> FloatArray:
+            return np.concatenate([self._of_block(block, limits) for block in self.blocks(part)])
+
+        count = 2 if limits is None else 2 + CONTRIBUTORS
+        values = as_float64(rows.mapped(of_part, count, np.float64, holes=self.takes_holes))
+        if not np.isfinite(values).all():
+            with of_new_rows():
+                rows.require_finite(holes=self.takes_holes)
+            if not self.takes_holes or np.isinf(values).any():
+                raise DataError(
+                    "T2 or SPE of a row overflows float64. Leave out such rows, or scale the columns."
+                )
+        return values
+
+    def discarded(self, rows: Rows, degrees: float) -> FloatArray | None:
+        """Return the variances of the residuals of the rows of the fit, for a PCA of not too many columns."""
+        d = rows.shape[1]
+        if (
+            not isinstance(self.statistics, monitoring.LinearStatistics)
+            or d > MOST_COLUMNS
+            or not rows.in_one_place
+        ):
+            return None
+        squares = np.zeros((d, d))
+        for block in self.blocks(rows):
+            _, residuals = self.statistics.contributions(block)
+            squares += residuals.T @ residuals
+        return np.maximum(eigenvalues(squares / degrees), 0.0)
+
+    def _of_block(self, block: FloatArray, limits: Sequence[float] | None) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values: FloatArray = self.statistics.measured(block)
+            if self.takes_holes:  # NaN is of holes alone
+                values[~np.isnan(block).any(axis=1) & np.isnan(values).any(axis=1)] = np.inf
+            if limits is None:
+                return values
+            top = np.full((len(block), CONTRIBUTORS), -1.0)
+            if self.explains:
+                size, residuals = self.statistics.contributions(block)
+                if len(limits) > 1:
+                    more = values[:, 1] / max(limits[1], 1e-300) > values[:, 0] / max(limits[0], 1e-300)
+                    size = np.where(more[:, None], np.abs(residuals), size)
+                largest = monitoring.top_contributors(size, CONTRIBUTORS)
+                top[:, : largest.shape[1]] = largest
+        return np.concatenate([values, top], axis=1)
+
+
+def _determined(values: FloatArray) -> FloatArray:
+    """Return T2 and SPE of the rows that have both."""
+    return values[np.isfinite(values).all(axis=1)]
+
+
+def _dense_blocks(rows: Rows) -> Iterator[FloatArray]:
+    for part in slices(rows.shape[0], BLOCK):
+        yield as_float64(dense(rows.block(part).values))
+
+
+def _known(model: Any) -> monitoring.Known:
+    """Return what a fitted model says about the distribution of its statistics."""
+    r, ratios = int(model.rank_), shares_of(model)
+    linear = isinstance(model, PCA)
+    without = _without_spe(model)
+    rest = 1.0 if ratios is None else 1 - float(ratios.sum())
+    if not without and rest <= max(NOTHING, model.spectrum_.rank_tolerance):
+        without = "No component was discarded, so there is no SPE."
+    discarded, moments = None, vars(model).get("_moments")
+    if vars(model).get("imputed_") is not None and not without:
+        # The model of incomplete rows; a filled table lacks what varies at its holes.
+        discarded = np.full(model.n_features_in_ - r, float(model.noise_variance_))
+    # A stream that goes on from fit knows only a bound on what was discarded.
+    elif ratios is not None and not without and (moments is None or moments.loss is None):
+        every = known_variances(model)
+        left = rest / float(ratios.sum()) * float(every[: ratios.size].sum())
+        if abs(left - float(every[ratios.size :].sum())) <= COMPLETE * left:
+            discarded = every[r:]
+    return monitoring.Known(
+        n=float(model.n_samples_ if moments is None else moments.effective),
+        k=r,
+        centered=bool(model.center if linear else parameter_at_fit(model, "center")),
+        ddof=float(model.ddof) if linear else 1.0,
+        without_spe=without,
+        discarded=discarded,
+    )
+
+
+def _is_begun(model: Any) -> bool:
+    return bool(vars(model).keys() & {"_moments", "components_", "projection_coef_"})
+
+
+def _limit_of(model: Any) -> dict[str, Any]:
+    """Return the option that lets a kernel PCA read new rows from a file block by block, as a PCA does."""
+    return {} if isinstance(model, PCA) else {"limit": memory_limit_bytes(model.memory_limit)}
+
+
+def _require_model(model: Any) -> None:
+    if not isinstance(model, PCA | KernelPCA):
+        kind = type(model).__name__
+        raise ParameterError("model", allowed=f"is a {kind}, but must be a PCA or a KernelPCA")
+
+
+def _without_spe(model: Any) -> str:
+    """Return why a fitted model gives no SPE of new rows; "" if it does."""
+    if isinstance(model, PCA):
+        return ""
+    if model.kernel_ is None:
+        return "There is no SPE: a precomputed kernel has no k(x, x) of new rows."
+    if model.feature_map_ is not None:
+        there = by_surface("solver='nystroem'", option("solver", "nystroem"))
+        return f"There is no SPE with random features; there is with {there}."
+    if sparse.issparse(model.X_fit_) or sparse.issparse(model.landmarks_):
+        return "There is no SPE for a kernel PCA of sparse rows; there is for X.toarray()."
+    return ""
+
+
+def _row_names(rows: Rows) -> npt.NDArray[Any]:
+    if rows.row_names is not None:
+        return np.array(rows.row_names, dtype=object)
+    numbers = None if rows.table is None else rows.table.row_numbers
+    return np.asarray(range(rows.shape[0]) if numbers is None else numbers)

@@ -1,0 +1,711 @@
+"""Is a row like the rows of the fit: T squared and SPE, their limits, and the columns that cause them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from gramian.analysis.imputation import Patterns, grams
+from gramian.analysis.normal_model import DETERMINED
+from gramian.arrays import as_float64
+from gramian.checks import counted, percent
+from gramian.kernel_pca.preimages import FeatureSpace
+from gramian.notebook import Grid, Tabulated
+from gramian.records import FloatArray
+
+BOTH = ("T2", "SPE")
+# Theory is contradicted where its alarms differ from alpha by this factor, and by so many standard errors.
+FACTOR, ERRORS = 2.0, 2.0
+# The sum of T2 over the rows of the fit is known; rounding leaves it within this share.
+SAME_ROWS = 1e-4
+# Rows for each component, below which limits are not to be relied on.
+ROWS_PER_COMPONENT = 5
+# A lag-1 autocorrelation of scores that limits suffer from, if it is significant at this level.
+DEPENDENT, SIGNIFICANT = 0.3, 0.01
+
+
+# ----------------------------------------------------------------- statistics of a PCA
+
+
+@dataclass(frozen=True, eq=False)
+class LinearStatistics:
+    """T2 and SPE of rows that a PCA has centred and scaled.
+
+    Attributes
+    ----------
+    directions : ndarray of shape (k, d)
+        Orthonormal rows.
+    variances : ndarray of shape (k,)
+        Of the scores, above 0.
+    noise : float or None
+        Variance along every other direction, for rows with missing values, which are NaN; None for complete
+        rows only.
+
+    Notes
+    -----
+    Under the normal model the observed entries O of a row are ``c_O = P_O t + noise``, with variances l of t
+    and s of the noise. With ``W = P_O sqrt(l - s)``, of rank q, and ``z`` the least squares solution of
+    ``W z = c_O``, ``T2 = z.T inv(I + s inv(W.T W)) z`` is chi squared with q degrees of freedom, and
+    ``|c_O - W z|^2 / s`` independently of it with ``|O| - q``. Both are turned into the values with the same
+    probabilities for a complete row, whose T2 and SPE they equal without missing values. T2 is NaN for
+    q = 0, and SPE for ``|O| = q``.
+    """
+
+    directions: FloatArray
+    variances: FloatArray
+    noise: float | None = None
+
+    def measured(self, C: FloatArray) -> FloatArray:
+        """Return T2 and SPE of centred, scaled rows of shape (b, d): shape (b, 2).
+
+        ``T2 = sum_j t_j^2 / l_j`` with scores t and variances l; ``SPE = |c - c_hat|^2``.
+        """
+        scores = C @ self.directions.T
+        residuals = C - scores @ self.directions
+        values = np.stack([t2_of(scores, self.variances), np.sum(residuals**2, axis=1)], axis=1)
+        if self.noise is not None and (holed := np.isnan(C).any(axis=1)).any():
+            to_t2, residuals = self._of_observed(C[holed], self.noise)
+            values[holed] = np.stack([np.sum(to_t2, axis=1), np.sum(residuals**2, axis=1)], axis=1)
+        return values
+
+    def contributions(self, C: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return what each column contributes to T2, and the residuals; both of shape (b, d).
+
+        Column i contributes ``c_i * sum_j t_j / l_j p_ij`` to T2: the sum over columns is T2, and a
+        contribution may be negative. Squares of the residuals ``c_i - c_hat_i`` sum to SPE. A missing value
+        contributes 0.
+        """
+        scores = C @ self.directions.T
+        to_t2, residuals = C * ((scores / self.variances) @ self.directions), C - scores @ self.directions
+        if self.noise is not None and (holed := np.isnan(C).any(axis=1)).any():
+            to_t2[holed], residuals[holed] = self._of_observed(C[holed], self.noise)
+        return to_t2, residuals
+
+    def _of_observed(self, C: FloatArray, s: float) -> tuple[FloatArray, FloatArray]:
+        """Return contributions to T2, and residuals, of rows with missing values."""
+        observed, (k, d) = ~np.isnan(C), self.directions.shape
+        W, X = self.directions.T * np.sqrt(np.maximum(self.variances - s, 0.0)), np.where(observed, C, 0.0)
+        patterns, y = Patterns.of(observed), X @ W
+        z, b, ranks = np.empty_like(y), np.empty_like(y), np.empty(len(X))
+        for part, here, which in patterns.batches(k):
+            e, V = np.linalg.eigh(grams(patterns.masks[part], W))
+            known = e > DETERMINED * self.variances.max()
+            ranks[here] = known.sum(axis=1)[which]
+            e, V = np.where(known, e, np.inf)[which], V[which]
+            u = np.einsum("nij,ni->nj", V, y[here]) / e
+            z[here], b[here] = (np.einsum("nij,nj->ni", V, one) for one in (u, u / (e + s)))
+        to_t2, residuals = X * (b @ W.T), np.where(observed, X - z @ W.T, 0.0)
+        t2, spe, free = to_t2.sum(axis=1), np.sum(residuals**2, axis=1), observed.sum(axis=1) - ranks
+        to_t2 *= _share(equally_probable(t2, ranks, k), t2)
+        if d > k and s > 0:
+            residuals *= np.sqrt(_share(s * equally_probable(spe / s, free, d - k), spe))
+        return to_t2, residuals
+
+
+def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Return ``part / whole`` as a column; 1 for 0 of 0."""
+    some = whole > 0
+    return np.asarray(np.where(some, part, 1.0 + 0.0 * part) / np.where(some, whole, 1.0))[:, None]
+
+
+def equally_probable(values: FloatArray, degrees: FloatArray, wanted: int) -> FloatArray:
+    """Return values of chi squared with other degrees of freedom that are exceeded with equal probability.
+
+    The cube root of chi squared is taken for normal. Values without degrees of freedom are NaN.
+
+    References
+    ----------
+    Wilson and Hilferty (1931), The distribution of chi-square, Proceedings of the National Academy of
+    Sciences 17.
+
+    Examples
+    --------
+    >>> equally_probable(np.array([3.841, 18.307]), np.array([1, 10]), 10).round(1)
+    array([18.5, 18.3])
+    """
+    own, other = 2 / (9 * np.where(degrees > 0, degrees, np.nan)), 2 / (9 * wanted)
+    z = (np.cbrt(values * 9 / 2 * own) - 1 + own) / np.sqrt(own)
+    return np.asarray(wanted * np.maximum(1 - other + z * math.sqrt(other), 0.0) ** 3)
+
+
+def t2_of(scores: FloatArray, variances: FloatArray) -> FloatArray:
+    """Return Hotelling's T squared of scores of shape (b, k): ``sum_j t_j^2 / l_j``."""
+    return np.asarray(np.sum(scores**2 / variances, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreStatistics:
+    """T2 of rows of which only scores are known.
+
+    Attributes
+    ----------
+    variances : ndarray of shape (r,)
+        Of the scores, above 0.
+    """
+
+    variances: FloatArray
+
+    def measured(self, scores: FloatArray) -> FloatArray:
+        """Return T2 of scores of shape (b, r), and 0 for SPE: shape (b, 2)."""
+        t2 = t2_of(scores, self.variances)
+        return np.stack([t2, np.zeros(len(t2))], axis=1)
+
+
+# ------------------------------------------------------ statistics of a kernel PCA
+
+
+@dataclass(frozen=True, eq=False)
+class KernelStatistics:
+    """T2 and SPE of rows in the feature space of a kernel.
+
+    Attributes
+    ----------
+    space : FeatureSpace
+        Of the model, in NumPy.
+    variances : ndarray of shape (r,)
+        Of the scores, above 0.
+    """
+
+    space: FeatureSpace
+    variances: FloatArray
+
+    def measured(self, X: FloatArray) -> FloatArray:
+        """Return T2 and SPE of rows of shape (b, d): shape (b, 2).
+
+        SPE is the squared distance of the row from its projection in feature space,
+        ``kc(x, x) - sum_j t_j^2`` with the centred kernel kc; 0 where rounding makes it negative.
+        """
+        scores, norms = self.space.coordinates(X)
+        rest = norms - np.sum(scores**2, axis=1)
+        return np.stack([t2_of(scores, self.variances), np.maximum(rest, 0.0)], axis=1)
+
+    def contributions(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ``(x - mean) * dT2/dx / 2`` and ``dSPE/dx / 2``, both of shape (b, d).
+
+        With the linear kernel they are those of :class:`LinearStatistics`. With others they are local: they
+        say what a small change of a column would do, and do not sum to the statistic.
+        """
+        space = self.space
+        scores, _ = space.coordinates(X)
+        by_t2 = (scores / self.variances) @ space.coefficients.T
+        by_rest = scores @ space.coefficients.T + space.mean_weights
+        to_t2, to_rest = np.zeros_like(X), 0.5 * as_float64(space.evaluator.diagonal_slopes(X).gradient)
+        for part in space.tiles:
+            slopes = space.evaluator.slopes(X, space.right[part, :])
+            to_t2 += slopes.pull(by_t2[:, part])
+            to_rest -= slopes.pull(by_rest[:, part])
+        return (X - space.center) * to_t2, to_rest
+
+
+# --------------------------------------------------------------- limits by theory
+
+
+def t2_limit(
+    alpha: float, n: float, k: int, *, of_fit: bool = False, centered: bool = True, ddof: float = 1.0
+) -> float:
+    """Return the limit of T2 that a normal row exceeds with probability alpha.
+
+    With n rows in the fit and k components it is ``(n-1)^2 / n * Beta(1-alpha; k/2, (n-k-1)/2)`` for rows of
+    the fit, and ``k (n-1) (n+1) / (n (n-k)) * F(1-alpha; k, n-k)`` for new rows.
+
+    Parameters
+    ----------
+    alpha : float
+    n : float
+        Number of rows of the fit; with forgetting the effective number.
+    k : int
+    of_fit : bool
+        Whether the row was in the fit.
+    centered : bool
+        False for second moments about 0: the degrees of freedom are then n.
+    ddof : float
+        The variances of the scores were divided by ``n - ddof``.
+
+    References
+    ----------
+    Tracy, Young, Mason (1992), Multivariate control charts for individual observations, Journal of Quality
+    Technology 24.
+
+    Examples
+    --------
+    >>> round(t2_limit(0.05, 60, 3), 3), round(t2_limit(0.05, 60, 3, of_fit=True), 3)
+    (8.734, 7.495)
+    """
+    degrees = n - 1.0 if centered else float(n)
+    unit = (n - ddof) / degrees  # of variances that are not divided by the degrees of freedom
+    if of_fit:
+        spread = degrees * ((n - 1.0) / n if centered else 1.0)
+        # With all n - 1 components T2 is the same for every row of the fit.
+        share = 1.0 if degrees <= k else float(special.betaincinv(k / 2, (degrees - k) / 2, 1 - alpha))
+        return unit * spread * share
+    rest = degrees - k + 1
+    if rest <= 0:
+        return math.inf
+    return _unit_of_new(n, k, centered, ddof) * k * float(special.fdtri(k, rest, 1 - alpha))
+
+
+def _unit_of_new(n: float, k: int, centered: bool, ddof: float) -> float:
+    """Return what T2 of new rows over k is divided by for an F distribution."""
+    degrees = n - 1.0 if centered else float(n)
+    return (n - ddof) * (1.0 + 1.0 / n if centered else 1.0) / (degrees - k + 1)
+
+
+def spe_limit(alpha: float, discarded: FloatArray) -> float:
+    """Return the limit of SPE by Jackson and Mudholkar, from the discarded variances.
+
+    With ``theta_i = sum l^i`` over the discarded variances and ``h = 1 - 2 theta1 theta3 / (3 theta2^2)`` it
+    is ``theta1 (1 + z sqrt(2 theta2) h / theta1 + theta2 h (h - 1) / theta1^2)^(1/h)``, where z is the
+    ``1 - alpha`` quantile of the normal distribution.
+
+    Parameters
+    ----------
+    alpha : float
+    discarded : ndarray
+        All discarded variances, some of them above 0.
+
+    References
+    ----------
+    Jackson and Mudholkar (1979), Control procedures for residuals associated with principal component
+    analysis, Technometrics 21.
+
+    Examples
+    --------
+    >>> round(spe_limit(0.05, np.ones(7)), 2)  # the quantile of chi squared with 7 degrees of freedom: 14.07
+    14.05
+    """
+    unit = float(np.max(discarded))  # so that powers stay in range
+    one, two, three = (float(np.sum((discarded / unit) ** power)) for power in (1, 2, 3))
+    h = 1 - 2 * one * three / (3 * two * two)
+    z = float(special.ndtri(1 - alpha))
+    if abs(h) < 1e-8:  # the limit of the formula
+        return unit * one * math.exp(z * math.sqrt(2 * two) / one - two / one**2)
+    inside = 1 + z * math.sqrt(2 * two) * h / one + two * h * (h - 1) / one**2
+    # Of few unequal variances the power may leave the real numbers: Box's limit of the same moments.
+    return unit * one * inside ** (1 / h) if inside > 0 else unit * box_limit(alpha, one, 2 * two)
+
+
+def box_limit(alpha: float, mean: float, variance: float, count: float = math.inf) -> float:
+    """Return ``g * chi2(1-alpha; h)`` with ``g = variance / (2 mean)``, ``h = 2 mean^2 / variance``.
+
+    Moments of a few rows are uncertain: the mean then divides by ``chi2(count h) / (count h)``, which makes
+    the limit ``mean * F(1-alpha; h, count h)``, and h is less its bias ``(2 h + 6) / count``.
+
+    Parameters
+    ----------
+    alpha : float
+    mean, variance : float
+        Of SPE on normal rows.
+    count : float
+        Number of these rows.
+
+    References
+    ----------
+    Box (1954), Some theorems on quadratic forms applied in the study of analysis of variance problems I,
+    Annals of Mathematical Statistics 25.
+
+    Examples
+    --------
+    >>> round(box_limit(0.05, 7.0, 14.0), 2), round(box_limit(0.05, 7.0, 14.0, 15), 2)
+    (14.07, 15.69)
+    """
+    if not variance > 0:
+        return mean
+    h = 2 * mean**2 / variance
+    if math.isinf(count):
+        return float(2 * mean / h * special.gammaincinv(h / 2, 1 - alpha))
+    h = max(h - (2 * h + 6) / count, 1.0)
+    return float(mean * special.fdtri(h, count * h, 1 - alpha))
+
+
+# ----------------------------------------------------------- limits of held-out rows
+
+
+def of_all_rows(held_out: FloatArray, own: FloatArray, share: float) -> FloatArray:
+    """Return statistics of held-out rows as a model of all rows would give them.
+
+    The models that gave them were fitted to a share of the rows, and are further from the truth. Medians of
+    new rows and of rows of the fit differ from their common limit by as much, in proportion to 1 over the
+    number of rows of the fit.
+
+    Parameters
+    ----------
+    held_out : ndarray of shape (m, s)
+    own : ndarray of shape (n, s)
+        Statistics of the rows of the fit by the model of all rows.
+    share : float
+    """
+    if not (len(held_out) and len(own)):
+        return held_out
+    medians = np.median(held_out, axis=0)
+    ratios = np.median(own, axis=0) / np.where(medians > 0, medians, 1.0)
+    nearer = 2 * share / (1 + share)
+    return held_out * (nearer + (1 - nearer) * ratios)
+
+
+def lag_one(scores: FloatArray) -> float:
+    """Return the largest lag-1 autocorrelation of the columns of scores; 0 for fewer than three rows.
+
+    Rows with NaN are left out.
+
+    Examples
+    --------
+    >>> round(lag_one(np.array([[1.0], [2.0], [3.0], [4.0], [5.0]])), 3)
+    0.4
+    """
+    scores = scores[np.isfinite(scores).all(axis=1)]
+    if len(scores) < 3 or not scores.shape[1]:
+        return 0.0
+    C = scores - scores.mean(axis=0)
+    squares = np.sum(C**2, axis=0)
+    return float(np.max(np.sum(C[1:] * C[:-1], axis=0) / np.where(squares > 0, squares, 1.0)))
+
+
+def empirical_limits(alpha: float, values: FloatArray, weights: FloatArray) -> FloatArray | None:
+    """Return limits that a share alpha of held-out normal rows exceeds, in any of the statistics.
+
+    Each row gets the larger of its ranks in the statistics. The limits are the values at the rank that a
+    share alpha of the rows exceeds, so both statistics have the same level; between two ranks they are
+    interpolated. A new row counts as one more above the limit of each statistic, so that it has an alarm with
+    a probability of about alpha (with equal weights and exchangeable rows).
+
+    Parameters
+    ----------
+    alpha : float
+    values : ndarray of shape (m, s)
+        Statistics of rows that the model has not seen.
+    weights : ndarray of shape (m,)
+
+    Returns
+    -------
+    ndarray of shape (s,), or None
+        None for fewer than about ``s / alpha`` rows, which have no such rank.
+
+    References
+    ----------
+    Vovk, Gammerman, Shafer (2005), Algorithmic learning in a random world, for the rank of one more row.
+
+    Examples
+    --------
+    >>> empirical_limits(0.1, np.arange(1.0, 21.0)[:, None], np.ones(20))
+    array([18.9])
+    """
+    if not len(values):
+        return None
+    total = float(weights.sum())
+    ranks = [_shares_up_to(column, weights / total) for column in values.T]
+    steps, step_of_row = np.unique(np.max(ranks, axis=0), return_inverse=True)
+    below = np.cumsum(np.bincount(step_of_row, weights))
+    one = float(weights.max())
+    needed = (total + values.shape[1] * one - alpha * (total + one)) * (1 - 1e-12)
+    place = int(np.searchsorted(below, needed))
+    if place == len(below):
+        return None
+
+    def at(step: int) -> FloatArray:
+        return np.array(
+            [c[own <= steps[step]].max(initial=0.0) for c, own in zip(values.T, ranks, strict=True)]
+        )
+
+    if place == 0:
+        return at(0)
+    nearer = (needed - below[place - 1]) / (below[place] - below[place - 1])
+    return np.asarray(at(place - 1) + nearer * (at(place) - at(place - 1)))
+
+
+def _shares_up_to(column: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the share of the weights at or below each value."""
+    order = np.argsort(column, kind="stable")
+    ordered = column[order]
+    last = np.searchsorted(ordered, ordered, side="right") - 1
+    shares = np.empty(len(column))
+    shares[order] = np.cumsum(weights[order])[last]
+    return shares
+
+
+def are_rows_of_the_fit(t2: FloatArray, n: int, k: int, degrees: float) -> bool:
+    """Return whether T2 of these rows sums to what it does for the rows of the fit: ``degrees * k``.
+
+    The sum is a property of the fit: the mean square of a score is its variance. New rows have it by chance
+    only.
+    """
+    return len(t2) == n and abs(float(t2.sum()) - degrees * k) <= SAME_ROWS * degrees * k
+
+
+# ------------------------------------------------------------------ all limits
+
+
+@dataclass(frozen=True)
+class ControlLimit:
+    """A limit of a statistic.
+
+    Attributes
+    ----------
+    statistic : {"T2", "SPE"}
+    rows : {"fit", "new"}
+        The rows that it applies to.
+    method : {"Beta", "F", "scaled F", "Jackson-Mudholkar", "Box", "empirical", "none"}
+    value : float
+        Infinite where no method gives a limit.
+    decides : bool
+        Whether alarms follow from it.
+    """
+
+    statistic: str
+    rows: str
+    method: str
+    value: float
+    decides: bool = False
+
+
+@dataclass(frozen=True, repr=False)
+class ControlLimits(Tabulated):
+    """The limits of T2 and SPE by all methods; prints as a table.
+
+    Attributes
+    ----------
+    alpha : float
+        Share of normal rows with an alarm in T2, SPE or both.
+    level : float
+        The level of each limit by theory: ``1 - (1 - alpha)^(1/2)`` for two statistics, which are
+        independent for normal rows.
+    limits : tuple of ControlLimit
+    held_out : int
+        Number of held-out normal rows.
+    sentences : tuple of str
+        What to know of the limits: too few rows, rows that depend on each other, disagreement of theory and
+        held-out rows, and limits that are missing with the reason.
+    autocorrelation : float or None
+        The largest lag-1 autocorrelation of the scores of the normal rows; None if it is not known.
+    effective_rows : float or None
+        Number of independent rows that tell as much, ``n (1 - r) / (1 + r)`` with this autocorrelation r.
+    """
+
+    alpha: float
+    level: float
+    limits: tuple[ControlLimit, ...]
+    held_out: int
+    sentences: tuple[str, ...] = ()
+    autocorrelation: float | None = None
+    effective_rows: float | None = None
+
+    def deciding(self, rows: str = "new") -> dict[str, float]:
+        """Return the limits that decide: T2, and SPE where there is one.
+
+        Parameters
+        ----------
+        rows : {"new", "fit"}
+        """
+        return {one.statistic: one.value for one in self.limits if one.rows == rows and one.decides}
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield f"Limits for {percent(self.alpha)} false alarms in total."
+        rows = [
+            (one.statistic, one.rows, one.method, one.value, "decides" if one.decides else "")
+            for one in self.limits
+        ]
+        yield Grid(("", "rows", "method", "limit", ""), rows, ("", "", "", ".6g", ""))
+        yield from self.sentences
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of a fitted model and of normal rows, for its limits.
+
+    Attributes
+    ----------
+    n : float
+        Effective number of rows of the fit.
+    k : int
+        Components with a variance above 0.
+    centered : bool
+    ddof : float
+    without_spe : str
+        Why there is no SPE; "" if there is.
+    discarded : ndarray or None
+        All discarded variances; None where they are not all known.
+    own : ndarray of shape (n, s) or None
+        Statistics of the rows of the fit.
+    held_out : ndarray of shape (m, s)
+        Statistics of normal rows that the model has not seen.
+    weights : ndarray of shape (m,)
+    normal : int
+        Number of normal rows, in the order of time if there is one; 0 if these are not known.
+    autocorrelation : float
+        The largest lag-1 autocorrelation of their scores.
+    """
+
+    n: float
+    k: int
+    centered: bool
+    ddof: float
+    without_spe: str
+    discarded: FloatArray | None
+    own: FloatArray | None = None
+    held_out: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    weights: FloatArray = field(default_factory=lambda: np.empty(0))
+    normal: int = 0
+    autocorrelation: float = 0.0
+
+    @property
+    def degrees(self) -> float:
+        """What sums of squares of scores are divided by."""
+        return self.n - self.ddof
+
+    @property
+    def count(self) -> float:
+        """Effective number of held-out rows."""
+        return float(self.weights.sum() ** 2 / np.sum(self.weights**2)) if len(self.weights) else 0.0
+
+    @property
+    def too_few(self) -> str:
+        """A sentence for fewer rows of the fit than five for each component; else ""."""
+        if self.n >= ROWS_PER_COMPONENT * self.k:
+            return ""
+        return (
+            f"{self.n:.4g} rows are few for limits with {counted(self.k, 'component')}: alarms may be far "
+            f"more or fewer than requested. Fit at least {ROWS_PER_COMPONENT * self.k:,} rows, or fewer "
+            "components."
+        )
+
+
+def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> ControlLimits:
+    """Return the limits by all methods.
+
+    Parameters
+    ----------
+    alpha : float
+        Share of alarms among normal rows, in total.
+    known : Known
+    prefer : {"empirical", "theory"}
+        What decides for new rows, if it is there.
+    """
+    names = BOTH[: 1 if known.without_spe else 2]
+    level = 1 - (1 - alpha) ** (1 / len(names))
+    of_fit = {"T2": [("Beta", _t2_limit(level, known, of_fit=True))], "SPE": _spe_of_fit(level, known)}
+    theory = [("F", _t2_limit(level, known)), *_jackson_mudholkar(level, known, 1 + (known.k + 1) / known.n)]
+    tail, empirical = _tail_limits(level, known), list[tuple[str, float]]()
+    measured = empirical_limits(alpha, known.held_out, known.weights)
+    if measured is not None:
+        empirical = [("empirical", value) for value in measured.tolist()]
+    sentences = [known.too_few, _dependence(known), known.without_spe]
+    if len(names) == 2 and known.discarded is None:
+        sentences.append("The discarded variances are not all known: no limit by Jackson-Mudholkar.")
+    if measured is not None and len(theory) == len(names):
+        sentences.append(_disagreement(alpha, known, [value for _, value in theory]))
+    if measured is None and len(known.held_out):
+        sentences.append(
+            f"{counted(len(known.held_out), 'held-out row is', 'held-out rows are')} too few for an "
+            f"empirical limit at {percent(alpha)}, which needs {math.ceil(len(names) / alpha) - 1:,}. Theory "
+            "decides."
+        )
+    choices = [tail, theory, empirical] if prefer == "theory" else [empirical, tail, theory]
+    decides = next((one for one in choices if len(one) == len(names)), theory)
+    if len(decides) < len(names):
+        sentences.append(
+            "SPE has no limit: the fit did not compute all discarded variances, and there are too few "
+            "held-out rows. Set the limits by normal rows."
+        )
+    limits = []
+    for place, name in enumerate(names):
+        own = of_fit[name] or [("none", math.inf)]
+        limits += [ControlLimit(name, "fit", *one, one is own[0]) for one in own]
+        new = [made[place] for made in (theory, tail, empirical) if len(made) > place]
+        if len(decides) <= place:
+            decides = [*decides, ("none", math.inf)]
+            new.append(decides[place])
+        limits += [ControlLimit(name, "new", *one, one is decides[place]) for one in new]
+    r, n = known.autocorrelation, known.normal
+    return ControlLimits(
+        alpha,
+        level,
+        tuple(limits),
+        len(known.held_out),
+        tuple(filter(None, sentences)),
+        r if n else None,
+        min(float(n), n * (1 - r) / (1 + r)) if n else None,
+    )
+
+
+def _t2_limit(level: float, known: Known, *, of_fit: bool = False) -> float:
+    return t2_limit(level, known.n, known.k, of_fit=of_fit, centered=known.centered, ddof=known.ddof)
+
+
+def _jackson_mudholkar(level: float, known: Known, factor: float) -> list[tuple[str, float]]:
+    """Return the limit of rows whose SPE is larger by a factor than that of the rows of the fit.
+
+    Errors of the mean and of k directions raise SPE of a new row by about ``(k + 1) / n``.
+    """
+    if known.discarded is None or known.without_spe:
+        return []
+    return [("Jackson-Mudholkar", factor * spe_limit(level, known.discarded))]
+
+
+def _spe_of_fit(level: float, known: Known) -> list[tuple[str, float]]:
+    """Return the limits of SPE of rows of the fit."""
+    limits = _jackson_mudholkar(level, known, 1.0)
+    if known.own is not None and len(known.own) > 1:
+        limits.append(("Box", box_limit(level, float(known.own[:, 1].mean()), float(known.own[:, 1].var()))))
+    return limits
+
+
+def _tail_limits(level: float, known: Known) -> list[tuple[str, float]]:
+    """Return limits by the distributions for normal rows, with the moments of held-out rows.
+
+    T2 has its distribution F only for directions that do not depend on the rows. Noise in the directions
+    makes it smaller, so F is multiplied by the ratio of the means. The ratio is uncertain as
+    ``F(k, m k) / chi2(k)`` for m held-out rows; if 1 is within, F stays.
+    """
+    m, k = known.count, known.k
+    if not m > 1:
+        return []
+    mean = np.average(known.held_out, axis=0, weights=known.weights)
+    limit = _t2_limit(level, known)
+    rest = (known.n - 1.0 if known.centered else known.n) - k + 1
+    if rest > 2:
+        unit = _unit_of_new(known.n, k, known.centered, known.ddof)
+        ratio = float(mean[0]) / (unit * k * rest / (rest - 2))
+        spread = float(special.fdtri(k, m * k, 1 - level) / (special.gammaincinv(k / 2, 1 - level) * 2 / k))
+        limit *= min(max(1.0, ratio), ratio * spread)
+    limits = [("scaled F", limit)]
+    if not known.without_spe:
+        variance = np.average((known.held_out[:, 1] - mean[1]) ** 2, weights=known.weights) * m / (m - 1)
+        limits.append(("Box", box_limit(level, float(mean[1]), float(variance), m)))
+    return limits
+
+
+def _dependence(known: Known) -> str:
+    """Say that the normal rows depend on their neighbours, so that they tell less than their number."""
+    r, n = known.autocorrelation, known.normal
+    if not n or r <= max(DEPENDENT, float(special.ndtri(1 - SIGNIFICANT / known.k)) / math.sqrt(n)):
+        return ""
+    return (
+        f"Normal rows depend on their neighbours: the lag-1 autocorrelation of the scores is {r:.2f}, so "
+        f"that {n:,} rows say as much as {max(n * (1 - r) / (1 + r), 1):,.0f} independent ones. New rows "
+        "alarm more often than requested. Use normal rows of a longer time."
+    )
+
+
+def _disagreement(alpha: float, known: Known, limits: list[float]) -> str:
+    """Say that theory's limits give another share of alarms on held-out rows than was asked for."""
+    beyond = np.any(known.held_out > np.asarray(limits), axis=1)
+    rate = float(np.average(beyond, weights=known.weights))
+    error = math.sqrt(alpha * (1 - alpha) / known.count)
+    if alpha / FACTOR <= rate <= FACTOR * alpha or abs(rate - alpha) <= ERRORS * error:
+        return ""
+    return (
+        f"The limits by theory give {percent(rate)} alarms on {len(beyond):,} held-out normal rows, "
+        f"{rate / alpha:.2g} times the {percent(alpha)} requested: these rows are not independent normal "
+        "rows."
+    )
+
+
+def top_contributors(contributions: FloatArray, count: int = 3) -> npt.NDArray[np.intp]:
+    """Return the columns of the largest contributions of each row, largest first; -1 where there is none."""
+    count = min(count, contributions.shape[1])
+    top = np.argsort(-contributions, axis=1, kind="stable")[:, :count]
+    return np.where(np.take_along_axis(contributions, top, axis=1) > 0, top, -1)

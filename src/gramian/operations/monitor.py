@@ -1,0 +1,105 @@
+"""Which rows are unlike the normal rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gramian.checks import check_share
+from gramian.errors import ParameterError
+from gramian.operations.operation import LARGE_DATA, WHOLE_MODEL, Input, Out, Result, operation
+from gramian.options import flag, option
+
+NORMAL = Input(
+    "normal",
+    "data",
+    "FILE",
+    "Normal rows, which set the limits.",
+    option=True,
+    required=False,
+    streamed=True,
+    usual="by theory from the model, or those of a saved monitor",
+    label="normal rows",
+)
+
+
+@dataclass(frozen=True)
+class Monitor:
+    """The parameters of ``gramian.Monitor`` that a fitted model leaves open."""
+
+    alpha: float | None = option(
+        "NUMBER",
+        "Share of normal rows with an alarm, over both statistics.",
+        usual="0.01, or that of a saved monitor",
+        check=check_share,
+    )
+    fail: bool = flag("Exit with code 3 if there is an alarm.", local=True)
+
+
+def _require_scores(options: Monitor, model: Any) -> None:
+    from gramian.analysis.components import mapping_of
+
+    fitted = mapping_of(model)
+    if not fitted.model_kind.gives_scores:
+        said = f"monitor needs a PCA or a kernel PCA, and this is a {type(fitted).__name__}."
+        raise ParameterError("model", problem=said)
+
+
+@operation(
+    WHOLE_MODEL,
+    LARGE_DATA,
+    NORMAL,
+    check=_require_scores,
+    outs=[
+        Out(
+            "table",
+            "FILE",
+            "A .csv, .parquet, .npy or .zarr file with all rows, or - for CSV.",
+            usual="a short table",
+        ),
+        Out(
+            "model",
+            "FILE",
+            "Also save the monitor, a .gramian file to be used as MODEL.",
+            name="save",
+        ),
+    ],
+)
+def monitor(options: Monitor, model: Any, data: Any, normal: Any = None) -> Result:
+    """Find rows that are unlike the normal rows.
+
+    A row has an alarm if T2 (its distance from the mean within the components) or SPE (its squared distance
+    from the components) exceeds a limit. The table has T2, SPE, their limits, the alarm, and the three
+    columns that contribute most.
+    """
+    from gramian.models.monitor import monitor_of
+
+    made = monitor_of(model, data, alpha=options.alpha, normal=normal)
+    result = made.statistics(data, rows="auto")
+    columns, limits = result.finite, made.limits_
+    worst = [place for place in result.worst() if result.alarms[place]]
+    count = int(result.alarms.sum())
+    facts = {
+        "rows": len(result),
+        "alarms": count,
+        "alpha": limits.alpha,
+        "limits": [vars(one) for one in limits.limits],
+        "worst": [{name: values[i] for name, values in columns.items()} for i in worst],
+        "summary": result.summary,
+        "notes": [*data.notes, *limits.sentences],
+    }
+    return Result(
+        result,
+        facts,
+        notes=limits.sentences,
+        tables={"rows": columns},
+        figures={"control-chart": lambda: _chart(made, data)},
+        model=made,
+        alarm=options.fail and count > 0,
+    )
+
+
+def _chart(made: Any, data: Any) -> Any:
+    from gramian.plots.registry import function_of
+
+    return function_of("monitoring", "control_chart")(made, data)

@@ -1,0 +1,1 @@
+"""PCA: the estimator, its fits, missing values."""

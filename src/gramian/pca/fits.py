@@ -1,0 +1,167 @@
+"""The fits of PCA: of a table and of a stream. Each is planned once, and solved."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated
+
+import numpy.typing as npt
+
+from gramian.arrays import memory_limit_bytes, moved
+from gramian.base import fitted, inputs
+from gramian.checks import check_choice
+from gramian.data import Rows
+from gramian.records import Plan, Seed, SolveRequest, Target
+from gramian.solve import LinearProblem, Schedule, Solution, run
+from gramian.solve.linear import Directions
+from gramian.solver_names import solver_names
+
+if TYPE_CHECKING:
+    from gramian.analysis.component_rules import ComponentChoice
+    from gramian.store import Given
+
+SOLVERS = ("auto", *solver_names("PCA"))
+WEIGHTED = "eigenvalues (variances) of the weighted rows"
+
+
+@dataclass(eq=False, repr=False)
+class PCAParameters:
+    """The parameters of PCA, which its docstring explains; fits read nothing else of an estimator."""
+
+    n_components: int | float | str | None = None
+    _: KW_ONLY
+    center: bool = True
+    scale: Annotated[npt.ArrayLike | None, Given("d")] = None
+    whiten: bool = False
+    ddof: Annotated[int, int] = 1
+    solver: str = "auto"
+    tol: float | None = None
+    random_state: Seed = 0
+    memory_limit: int | str | None = None
+    max_rmse: float | None = None
+    forgetting: float = 1.0
+    device: str | None = None
+    missing: str = "error"
+    regularization: float | str | None = None
+    feature_weight: Annotated[npt.ArrayLike | None, Given("d")] = None
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """What a fit found: the engine's answer, directions, and what a rule said of their number."""
+
+    rows: Rows
+    problem: LinearProblem
+    solution: Solution
+    directions: Directions
+    choice: ComponentChoice | None
+
+    @property
+    def count(self) -> int:
+        """Number of components."""
+        return int(self.directions.components.values.size)
+
+
+@dataclass(eq=False)
+class TableFit:
+    """PCA of a table that can be read."""
+
+    parameters: PCAParameters
+    rows: Rows
+
+    @cached_property
+    def wanted(self) -> inputs.ComponentRequest:
+        """The requested number of components; raises a ParameterError for what is not allowed."""
+        asked, (n, d) = self.parameters, self.rows.shape
+        if asked.max_rmse is None and not isinstance(asked.n_components, str):
+            most = min(max(n, self.rows.repeats), d)
+            return inputs.ComponentRequest(inputs.check_target(asked.n_components, most, (n, d)))
+        from gramian.pca.rules import rule_request
+
+        return rule_request(asked, self.rows)
+
+    @cached_property
+    def problem(self) -> LinearProblem:
+        """What the engine is asked about."""
+        asked, rows = self.parameters, self.rows
+        center = bool(asked.center)
+        metric = inputs.check_feature_weight(asked.feature_weight, rows)
+        ddof, scale = inputs.ddof_of(asked.ddof, rows), inputs.check_scale(asked.scale, rows, center)
+        problem = LinearProblem(rows, center, scale, ddof, metric=metric)
+        if rows.weights is not None:
+            problem.unit = WEIGHTED
+        return problem
+
+    @property
+    def ruled(self) -> LinearProblem:
+        """What a rule is asked about."""
+        return self.problem
+
+    @cached_property
+    def request(self) -> SolveRequest:
+        """What is asked of the engine, but for random streams, which a plan does not need."""
+        asked, rows = self.parameters, self.rows
+        return SolveRequest(
+            _solvable(self.wanted.target, rows),
+            inputs.check_tol(asked.tol, rows.dtype),
+            memory_limit_bytes(asked.memory_limit, rows.like) - rows.resident_bytes,
+            check_choice("solver", asked.solver, SOLVERS),
+            resident_bytes=rows.resident_bytes,
+        )
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The routes, for as many components as are asked for or, of a rule, for about as many."""
+        return self.problem.schedule(self.request)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What solving does first, with what asking a rule takes."""
+        return self._with_rule(self.schedule.plan)
+
+    def _with_rule(self, result: Plan) -> Plan:
+        if self.wanted.rule in (None, "max_rmse"):
+            return result
+        from gramian.pca.rules import with_rule
+
+        return with_rule(result, self.wanted, self.ruled, self.request.memory_limit)
+
+    def _with_pass(self, solution: Solution) -> Solution:
+        """Return a solution with what earlier passes over the rows took."""
+        return solution
+
+    def counted(self, count: int) -> TableFit:
+        """Return this fit, of so many components whatever the parameters say."""
+        self.wanted = inputs.ComponentRequest(Target(count=count))
+        return self
+
+    def solve(self, seeds: list[int]) -> Decomposition:
+        """Ask the rule and the engine; the estimator remembers nothing yet."""
+        solver_rng, probe_rng, rule_rng = inputs.streams(seeds, 3)
+        problem, wanted = self.problem, self.wanted
+        target, choice = wanted.target, None
+        if wanted.rule is not None:
+            from gramian.pca.rules import settle
+
+            target, choice = settle(self.parameters, self.ruled, wanted, rule_rng)
+        known, count = target == wanted.target, target.count
+        target = _solvable(target, self.rows)
+        planned = self.schedule if known else problem.schedule(replace(self.request, target=target))
+        solution = self._with_pass(run(problem, planned.seeded(solver_rng, probe_rng)))
+        if target == Target() and problem.most != min(self.rows.shape):
+            count = problem.most
+        result = problem.directions(solution, count)
+        # A stream is solved in NumPy, whatever kind its rows were.
+        result = replace(result, vectors=moved(result.vectors, self.rows.home))
+        certificate = fitted.with_orthonormality(solution.certificate, result.vectors)
+        if certificate is not None:
+            certificate = replace(certificate, directions=problem.direction_bounds(solution, result))
+        solution = replace(solution, plan=self._with_rule(solution.plan), certificate=certificate)
+        return Decomposition(self.rows, problem, solution, result, choice)
+
+
+def _solvable(target: Target, rows: Rows) -> Target:
+    """Return a target that the engine can reach: weights stand for more rows than there are."""
+    most = min(rows.shape)
+    return replace(target, count=most) if target.count is not None and target.count > most else target

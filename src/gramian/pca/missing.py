@@ -1,0 +1,521 @@
+"""Missing values in the fit of PCA: which method applies, what it raises, and the model that imputes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from gramian.analysis.imputation import (
+    MOST_CHOSEN,
+    HeldOut,
+    Imputation,
+    Imputed,
+    choose_count,
+    choose_strength,
+    excess,
+    expected_scatter,
+    impute_em,
+    impute_iterative,
+    undetermined,
+)
+from gramian.analysis.projection import incomplete_rows
+from gramian.arrays import as_float64, dense, is_numpy, memory_limit_bytes, power_of_two, to_numpy
+from gramian.base.inputs import check_feature_weight, check_scale, ddof_of, generators
+from gramian.checks import NAMES_SHOWN, check_choice, check_number, counted
+from gramian.data import Rows, array, as_rows
+from gramian.data.rows import Holes, row_text
+from gramian.data.weights import true_weights
+from gramian.errors import DataError, MissingValuesWarning, ParameterError, by_surface, option
+from gramian.operators.moments import require_counts
+from gramian.pca.fits import Decomposition, PCAParameters, TableFit
+from gramian.pca.stream import ExpectedFit
+from gramian.records import Components, FloatArray, Moments
+from gramian.solve import require_memory
+from gramian.solve.stream import StreamMoments, empty_like
+
+BY = {
+    "mean": "column means",
+    "em": "EM for probabilistic PCA",
+    "iterative": "regularised iterative PCA",
+}
+ABOUT = {
+    "mean": "the filled table",
+    "em": "the expected covariance matrix given the observed entries",
+    "iterative": "the filled table",
+}
+METHODS = ("error", "mean", "em", "iterative", "projection")
+EPS = float(np.finfo(np.float64).eps)
+CONSTANT = 1e-12  # standard deviation relative to the mean at which a column is constant
+# Steps in all, however often expected variances scale columns anew, and the least change of these.
+STEPS, STEADY = {"em": 1000, "iterative": 5000}, 1e-6
+# Genotypes are read with their means, whatever the method.
+
+
+@dataclass(frozen=True, eq=False)
+class Filled:
+    """A table without missing values, and what was imputed.
+
+    Attributes
+    ----------
+    rows : Rows
+        Complete.
+    given : Rows
+        As they came.
+    method : str
+    missing : int
+        Number of missing values.
+    imputed : Imputed or None
+        None if nothing was missing, or a reader filled it.
+    expected : StreamMoments or None
+        For "em", the moments that the model is computed from.
+    """
+
+    rows: Rows
+    given: Rows
+    method: str
+    missing: int = 0
+    imputed: Imputed | None = None
+    expected: StreamMoments | None = None
+
+    @property
+    def of_new_rows(self) -> str:
+        """The method for new rows: calls of genotypes are missing in every cohort."""
+        genotypes = self.given.table is not None and self.given.table.alleles is not None
+        return "em" if genotypes and self.method == "error" else self.method
+
+    def fit(self, asked: PCAParameters) -> TableFit:
+        """Return the fit to the table, or to its expected moments."""
+        if self.expected is None:
+            return TableFit(asked, self.rows)
+        return ExpectedFit(asked, self.expected.table(), self.expected, self.rows)
+
+    def solved(self, asked: PCAParameters, fit: TableFit, seeds: list[int]) -> tuple[Filled, Decomposition]:
+        """Return the result of a fit that keeps as much as was asked for, and the table that it is about."""
+        table, result = self, self.stated(fit.solve(seeds))
+        choice = result.choice
+        result = table._enough(asked, result, seeds)
+        if table.imputed is not None and result.count < table.imputed.n_components:
+            # One model: what imputes has no other components than those of the fit.
+            table = filled(asked, table.given, number=result.count)
+            result = table.stated(table.fit(asked).counted(result.count).solve(seeds))
+            result = table._enough(asked, result, seeds)
+        return table, replace(result, choice=choice)
+
+    def _enough(self, asked: PCAParameters, result: Decomposition, seeds: list[int]) -> Decomposition:
+        while not self.keeps_enough(asked, result):
+            result = self.stated(self.fit(asked).counted(result.count + 1).solve(seeds))
+        return result
+
+    def stated(self, result: Decomposition) -> Decomposition:
+        """Return a result whose certificate says what was imputed, and whose noise is that of the model."""
+        certificate = result.solution.certificate
+        if certificate is not None and self.missing:
+            n, d = self.rows.shape
+            method = self.method if self.method in BY else "mean"
+            about = (
+                f"{self.missing:,} of {n * d:,} entries ({100 * self.missing / (n * d):.2g} %) were missing. "
+                f"They were imputed by {BY[method]}, and the certificate is about {ABOUT[method]}."
+            )
+            certificate = replace(certificate, about=about)
+            result = replace(result, solution=replace(result.solution, certificate=certificate))
+        if self.method != "iterative" or self.imputed is None:
+            return result
+        varying = int(np.count_nonzero(~result.problem.data_view().constant))
+        components = self._with_noise(result.directions.components, varying)
+        return replace(result, directions=replace(result.directions, components=components))
+
+    def keeps_enough(self, asked: PCAParameters, result: Decomposition) -> bool:
+        """Return whether the components keep the share, or leave the error, that was asked for.
+
+        The number is chosen by the filled table, whose imputed entries have no noise.
+        """
+        components, (n, d) = result.directions.components, self.rows.shape
+        if self.method != "iterative" or self.imputed is None or result.count >= min(n, d):
+            return True
+        if asked.max_rmse is not None:
+            square = components.left * (result.problem.degrees / result.problem.weight) / d
+            return square <= float(asked.max_rmse) ** 2
+        share = asked.n_components
+        if components.ratio is None or not isinstance(share, Real) or isinstance(share, Integral):
+            return True
+        return float(components.ratio.sum()) >= float(share)
+
+    def store(self, model: Any) -> None:
+        """Set what a fitted model says of the entries that were missing."""
+        model.n_missing_, model.imputed_ = self.missing, self.imputed
+        model._fit_parameters["missing"] = self.of_new_rows
+        imputed = self.imputed
+        if imputed is None:
+            return
+        if self.method == "mean":
+            X = as_float64(self.rows.in_memory())
+            means = np.average(X, axis=0, weights=self.rows.weights)
+            model.column_means_, model.imputed_ = means, replace(imputed, values=means[imputed.columns])
+            return
+        if self.method == "em":
+            k, d = imputed.n_components, model.n_features_in_ - len(model.constant_features_)
+            left = max(model.total_variance_ - float(model.explained_variance_[:k].sum()), 0.0)
+            model.imputed_ = imputed = replace(imputed, noise_variance=left / (d - k))
+        assert imputed.noise_variance is not None
+        model.noise_variance_ = imputed.noise_variance
+        incomplete, values, errors = model._incomplete(), [], []
+        for _, X in incomplete_rows(self.given):
+            holes = np.isnan(X)
+            values.append(incomplete.filled(X)[holes])
+            errors.append(incomplete.deviations_at_holes(X)[holes])
+        model.imputed_ = replace(
+            imputed, values=np.concatenate(values), standard_errors=np.concatenate(errors)
+        )
+
+    def _with_noise(self, components: Components, d: int) -> Components:
+        """Return components whose discarded variances sum to the noise of d columns."""
+        assert self.imputed is not None
+        assert self.imputed.noise_variance is not None
+        values, k = components.values, self.imputed.n_components
+        total = components.total or 0.0
+        beyond = total - float(values[:k].sum())
+        factor = (
+            (d - k) * self.imputed.noise_variance / beyond if beyond > components.tolerance * total else 1.0
+        )
+        total = float(values.sum()) + factor * max(total - float(values.sum()), 0.0)
+        return replace(components, total=total, rest=factor * components.rest, size=d)
+
+
+def method_of(asked: PCAParameters, rows: Rows) -> str:
+    """Return the method for missing values that the parameters or the reader of the data name.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown method, or two.
+    """
+    method: str = check_choice("missing", asked.missing, METHODS)
+    read = rows.table.missing.method if rows.table is not None else ""
+    if method != "iterative" and asked.regularization is not None and read != "iterative":
+        raise ParameterError(
+            "regularization",
+            asked.regularization,
+            f"applies only to {option('missing', 'iterative')}",
+            "Leave it out.",
+        )
+    if read and method not in ("error", "projection", read):
+        raise ParameterError(
+            "missing",
+            method,
+            f"contradicts {option('missing', read)}, with which the data were read",
+            "Leave out one.",
+        )
+    return read or method
+
+
+def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int | None = None) -> Filled:
+    """Return rows without missing values, by the method that was asked for.
+
+    Parameters
+    ----------
+    asked : PCAParameters
+    rows : Rows
+    quick : bool
+        Fill with means whatever the method: for a plan, which depends on the shape only.
+    number : int, optional
+        Components that impute, in place of those that the parameters name.
+
+    Raises
+    ------
+    DataError
+        For infinity, a row or column without any entry, and kinds of data that are not filled.
+    ParameterError
+        For a number of components that the method cannot use.
+    MemoryLimitError
+    """
+    method = method_of(asked, rows)
+    read = 0 if rows.table is None else rows.table.missing.filled
+    if method not in BY or read:
+        return Filled(rows, rows, method, read)
+    strength = _check_strength(asked.regularization)
+    holes = rows.holes()
+    if holes is None:
+        return Filled(rows, rows, method)
+    if not isinstance(rows, array.ArrayRows) or not is_numpy(rows.like):
+        raise DataError(
+            f"{holes.missing:,} values are missing, and {option('missing', method)} fills NumPy arrays, "
+            "frames and files that fit into memory.",
+            by_surface(
+                "Read a larger file with gramian.scan(path, missing='mean'), move arrays of a device to the "
+                "host, or fill sparse and Dask data first.",
+                f"Use {option('missing', 'mean')}, or fill the data first.",
+            ),
+        )
+    rows.require_finite(holes=True)
+    _refuse_empty(rows, holes)
+    X = np.asarray(rows.values, dtype=np.float64)
+    if method == "em":
+        _check_solver(asked)
+    expected: StreamMoments | None = None
+    if method == "mean" or quick:
+        values, imputed = _by_means(X, rows.weights)
+        if method == "em":
+            means, squares = np.zeros(X.shape[1]), np.eye(X.shape[1])
+            expected = _moments(rows, means, squares, 0, 1)
+    else:
+        values, imputed, expected = _by_model(asked, rows, X, method, strength, number)
+    complete = replace(rows, values=values.astype(rows.dtype), borrowed=False)
+    return Filled(complete, rows, method, holes.missing, imputed, expected)
+
+
+def _check_solver(asked: PCAParameters) -> None:
+    if asked.solver not in ("auto", "covariance", "krylov"):
+        raise ParameterError(
+            "solver",
+            asked.solver,
+            f"needs a table, but {option('missing', 'em')} decomposes the expected covariance matrix",
+            f"Use {option('solver', 'auto', 'covariance', 'krylov')}, or {option('missing', 'iterative')}.",
+        )
+
+
+def _check_strength(strength: Any) -> float | str:
+    if strength is None:
+        return 1.0
+    if isinstance(strength, str) and strength == "cv":
+        return "cv"
+    advice = (
+        "It multiplies the noise variance that is subtracted. 'cv' chooses it by cross-validation; None is 1."
+    )
+    return check_number("regularization", strength, least=0.0, advice=advice)
+
+
+def _refuse_empty(rows: Rows, holes: Holes) -> None:
+    n, d = rows.shape
+    columns = np.flatnonzero(holes.by_column == n).tolist()
+    if rows.weights is not None:  # rows of weight 0 determine nothing
+        there = ~np.isnan(rows.in_memory()[rows.weights > 0])
+        columns = np.flatnonzero(~there.any(axis=0)).tolist()
+    names = rows.feature_names
+    empty_rows = [row_text(rows, row) for row, count in holes.by_row.items() if count == d]
+    empty_columns = [f"column {j}" + (f" ({names[j]!r})" if names else "") for j in columns]
+    for what, empty in (("row", empty_rows), ("column", empty_columns)):
+        if empty:
+            listed = ", ".join(empty[:NAMES_SHOWN])
+            more = f" and {len(empty) - NAMES_SHOWN} more" if len(empty) > NAMES_SHOWN else ""
+            raise DataError(
+                f"{counted(len(empty), f'{what} has', f'{what}s have')} no entry at all: {listed}{more}. "
+                "Nothing determines what is missing there.",
+                f"Leave out such {what}s.",
+            )
+
+
+def _by_means(X: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, Imputed]:
+    rows, columns = np.nonzero(np.isnan(X))
+    means, deviations = _spread(X, weights)
+    values = X.copy()
+    values[rows, columns] = means[columns]
+    nothing = np.empty(0)
+    return values, Imputed("mean", rows, columns, means[columns], deviations[columns], nothing, None, 0, True)
+
+
+def _spread(X: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """Return means and standard deviations of the observed entries of each column."""
+    own = np.ones((len(X), 1)) if weights is None else weights[:, None]
+    count = (own * ~np.isnan(X)).sum(axis=0)
+    # Divided first, so that sums stay finite.
+    means = np.clip(np.nansum(X * (own / count), axis=0), np.nanmin(X, axis=0), np.nanmax(X, axis=0))
+    top = np.maximum(np.nanmax(np.abs(X), axis=0), np.finfo(float).tiny)
+    squares = np.nansum(own * ((X - means) / top) ** 2, axis=0)
+    # Weights that are shares of 1 do not say how many rows there are.
+    return means, top * np.sqrt(squares / np.where(count > 1, count - 1, count))
+
+
+def _number(
+    asked: PCAParameters, method: str, rows: Rows, determining: tuple[int, int]
+) -> tuple[int | None, int]:
+    """Return the number of components that impute, None for one by cross-validation, and the largest.
+
+    ``determining`` are the numbers of rows of positive weight and of columns that vary.
+    """
+    shape = rows.shape
+    count, most = asked.n_components, min(determining[0] - 1, determining[1]) - 1
+    if not asked.center:
+        raise ParameterError(
+            "missing",
+            method,
+            f"estimates column means, but {option('center', False)} does not subtract them",
+            f"Use {option('center', True)}, or use {option('missing', 'mean')}.",
+        )
+    if most < 1:
+        raise DataError(
+            f"{option('missing', method)} needs at least 3 rows and 2 columns that vary, but there are "
+            f"{determining[0]} x {determining[1]}.",
+            f"Use {option('missing', 'mean')}.",
+        )
+    if not isinstance(count, Integral) or isinstance(count, bool):
+        _ = TableFit(asked, rows).wanted  # refused before the search, which takes a while
+        return None, most
+    if not 1 <= int(count) <= min(shape[0] - 1, shape[1]) - 1 or determining[0] <= int(count) + 1:
+        choosing = "cross-validation chooses the number that imputes, and all components are kept."
+        raise ParameterError(
+            "n_components",
+            count,
+            f"does not suit {option('missing', method)}, which imputes with 1 to {most} components for "
+            f"{determining[0]} rows x {determining[1]} columns",
+            by_surface(
+                f"Give such a number, or None: then {choosing}",
+                f"Give such a number, or leave it out: then {choosing}",
+            ),
+        )
+    return int(count), most
+
+
+def _divisor(asked: PCAParameters, rows: Rows, means: FloatArray, deviations: FloatArray) -> FloatArray:
+    """Return what the fit divides columns of such means and standard deviations by."""
+    scale, metric = check_scale(asked.scale, rows), check_feature_weight(asked.feature_weight, rows)
+    if scale is None:
+        divisor = np.ones(len(means))
+    elif not isinstance(scale, str):
+        divisor = scale
+    else:
+        if scale == "genotype":
+            divisor = np.sqrt(np.maximum(means * (1 - means / 2), 0.0))
+        else:
+            divisor = deviations if scale == "unit" else np.sqrt(deviations)
+        divisor = np.where((deviations > CONSTANT * np.abs(means)) & (divisor > 0), divisor, 1.0)
+    return divisor if metric is None else divisor / metric
+
+
+def _by_model(
+    asked: PCAParameters, rows: Rows, X: FloatArray, method: str, strength: float | str, number: int | None
+) -> tuple[FloatArray, Imputed, StreamMoments | None]:
+    """Return the filled table, what was imputed, and for EM the expected moments.
+
+    The model is one of scaled columns. Values and standard errors of the imputed entries follow from the
+    fitted model later.
+    """
+    ddof_of(asked.ddof, rows)
+    (n, d), weights, ddof = rows.shape, true_weights(rows), float(asked.ddof)
+    if isinstance(asked.scale, str) and asked.scale == "genotype":
+        require_counts(rows)
+    # Constant columns and rows of weight 0 have no part in the model.
+    own = np.ones(n, dtype=bool) if weights is None else weights > 0
+    means, deviations = _spread(X, weights)
+    varying = np.flatnonzero(deviations > CONSTANT * np.abs(means))
+    given, most = _number(asked, method, rows, (int(own.sum()), len(varying)))
+    k = number or given or min(most, MOST_CHOSEN)
+    instead = ("iterative", "mean") if method == "em" else ("mean",)
+    require_memory(
+        f"Imputing {n:,} rows x {d:,} columns with {k} components",
+        # The table and copies of it, the k x k matrices of every row and column, and the expected covariance.
+        8 * (6 * n * d + 2 * (n + d) * (k + 1) ** 2 + (3 * d * d if method == "em" else 0)),
+        memory_limit_bytes(asked.memory_limit),
+        f"Use {option('missing', *instead)}, fewer components, or raise {option('memory_limit')}.",
+    )
+    shares = None if weights is None else weights[own]
+    table, total = X[np.ix_(own, varying)], float(own.sum()) if weights is None else float(weights.sum())
+    divisor = _divisor(asked, rows, means, deviations)[varying]
+    exponent = power_of_two(float(np.nanmax(np.abs(table / divisor))))
+    chosen, result, steps = 1.0, None, STEPS[method]
+    while True:
+        scaled = np.ldexp(table / divisor, -exponent)
+        if result is None:
+            held_out = HeldOut(scaled, generators(asked.random_state, 1)[0], shares)
+            k = min(number or given or choose_count(held_out, most, method)[0], most)
+            if method == "iterative":
+                chosen = choose_strength(held_out, k)[0] if isinstance(strength, str) else strength
+        more: dict[str, Any] = {"weights": shares, "start": result, "max_iter": steps}
+        if method == "em":
+            result = impute_em(scaled, k, **more)
+            mean, squares = expected_scatter(scaled, result, shares)
+        else:
+            result = impute_iterative(scaled, k, strength=chosen, ddof=ddof, **more)
+            mean = np.average(result.filled, axis=0, weights=shares)
+            squares = np.diag(total * np.average((result.filled - mean) ** 2, axis=0, weights=shares))
+        back, steps = np.ldexp(divisor, exponent), steps - result.iterations
+        why = undetermined(scaled, k, result.model.noise)
+        means[varying] = mean * back
+        if not isinstance(asked.scale, str) or why or steps <= 0:
+            break
+        # The fit scales columns by what it expects of them, and so has the model to.
+        deviations[varying] = np.sqrt(np.diag(squares) / (total - ddof)) * back
+        before, divisor = divisor, _divisor(asked, rows, means, deviations)[varying]
+        if not result.converged or np.abs(divisor / before - 1.0).max() <= STEADY:
+            divisor = before
+            break
+        result = result.rescaled(before / divisor)
+    _warn(result, method, why)
+    entries = (np.ones((n, 1)) if weights is None else weights[:, None]) * ~np.isnan(X)
+    units = exponent * math.log(2.0) * float(entries[:, varying].sum()) if method == "em" else 0.0
+    values = np.where(np.isnan(X), means, X)
+    values[np.ix_(own, varying)] = np.where(np.isnan(table), result.filled * back, table)
+    i, j = np.nonzero(np.isnan(X))
+    imputed = Imputed(
+        method,
+        i,
+        j,
+        values[i, j],
+        np.empty(len(i)),
+        result.trace - units,
+        float(np.ldexp(result.model.noise, 2 * exponent)),
+        result.iterations,
+        result.converged,
+        chosen * excess(max(total, float(own.sum())), len(varying), k) if method == "iterative" else 1.0,
+        k,
+    )
+    if method == "iterative":
+        return values, imputed, None
+    scatter = np.zeros((d, d))
+    scatter[np.ix_(varying, varying)] = squares * np.outer(divisor, divisor)
+    return values, imputed, _moments(rows, np.ldexp(means, -exponent), scatter, exponent, k)
+
+
+def _warn(result: Imputation, method: str, why: str) -> None:
+    """Warn of an imputation that did not converge, or of components that the observed entries do not show."""
+    if result.converged and not why:
+        return
+    said = f": {why}" if why else f" in {result.iterations:,} steps"
+    other = by_surface("missing='iterative'", option("missing", "iterative"))
+    instead = f" or {other}, which is regularised" if method == "em" else ""
+    warnings.warn(
+        MissingValuesWarning(
+            f"The imputation by {BY[method]} {'is not determined' if why else 'did not converge'}{said}. Use "
+            f"fewer components{instead}."
+        ),
+        stacklevel=7,
+    )
+
+
+def _moments(rows: Rows, mean: FloatArray, squares: FloatArray, exponent: int, k: int) -> StreamMoments:
+    """Return expected moments, of data divided by a power of two, as those of a stream of the rows."""
+    n = rows.shape[0]
+    result = Moments(rows.total_weight, mean, squares, np.zeros(len(mean)))
+    # The covariances of the rows are sums of k products each.
+    return StreamMoments(
+        n, 1, True, result, rows.total_weight, exponent, empty_like(rows.home), blur=n * k * EPS
+    )
+
+
+SAME_VALUE = 1e-4  # difference of an imputed entry, relative to size and error, up to which it is the same
+
+
+def rows_as_fitted(model: Any, imputed: Imputed, rows: Rows) -> Rows:
+    """Return the rows of a fit as it took them, whether or not the imputed entries are filled in.
+
+    For "em" these entries are missing, since their covariance is part of the fit; otherwise they have
+    their imputed values.
+    """
+    at = imputed.rows, imputed.columns
+    X = np.array(to_numpy(dense(rows.in_memory())), dtype=np.float64)
+    same = rows.shape[0] == model.n_samples_ and int(np.isnan(X).sum()) == int(np.isnan(X[at]).sum())
+    unit = np.abs(imputed.values) + imputed.standard_errors
+    if not same or (np.abs(X[at] - imputed.values) > SAME_VALUE * unit).any():
+        raise DataError(
+            f"X is not the table of the fit, in which {len(imputed):,} entries were imputed: other "
+            "entries are missing, or filled with other values.",
+            "Pass the table with its missing entries, or impute(X).",
+        )
+    X[at] = np.nan if imputed.method == "em" else imputed.values
+    if rows.skips_zeros:
+        return as_rows(X, check_finite=False)
+    return replace(rows.here(), values=X)  # type: ignore[call-arg]

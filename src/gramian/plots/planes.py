@@ -1,0 +1,590 @@
+"""Figures in the plane, or the space, of the columns: level lines, equations, directions, whitening."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from gramian.analysis.associations import normal_ellipse
+from gramian.analysis.components import component_names, feature_names_of, kind_of
+from gramian.arrays import as_float64
+from gramian.checks import check_integer, counted, evenly
+from gramian.data.table import Table
+from gramian.errors import DataError
+from gramian.kernels.auditing import AuditReport
+from gramian.pca.estimator import PCA
+from gramian.plots import images, style
+from gramian.plots.names import axis_title, component_titles, fitted, numbers_of, place_of
+from gramian.plots.points import Group
+from gramian.records import FloatArray, ModelKind
+
+CELLS, LEVELS = 60, 9
+CONSTANT = 1e-9  # range of scores relative to the largest, up to which nothing varies
+ENDS = ("x", "y", "x2", "y2")
+BETWEEN = {"x": "x:Q", "y": "y:Q", "x2": "x2", "y2": "y2"}
+SIDE = 190  # pixels
+SHOWN = 3  # components of a model
+MOST_POINTS = 400
+SCORES = ["#542788", "#998ec3", "#a0a0a0", "#f1a340", "#b35806"]  # purple to orange, grey at 0
+
+
+def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int = SHOWN) -> Any:
+    """Draw lines of equal score of each component in the plane of two columns, for one or more models.
+
+    Linear PCA has parallel lines. For points on a circle, a component of kernel PCA has circular lines: it is
+    a function of the radius.
+
+    Parameters
+    ----------
+    models : fitted PCA or KernelPCA, or a sequence of them
+        Such as ``[PCA(2).fit(X), KernelPCA(3, kernel="rbf").fit(X)]``: a row of panels each.
+    X : array-like of shape (n_samples, 2)
+        Points drawn below the lines; at most 400, evenly spaced.
+    color : array-like of shape (n_samples,) or str, optional
+        As for :func:`scores`.
+    components : int, default=3
+        The maximum for each model.
+
+    Returns
+    -------
+    altair.VConcatChart
+        ``chart.data`` has the segments of all lines: panel, level, and both ends.
+
+    Raises
+    ------
+    DataError
+        For models with another number of columns than two.
+
+    References
+    ----------
+    Schoelkopf, Smola and Mueller (1998), Nonlinear component analysis as a kernel eigenvalue problem, fig. 2.
+    """
+    given = list(models) if isinstance(models, Sequence) else [models]
+    wrong = [model for model in given if model.n_features_in_ != 2]
+    if wrong:
+        raise DataError(
+            f"Contours need a model of two columns, and this one has {wrong[0].n_features_in_}. "
+            "Fit it on two columns."
+        )
+    points = as_float64(numbers_of(X))
+    edges = _square(style.edges_of(points, margin=0.15))
+    grid = _grid(edges, CELLS)
+    pieces: dict[str, list[Any]] = {name: [] for name in ("panel", "level", *ENDS)}
+    titles: list[list[str]] = []
+    for place, model in enumerate(given, 1):
+        k = min(components, int(model.n_components_))
+        result = as_float64(model.transform(_rows(grid, model)))[:, :k].reshape(*grid.shape[:2], k)
+        kind = type(model).__name__ if kind_of(model).linear else str(model.kernel_ or model.kernel)
+        titles.append([f"{place}. {kind}, {name}" for name in component_titles(model, k)])
+        for j, title in enumerate(titles[-1]):
+            for level, ends in level_lines(grid, result[..., j]):
+                for column, values in zip(ENDS, ends.T, strict=True):
+                    pieces[column].extend(values.tolist())
+                pieces["panel"].extend([title] * len(ends))
+                pieces["level"].extend([level] * len(ends))
+    names = feature_names_of(given[0])
+    over = _points(points, Group.of(color, len(points), given[0], X), names, edges)
+    room = style.width() + style.MARGIN
+    beside = max(1, room // (SIDE + style.MARGIN)) if style.width() < style.WIDTH else SHOWN
+    return style.stacked(
+        pieces,
+        [alt.concat(*(_panel(title, over) for title in row), columns=beside, spacing=14) for row in titles],
+        "Lines of equal score",
+        f"{LEVELS} evenly spaced lines for each component.",
+        f"{len(points):,} rows{f' ({MOST_POINTS} drawn)' if len(points) > MOST_POINTS else ''}.",
+        spacing=14,
+    )
+
+
+def _square(edges: list[list[float]]) -> list[list[float]]:
+    """Return limits of equal length, so that circles are circles; ranges of very different length stay."""
+    spans = [high - low for low, high in edges]
+    if max(spans) > style.MOST_UNEQUAL * min(spans):
+        return edges
+    middles = [(low + high) / 2 for low, high in edges]
+    return [[middle - max(spans) / 2, middle + max(spans) / 2] for middle in middles]
+
+
+def compared(model: Any, table: Any, *, color: Any = None) -> Any:
+    """Draw contours of a model; those of a kernel PCA below those of plain PCA."""
+    alone = kind_of(model).linear or len(table.values) < 2
+    return kernel_contours([model] if alone else [PCA(2).fit(table), model], table, color=color)
+
+
+def _rows(grid: FloatArray, model: Any) -> Any:
+    """Return the points of a grid as rows with the column names of a model."""
+    rows = grid.reshape(-1, 2)
+    named = getattr(model, "feature_names_in_", None) is not None
+    return Table(rows, tuple(feature_names_of(model))) if named else rows
+
+
+def _panel(title: str, over: Any) -> Any:
+    scale = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=SCORES)
+    color = alt.Color("level:Q", title="score / largest", scale=scale, legend=alt.Legend(tickCount=5))
+    lines = alt.Chart().transform_filter(alt.FieldEqualPredicate(field="panel", equal=title))
+    lines = lines.mark_rule(strokeWidth=1.6, strokeCap="round").encode(**BETWEEN, color=color)
+    look = {"fontWeight": "normal", "anchor": "middle", "frame": "group"}
+    heading = alt.Title(title, fontSize=11, limit=SIDE + 20, **look)
+    return alt.LayerChart(layer=[over, lines], title=heading, width=SIDE, height=SIDE)
+
+
+def _points(points: FloatArray, group: Group, names: Sequence[str], edges: list[list[float]]) -> Any:
+    rows = evenly(len(points), MOST_POINTS)
+    columns = {"point_x": points[rows, 0], "point_y": points[rows, 1]} | group.columns(rows)
+    channels = group.channels("fill", style.GREY)
+    if group.values is not None:
+        # A legend would draw the fill as faint as the points, inside a line that they do not have.
+        look = alt.Legend(symbolOpacity=1, symbolStrokeWidth=0)
+        channels = {name: channel.legend(look) for name, channel in channels.items()}
+    dots = style.chart(columns).mark_point(strokeWidth=0, size=14, opacity=0.6)
+    return dots.encode(**style.xy(("point_x", "point_y"), names, edges), **channels)
+
+
+def _grid(edges: list[list[float]], cells: int) -> FloatArray:
+    """Return the corners of so many cells along each axis, shape (cells + 1, cells + 1, 2)."""
+    sides = (np.linspace(low, high, cells + 1) for low, high in edges)
+    return np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1)
+
+
+def level_lines(grid: FloatArray, values: FloatArray) -> list[tuple[float, FloatArray]]:
+    """Return evenly spaced levels relative to the largest magnitude, and the segments of their lines."""
+    low, high, largest = (float(one) for one in (values.min(), values.max(), np.abs(values).max()))
+    levels = np.linspace(low, high, LEVELS + 2)[1:-1].tolist() if high - low > CONSTANT * largest else []
+    return [(level / (largest or 1.0), contour(grid, values, level)) for level in levels]
+
+
+def contour(grid: FloatArray, values: FloatArray, level: float) -> FloatArray:
+    """Return the segments of a level line of values on a grid.
+
+    Parameters
+    ----------
+    grid : ndarray of shape (m, n, 2)
+    values : ndarray of shape (m, n)
+    level : float
+
+    Returns
+    -------
+    ndarray of shape (pieces, 4)
+        Both ends: x, y, x, y. Values are linear in each half of a cell.
+
+    Examples
+    --------
+    >>> grid = np.stack(np.meshgrid([0.0, 1.0], [0.0, 1.0], indexing="ij"), axis=-1)
+    >>> sorted(contour(grid, grid[..., 0], 0.25)[:, [0, 2]].ravel().tolist())
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    corners = np.concatenate([grid, values[..., None]], axis=-1)
+    a, b, c, d = (corners[i, j].reshape(-1, 3) for i, j in _CORNERS)
+    triangles = np.concatenate([np.stack([a, b, d], axis=1), np.stack([a, d, c], axis=1)])
+    above = triangles[..., 2] > level
+    crossed = above.any(axis=1) & ~above.all(axis=1)
+    triangles, above = triangles[crossed], above[crossed]
+    # One corner is alone on its side; the line crosses the two edges that meet there.
+    alone = np.argmax(above == (above.sum(axis=1) == 1)[:, None], axis=1)
+    place = np.arange(len(triangles))
+    tip = triangles[place, alone]
+    ends = []
+    for step in (1, 2):
+        other = triangles[place, (alone + step) % 3]
+        share = (level - tip[:, 2]) / (other[:, 2] - tip[:, 2])
+        ends.append(tip[:, :2] + share[:, None] * (other[:, :2] - tip[:, :2]))
+    return np.concatenate(ends, axis=1)
+
+
+_FROM, _TO = slice(None, -1), slice(1, None)
+_CORNERS = (_FROM, _FROM), (_TO, _FROM), (_FROM, _TO), (_TO, _TO)
+
+
+# ---- The curve on which an equation holds, over the points that it was computed from
+
+RELATION_CELLS = 240  # of the grid, along each axis
+MOST_OF_RELATION = 1000
+
+
+def relation(law: Any, X: Any, *, color: Any = None) -> Any:
+    """Draw the zero set of an equation between two columns over the rows.
+
+    Parameters
+    ----------
+    law : Relation
+        One of :func:`gramian.relations`, in which two columns occur.
+    X : array-like of shape (n_samples, n_features)
+        The rows; at most 1000 are drawn, evenly spaced.
+    color : array-like of shape (n_samples,), optional
+        As for :func:`scores`.
+
+    Returns
+    -------
+    altair.LayerChart
+        ``chart.data`` has the segments of the curve: both ends, x, y, x2, y2.
+
+    Raises
+    ------
+    DataError
+        For an equation between another number of columns, and for rows of other columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> t = np.linspace(0, 6, 100)
+    >>> X = np.column_stack([3 + 1.5 * np.cos(t), 2 + 1.5 * np.sin(t)])
+    >>> chart = gramian.plots.relation(gramian.relations(X)[0], X)
+    >>> chart.title.text
+    'x^2 + y^2 - 6 x - 4 y + 10.75 = 0'
+    """
+    if not hasattr(law, "powers"):
+        raise DataError(
+            f"A {type(law).__name__} is no single equation. Pass one, such as gramian.relations(X)[0]."
+        )
+    used = np.flatnonzero(np.asarray(law.powers).any(axis=0))
+    names = law.feature_names
+    if len(used) != 2:
+        raise DataError(
+            f"{law} is between {counted(len(used), 'column')}, and a curve is drawn for two. Draw an "
+            "equation of two columns, or compute relations of two columns alone."
+        )
+    values = as_float64(numbers_of(X))
+    points = values.reshape(len(values), -1)
+    if points.shape[1] != len(names):
+        raise DataError(f"X has {points.shape[1]} columns, and the equation is between {len(names)}.")
+    pair = points[:, used]
+    edges, height, equal = style.equal_axes(style.edges_of(pair, margin=0.12))
+    grid = _grid(edges, RELATION_CELLS)
+    # The other columns do not occur in the equation, so that any value of them will do.
+    rows = np.tile(points[:1], (grid[..., 0].size, 1))
+    rows[:, used] = grid.reshape(-1, 2)
+    left = ((rows - law.origin) / law.unit)[:, None, :] ** law.powers[None]
+    heights = (left.prod(axis=2) @ law.coefficients).reshape(grid.shape[:2])
+    ends = contour(grid, heights, 0.0)
+    drawn = evenly(len(pair), MOST_OF_RELATION)
+    group = Group.of(color, len(pair), None, X)
+    columns = {"point_x": pair[drawn, 0], "point_y": pair[drawn, 1]} | group.columns(drawn)
+    dots = style.chart(columns).mark_point(filled=True, size=22, opacity=0.7)
+    dots = dots.encode(
+        **style.xy(("point_x", "point_y"), [names[j] for j in used], edges), **group.channels()
+    )
+    curve = alt.Chart().mark_rule(strokeWidth=2, strokeCap="round", color=style.VERMILION, clip=True)
+    return style.layered(
+        dict(zip(ENDS, ends.T, strict=True)),
+        [curve.encode(**BETWEEN), dots],
+        style.drawable(str(law)),
+        f"It holds on the curve. The rows are {law.residual:.2g} away from it (root mean square).",
+        "" if equal else "The axes have different scales.",
+        f"{len(drawn):,} of {len(pair):,} rows." if len(drawn) < len(pair) else "",
+        height=height,
+    )
+
+
+# -------------- What PCA finds, in the plane or the space of the columns
+
+STRIP = 46  # height of a single component, in pixels
+
+
+def directions(
+    model: Any,
+    X: Any,
+    *,
+    color: Any = None,
+    components: int | None = None,
+    view: tuple[float, float] = (35.0, 25.0),
+) -> Any:
+    """Draw the principal directions over the points, and the points on their projection.
+
+    Arrows begin at the mean. Their lengths are the standard deviations of the scores, the roots of the
+    variances. A thin line joins each point with its projection. The panel below shows the projection alone.
+
+    Parameters
+    ----------
+    model : fitted PCA
+        Of two or three columns.
+    X : array-like of shape (n_samples, 2) or (n_samples, 3)
+        At most 400 rows are drawn, evenly spaced.
+    color : array-like of shape (n_samples,) or str, optional
+        As for :func:`scores`.
+    components : int, optional
+        Number of components to project on, 1 or 2; by default one less than the columns.
+    view : (float, float), default=(35, 25)
+        Azimuth and elevation, in degrees, from which three columns are seen. The figure is a fixed
+        orthographic projection: parallels remain parallel, and distance from the eye changes no size.
+
+    Returns
+    -------
+    altair.VConcatChart
+        ``chart.data`` has a row for each point: row, the columns (x, y, z) and their projections in fitted
+        units, scores, and for three columns the place in the figure (across, up).
+
+    Raises
+    ------
+    DataError
+        For another model than a PCA of two or three columns.
+    ParameterError
+        For a number of components that the model does not have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]])
+    >>> chart = gramian.plots.directions(gramian.PCA().fit(X), X)
+    >>> chart.data.column_names
+    ['row', 'x', 'y', 'projected x', 'projected y', 'PC1']
+    """
+    d = int(fitted(model).n_features_in_)
+    if kind_of(model) is not ModelKind.PCA or d not in (2, 3):
+        raise DataError(
+            f"Directions are drawn for a PCA of two or three columns, and this is a {type(model).__name__} "
+            f"of {d}. Fit gramian.PCA to two or three columns, or draw a biplot."
+        )
+    k = int(model.n_components_)
+    r = min(d - 1, k) if components is None else check_integer("components", components, 1, min(2, k))
+    scale = np.ones(d) if model.scale_ is None else as_float64(model.scale_)
+    mean, P = as_float64(model.mean_) / scale, as_float64(model.components_)
+    every = as_float64(numbers_of(X)).reshape(-1, d) / scale
+    rows = evenly(len(every), MOST_POINTS)
+    points = every[rows]
+    Z = (points - mean) @ P[:r].T
+    onto = mean + Z @ P[:r]
+    arrows = mean + np.sqrt(as_float64(model.explained_variance_))[:, None] * P
+    names = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
+    group = Group.of(color, len(every), model, X)
+    columns: dict[str, Any] = {"row": rows}
+    columns |= {letter: points[:, j] for j, letter in enumerate("xyz"[:d])}
+    columns |= {f"projected {letter}": onto[:, j] for j, letter in enumerate("xyz"[:d])}
+    columns |= {name: Z[:, j] for j, name in enumerate(component_names(r))}
+    columns |= group.columns(rows)
+    eye = np.eye(2) if d == 2 else _eye(*view)
+    places, feet, tips, start = (part @ eye.T for part in (points, onto, arrows, mean))
+    frame = _frame(points, mean) @ eye.T if d == 3 else np.empty((0, 2, 2))
+    around = np.concatenate([places, feet, tips, start[None], frame.reshape(-1, 2)])
+    edges, height, equal = style.equal_axes(style.edges_of(around, margin=0.08))
+    if d == 3:
+        columns |= {"across": places[:, 0], "up": places[:, 1]}
+    fields = ("x", "y") if d == 2 else ("across", "up")
+    # Empty, not None: Vega-Lite cannot merge no axis with those of other layers.
+    bare = {"axis": alt.Axis(labels=False, ticks=False, grid=False, domain=False)}
+    place = style.xy(fields, names, edges) if d == 2 else style.xy(fields, ("", ""), edges, **bare)
+    colors = group.channels()
+    dots = alt.Chart().mark_point(filled=True, size=30, opacity=0.85).encode(**place, **colors)
+    hollow = style.chart({"foot_x": feet[:, 0], "foot_y": feet[:, 1]})
+    hollow = hollow.mark_point(size=16, strokeWidth=1, color=style.SOFT)
+    marks = [
+        *_box(frame, names),
+        style.segments(places, feet, color=style.LINE, strokeWidth=0.8, opacity=0.6),
+        *([] if d == 3 else [hollow.encode(x="foot_x:Q", y="foot_y:Q")]),
+        dots,
+        *_arrows(start, tips, (edges[0][1] - edges[0][0]) / style.width()),
+    ]
+    deviations = ", ".join(f"{value:.4g}" for value in np.sqrt(as_float64(model.explained_variance_)))
+    return style.stacked(
+        columns,
+        [style.panel(marks, height), _projected(model, Z, colors)],
+        "Principal directions",
+        f"Arrows: the roots of the variances, {deviations}.",
+        f"Thin lines lead to the projection on {'PC1' if r == 1 else 'PC1 and PC2'}, below.",
+        f"Orthographic projection from azimuth {view[0]:g} and elevation {view[1]:g}." if d == 3 else "",
+        "" if equal else "The axes have different scales: right angles do not look right.",
+        "Unit: the scale of each column." if model.scale_ is not None else "",
+        f"{len(points):,} of {len(every):,} rows, evenly spaced." if len(points) < len(every) else "",
+        spacing=14,
+    )
+
+
+def _eye(azimuth: float, elevation: float) -> FloatArray:
+    """Return the two directions of the figure in space, to the right and up."""
+    a, e = np.deg2rad([azimuth, elevation])
+    right = [-np.sin(a), np.cos(a), 0.0]
+    return np.array([right, [-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)]])
+
+
+def _frame(points: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return the three edges of the box around all points that meet in its least corner."""
+    both = np.concatenate([points, mean[None]])
+    low, high = np.nanmin(both, axis=0), np.nanmax(both, axis=0)
+    return np.stack([np.stack([low, np.where(np.arange(3) == j, high, low)]) for j in range(3)])
+
+
+def _box(frame: FloatArray, names: list[str]) -> list[Any]:
+    if not len(frame):
+        return []
+    lines = style.segments(frame[:, 0], frame[:, 1], color=style.SOFT, strokeWidth=1)
+    ends = style.chart({"end_x": frame[:, 1, 0], "end_y": frame[:, 1, 1], "name": names})
+    words = ends.mark_text(color=style.SOFT, fontSize=11, dy=-7)
+    return [lines, words.encode(x="end_x:Q", y="end_y:Q", text="name:N")]
+
+
+def _arrows(start: FloatArray, tips: FloatArray, pixel: float) -> list[Any]:
+    """Return arrows, and their names beyond their tips; ``pixel`` is the width of one."""
+    lines = style.segments(np.broadcast_to(start, tips.shape), tips, color=style.INK, strokeWidth=2.5)
+    lengths = np.linalg.norm(tips - start, axis=1, keepdims=True)
+    beyond = tips + 18 * pixel * np.divide(tips - start, lengths, out=np.zeros_like(tips), where=lengths > 0)
+    turned = np.degrees(np.arctan2(tips[:, 0] - start[0], tips[:, 1] - start[1])) % 360
+    columns = {"name": component_names(len(tips)), "turned": turned}
+    columns |= {"tip_x": tips[:, 0], "tip_y": tips[:, 1], "name_x": beyond[:, 0], "name_y": beyond[:, 1]}
+    base, turn = style.chart(columns), alt.Angle("turned:Q", scale=None)
+    heads = base.mark_point(shape="triangle-up", filled=True, size=90, color=style.INK, opacity=1)
+    words = base.mark_text(color=style.INK, fontWeight="bold", fontSize=12)
+    heads = heads.encode(x="tip_x:Q", y="tip_y:Q", angle=turn)
+    return [lines, heads, words.encode(x="name_x:Q", y="name_y:Q", text="name:N")]
+
+
+def _projected(model: Any, Z: FloatArray, colors: dict[str, Any]) -> Any:
+    """Return the panel of the scores: a strip of one component, or the plane of two."""
+    dots = alt.Chart().mark_point(filled=True, size=30, opacity=0.85)
+    if Z.shape[1] == 1:
+        x = style.axis(alt.X, "PC1", axis_title(model, 0), style.limits(Z[:, 0]))
+        return style.panel([style.zero_lines()[0], dots.encode(x=x, **colors)], STRIP)
+    edges, height, _ = style.equal_axes(style.edges_of(Z))
+    titles = [axis_title(model, j) for j in (0, 1)]
+    return style.panel(
+        [*style.zero_lines(), dots.encode(**style.xy(("PC1", "PC2"), titles, edges), **colors)], height
+    )
+
+
+# ------------------ Two columns, or pictures, before and after whitening
+
+PAIR_SIDE, PAIRS = 270, 640  # pixels at most of a panel, and of all
+
+
+def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
+    """Draw two columns, or pictures, before and after whitening.
+
+    Parameters
+    ----------
+    model : fitted Whitener, or sequence of them
+        Several, such as of the methods "pca" and "zca", are drawn beside each other.
+    X : array-like of shape (n_samples, n_features), or (n_samples, height, width)
+        Of pictures, six evenly spaced ones are drawn.
+    x, y : int or str, default=1 and 2
+        Columns, counted from 1; the whitened columns have the same positions. Not for pictures.
+
+    Returns
+    -------
+    altair.ConcatChart, or Picture for models of pictures
+        ``chart.data`` has a row for each point: row, both columns before, and both after (of a second model
+        after2); for more than 2000 rows a random sample of 2000. Scores of the pca methods are drawn as
+        pictures too, line by line from the upper left, with 0 where there is no further score.
+    """
+    models = list(model) if isinstance(model, Sequence) else [model]
+    if getattr(models[0], "picture_shape_", None) is not None:
+        return _whitened_pictures(models, X)
+    results = [as_float64(one.transform(X)) for one in models]
+    n = len(results[0])
+    results = [after.reshape(n, -1) for after in results]
+    before = as_float64(numbers_of(X)).reshape(n, -1)
+    count = min(one.shape[1] for one in (before, *results))
+    places = [
+        place_of(one, count, name, f"{count} columns are whitened.") for one, name in ((x, "x"), (y, "y"))
+    ]
+    rows = style.sampled_rows(n)
+    shown: list[tuple[str, Any, list[str], str]] = [("before", before, feature_names_of(models[0]), "")]
+    for number, (one, after) in enumerate(zip(models, results, strict=True), 1):
+        made = [str(name) for name in one.get_feature_names_out()]
+        by = "whitened" if len(models) == 1 else one.method
+        shown.append((f"after{number if number > 1 else ''}", after, made, f" ({by})"))
+    panels, columns, notes = list[Any](), {"row": rows}, list[str]()
+    room, full = style.width(), PAIRS
+    beside = 1 if room < PAIR_SIDE + style.MARGIN else len(shown) if room >= style.WIDTH else 2
+    if room < style.WIDTH:
+        full = room - style.MARGIN * (beside - 1)
+    side = min(PAIR_SIDE, full // beside)
+    for when, values, called, unit in shown:
+        pair = values[:, places]
+        line = normal_ellipse(pair)
+        cov = np.cov(pair.T)
+        said = "Before" if when == "before" else "after" + unit * (len(models) > 1)
+        notes.append(f"{said}: variances {cov[0, 0]:.3g} and {cov[1, 1]:.3g}, covariance {_rounded(cov)};")
+        fields, titles = (f"{when}_x", f"{when}_y"), [called[place] + unit for place in places]
+        columns |= dict(zip(fields, pair[rows].T, strict=True))
+        place = style.xy(fields, titles, style.edges_of(pair, line, margin=0.04))
+        points = alt.Chart().mark_point(filled=True, size=16, opacity=0.6, color=style.BLUE)
+        points = points.encode(**place, tooltip=["row:Q", *(f"{field}:Q" for field in fields)])
+        marks = [*style.zero_lines(), points, style.outline(line, color=style.VERMILION, strokeWidth=1.5)]
+        panels.append(alt.LayerChart(layer=marks, width=side, height=side))
+    head = style.headed(
+        f"Whitening by {' and '.join(one.method for one in models)}",
+        *notes,
+        f"{n:,} rows{f' (random sample of {style.SAMPLE:,}, seed 0)' if n > style.SAMPLE else ''}.",
+        "95 % normal ellipses.",
+        width=beside * side,
+    )
+    return style.Panels(data=style.table(columns), concat=panels, columns=beside, title=head, spacing=30)
+
+
+def _whitened_pictures(models: Sequence[Any], X: Any) -> images.Picture:
+    """Draw pictures, one in each row, and what each model makes of them."""
+    values = numbers_of(X)
+    some = values[evenly(len(values), images.MOST_REBUILT)]
+    shape = models[0].picture_shape_
+    originals = as_float64(some).reshape(-1, *shape)
+    sheet = [[images.grey(picture, *images.range_of(some)) for picture in originals]]
+    for one in models:
+        whitened = as_float64(one.transform(some.reshape(-1, *shape)))
+        limit = images.whitened_limit(whitened)
+        sheet.append([images.grey(picture, -limit, limit) for picture in images.coordinates(whitened, shape)])
+    captions = ["original", *(one.method for one in models)] * len(originals)
+    return images.contact_sheet(
+        [cell for row in zip(*sheet, strict=True) for cell in row], captions, len(sheet)
+    )
+
+
+def _rounded(covariance: Any) -> str:
+    small = abs(covariance[0, 1]) < 5e-4 * np.sqrt(covariance[0, 0] * covariance[1, 1])
+    return "0.000" if small else f"{covariance[0, 1]:.3g}"
+
+
+# ----------------- The counterexample of a function that is not a kernel
+
+TWO = ("first", "second")
+
+
+def counter_example(report: AuditReport) -> Any:
+    """Draw the points of a counterexample, with their weights in the negative sum.
+
+    Parameters
+    ----------
+    report : AuditReport
+        Of :func:`gramian.kernels.audit`, with a witness.
+
+    Returns
+    -------
+    altair.LayerChart
+        ``chart.data`` has a row for each point: its first two coordinates, its weight and its sign. Points
+        with one coordinate lie on a line.
+
+    Raises
+    ------
+    DataError
+        If there is no counterexample.
+    """
+    witness = report.witness
+    if witness is None:
+        raise DataError(f"There is no counterexample for {report.kernel}.")
+    points = np.asarray(witness.points, dtype=float)
+    d = points.shape[1]
+    weights = np.asarray(getattr(witness, "vector", np.ones(len(points))), dtype=float)
+    pair = points[:, :2] if d > 1 else np.column_stack([points, np.zeros(len(points))])
+    columns = {
+        "point": [f"x{place}" for place in range(1, len(points) + 1)],
+        **{"first": pair[:, 0], "second": pair[:, 1], "weight": weights, "size": np.abs(weights)},
+        "sign": ["negative" if weight < 0 else "positive" for weight in weights],
+    }
+    place = style.xy(TWO, [f"{name} coordinate" for name in TWO], style.edges_of(pair, margin=0.2))
+    value = getattr(witness, "quadratic_form", None)
+    why = "k(x, y) and k(y, x) differ." if value is None else f"sum v_i v_j k(x_i, x_j) = {value:.4g} < 0."
+    more = [f"The first two of {d} coordinates."] if d > 2 else []
+    if d == 1:  # empty, not None: Vega-Lite cannot merge no axis with that of the line through 0
+        place["y"] = place["y"].title(None).axis(labels=False, ticks=False, grid=False)
+    base, signs = alt.Chart().encode(**place), ["positive", "negative"]
+    dots = base.mark_point(filled=True, opacity=0.9).encode(
+        size=alt.Size("size:Q", title="|weight v|", scale=alt.Scale(range=[40, 400])),
+        color=alt.Color("sign:N", scale=alt.Scale(domain=signs, range=[style.BLUE, style.VERMILION])),
+        shape=alt.Shape("sign:N", scale=alt.Scale(domain=signs, range=["circle", "square"])),
+        tooltip=["point:N", "first:Q", "second:Q", "weight:Q"],
+    )
+    names = base.mark_text(dx=12, dy=-10, align="left").encode(text="point:N")
+    title, marks = f"Counterexample with {counted(len(points), 'point')}", [*style.zero_lines(), dots, names]
+    return style.layered(columns, marks, title, why, *more, height=style.HEIGHT if d > 1 else 120)

@@ -1,0 +1,236 @@
+"""Folders of pictures, and reconstructions of rows from some components with their errors."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays import as_float64, dense, memory_limit_bytes
+from gramian.checks import evenly, slices
+from gramian.data import as_rows
+from gramian.data.table import Table
+from gramian.errors import FileError
+from gramian.io.dask import DaskTable, computed
+from gramian.io.names import PICTURE_SUFFIXES
+from gramian.plots.images import Picture, contact_sheet, grey, require_pillow
+from gramian.report.pieces import pieces_of
+from gramian.report.tables import row_names, write_table
+from gramian.store.atomic import atomic_folder, finish_folder
+
+SHEET = "comparison.png"
+COMPARED = 8
+
+
+def grey_limits(table: Table) -> tuple[float, float]:
+    """Return the values of black and white: 0 and 255 for bytes, else the extremes."""
+    if table.values.dtype == np.uint8:
+        return 0.0, 255.0
+    rows = as_rows(table, limit=memory_limit_bytes(None))
+    return rows.reduce(
+        lambda block: (float(block.values.min()), float(block.values.max())),
+        lambda a, b: (min(a[0], b[0]), max(a[1], b[1])),
+    )
+
+
+def check_picture_folder(folder: Path, listing: str) -> None:
+    """Refuse a folder with other files, so that no original is overwritten.
+
+    First finishes what a killed process has left.
+
+    Parameters
+    ----------
+    folder : Path
+    listing : str
+        The table that identifies a folder of the same kind.
+
+    Raises
+    ------
+    FileError
+        If it is neither empty nor from an earlier command of the same kind.
+    """
+    finish_folder(folder)
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / listing).is_file():
+        raise FileError(f"{folder} is not empty, and its pictures could be overwritten. Name a new folder.")
+
+
+def write_picture_folder(
+    folder: Path,
+    table: Table,
+    pictures: Iterable[npt.NDArray[np.uint8]],
+    listing: str,
+    *,
+    about: Callable[[], Mapping[str, Any]],
+    captions: Callable[[list[int]], Sequence[str]],
+) -> int:
+    """Write pictures atomically, and return the number of files.
+
+    Parameters
+    ----------
+    folder : Path
+    table : Table
+        The rows, pictures themselves.
+    pictures : iterable of ndarray of shape (height, width)
+        One for each row.
+    listing : str
+        Name of the table about them.
+    about, captions : callable
+        Columns of that table, and captions of some rows; called after the last picture.
+
+    Raises
+    ------
+    FileError
+        If the folder contains other files, or is not writable.
+    MissingExtraError
+        If Pillow is not installed.
+    """
+    require_pillow()
+    check_picture_folder(folder, listing)
+    names = picture_names(row_names(table)[1])
+    chosen = evenly(len(names), COMPARED)
+    shown = [grey(table.values[index], *grey_limits(table)) for index in chosen]
+    with atomic_folder(folder, last=listing) as place:
+        for index, (name, pixels) in enumerate(zip(names, pictures, strict=True)):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            Picture(pixels).save(place / name)
+            if index in chosen:
+                shown.append(pixels)
+        texts = [names[index].removesuffix(".png") for index in chosen] + list(captions(chosen))
+        contact_sheet(shown, texts, columns=len(chosen)).save(place / SHEET)
+        write_table(place / listing, {"picture": names, **about()}, "csv")
+    return len(names) + 2
+
+
+def picture_names(names: Sequence[Any]) -> list[str]:
+    """Return unique file names for rows, all inside their folder.
+
+    Examples
+    --------
+    >>> picture_names(["s1/1.pgm", "../s1/1.jpg", 7])
+    ['s1/1.png', 's1/1_2.png', '7.png']
+    """
+    taken = {SHEET.casefold()}
+    result = []
+    for name in names:
+        stem = _safe(str(name))
+        new, repeat = f"{stem}.png", 1
+        # Some file systems ignore case.
+        while new.casefold() in taken:
+            repeat += 1
+            new = f"{stem}_{repeat}.png"
+        taken.add(new.casefold())
+        result.append(new)
+    return result
+
+
+def _safe(name: str) -> str:
+    parts = [re.sub(r'[<>:"|?*\x00-\x1f]', "_", part) for part in re.split(r"[/\\]", name)]
+    path = PurePosixPath(*([part.strip() for part in parts if part.strip(". ")] or ["picture"]))
+    return (path.with_suffix("") if path.suffix.lower() in PICTURE_SUFFIXES else path).as_posix()
+
+
+# -------- Reconstructions of rows from some components, and their errors
+
+BLOCK_BYTES = 64 << 20
+PERCENTILES = (0, 10, 50, 90, 100)
+
+
+@dataclass
+class Errors:
+    """The errors of reconstructions, row by row.
+
+    Attributes
+    ----------
+    center : ndarray of shape (n_features,)
+        The model's mean.
+    squares, sizes : array of float
+        ``||x - x~||^2`` and ``||x - mean||`` of every row.
+    """
+
+    center: npt.NDArray[Any]
+    squares: array[float] = field(default_factory=lambda: array("d"))
+    sizes: array[float] = field(default_factory=lambda: array("d"))
+
+    def add(self, original: npt.NDArray[Any], back: npt.NDArray[Any]) -> None:
+        """Add a block of rows."""
+        original = as_float64(original)
+        # Observed entries only; NaN for rows of which none is reconstructed.
+        known = ~np.isnan(original)
+        distances, sizes = np.where(known, original - back, 0.0), np.where(known, original - self.center, 0.0)
+        nothing = np.isnan(back).any(axis=1)
+        self.squares.extend(np.where(nothing, np.nan, np.sum(distances**2, axis=1)))
+        self.sizes.extend(np.linalg.norm(sizes, axis=1))
+
+    @property
+    def relative(self) -> npt.NDArray[np.float64]:
+        """``||x - x~|| / ||x - mean||``; for a row equal to the mean 0, or infinity after an error."""
+        distance, size = np.sqrt(self.squares), np.asarray(self.sizes)
+        empty = size == 0
+        ratio = distance / np.where(empty, 1.0, size)
+        return np.where(empty & (distance > 0), np.inf, ratio)
+
+    @property
+    def mean_square(self) -> float:
+        """Mean over rows of ``||x - x~||^2``."""
+        return float(np.nanmean(self.squares))
+
+    def percentiles(self) -> dict[str, float]:
+        """Return the relative error at a few percentiles of the rows."""
+        # "lower" and "higher" never mix an infinity with a number.
+        relative = self.relative
+        return percentiles(relative[~np.isnan(relative)], "nearest")
+
+
+def percentiles(values: npt.NDArray[Any], method: Any = "linear") -> dict[str, float]:
+    """Return numbers at a few percentiles."""
+    result = np.percentile(values, PERCENTILES, method=method).tolist()
+    return {f"{p} %": value for p, value in zip(PERCENTILES, result, strict=True)}
+
+
+def rebuilt(
+    model: Any, table: Table, count: int, errors: Errors, result: Any = None, limit: int = 0
+) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
+    """Yield blocks of reconstructions from the first components, and add their errors.
+
+    Parameters
+    ----------
+    model : fitted PCA or KernelPCA
+    table : Table
+        The originals.
+    count : int
+        The number of components.
+    errors : Errors
+        Collects the errors of every block.
+    found : array of shape (n_samples, ...), optional
+        Known reconstructions.
+    limit : int
+        Bytes of working memory, for a table in a file.
+
+    Yields
+    ------
+    rows : slice
+    back : ndarray of shape (rows, n_features)
+    """
+    if isinstance(table.values, DaskTable):
+        lazy = model.transform(table)
+        lazy[:, count:] = 0
+        for part, original, back in computed(table.values.lazy, model.inverse_transform(lazy)):
+            errors.add(original, back)
+            yield part, back
+        return
+    for part, piece in pieces_of(table, limit):
+        if result is None:
+            scores = np.array(model.transform(piece))
+            scores[:, count:] = 0
+        values = piece.flat
+        for rows in slices(values.shape[0], max(1, BLOCK_BYTES // (8 * values.shape[1]))):
+            back = np.asarray(model.inverse_transform(scores[rows]) if result is None else result[rows])
+            back = back.reshape(rows.stop - rows.start, -1)
+            errors.add(dense(values[rows]), back)
+            yield slice(part.start + rows.start, part.start + rows.stop), back

@@ -1,0 +1,544 @@
+"""What a report says of a fitted model: sections of sentences, tables and figures, for page and summary."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gramian import plots, records
+from gramian.analysis import sampling, units
+from gramian.analysis.component_rules import REPEATS, RULES, ComponentChoice
+from gramian.analysis.components import decomposition_of, feature_names_of, mapping_of
+from gramian.arrays import as_float64, dense, memory_limit_bytes
+from gramian.checks import counted, duration, evenly, listed, percent, slices
+from gramian.data.table import Table
+from gramian.inspect.choose_components import choose_components
+from gramian.inspect.describe import describe
+from gramian.io.metadata import labels_of
+from gramian.kernel_pca.estimator import KernelPCA
+from gramian.kernel_pca.rules import KERNEL_RULES
+from gramian.models.monitor import RowStatistics, can_be_monitored, monitor_of
+from gramian.models.monitoring import BOTH
+from gramian.pca.estimator import PCA
+from gramian.pca.tables import linear_rows
+from gramian.plots.names import component_titles, groupings
+from gramian.report import pieces, sentences
+from gramian.report.facts import component_rows, imputed_share, method_name, size_text, versions
+from gramian.report.tables import row_names
+
+WAYS_OUT = 'scale="unit" in Python, --scale unit in the shell'
+FIRST, MOST = 10, 200  # components at once, and at most
+UNUSUAL, TOP, LOADED = 10, 10, 5  # rows, columns of a component, components
+BLOCK_BYTES = 64 << 20
+MOST_DRAWN = 1_000_000  # rows
+MOST_SCORES = 8  # components of which all scores are kept, to compare groups
+PATIENCE = 10.0  # seconds predicted for one rule
+SECONDS = 1e-9  # of a number, for each of the smaller side, to find eigenvalues
+PASSING = 1e-7  # of a number, to draw it again
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted model with all inputs of its report.
+
+    Attributes
+    ----------
+    model : fitted PCA, KernelPCA, Whitener, FaceSpace or Monitor
+    table : Table or None
+        The data of the fit, or new rows. Without them some sections are missing.
+    scores : ndarray of shape (n_samples, n_components)
+        Empty for a table in a file: they are computed while they are written.
+    command : tuple of str
+        The shell command of the fit.
+    seconds : float
+        Time of the fit.
+    loadings : {"unit", "correlation"}
+    format : {"csv", "parquet"}
+    reading : mapping of str to object, or None
+        The arguments of :func:`gramian.scan`; None for data that are not from a file.
+    """
+
+    model: Any
+    table: Any
+    scores: Any = field(default_factory=lambda: np.empty((0, 0)))
+    command: tuple[str, ...] = ()
+    seconds: float | None = None
+    loadings: str = "unit"
+    format: str = "csv"
+    reading: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A table of texts; ``kinds`` has a letter for each column: "n" number, "r" name, "t" text.
+
+    ``more`` is the title of a table that continues the one before, and ``file`` the table of a results folder
+    that has all of its rows.
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    kinds: str
+    caption: str = ""
+    more: str = ""
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines of code, or other preformatted text below a title."""
+
+    lines: str
+    language: str = ""
+    more: str = ""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure by its name in the registry, drawn when it is shown."""
+
+    name: str
+    draw: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Parts beside each other, where there is room."""
+
+    parts: tuple[Part | tuple[Part, ...], ...]
+
+
+Part = str | Cells | Code | Drawing | Beside  # text is a line of Markdown
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All that a report says of a model; its attributes are in the order of reading."""
+
+    title: str
+    findings: str
+    warnings: tuple[str, ...]
+    headline: str
+    sizes: Mapping[str, str]
+    notes: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What is shown of the rows of a table.
+
+    Attributes
+    ----------
+    scores : ndarray
+        The first eight of all rows, or of those in ``shown``.
+    shown : list of int or None
+    statistics : RowStatistics or None
+        T2 and SPE with limits, alarms and contributors; None for a model of rank 0.
+    repeated : int or None
+        Rows equal to an earlier one; None if they were not counted.
+    """
+
+    scores: Any
+    shown: list[int] | None = None
+    statistics: RowStatistics | None = None
+    repeated: int | None = None
+
+
+def flat(parts: Iterable[Any]) -> Iterator[str | Cells | Code | Drawing]:
+    """Yield parts one after the other, also those beside each other."""
+    for part in parts:
+        if isinstance(part, Beside | tuple):
+            yield from flat(part.parts if isinstance(part, Beside) else part)
+        else:
+            yield part
+
+
+def as_json(whole: Explanation) -> dict[str, Any]:
+    """Return an explanation as values for JSON; figures by their names."""
+
+    def value(part: Any) -> Any:
+        if isinstance(part, Cells):
+            return {"caption": part.caption or part.more, "heads": part.heads, "rows": part.rows}
+        if isinstance(part, Code):
+            return {"code": part.lines}
+        return {"figure": part.name} if isinstance(part, Drawing) else part
+
+    sections = [{"title": one.title, "parts": list(map(value, flat(one.parts)))} for one in whole.sections]
+    return vars(whole) | {"sections": sections}
+
+
+def explanation(
+    fitted: Fitted, used: Mapping[str, str] | None = None, known: Survey | None = None
+) -> Explanation:
+    """Explain a fitted model.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    used : mapping of str to str, optional
+        The versions that computed it, by default the installed ones.
+    known : Survey, optional
+        Scores that are known. Then nothing else is computed from the data: no rule for the number of
+        components, no unusual rows, no metadata.
+    """
+    return _Explained(fitted, used or versions(), known).whole()
+
+
+class _Explained:
+    """The sections, and the results that several of them share."""
+
+    def __init__(self, fitted: Fitted, used: Mapping[str, str], known: Survey | None) -> None:
+        self.fitted, self.table, self.used, self.quick = fitted, fitted.table, used, known is not None
+        self.given = mapping_of(fitted.model)
+        self.model: Any = decomposition_of(self.given)
+        self.kind = self.given.model_kind
+        self.pictures = getattr(self.model, "picture_shape_", None) is not None
+        self.k = int(self.model.n_components_)
+        self.survey = known
+        self.choices: Sequence[ComponentChoice] = ()
+        self.left_out: list[str] = []
+        if not self.quick:
+            if self.table is not None and self.k and self.kind.gives_scores:
+                limit = memory_limit_bytes(getattr(self.model, "memory_limit", None))
+                self.survey = survey(self.model, self.table, limit, fitted.model)
+            self.choices, self.left_out = rule_choices(self.model, self.table)
+        seen = self.survey
+        self.pair, self.findings = sentences.first_look(self.model, self.table, seen and seen.scores)
+
+    def whole(self) -> Explanation:
+        model, ok = self.model, self.model.certificate_.ok
+        ratios = model.explained_variance_ratio_
+        sizes = {
+            "rows": f"{model.n_samples_:,}",
+            "pixels" if self.pictures else "columns": f"{model.n_features_in_:,}",
+            "of the entries imputed": percent(share) if (share := imputed_share(model)) else "",
+            "components": f"{self.k:,}",
+            "of the variance": "" if ratios is None else percent(float(np.sum(ratios))),
+            "numerical rank": f"{model.rank_:,}" if model.rank_ < self.k else "",
+            "certificate": "holds" if ok else "DOES NOT HOLD",
+        }
+        failed = "" if ok else "The certificate does not hold. See What is guaranteed."
+        sections = {
+            "Scores": self.rows,
+            "Components as pictures" if self.pictures else "Loadings": self.columns,
+            "Metadata": self.metadata,
+            "How many components": self.components,
+            "Unusual rows": self.unusual,
+            "Quality of the data": self.data,
+            "What is guaranteed": self.guaranteed,
+            "How it was computed": self.computed,
+            "For a methods section": self.methods,
+            "To repeat it": self.repeat,
+            "Versions": self.versions,
+        }
+        what = "Eigenfaces" if self.kind.faces else method_name(model)
+        return Explanation(
+            title=what + sentences.of_what(self.given, self.table),
+            findings=" ".join(self.findings),
+            warnings=tuple(filter(None, [failed, units.unit_trap(model, WAYS_OUT)])),
+            headline=sentences.headline(model),
+            sizes={name: size for name, size in sizes.items() if size},
+            notes=tuple(filter(None, [sampling.sampling_note(model), model.certificate_.brief])),
+            sections=tuple(
+                Section(title, parts) for title, part in sections.items() if (parts := (*part(),))
+            ),
+        )
+
+    def rows(self) -> Iterable[Part]:
+        model, data, seen = self.model, self.table, self.survey
+        if self.kind.faces:
+            yield Beside((Drawing("face-scores", lambda: plots.face_scores(self.given)),))
+        elif data is None:
+            yield "Scores and unusual rows need the data: gramian report MODEL DATA."
+        elif self.kind.whitens and model.n_features_in_ > 1:
+            yield Beside((Drawing("whitening", lambda: plots.whitening(model, data)),))
+        elif seen is not None:
+            n = data.values.shape[0]
+            if n != model.n_samples_:
+                yield f"These are {n:,} rows. The model was fitted on {model.n_samples_:,}."
+            chart = partial(scores_chart, model, data, seen.scores, seen.shown)
+            drawn = [Drawing("scores", partial(chart, pair=self.pair))]
+            drawn += [Drawing("scores", chart)] if self.pair != (1, 2) else []
+            if self.kind.linear and not self.pictures and model.n_features_in_ > 1 and self.k > 1:
+                drawn.append(Drawing("biplot", partial(chart, "biplot")))
+            yield Beside((*drawn,))
+            if data.picture_shape is not None and data.in_memory:
+                yield Beside((Drawing("reconstructions", lambda: plots.reconstructions(model, data)),))
+
+    def columns(self) -> Iterable[Part]:
+        model, names = self.model, feature_names_of(self.model)
+        if not model.model_kind.linear or not self.k:
+            return
+        if self.pictures:
+            yield Beside((Drawing("components", lambda: plots.components(self.given)),))
+            return
+        drawn = [Drawing("loadings", lambda: plots.loadings(model))] if len(names) > 1 else []
+        if drawn and self.k > 1 and not self.kind.whitens and model.center:
+            drawn.append(Drawing("correlation-circle", lambda: plots.correlation_circle(model)))
+        yield Beside((*drawn,))
+        of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
+        yield f"For each component, the {of} with the largest loadings (entries of unit vectors):"
+        loadings = as_float64(model.components_[: min(LOADED, self.k, max(1, model.rank_))]).T
+        facts = {"mean": as_float64(model.mean_)}
+        deviations = None if self.kind.whitens else model._column_deviations()
+        facts |= {} if deviations is None else {"std. dev.": deviations}
+
+        def line(i: int, j: int) -> list[str]:
+            return [names[i], f"{loadings[i, j]:+z.3f}", *(f"{values[i]:.4g}" for values in facts.values())]
+
+        yield self._largest(("column", "loading", *facts), np.abs(loadings), line)
+
+    def _largest(
+        self, heads: Sequence[str], sizes: records.FloatArray, line: Callable[[int, int], Sequence[str]]
+    ) -> Beside:
+        """Return a table for each component: the lines of the rows or columns of the largest sizes."""
+        tops = np.argsort(-sizes, axis=0, kind="stable")[:TOP].T.tolist()
+        kinds, titles = "r" + "n" * (len(heads) - 1), component_titles(self.model, len(tops))
+        tables = (Cells(heads, [line(i, j) for i in top], kinds, titles[j]) for j, top in enumerate(tops))
+        return Beside(tuple(tables))
+
+    def metadata(self) -> Iterable[Part]:
+        if self.quick or self.table is None or not self.kind.gives_scores or not labels_of(self.table):
+            return
+        description = describe(self.given, self.table, top=0)
+        if description.variables and self.k:
+            heads, *rows = description.lines()
+            yield Beside((Drawing("metadata", lambda: plots.metadata(description)),))
+            yield Cells(heads, rows, "r" + "n" * (len(heads) - 2) + "t")
+        yield from description.sentences()
+
+    def components(self) -> Iterable[Part]:
+        model, k = self.model, self.k
+        if not k:
+            yield "The model has no components."
+            return
+        heads = ("", "eigenvalue", "standard deviation", "explained variance ratio", "cumulative")
+        rows = component_rows(model, MOST)
+        tables = [Cells(heads, rows[:FIRST], "rnnnn")]
+        if k > FIRST:
+            more = f"Components {FIRST + 1} to {min(k, MOST)} of {k:,}"
+            tables.append(Cells(heads, rows[FIRST:], "rnnnn", more=more, file="eigenvalues"))
+        scree = Drawing("scree", lambda: plots.scree(model, self.choices or None))
+        yield Beside((scree, (*tables,)))
+        if self.choices or self.left_out:
+            kept = counted(k, "component")
+            yield f"This model keeps {kept}. The rules use different criteria and may disagree."
+        if self.choices:
+            answers = [(c.rule, c.answer, c.sentence, RULES[c.rule].trust) for c in self.choices]
+            yield Cells(("rule", "components", "reason", "when to trust it"), answers, "rntt")
+        if self.left_out:
+            yield from ("Not computed:", "", *(f"- {line}" for line in self.left_out))
+
+    def unusual(self) -> Iterable[Part]:
+        """Yield the rows that are largest relative to their limits, and those that contribute most."""
+        if self.quick or self.survey is None:
+            return
+        result = self.survey.statistics
+        if result is None:
+            yield "The rows of the fit do not vary, so no row can be compared with them."
+        else:
+            names = [name for name in BOTH if name in result.columns]
+            rows = []
+            for i in result.worst(UNUSUAL).tolist():
+                causes = ", ".join(filter(None, (result[f"contributor {j}"][i] for j in (1, 2, 3))))
+                numbers = (f"{result[name][i]:.4g}" for name in names)
+                rows.append((str(result["row"][i]), *numbers, result["alarm"][i], causes))
+            title = "row (from 0)" if self.table.row_names is None else "name"
+            heads = (title, *names, "alarm", "largest contributions")
+            yield " ".join([result.summary, *result.limits.sentences])
+            kinds = "r" + "n" * len(names) + "tt"
+            yield Cells(heads, rows, kinds, "Largest T2 or SPE, relative to its limit")
+        count = min(LOADED, int(self.model.rank_))
+        if self.kind.kernel or self.table.values.shape[0] != self.model.n_samples_ or not count:
+            return
+        statistics = linear_rows(self.model, self.table, count).statistics
+        if "contribution" not in statistics:  # of rows that count differently
+            return
+        title, entries = row_names(self.table)
+        scores, cos2, shares = (statistics[name] for name in ("coordinate", "cos2", "contribution"))
+
+        def line(i: int, j: int) -> list[str]:
+            return [str(entries[i]), f"{scores[i, j]:.4g}", f"{cos2[i, j]:.3f}", percent(shares[i, j])]
+
+        yield "### Rows that contribute most"
+        yield (
+            "For each component, the rows that contribute most to its variance. cos2 is the share of the "
+            "squared distance of a row from the mean that the component represents."
+        )
+        yield self._largest((title, "score", "cos2", "contribution"), shares, line)
+
+    def data(self) -> Iterable[Part]:
+        model, seen = self.model, self.survey
+        if self.table is not None:
+            yield from sentences.data_lines(self.table)
+            yield from (f"- Option: {one}" for one in self.table.origin.asked)
+        else:
+            size = size_text(model.n_features_in_, getattr(model, "picture_shape_", None))
+            yield f"- Fitted on {model.n_samples_:,} rows x {size}; the model file does not contain the data"
+        if getattr(model, "column_means_", None) is not None:
+            yield "- Missing values are filled with the column means of the fit"
+        constant = np.asarray(getattr(model, "constant_features_", ()), dtype=int)
+        if constant.size:
+            names = feature_names_of(model)
+            which = "" if self.pictures else f": {listed(names[j] for j in constant)}"
+            yield f"- Constant: {counted(constant.size, 'column')}, which no component uses{which}"
+        if seen is not None and seen.repeated is not None:
+            said = counted(seen.repeated, "row is a duplicate", "rows are duplicates")
+            yield f"- {said} of an earlier row" if seen.repeated else "- There are no duplicate rows"
+        yield from sentences.as_items(getattr(self.given, "notes_", ()))
+
+    def guaranteed(self) -> Iterable[Part]:
+        if self.k:
+            bounds = Drawing("eigenvalues", lambda: plots.eigenvalues(self.model))
+            yield Beside((bounds, (*sentences.guaranteed_lines(self.model),)))
+
+    def computed(self) -> Iterable[Part]:
+        yield from sentences.computed_lines(self.model, self.fitted.seconds)
+        attempts = getattr(self.model, "attempts_", ())
+        ran = "\n".join(["", "Attempts:", *(f"  {a}" for a in attempts)]) if attempts else ""
+        yield Code(f"{self.model.plan_}{ran}", more="Full plan")
+
+    def methods(self) -> Iterable[Part]:
+        unusual = self.survey is not None and not self.quick
+        further = ["faces"] * self.kind.faces + ["unusual"] * unusual
+        return sentences.methods_lines(self.model, self.table, self.used, further)
+
+    def repeat(self) -> Iterable[Part]:
+        if self.fitted.command:
+            yield "In the shell:"
+            yield Code(shlex.join(self.fitted.command), "sh")
+        if "-" in self.fitted.command:
+            yield "The data came from standard input. Provide the same bytes again."
+        yield "In Python:"
+        yield Code(sentences.python_calls(self.given, self.fitted.reading), "python")
+
+    def versions(self) -> Iterable[Part]:
+        return (f"- {package} {number}" for package, number in self.used.items())
+
+
+# ---------------------------------------------------------------- results that sections share
+
+
+def survey(model: Any, table: Table, limit: int, monitor: Any = None) -> Survey:
+    """Map all rows of a table, in pieces if it is in a file.
+
+    Parameters
+    ----------
+    model : fitted PCA or KernelPCA
+    table : Table
+    limit : int
+        Bytes of working memory.
+    monitor : Monitor, optional
+        Whose limits are used; by default those that follow from the model, by theory.
+    """
+    n, statistics = table.values.shape[0], None
+    if can_be_monitored(model):
+        given = model if monitor is None else monitor
+        statistics = monitor_of(given, table).statistics(table, rows="auto")
+    kept = np.array(evenly(n, MOST_DRAWN))
+    drawn = []
+    different: set[int] = set()
+    for part, piece in pieces.pieces_of(table, limit):
+        scores = np.asarray(model.transform(piece)).reshape(part.stop - part.start, -1)
+        first, last = np.searchsorted(kept, [part.start, part.stop])
+        drawn.append(scores[kept[first:last] - part.start, :MOST_SCORES])
+        if n <= MOST_DRAWN:
+            flat = piece.flat
+            for rows in slices(flat.shape[0], max(1, BLOCK_BYTES // (8 * flat.shape[1]))):
+                different.update(hash(row.tobytes()) for row in np.ascontiguousarray(dense(flat[rows])))
+    few = n <= MOST_DRAWN
+    return Survey(
+        np.concatenate(drawn), None if few else kept.tolist(), statistics, n - len(different) if few else None
+    )
+
+
+def scores_chart(
+    model: Any,
+    table: Table,
+    scores: Any,
+    shown: list[int] | None,
+    name: str = "scores",
+    pair: tuple[int, int] = (1, 2),
+) -> Any:
+    """Draw the scores of two components, coloured by label.
+
+    Parameters
+    ----------
+    model : fitted PCA or KernelPCA
+    table : Table
+    scores : array of shape (n, n_components)
+    shown : list of int or None
+        The indices of these rows, None for all.
+    name : {"scores", "biplot"}
+    pair : (int, int)
+        The components, counted from 1.
+    """
+    if shown is not None:
+        names = table.row_names
+        names = None if names is None else tuple(names[row] for row in shown)
+        table = replace(table, row_names=names, **table.labels_at(shown))
+    x, y = pair
+    return getattr(plots, name)(model, table, mapped=scores, x=x, y=y, **groupings(table))
+
+
+def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:
+    """Apply the rules that are fast enough.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA, or another one, which has no rules
+    table : Table or None
+        The data of the fit, which some rules need.
+
+    Returns
+    -------
+    choices : sequence of ComponentChoice
+    left_out : list of str
+        Rules that were not applied, each with the reason.
+    """
+    if not isinstance(model, PCA | KernelPCA) or not model.n_components_:
+        return (), []
+    linear = isinstance(model, PCA)
+    names = [name for name in (RULES if linear else KERNEL_RULES) if name != "max_rmse"]
+    here = None if table is None or not table.in_memory or table.values.shape[0] < 2 else table
+    waits = {} if here is None else {name: _wait(model, here, name) for name in names}
+    asked = [name for name, wait in waits.items() if wait <= PATIENCE]
+    said = dict(choose_components(model, table, rules=asked)) if asked else {}
+    alone = [name for name in names if linear and not RULES[name].draws and name not in said]
+    said |= choose_components(model, rules=alone) if alone else {}
+    why = {name: f"it would take {_long(wait)}" for name, wait in waits.items()}
+    left = [
+        f"{name}: {why.get(name, 'it needs the data, two rows or more in memory')}."
+        for name in names
+        if name not in said
+    ]
+    return [said[name] for name in names if name in said], left
+
+
+def _long(wait: float) -> str:
+    return f"about {duration(wait)}" if math.isfinite(wait) else "many fits"
+
+
+def _wait(model: Any, table: Table, rule: str) -> float:
+    """Return the predicted seconds."""
+    if isinstance(model, KernelPCA):
+        fits = {"parallel": REPEATS + 1, "fraction": 1}
+        return fits.get(rule, math.inf) * float(model.plan_.seconds)
+    n, d = table.values.shape[0], math.prod(table.values.shape[1:])
+    times = REPEATS + 1 if RULES[rule].draws else 1
+    return float(times * n * d * (SECONDS * min(n, d) + PASSING))

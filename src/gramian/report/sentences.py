@@ -1,0 +1,409 @@
+"""Sentences about a fitted model and its data: for a prompt, a summary, a report and a paper."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gramian.analysis.associations import associated, telling_pair
+from gramian.analysis.components import component_names, feature_names_of, shares_of
+from gramian.arrays import as_float64
+from gramian.checks import counted, duration, listed, percent, shown
+from gramian.data.table import Table
+from gramian.errors import shortened
+from gramian.io.names import base_name
+from gramian.plots.names import WITHOUT
+from gramian.report.facts import imputed_share, kernel_text, method_name, size_text, validity_text, versions
+from gramian.report.tables import feature_names
+
+PACKAGES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
+DESCRIBED = 2  # components
+COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest
+MOST_GROUPS = 50
+LONGEST_NAME, LONGEST_PARAMETER = 60, 200  # characters
+NO_HASH = "SHA-256: not computed, because the data were not read sequentially"
+METHODS = {
+    "parallel": "parallel analysis with permuted columns (Horn, 1965)",
+    "sign-flip": "signflip parallel analysis (Hong, Sheng and Dobriban, 2020)",
+    "gavish-donoho": "the optimal hard threshold for singular values (Gavish and Donoho, 2014)",
+    "mle": "the model evidence of Minka (2000)",
+    "cv": "bi-cross-validation (Owen and Perry, 2009)",
+    "max_rmse": "an upper limit on the reconstruction error",
+}
+
+# In the text, and in the list of references.
+CITATIONS = {
+    "pca": (
+        "Jolliffe and Cadima, 2016",
+        "Jolliffe, I. T. and Cadima, J. (2016). Principal component analysis: a review and recent "
+        "developments. Philosophical Transactions of the Royal Society A 374, 20150202.",
+    ),
+    "kernel": (
+        "Schölkopf et al., 1998",
+        "Schölkopf, B., Smola, A. and Müller, K.-R. (1998). Nonlinear component analysis as a kernel "
+        "eigenvalue problem. Neural Computation 10, 1299-1319.",
+    ),
+    "whitening": (
+        "Kessy et al., 2018",
+        "Kessy, A., Lewin, A. and Strimmer, K. (2018). Optimal whitening and decorrelation. "
+        "The American Statistician 72, 309-314.",
+    ),
+    "faces": (
+        "Turk and Pentland, 1991",
+        "Turk, M. and Pentland, A. (1991). Eigenfaces for recognition. "
+        "Journal of Cognitive Neuroscience 3, 71-86.",
+    ),
+    "nystroem": (
+        "Williams and Seeger, 2001",
+        "Williams, C. K. I. and Seeger, M. (2001). Using the Nyström method to speed up kernel "
+        "machines. Advances in Neural Information Processing Systems 13.",
+    ),
+    "random-features": (
+        "Rahimi and Recht, 2007",
+        "Rahimi, A. and Recht, B. (2007). Random features for large-scale kernel machines. "
+        "Advances in Neural Information Processing Systems 20.",
+    ),
+    "unusual": (
+        "Jackson and Mudholkar, 1979",
+        "Jackson, J. E. and Mudholkar, G. S. (1979). Control procedures for residuals associated with "
+        "principal component analysis. Technometrics 21, 341-349.",
+    ),
+}
+
+
+def of_what(model: Any, table: Table | None) -> str:
+    """Return the end of a title: what the model was fitted on, and what else it was applied to."""
+    fitted = getattr(model, "reading_", {}).get("source", "")
+    name = fitted if table is None else base_name(table.source)
+    same = table is None or (table.values.shape[0] == model.n_samples_ and fitted in ("", name))
+    of = f" of {fitted or name}" if fitted or (same and name) else ""
+    if same or table is None:
+        return of
+    rows = f"{counted(table.values.shape[0], 'row')} of " if fitted == name else ""
+    return f"{of}, applied to {rows}{name}"
+
+
+def headline(model: Any) -> str:
+    """Return the result in a sentence."""
+    share, ratios = imputed_share(model), shares_of(model)
+    imputed = f" ({percent(share)} of the entries imputed)" if share else ""
+    count = counted(model.n_components_, "component")
+    result = f"{method_name(model)} of {model.n_samples_:,} rows x {_size(model)}{imputed}: {count}"
+    if ratios is None:
+        return f"{result}."
+    centred = getattr(model, "center", True)
+    what = "variance" if centred else "energy (second moments: no mean was subtracted)"
+    return f"{result}, {percent(float(sum(ratios)))} of the {what}{_where(model)}."
+
+
+def used_lines(model: Any, table: Table) -> list[str]:
+    """Return the columns that were used, what the user chose while reading, and constant columns."""
+    names = [] if table.picture_shape is not None else feature_names(table)
+    lines = [f"Columns: {listed(names)}"] if names else []
+    read = [*table.origin.asked, *filter(None, [table.missing.note])]
+    lines += [f"Read: {'; '.join(read)}"] if read else []
+    constant = [names[place] for place in getattr(model, "constant_features_", ()) if names]
+    if constant:
+        lines.append(f"Constant: {listed(constant)}; without variance, so not scaled")
+    return lines
+
+
+def _where(model: Any) -> str:
+    return " in feature space" if model.model_kind.kernel else ""
+
+
+def _size(model: Any) -> str:
+    return size_text(model.n_features_in_, getattr(model, "picture_shape_", None))
+
+
+def as_items(notes: Iterable[str]) -> list[str]:
+    """Return notes as items of a Markdown list."""
+    return [f"- {note[:1].upper()}{note[1:]}" for note in notes]
+
+
+def quoted(text: str) -> str:
+    """Return text as code in Markdown."""
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{text}{fence}"
+
+
+def data_lines(table: Table) -> list[str]:
+    """Return source, size and notes of the data, as a Markdown list."""
+    lines = [f"- Source: {quoted(table.source)}"]
+    size = size_text(int(np.prod(table.values.shape[1:])), table.picture_shape)
+    origin = table.origin
+    covered = f" of {origin.hashed}" if origin.hashed else ""
+    lines.append(f"- SHA-256{covered}: `{origin.sha256}`" if origin.sha256 else f"- {NO_HASH}")
+    lines.append(f"- Used: {table.values.shape[0]:,} rows x {size}, stored as {table.values.dtype}")
+    if isinstance(rows := table.row_numbers, range):
+        step = f", every {rows.step}th" if rows.step != 1 else ""
+        lines.append(f"- Rows {rows[0]} to {rows[-1]} of the source, counted from 0{step}")
+    if table.labels is not None:
+        lines.append(f"- Labels: {quoted(str(table.label_name))}")
+    return lines + as_items(table.notes)
+
+
+def computed_lines(model: Any, seconds: float | None = None) -> list[str]:
+    """Return parameters, kernel, route and the number of components, as a Markdown list.
+
+    ``seconds`` is the time of the fit, by default that of its plan.
+    """
+    given = [f"{name}={value!r}" for name, value in model.get_params(deep=False).items()]
+    lines = [f"- {type(model).__name__}({', '.join(given)})"]
+    if kernel_text(model):
+        lines.append(f"- Kernel with all parameters: {quoted(kernel_text(model))}")
+        if "'median'" in repr(model.kernel) + repr(model.gamma):
+            lines.append("- Median widths use the distances between at most 5000 evenly spaced rows")
+    if validity_text(model):
+        # Each step of the proof is a nested list.
+        proof = validity_text(model).splitlines()
+        chain = [(len(line) - len(line.lstrip()), line.lstrip()) for line in proof]
+        lines += [f"{' ' * 2 * depth}- {text}" for depth, text in chain]
+    plan = model.plan_
+    lines.append(f"- Solver: {plan.solver} on the {plan.matrix}. {plan.reason}")
+    lines += [f"    {place}. {step.name}: {step.detail}" for place, step in enumerate(plan.steps, 1)]
+    note, choice = model.spectrum_.note, getattr(model, "component_choice_", None)
+    lines += [f"- Note: {note[:1].upper()}{note[1:]}"] if note else []
+    lines += [f"- Number of components, by {choice.rule}: {choice.sentence}"] if choice is not None else []
+    if model.rank_ < model.n_components_:
+        lines.append(
+            f"- The numerical rank is {model.rank_}: further components have variance 0 and scores 0"
+        )
+    seconds = plan.took if seconds is None else seconds
+    return lines if seconds is None else [*lines, f"- Time: {duration(seconds)}"]
+
+
+def guaranteed_lines(model: Any) -> list[str]:
+    """Return the certificate as a sentence and a Markdown list of reasons."""
+    first, *others = str(model.certificate_).splitlines()
+    repair = getattr(model, "repair_", None)
+    changed = [] if repair is None else [f"- Repair: {repair}"]
+    return [first, "", *(f"- {sentence}" for sentence in others), *changed]
+
+
+def methods_paragraph(model: Any, table: Table | None = None, used: Mapping[str, str] | None = None) -> str:
+    """Return the paragraph of a paper about this fit, and with its table about how the data were read.
+
+    ``used`` are the versions that computed it, by default the installed ones.
+    """
+    gramian, *others = [f"{PACKAGES.get(name, name)} {n}" for name, n in (used or versions()).items()]
+    kernel, method = kernel_text(model), getattr(model, "method", None)
+    name = "Kernel principal component analysis" if kernel else "Principal component analysis"
+    name = name if method is None else f"{method.upper()} whitening"
+    cited = "; ".join(CITATIONS[key][0] for key in cited_works(model))
+    using = f" with the kernel {kernel}" if kernel else ""
+    plan = model.plan_
+    sentences = [
+        f"{name} ({cited}){using} of {model.n_samples_:,} samples with {_size(model)} was computed with "
+        f"{gramian} ({', '.join(others)}).",
+        *_reading(table),
+        *_treatment(model),
+        *_selection(model),
+        f'Eigenvalues and eigenvectors were computed by the solver "{plan.solver}" from the {plan.matrix}.',
+        *_bound(model),
+    ]
+    return " ".join(sentences)
+
+
+def methods_lines(
+    model: Any,
+    table: Table | None = None,
+    used: Mapping[str, str] | None = None,
+    further: Sequence[str] = (),
+) -> list[str]:
+    """Return the methods paragraph and a Markdown list of references, also to further works."""
+    choice = getattr(model, "component_choice_", None)
+    rule = [f"- Rule: {choice.sentence}"] if choice is not None else []
+    works = [f"- {CITATIONS[key][1]}" for key in (*cited_works(model), *further)]
+    return [methods_paragraph(model, table, used), "", *works, *rule]
+
+
+def cited_works(model: Any) -> list[str]:
+    """Return the keys of ``CITATIONS`` for a model."""
+    method = "kernel" if kernel_text(model) else "whitening" if model.model_kind.whitens else "pca"
+    solver = getattr(model, "solver", "auto")
+    return [method, solver] if solver in CITATIONS else [method]
+
+
+def _reading(table: Table | None) -> list[str]:
+    """Return a sentence about every change of the data while they were read."""
+    if table is None:
+        return []
+    changes = [*table.origin.asked, *table.notes]
+    if table.values.dtype.kind in "iu":
+        changes.append(f"values stored as {table.values.dtype} became floating-point numbers")
+    return [f"The data were read as follows: {'; '.join(changes)}."] if changes else []
+
+
+def _treatment(model: Any) -> list[str]:
+    if model.model_kind.kernel:
+        return [f"The data were {'' if model.center else 'not '}centred in feature space."]
+    scales = {
+        "unit": "scaled to unit variance",
+        "pareto": "divided by the square root of their standard deviations",
+        "genotype": "divided by sqrt(2 p (1 - p)) for allele frequencies p",
+        "given": "each divided by a given number",
+    }
+    weighted = vars(model).get("_unequal", False)
+    rows = "the sum of the weights" if weighted else "n"
+    divisor = f"Variances were computed with divisor {rows if model.ddof == 0 else f'{rows} - {model.ddof}'}."
+    if model.model_kind.whitens:
+        by, rule = model.regularization_, model.regularization
+        added = [] if by is None else [f"The covariance matrix was regularised by {rule} ({by:.4g})."]
+        return ["The data were centred.", divisor, *added]
+    rule = model.scale if model.scale is None or isinstance(model.scale, str) else "given"
+    scaled = f" and {scales[rule]}" if rule in scales else ""
+    whitened = ["Scores were scaled to unit variance."] if model.whiten else []
+    return [f"Columns were {'' if model.center else 'not '}centred{scaled}.", divisor, *whitened]
+
+
+def _selection(model: Any) -> list[str]:
+    k, ratios = model.n_components_, shares_of(model)
+    what = ("variance" if getattr(model, "center", True) else "second moments") + _where(model)
+    number = f"{counted(k, 'component was', 'components were')} retained"
+    choice = getattr(model, "component_choice_", None)
+    if choice is not None and choice.rule in METHODS:
+        by = METHODS[choice.rule]
+        if choice.rule == "cv" and model.model_kind.kernel:
+            by = "the error of pre-images at hidden entries of held-out rows"
+        number += f", chosen by {by}"
+    elif isinstance(model.n_components, float):
+        return [f"{number}, the fewest that explained {100 * model.n_components:g} % of the {what}."]
+    return [
+        f"{number}."
+        if ratios is None
+        else f"{number}; {'it' if k == 1 else 'they'} explained {percent(float(sum(ratios)))} of the {what}."
+    ]
+
+
+def _bound(model: Any) -> list[str]:
+    certificate = model.certificate_
+    if not len(certificate.values) or not certificate.values[0] > 0:
+        return []
+    radius = float(certificate.radii.max()) / float(certificate.values[0])
+    near = certificate.approximation
+    exact = "exact matrix" if near is None else f"approximation by {near.by}"
+    return [
+        f"Each computed eigenvalue was certified to lie within {radius:.1e} of an eigenvalue of the {exact}, "
+        "relative to the largest."
+    ]
+
+
+# ---------------------------------------------------------------- what the data show
+
+
+def findings(model: Any, labels: Any = None, title: str = "", scores: Any = None) -> list[str]:
+    """Return at most two sentences: what the first components are, and how groups differ along them.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA or Whitener
+    labels : array-like of shape (n,), optional
+    title : str
+        The name of the labels.
+    scores : array-like of shape (n, at least 1), optional
+
+    Examples
+    --------
+    >>> import gramian
+    >>> X = np.array([[0.0, 0.0], [4.0, 0.1], [8.0, 0.0], [12.0, -0.1]])
+    >>> model = gramian.PCA(1).fit(X)
+    >>> for sentence in findings(model, ["a", "a", "b", "b"], "kind", model.transform(X)):
+    ...     print(sentence)
+    PC1 (99.99 % of the variance) rises with `x0`.
+    The groups of `kind` explain 80.00 % of the variance of PC1.
+    """
+    k = min(DESCRIBED, int(model.n_components_))
+    about = [_about(model, place) for place in range(k)]
+    groups = _groups(labels, title, scores, k)
+    return [*([f"{'; '.join(about)}."] if about else []), groups] if groups else [f"{one}." for one in about]
+
+
+def first_look(
+    model: Any, table: Table | None = None, scores: Any = None
+) -> tuple[tuple[int, int], list[str]]:
+    """Return the two components that show the groups of the labels apart, and what the data show.
+
+    Components are counted from 1. A third sentence says why they are not the first two.
+    """
+    labels = None if table is None else table.labels
+    if labels is None or table is None or scores is None or len(labels) != len(scores):
+        return (1, 2), findings(model)
+    name = table.label_name or ""
+    pair, why = telling_pair(np.asarray(scores), labels, name) if scores.shape[1] > 1 else ((1, 2), "")
+    return pair, [*findings(model, labels, name, scores), *filter(None, [why])]
+
+
+def _about(model: Any, place: int) -> str:
+    """Return the share of a component, and the columns of its largest loadings."""
+    name, ratios = component_names(place + 1)[place], shares_of(model)
+    share = "" if ratios is None else f"{percent(float(ratios[place]))} of the variance{_where(model)}"
+    if not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
+        return f"{name} explains {share}" if share else f"{name} has no known share of the variance"
+    direction, names = as_float64(model.components_)[place], feature_names_of(model)
+    large = np.argsort(-np.abs(direction), kind="stable")[:COLUMNS]
+    large = large[np.abs(direction[large]) >= RELATIVE * np.abs(direction[large[0]])]
+    verbs = (("rises with", large[direction[large] > 0]), ("falls with", large[direction[large] < 0]))
+    said = [f"{verb} {_and([_name(names[j]) for j in some])}" for verb, some in verbs if len(some)]
+    return f"{name}{f' ({share})' if share else ''} {' and '.join(said)}"
+
+
+def _groups(labels: Any, title: str, scores: Any, k: int) -> str:
+    """Return how much of the variance of the scores is that of the means of groups (eta squared)."""
+    if labels is None or scores is None or not k:
+        return ""
+    texts = np.asarray(labels).astype(str)
+    known = ~np.isin(texts, WITHOUT)
+    texts, values = texts[known], as_float64(scores)[known, :k]
+    association = associated(texts, values) if len(np.unique(texts)) <= MOST_GROUPS else ""
+    if isinstance(association, str):
+        return ""
+    shares = zip(map(percent, association.r2), component_names(k), strict=True)
+    parts = [f"{share} of the variance of {name}" for share, name in shares]
+    return f"The groups of {_name(title) if title else 'the labels'} explain {_and(parts)}."
+
+
+def _name(name: str) -> str:
+    """Return a name between backticks, without those of its own, and not longer than a line."""
+    return f"`{shortened(shown(name).replace('`', chr(39)), LONGEST_NAME)}`"
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+
+
+# ---------------------------------------------------------------- code
+
+
+def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:
+    """Return Python code that fits the same model."""
+    takes = inspect.signature(type(model)).parameters
+    given = {
+        key: value
+        for key, value in model.get_params(deep=False).items()
+        if repr(value) != repr(takes[key].default)
+    }
+    arguments = ", ".join(f"{key}={_literal(key, value)}" for key, value in given.items())
+    lines = ["import gramian"]
+    if reading is None:
+        lines += ["", "X = ...  # the data of the fit"]
+    else:
+        options = [f"{value!r}" if key == "path" else f"{key}={value!r}" for key, value in reading.items()]
+        lines += ["", f"X = gramian.scan({', '.join(options)}).read()"]
+    kind = type(model)
+    package = kind.__module__.rpartition(".")[0] if model.model_kind.faces else "gramian"
+    return "\n".join([*lines, f"model = {package}.{kind.__name__}({arguments}).fit(X)"])
+
+
+def _literal(key: str, value: Any) -> str:
+    """Return a parameter as Python code; a kernel as its text."""
+    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    said = repr(repr(value)) if key == "kernel" and not isinstance(value, str | None) else repr(value)
+    return (
+        said
+        if len(said) <= LONGEST_PARAMETER
+        else f"...  # {len(said):,} characters: see {key} of the saved model"
+    )

@@ -1,1 +1,0 @@
-"""The kinds of rows: dense, sparse, stored, on a device and in Dask's chunks."""

@@ -1,1 +1,0 @@
-"""Arrays in files that are sliced without being read as a whole."""

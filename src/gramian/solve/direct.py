@@ -1,0 +1,317 @@
+"""Direct routes: a whole matrix or the centred data, decomposed by LAPACK, also where an iteration stalls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from gramian import arrays, checks
+from gramian.operators.costs import DIRECT, EIGH_ALL, EIGH_FEW, Costs, Form, TableCosts
+from gramian.operators.operator import Operator
+from gramian.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
+from gramian.solve.krylov import improved
+from gramian.solve.route import Route, SolverResult, count_of, finishing, relative_tolerance
+
+# Above LARGE the matrix leaves the cache, and half of the reduction runs at the speed of memory.
+LARGE, SLOWER = 1500, 1.25
+
+
+@dataclass(frozen=True)
+class ProductRoute(Route):
+    """The matrix, formed and decomposed directly."""
+
+    form: Form
+    direct = True
+
+    @property
+    def solver(self) -> str:
+        """The matrix names the solver of a table; ``"dense"`` for kernels."""
+        return self.form.matrix if self.form.of_table else "dense"
+
+    def cost(self, costs: Costs, target: Target) -> Cost:
+        """Return steps with their seconds, and bytes."""
+        form, m = self.form, costs.order(self.form)
+        seconds, size = costs.build(form)
+        name, detail = {
+            "covariance": ("multiply", f"the {m} x {m} scatter matrix in one pass over the data"),
+            "gram": ("multiply", f"the {m} x {m} matrix of inner products of rows"),
+            "centered kernel": ("evaluate", f"{m} x {m} kernel values"),
+        }.get(form.matrix, ("read", f"the {m} x {m} matrix"))
+        steps = [
+            Step(name, f"{detail}, {form.arithmetic}{costs.note(form)}", seconds),
+            Step("decompose", f"{target} of {m}", _seconds(m, target)),
+        ]
+        steps += finishing(costs, form, target.count or m)
+        return Cost(tuple(steps), size + 8 * (2 if _partial(m, target) else 3) * m * m)
+
+    def reason(self, costs: Costs, target: Target) -> str:
+        """Return when it is taken."""
+        m = costs.order(self.form)
+        if self.form.matrix == "given":
+            return "the matrix is given."
+        if len(costs.forms()) == 1:
+            return f"only the {self.form.matrix} matrix of the rows is stored."
+        if self.form.matrix == "centered kernel":
+            return f"{m} rows are few." if m <= 1000 else f"{target} of {m} need the whole spectrum."
+        smaller = costs.forms()[0].matrix == self.form.matrix
+        return f"the {self.form.matrix} matrix is the {'smaller' if smaller else 'larger'} of the two."
+
+    def solve(self, operator: Operator, request: SolveRequest, start: Any = None) -> SolverResult:
+        """Decompose the matrix, and improve the pairs where float32 products cannot meet the tolerance."""
+        # Of a matrix that may be indefinite all eigenvalues are found: their signs are the question.
+        target = request.target if operator.psd else Target()
+        spectrum = solve_dense(operator, target, self.solver, vectors=request.vectors)
+        return (
+            improved(operator, SolverResult(spectrum), request) if request.vectors else SolverResult(spectrum)
+        )
+
+
+def routes(costs: Costs, target: Target) -> Iterator[Route]:
+    """Yield the SVD for dense tables in one place, and the direct route for forms of the whole matrix."""
+    if isinstance(costs, TableCosts) and not costs.sparse and not costs.spread:
+        yield SvdRoute()
+    for form in costs.forms():
+        if form.whole:
+            yield ProductRoute(form)
+
+
+def both_matrices(costs: Costs, target: Target) -> Iterator[str]:
+    """Yield what forming and decomposing the covariance and the dual Gram matrix takes, in words."""
+    for matrix, growth in (("covariance", "O(n d^2 + d^3)"), ("gram", "O(n^2 d + n^3)")):
+        for form in [one for one in costs.forms() if one.matrix == matrix and one.whole and one.double][:1]:
+            cost, m = ProductRoute(form).cost(costs, target), costs.order(form)
+            size = f"{m:,} x {m:,}, {growth}"
+            time, memory = checks.duration(cost.seconds), checks.amount(cost.bytes)
+            yield f"{MATRICES[matrix]}, {size}: about {time} and {memory}"
+
+
+def _partial(m: int, target: Target) -> bool:
+    return target.count is not None and target.count <= m // 4 and m > 64
+
+
+def _seconds(m: int, target: Target) -> float:
+    slower = SLOWER if m > LARGE else 1.0
+    return (EIGH_FEW if _partial(m, target) else EIGH_ALL) * slower * m**3 + 5e-8 * m * m + DIRECT
+
+
+def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool = True) -> Spectrum:
+    """Decompose the operator's matrix directly.
+
+    Parameters
+    ----------
+    operator : Operator
+        Symmetric matrix of order m.
+    target : Target
+        Number of eigenpairs, fraction of the trace, or all.
+    route : str
+        Name of the route for the record.
+    vectors : bool
+        False finds eigenvalues only, with residuals of 0.
+
+    Returns
+    -------
+    Spectrum
+        The leading eigenpairs; ``rest`` holds the other eigenvalues that were computed.
+    """
+    A = operator.dense()
+    total = operator.trace()
+    if operator.psd:
+        # Of this very matrix: a share close to 1 leaves no room for the rounding of another sum.
+        total = float(arrays.namespace(A).linalg.trace(A))
+    if vectors:
+        values, V, rest = _leading(A, target, total)
+        residuals = arrays.column_norms(A @ V - V * arrays.from_numpy(values, V)[None, :])
+    else:
+        values = _eigenvalues(A)
+        k = count_of(target, values, total)
+        values, V, rest, residuals = values[:k], A[:, :0], values[k:], np.zeros(k)
+    # The backward error of LAPACK's symmetric solvers is a modest multiple of eps times the norm.
+    norm = float(np.abs(np.concatenate([values, rest])).max(initial=0.0))
+    backward = operator.size**0.5 * 10 * float(np.finfo(np.float64).eps) * norm
+    top = float(values[0]) if values.size else 0.0
+    return Spectrum(
+        values=values,
+        vectors=V,
+        residuals=residuals,
+        total=total,
+        squares=None,
+        rank_tolerance=relative_tolerance(operator.relative_tolerance, operator.noise, top),
+        error_bound=operator.dense_error + backward,
+        error_kind=operator.error_kind,
+        route=route,
+        complete=True,
+        rest=rest,
+        smallest=float(rest[-1]) if rest.size else (float(values[-1]) if values.size else None),
+    )
+
+
+def _leading(A: Any, target: Target, total: float | None) -> tuple[FloatArray, Any, FloatArray]:
+    """Leading eigenpairs in descending order and the other eigenvalues, as far as they were computed."""
+
+    def on_device(linalg: Any, A: Any) -> tuple[FloatArray, Any, FloatArray]:
+        values, vectors = linalg.eigh(A)
+        values, vectors = arrays.as_float64(values)[::-1], arrays.namespace(A).flip(vectors, axis=1)
+        k = count_of(target, values, total)
+        return values[:k].copy(), vectors[:, :k], values[k:].copy()
+
+    values, vectors, rest = arrays.decomposed(A, on_device, lambda A: _leading_on_host(A, target, total))
+    return values, arrays.moved(vectors, A), rest
+
+
+def _leading_on_host(
+    A: FloatArray, target: Target, total: float | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    m = A.shape[0]
+    if target.count is None and target.fraction is not None and m > 256:
+        every = _eigenvalues(A)
+        k = count_of(target, every, total)
+        values, vectors, _ = _leading_on_host(A, Target(count=k), total)
+        return values, vectors, every[k:].copy()
+    if _partial(m, target):
+        k = target.count or 0
+        # One more than asked for: the gap below the last one bounds the error of its direction.
+        values, vectors = _eigh(A, subset_by_index=[m - k - 1, m - 1])
+        # Of many equal eigenvalues LAPACK's search by index may return none.
+        if values.size == k + 1:
+            values = values[::-1]
+            return values[:k].copy(), np.ascontiguousarray(vectors[:, :0:-1]), values[k:].copy()
+    values, vectors = _eigh(A, driver="evd")
+    values, vectors = values[::-1], vectors[:, ::-1]
+    k = count_of(target, values, total)
+    return values[:k].copy(), np.ascontiguousarray(vectors[:, :k]), values[k:].copy()
+
+
+def _eigh(A: Any, **options: Any) -> tuple[Any, Any]:
+    # Several BLAS threads that wait for each other actively take many times as long on busy cores.
+    with arrays.blas_threads():
+        try:
+            return scipy.linalg.eigh(A, check_finite=False, **options)  # type: ignore[no-any-return]
+        except np.linalg.LinAlgError:
+            options.pop("driver", None)
+            return scipy.linalg.eigh(  # type: ignore[no-any-return]
+                A, check_finite=False, driver="evx" if "subset_by_index" in options else "ev", **options
+            )
+
+
+def _eigenvalues(A: Any) -> FloatArray:
+    """All eigenvalues, descending."""
+
+    def on_host(A: FloatArray) -> FloatArray:
+        with arrays.blas_threads():
+            return np.asarray(scipy.linalg.eigvalsh(A, check_finite=False)[::-1])
+
+    return arrays.decomposed(A, lambda linalg, A: arrays.as_float64(linalg.eigvalsh(A))[::-1], on_host)
+
+
+# ---- Singular value decomposition of the centred data: for small tables, and where the last digit counts
+
+DATA = Form("data (SVD)", "copied")
+EPS = float(np.finfo(np.float64).eps)
+RATE = 4.2e-10  # seconds for one n d min(n, d), all vectors included
+
+
+@dataclass(frozen=True)
+class SvdRoute(Route):
+    """All singular triplets of C in float64."""
+
+    form: Form = DATA
+    direct = True
+    solver = "full"
+
+    def cost(self, costs: Costs, target: Target) -> Cost:
+        """Return steps with their seconds, and bytes."""
+        assert isinstance(costs, TableCosts)
+        n, d = costs.shape
+        least = min(n, d)
+        steps = (
+            Step("centre", f"a float64 copy of {n} x {d}", n * d * 2e-9),
+            Step(
+                "decompose",
+                "singular value decomposition, all components",
+                RATE * n * d * least + DIRECT,
+            ),
+        )
+        return Cost(steps, 8 * (2 * n * d + 2 * n * least + d * least + 6 * least**2))
+
+    def reason(self, costs: Costs, target: Target) -> str:
+        """Return when it is taken."""
+        assert isinstance(costs, TableCosts)
+        n, d = costs.shape
+        return f"{n} x {d} is small, and the SVD resolves the smallest eigenvalues best."
+
+    def solve(self, operator: Any, request: SolveRequest, start: Any = None) -> SolverResult:
+        """Decompose the centred data that the operator is made of."""
+        view = operator.centered
+        # Rank as of products for float32: numbers that somebody has rounded are not noise to be whitened.
+        unit = max(view.rows.shape) * EPS
+        relative = unit**2 if view.rows.dtype == np.float64 else unit
+        spectrum, left = solve_svd(view.materialized(), request.target, view.noise, relative)
+        return SolverResult(
+            replace(spectrum, error_bound=spectrum.error_bound + view.forming_error), left=left
+        )
+
+
+def solve_svd(C: Any, target: Target, noise: float, relative: float) -> tuple[Spectrum, Any]:
+    """Singular value decomposition of a centred data matrix held in memory as float64.
+
+    Parameters
+    ----------
+    C : array of shape (n, d), float64
+        Centred data; overwritten.
+    target : Target
+        Number of components, fraction of the sum of squares, or all ``min(n, d)``.
+    noise : float
+        Absolute size of squared singular values that is rounding of the data.
+    relative : float
+        The same relative to the largest one.
+
+    Returns
+    -------
+    spectrum, left : tuple
+        Squared singular values with the right vectors as columns, and the left vectors (n, k).
+    """
+    xp = arrays.namespace(C)
+    n, d = C.shape
+    U, s, Vt = _svd(C)
+    squares = arrays.as_float64(s) ** 2
+    total = float(squares.sum())
+    k = count_of(target, squares, total)
+    left, right = U[:, :k], Vt[:k, :].T
+    # Of the directions too: those of a wide, badly scaled table may be less accurate than singular values.
+    residuals = arrays.column_norms(C.T @ (C @ right) - right * (s[:k] ** 2)[None, :])
+    top = float(squares[0]) if squares.size else 0.0
+    spectrum = Spectrum(
+        values=squares[:k],
+        vectors=xp.asarray(right, copy=True) if xp is not np else right,
+        residuals=residuals,
+        total=total,
+        squares=None,
+        rank_tolerance=relative_tolerance(relative, noise, top),
+        error_bound=10 * max(n, d) ** 0.5 * EPS * top,
+        error_kind="deterministic",
+        route="full",
+        complete=True,
+        rest=squares[k:],
+        smallest=float(squares[-1]) if squares.size else None,
+    )
+    return spectrum, left
+
+
+def _svd(C: Any) -> tuple[Any, Any, Any]:
+    result = arrays.decomposed(C, lambda linalg, C: tuple(linalg.svd(C, full_matrices=False)), _svd_on_host)
+    return arrays.moved(result[0], C), arrays.moved(result[1], C), arrays.moved(result[2], C)
+
+
+def _svd_on_host(C: FloatArray) -> tuple[Any, ...]:
+    with arrays.blas_threads():
+        try:
+            return scipy.linalg.svd(C, full_matrices=False, check_finite=False)  # type: ignore[no-any-return]
+        except np.linalg.LinAlgError:
+            # Divide and conquer fails to converge on rare matrices where plain QR iteration succeeds.
+            return scipy.linalg.svd(  # type: ignore[no-any-return]
+                C, full_matrices=False, check_finite=False, lapack_driver="gesvd"
+            )

@@ -1,0 +1,415 @@
+"""PCA as a problem for the engine: a table, its two matrices, and the way back to directions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+import numpy as np
+
+from gramian import arrays
+from gramian.analysis.components import complete_basis, components_of, fixed_signs
+from gramian.data import Rows, as_rows
+from gramian.data.device import quick_double
+from gramian.errors import DataError
+from gramian.operators.centered import CenteredRows
+from gramian.operators.costs import SymmetricCosts, TableCosts
+from gramian.operators.moments import center_rows, from_moments, scatter
+from gramian.operators.operator import Operator, SymmetricMatrix
+from gramian.operators.scatter import CONFIDENCE, CovarianceOperator, GramOperator, ScatterOperator
+from gramian.records import (
+    BoundKind,
+    Components,
+    DirectionBounds,
+    FloatArray,
+    Remainder,
+    SolveRequest,
+    Spectrum,
+    Target,
+)
+from gramian.solve.certificates import lifted
+from gramian.solve.route import Route
+from gramian.solve.solving import Problem, Solution, solve
+
+# Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
+# which what is read in every pass is multiplied in float64.
+FEW_ON_DEVICE, FEW_COLUMNS = 512, 400
+# Entries, and columns or rows, up to which a product in float64 is faster than one in float32 and a pass that
+# improves its result.
+FEW_ENTRIES, NARROW = 8_000_000, 128
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """What a table's eigenpairs mean.
+
+    Attributes
+    ----------
+    components : Components
+        Variances.
+    vectors : array of shape (d, k)
+        Orthonormal columns, signs fixed.
+    scores : array of shape (n, k) or None
+        Scores of the fitted rows where the route has them for free.
+    """
+
+    components: Components
+    vectors: Any
+    scores: Any
+
+
+@dataclass(eq=False)
+class LinearProblem(Problem):
+    """Directions of largest variance of a table.
+
+    Attributes
+    ----------
+    rows : Rows
+    center : bool
+    scale : None, "unit", "pareto", "genotype" or ndarray of shape (d,)
+    ddof : float
+        In the unit of ``rows.weights``, as the sum of the weights is.
+    metric : ndarray of shape (d,) or None
+        Roots of the weights of the columns.
+    view : CenteredRows or None
+        The centred data, once it has been measured.
+    """
+
+    rows: Rows
+    center: bool = True
+    scale: str | FloatArray | None = None
+    ddof: float = 1
+    unit: str = "eigenvalues (variances)"
+    view: CenteredRows | None = None
+    metric: FloatArray | None = None
+
+    @property
+    def costs(self) -> TableCosts:
+        """What products with the covariance and the Gram matrix take."""
+        rows = self.rows
+        n, d = rows.shape
+        # To read once more costs more than products of few columns in float64, which need one pass.
+        few = d <= FEW_COLUMNS
+        if rows.free_to_revisit:
+            few = n * d <= FEW_ENTRIES and min(n, d) <= NARROW and arrays.is_numpy(rows.like)
+        quick = few or quick_double(rows.like)
+        facts = (rows.skips_zeros, rows.speed, rows.cuts_columns, rows.share, rows.spread, quick)
+        dtype = rows.dtype if rows.weights is None else np.dtype(np.float64)
+        return TableCosts(rows.shape, dtype, *facts)
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights of the rows, or their number."""
+        return self.rows.weight
+
+    @property
+    def most(self) -> int:
+        """Number of all components; integer weights stand for repeated rows."""
+        return min(self.rows.repeats, self.rows.shape[1])
+
+    @property
+    def degrees(self) -> float:
+        """What sums of squares are divided by."""
+        return self.weight - self.ddof
+
+    def measured(self) -> CenteredRows:
+        """Return the centred data, measuring it in one pass where that has not been done."""
+        if self.view is None:
+            self.view = center_rows(self.rows, **self._options)
+            require_range(self.view, self.degrees)
+        return self.view
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"center": self.center, "scale": self.scale, "ddof": self.ddof, "metric": self.metric}
+
+    def data_view(self) -> CenteredRows:
+        """Return how the data are centred and scaled."""
+        return self.measured()
+
+    def build(self, route: Route) -> ScatterOperator:
+        """Build the covariance or the Gram matrix; data that were not measured are on the way."""
+        form = route.form
+        if form.whole and form.matrix == "covariance" and self.view is None:
+            return self._covariance(double=form.double)
+        view = replace(self.measured(), double=form.double)
+        kind = GramOperator if form.matrix == "gram" else CovarianceOperator
+        return kind(view, keep=form.storage == "kept", whole=form.whole)
+
+    def _covariance(self, *, double: bool) -> CovarianceOperator:
+        """Mean and scatter matrix in one pass over the data."""
+        exponent, result = scatter(self.rows, center=self.center, double=double)
+        self.view = from_moments(self.rows, result, exponent, **self._options)
+        require_range(self.view, self.degrees)
+        matrix = result.squares
+        if self.view.divisor is not None:
+            matrix = matrix / self.view.divisor[:, None] / self.view.divisor[None, :]
+        view = replace(self.view, double=double)
+        # A small one is decomposed sooner than it is moved.
+        if len(matrix) > FEW_ON_DEVICE:
+            matrix = arrays.from_numpy(matrix, self.rows.like)
+        return CovarianceOperator(view, whole=True, matrix=matrix)
+
+    def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
+        """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
+        least = min(self.rows.shape)
+        cut = result.first(least)
+        return replace(cut, rest=cut.rest[: least - cut.values.size])
+
+    def factor(self) -> float:
+        """Return what turns squared singular values of C into variances."""
+        return self.measured().square_unit / self.degrees
+
+    def directions(self, solution: Solution, count: int | None) -> Directions:
+        """Lift the eigenpairs to directions.
+
+        Parameters
+        ----------
+        solution : Solution
+        count : int or None
+            Number of directions: beyond the rank they are orthonormal and have no variance.
+        """
+        spectrum, view = solution.spectrum, self.measured()
+        components = components_of(spectrum, count, self.factor(), view.total, self.most)
+        vectors, scores = _directions(solution, view, components.rank, components.values.size)
+        return Directions(components, vectors, scores)
+
+    def direction_bounds(self, solution: Solution, result: Directions) -> DirectionBounds | None:
+        """Bound the angles between the directions and those of the exact covariance.
+
+        Notes
+        -----
+        A direction ``C.T b / s`` of an eigenvector b of the Gram matrix multiplies the sine of b's angle by
+        at most the largest singular value over s. Making them orthonormal again moves them by at most as
+        much once more. The product adds its own rounding.
+        """
+        if solution.certificate is None or solution.certificate.directions is None:
+            return None
+        bounds, kind = solution.certificate.directions, solution.spectrum.error_kind
+        unit = float(np.finfo(arrays.numpy_dtype(result.vectors)).eps)
+        factors, drift = np.ones(bounds.sines.size), np.full(bounds.sines.size, unit)
+        if solution.left is None and isinstance(solution.operator, GramOperator):
+            view = solution.operator.centered
+            values = np.maximum(solution.spectrum.values[: factors.size], np.finfo(np.float64).tiny)
+            top = float(values.max(initial=0.0))
+            exact = view.unit_roundoff < 1e-12
+            kind = kind if exact else "estimate"
+            n = view.rows.shape[0]
+            terms = (n if exact else min(n, CONFIDENCE * math.sqrt(n))) + 3
+            size = view.gross if view.implicit else math.sqrt(view.total)
+            change = terms * view.unit_roundoff * size + view.forming_error / math.sqrt(top or 1.0)
+            factors = 2.0 * np.sqrt(top / values)
+            drift = drift + change / np.sqrt(values)
+        return lifted(bounds, factors, drift, max(bounds.kind, kind, key=get_args(BoundKind).index))
+
+    def hidden_by_offset(self, solution: Solution, components: Components) -> str:
+        """Say which variances above the tolerance are 0 because the data are far from 0; "" where none is."""
+        spectrum, noise, k = solution.spectrum, solution.operator.noise, components.values.size
+        top = float(spectrum.values.max(initial=0.0))
+        # Otherwise the rank is one of the data.
+        if solution.certificate is None or noise < (1 - 1e-9) * spectrum.rank_tolerance * top:
+            return ""
+        zeroed = spectrum.values[components.rank : k]
+        zeroed = zeroed[zeroed > solution.certificate.tol * top] * self.factor()
+        if not zeroed.size:
+            return ""
+        view = self.data_view()
+        assert view.norms is not None
+        varies = view.norms > 0
+        spread = view.norms[varies] / math.sqrt(self.weight)
+        ratio = float((np.abs(view.mean[varies]) / spread).max())
+        return (
+            f"{zeroed.size} of {k} components have variance 0, although their computed variances reach "
+            f"{zeroed.max():.3g}: the rounding of float64 numbers this far from 0 can make variances of up "
+            f"to {noise * self.factor():.3g} (the mean of a column is {ratio:.1e} times its standard "
+            "deviation). Subtract the offset in a wider type before X becomes float64."
+        )
+
+    def remainder(self, solution: Solution, result: Directions) -> Remainder:
+        """Return how far directions and variances are from the covariance of the rows.
+
+        Notes
+        -----
+        Let S be the scatter matrix, V the r directions with variance, t their eigenvalues, and P the
+        projector on the complement of V. Then ``S - V diag(t) V.T`` is ``P S P``, but for residuals, errors
+        of S and the loss of orthogonality. ``P S P`` is positive semi-definite. Its norm is at most its
+        trace, and at most the largest of the computed eigenvalues beyond r and of what bounds those that were
+        not computed. A positive semi-definite matrix less its diagonal has no larger norm. Directions lifted
+        from the Gram matrix leave ``C.T (I - B B.T) C`` with its vectors B, of the same norm.
+        """
+        spectrum, certificate, view = solution.spectrum, solution.certificate, self.measured()
+        assert certificate is not None
+        k, r, (n, d) = spectrum.values.size, result.components.rank, self.rows.shape
+        top, total = float(spectrum.values.max(initial=0.0)), view.total
+        error = float(spectrum.residuals.sum()) + spectrum.error_bound + certificate.orthogonality * top
+        error = 4.0 * error + _rounding_of(result.vectors, solution.operator, view, top)
+        kind, complete = spectrum.error_kind, certificate.completeness
+        if isinstance(solution.operator, GramOperator) and arrays.numpy_dtype(result.vectors) != np.float64:
+            kind = "estimate"
+        trace = max(total - float(spectrum.values[:r].sum()), 0.0) + min(d, n + k) * error
+        beyond = math.inf
+        if spectrum.complete and (k == min(n, d) or spectrum.rest.size):
+            beyond = float(spectrum.rest.max(initial=0.0))
+        elif complete is not None:
+            beyond = complete.bound / self.factor()
+        beyond = max(beyond, float(spectrum.values[r:].max(initial=0.0)))
+        if beyond < trace and complete is not None:
+            kind = max(kind, complete.kind, key=get_args(BoundKind).index)
+        root = math.sqrt(min(beyond, trace) + 2.0 * error) * 2.0**view.unit_exponent
+        data = self.data_view()
+        assert data.norms is not None
+        return Remainder(data.norms * 2.0**data.exponent, root, kind)
+
+
+def _rounding_of(vectors: Any, operator: Operator, view: CenteredRows, top: float) -> float:
+    """Bound what the rounding of directions changes ``V diag(t) V.T`` by."""
+    terms = 1.0
+    unit, size = float(np.finfo(arrays.numpy_dtype(vectors)).eps) / 2, math.sqrt(view.total)
+    if isinstance(operator, GramOperator):
+        # An entry is a sum over the rows, of sparse ones before their means are taken off.
+        n = view.rows.shape[0]
+        terms = n if unit < 1e-12 else min(n, CONFIDENCE * math.sqrt(n))
+        size = view.gross if view.implicit else size
+    change = terms * unit * size
+    return change * (2.0 * math.sqrt(top) + change)
+
+
+def _directions(solution: Solution, view: CenteredRows, rank: int, k: int) -> tuple[Any, Any]:
+    """Directions (d, k) with fixed signs, and the scores (n, k) that the dual routes have for free."""
+    rows, spectrum = view.rows, solution.spectrum
+    vectors = spectrum.vectors[:, :rank]
+    scale = np.sqrt(spectrum.values[:rank])
+    scores = None
+    if solution.left is not None:
+        scores = solution.left[:, :rank] * arrays.from_numpy(scale, solution.left)[None, :]
+    elif isinstance(solution.operator, GramOperator):
+        scores = vectors * arrays.from_numpy(scale, vectors)[None, :]
+        vectors, kept = _lift(solution.operator, vectors, scale)
+        scores = scores if kept else None
+    if view.divisor is not None and np.isinf(view.divisor).any():
+        # A constant column has no part in any direction; rounding must not give it one.
+        varying = np.isfinite(view.divisor).astype(arrays.numpy_dtype(vectors))
+        vectors = vectors * arrays.from_numpy(varying, vectors)[:, None]
+        vectors = _orthonormal_again(vectors) if rank else vectors
+    directions = complete_basis(arrays.to_dtype(vectors, rows.dtype), k)
+    signs = fixed_signs(directions)
+    directions = directions * arrays.to_dtype(arrays.from_numpy(signs, directions), rows.dtype)[None, :]
+    directions = arrays.moved(directions, rows.home)
+    # Vectors of weighted rows are scores times the roots of their weights.
+    if scores is None or view.weighted:
+        return directions, None
+    xp = arrays.namespace(scores)
+    with np.errstate(over="ignore"):  # callers that want scores raise an error
+        scores = scores * arrays.from_numpy(signs[:rank] * 2.0**view.unit_exponent, scores)[None, :]
+        scores = arrays.to_dtype(scores, rows.dtype)
+    if rank < k:
+        device = {} if arrays.is_numpy(scores) else {"device": scores.device}
+        empty = xp.zeros((rows.shape[0], k - rank), dtype=scores.dtype, **device)
+        scores = xp.concat([scores, empty], axis=1)
+    return directions, arrays.moved(scores, rows.home)
+
+
+def _lift(operator: GramOperator, B: Any, scale: FloatArray) -> tuple[Any, bool]:
+    """Directions ``C.T b / s``, made orthonormal again where small s has spoilt that."""
+    view = operator.centered
+    factor = arrays.from_numpy((1.0 / scale).astype(view.arithmetic), view.rows.like)
+    U = operator.lift(arrays.to_dtype(B, view.arithmetic)) * factor[None, :]
+    gap = arrays.as_float64(U.T @ U) - np.eye(U.shape[1])
+    eps = float(np.finfo(view.rows.dtype).eps)
+    if float(np.abs(gap).max(initial=0.0)) <= 10 * eps:
+        return U, True
+    return _orthonormal_again(U), False
+
+
+def _orthonormal_again(U: Any) -> Any:
+    """Orthonormal columns in place of nearly orthonormal ones, each in the same direction."""
+    Q, R = arrays.orthonormal(U)
+    signs = np.where(np.diag(R) < 0, -1.0, 1.0).astype(arrays.numpy_dtype(Q))
+    return Q * arrays.from_numpy(signs, Q)[None, :]
+
+
+def require_range(view: CenteredRows, degrees: float) -> None:
+    """Refuse a variance that float64 cannot hold, in the units of the data."""
+    with np.errstate(over="ignore", under="ignore"):
+        variance = view.total * (view.square_unit / degrees)
+    if view.total > 0 and not (np.isfinite(variance) and variance >= np.finfo(np.float64).tiny):
+        raise DataError(
+            f"The variance of this data is about 2^{int(np.log2(view.total)) + 2 * view.unit_exponent}, "
+            "outside of what float64 can hold. Multiply the data by a power of ten first."
+        )
+
+
+# ---- Eigenpairs of matrices that are there already, and of tables as they stand: for rules and criteria
+
+# Residual of the largest eigenvalues of data without structure: far below what chance makes them vary by.
+ROUGH = 1e-3
+
+
+@dataclass(eq=False)
+class SymmetricProblem(Problem):
+    """A symmetric matrix that is given."""
+
+    A: Any
+    psd: bool = False
+    unit: str = "eigenvalues"
+
+    @property
+    def costs(self) -> SymmetricCosts:
+        """What products with it take."""
+        return SymmetricCosts(int(self.A.shape[0]))
+
+    def build(self, route: Route) -> SymmetricMatrix:
+        """Return the matrix as an operator."""
+        return SymmetricMatrix(self.A, psd=self.psd)
+
+    def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
+        """Cut off what a whole decomposition finds beyond a number that was asked for."""
+        return result if request.target.count is None else result.first(request.target.count)
+
+
+def _request(
+    target: Target, memory_limit: int | None, *, vectors: bool = True, tol: float = 1e-12
+) -> SolveRequest:
+    limit = arrays.memory_limit_bytes(None) if memory_limit is None else memory_limit
+    return SolveRequest(target, tol, limit, vectors=vectors, certify=False)
+
+
+def eigenpairs(A: Any, count: int | None = None) -> tuple[FloatArray, FloatArray]:
+    """Return every eigenvalue, descending, and eigenvectors as columns of a symmetric matrix.
+
+    With ``count`` the largest ones of a positive semi-definite matrix.
+    """
+    request = _request(Target(count=count), None, tol=1e-12 if count is None else 1e-10)
+    spectrum = solve(SymmetricProblem(A, psd=count is not None), request).spectrum
+    return spectrum.values, arrays.as_float64(spectrum.vectors)
+
+
+def eigenvalues(A: Any) -> FloatArray:
+    """Return every eigenvalue of a symmetric matrix, descending."""
+    request = _request(Target(), None, vectors=False)
+    return solve(SymmetricProblem(A), request).spectrum.values
+
+
+def leading_values(A: Any, count: int, memory_limit: int | None = None) -> FloatArray:
+    """Return the ``count`` largest eigenvalues of ``A.T A`` for a table that is not centred, to 1e-3.
+
+    By the route that is predicted to be fastest for so many components of such a table, without vectors.
+    """
+    if count == 0:
+        return np.empty(0)
+    problem = LinearProblem(as_rows(A), center=False, ddof=0)
+    request = _request(Target(count=count), memory_limit, vectors=False, tol=ROUGH)
+    solution = solve(problem, request)
+    return np.maximum(solution.spectrum.values[:count] * problem.measured().square_unit, 0.0)
+
+
+def factors(A: Any, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the leading singular triplets of A above rounding: (a, r), (r,), (r, b) with r <= count."""
+    problem = LinearProblem(as_rows(np.asarray(A, dtype=np.float64)), center=False, ddof=0)
+    solution = solve(problem, replace(_request(Target(count=count), None), tol=1e-9))
+    result = problem.directions(solution, None)
+    r = result.components.rank
+    s = np.sqrt(solution.spectrum.values[:r] * problem.measured().square_unit)
+    V = arrays.as_float64(result.vectors)[:, :r]
+    return (np.asarray(A, dtype=np.float64) @ V) / s, s, V.T

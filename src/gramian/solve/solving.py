@@ -1,0 +1,491 @@
+"""Plans, runs and certifies: ranks routes by cost, runs them until one is accepted, returns the best answer.
+
+The order of routes depends on shape, dtype, number of components and ``memory_limit``, never on the memory
+that is free, so that the same call takes the same route everywhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays import blas_threads, on_accelerator
+from gramian.checks import amount, duration
+from gramian.data.device import explained_memory_errors
+from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError, option
+from gramian.operators.costs import Costs, TableCosts
+from gramian.operators.operator import Operator
+from gramian.progress import note, report
+from gramian.records import (
+    MATRICES,
+    Alternative,
+    Attempt,
+    Certificate,
+    Cost,
+    Plan,
+    SolveRequest,
+    Spectrum,
+    Target,
+)
+from gramian.solve import direct, krylov
+from gramian.solve.certificates import certify, may_have_missed
+from gramian.solve.route import Route, SolverResult, Status
+
+log = logging.getLogger(__name__)
+
+BRIEF = 0.01  # seconds of a route below which BLAS has one thread
+
+
+ROUTES: tuple[Callable[[Costs, Target], Iterator[Any]], ...] = (direct.routes, krylov.routes)
+SMALL = 500 * 500  # entries below which the SVD takes no noticeable time
+QUICK = 0.05  # seconds below which a direct route is taken: an iteration may need many passes
+LONG = 600.0
+LIMIT = option("memory_limit")
+SHOWN = 3
+
+STORAGES = {
+    "whole": "in memory",
+    "kept": "its parts in memory",
+    "again": "its parts recomputed in every pass",
+    "copied": "a copy in memory",
+}
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A route with its predicted cost."""
+
+    route: Route
+    cost: Cost
+
+
+def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> list[Ranked]:
+    """Return the routes for a problem, the preferred one first.
+
+    Parameters
+    ----------
+    costs : Costs
+        Costs of products with the problem's matrix.
+    request : SolveRequest
+    everything : bool
+        Whether every eigenvalue is needed, so that an iteration will not do.
+
+    Raises
+    ------
+    MemoryLimitError
+        If no route fits into the limit, or the requested one does not.
+    """
+    beside = 0
+    if costs.substitute is not None:
+        beside = costs.substitute.bytes
+        request = replace(request, solver="auto", memory_limit=request.memory_limit - beside)
+    results = [
+        Ranked(route, route.cost(costs, request.target))
+        for routes in ROUTES
+        for route in (_spared(route, costs, request) for route in routes(costs, request.target))
+        if route.direct or not everything
+    ]
+    results = [
+        item for item in results if item.route.form.double or not _below_float32(costs, request.target)
+    ]
+    wanted = [item for item in results if request.solver in ("auto", item.route.solver)]
+    side = costs.forms()[0].matrix
+    if request.solver not in ("covariance", "gram"):
+        sides = costs.sides if isinstance(costs, TableCosts) else (side,)
+        wanted = [item for item in wanted if item.route.form.matrix in (*sides, direct.DATA.matrix)]
+    # Where an iteration would fill the space, the whole matrix on the smaller side takes its place.
+    wanted = wanted or [item for item in results if item.route.form.matrix == side and item.route.direct]
+    fitting = sorted((item for item in wanted if item.cost.bytes <= request.memory_limit), key=_order(costs))
+    if not fitting:
+        least = min(wanted, key=lambda item: item.cost.bytes)
+        what, way_out = costs.too_large or _too_large(least, wanted)
+        need, limit = least.cost.bytes + beside, request.memory_limit + beside
+        require_memory(what, need, limit, way_out, request.resident_bytes)
+    # What takes over from the first route may be any that fits.
+    others = (item for item in results if item.cost.bytes <= request.memory_limit and item not in fitting)
+    return _patient(fitting + sorted(others, key=_order(costs)), costs, request.target)
+
+
+def _spared(route: Any, costs: Costs, request: SolveRequest) -> Any:
+    """Give a route the memory that it leaves of the limit."""
+    form = costs.spare(route.form, request.memory_limit - route.cost(costs, request.target).bytes)
+    return route if form == route.form else replace(route, form=form)
+
+
+def _below_float32(costs: Costs, target: Target) -> bool:
+    """Whether the request may need components that float32 products cannot separate from rounding."""
+    if target.count is None:
+        return target.fraction is None
+    # Eigenvalues of kernels fall faster than those of tables.
+    share = 2 if isinstance(costs, TableCosts) else 8
+    return target.count > min(costs.order(form) for form in costs.forms()) // share
+
+
+def _order(costs: Costs) -> Callable[[Ranked], tuple[bool, bool, float]]:
+    small = isinstance(costs, TableCosts) and costs.shape[0] * costs.shape[1] <= SMALL
+
+    def key(item: Ranked) -> tuple[bool, bool, float]:
+        whole = small and item.route.solver == "full"
+        return not whole, not (item.route.direct and item.cost.seconds < QUICK), item.cost.seconds
+
+    return key
+
+
+def _patient(items: list[Ranked], costs: Costs, target: Target) -> list[Ranked]:
+    """Limit the passes of each route by the predicted time of the cheapest direct one."""
+    direct = min((item.cost.seconds for item in items if item.route.direct), default=None)
+    return [replace(item, route=item.route.with_patience(costs, target, direct)) for item in items]
+
+
+def _too_large(least: Ranked, tried: list[Ranked]) -> tuple[str, str]:
+    """Return what does not fit into memory, and what does."""
+    smaller = (
+        "fewer components, or use fewer rows"
+        if any(not item.route.direct for item in tried)
+        else f"few components, which {option('solver', 'krylov')} finds in less memory"
+    )
+    return f"The {least.route.solver} route", f"Raise {LIMIT}, or ask for {smaller}."
+
+
+def require_memory(what: str, need: int, memory_limit: int, way_out: str, resident: int = 0) -> None:
+    """Raise an error if a computation needs more working memory than allowed.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    if need > memory_limit:
+        read = f" in addition to the {amount(resident)} read from the file" if resident else ""
+        allowed = f"{LIMIT} allows {amount(max(memory_limit, 0))}{read}."
+        raise MemoryLimitError(f"{what} needs about {amount(need)} of working memory, and {allowed}", way_out)
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """The routes for a request, planned once: fits print the plan of it, and run it.
+
+    Attributes
+    ----------
+    costs : Costs
+    request : SolveRequest
+    items : tuple of Ranked
+        The routes in the order in which they are tried.
+    """
+
+    costs: Costs
+    request: SolveRequest
+    items: tuple[Ranked, ...]
+
+    @property
+    def plan(self) -> Plan:
+        """The first route in words."""
+        return self.in_words(self.items[0], self.items[1:])
+
+    def seeded(self, solver_rng: np.random.Generator, probe_rng: np.random.Generator) -> Schedule:
+        """Return the same routes with random streams, which a plan does not need."""
+        return replace(self, request=replace(self.request, solver_rng=solver_rng, probe_rng=probe_rng))
+
+    def _alternative(self, taken: Ranked, other: Ranked) -> Alternative:
+        """Put another route into words; if it shows as cheaper than the route taken, with the reason."""
+        route, form, why = other.route, other.route.form, ""
+        seconds, least = taken.cost.seconds, other.cost.seconds
+        if least < seconds and duration(least) != duration(seconds):
+            if self.request.solver not in ("auto", route.solver):
+                why = f"you set solver={self.request.solver!r}"
+            elif taken is not self.items[0]:
+                why = "it might fail as the previous route did"
+            elif taken.route.direct and not route.direct:
+                why = "an iteration may stall, and the direct method is quick"
+            else:
+                why = "the SVD resolves the smallest eigenvalues best, and the data are small"
+        storage = f"{form.share:.0%} of its parts in memory" if form.share else STORAGES[form.storage]
+        if not route.direct and route.solver == form.matrix:
+            storage += ", by iteration"
+        matrix, cost = MATRICES.get(form.matrix, form.matrix), other.cost
+        return Alternative(route.solver, matrix, storage, form.arithmetic, cost.seconds, cost.bytes, why)
+
+    def in_words(self, item: Ranked, others: Sequence[Ranked]) -> Plan:
+        """Put a route into words, with the alternatives that are left."""
+        route, cost, request, substitute = item.route, item.cost, self.request, self.costs.substitute
+        reason = route.reason(self.costs, request.target)
+        reason = reason[:1].upper() + reason[1:]
+        if request.solver == route.solver:
+            reason = f"You set solver={request.solver!r}."
+        elif request.solver == "krylov":
+            size = self.costs.order(route.form)
+            reason = f"An iteration for {request.target} of {size} would fill the whole space."
+        plan = Plan(
+            operator=route.form.matrix,
+            solver=route.solver,
+            steps=cost.steps,
+            bytes=cost.bytes,
+            reason=reason,
+            arithmetic=route.form.arithmetic,
+            alternatives=tuple(self._alternative(item, o) for o in others[:SHOWN]),
+        )
+        if substitute is None:
+            return plan
+        steps = (*substitute.steps, *cost.steps)
+        return replace(substitute, steps=steps, bytes=substitute.bytes + cost.bytes)
+
+
+def schedule(costs: Costs, request: SolveRequest, *, everything: bool = False) -> Schedule:
+    """Plan: return the routes for a request, as :func:`ranked` orders them."""
+    return Schedule(costs, request, tuple(ranked(costs, request, everything=everything)))
+
+
+def plan(costs: Costs, request: SolveRequest, *, everything: bool = False) -> Plan:
+    """Return the plan for a request without running it."""
+    return schedule(costs, request, everything=everything).plan
+
+
+def warn_of_cost(result: Plan, advice: Callable[[], str], like: Any) -> None:
+    """Warn if a plan is predicted to take more than ten minutes, with advice on a faster one.
+
+    Predictions are for two cores, so there is no warning for arrays on a device.
+    """
+    if result.seconds > LONG and not on_accelerator(like):
+        warnings.warn(
+            CostWarning(
+                f"This is predicted to take about {result.seconds / 60:.0f} minutes "
+                f"({result.reason}) {advice()}"
+            ),
+            stacklevel=4,
+        )
+
+
+# ------------------------------------------------------ problems and their solutions
+
+
+class Problem(ABC):
+    """A problem for the engine: data, and the matrices whose eigenpairs solve it.
+
+    Attributes
+    ----------
+    unit : str
+        What the eigenvalues are called.
+    """
+
+    unit: str
+    _built: Any = None
+
+    @property
+    @abstractmethod
+    def costs(self) -> Costs:
+        """Costs of products with its matrices."""
+
+    @property
+    def everything(self) -> bool:
+        """Whether every eigenvalue is needed, so that an iteration will not do."""
+        return False
+
+    def schedule(self, request: SolveRequest) -> Schedule:
+        """Plan: return the routes to what is asked for."""
+        return schedule(self.costs, request, everything=self.everything)
+
+    def operator(self, route: Route) -> Any:
+        """Return the matrix that a route works on; the one built last is used again."""
+        if self._built is None or self._built[0] != route.form:
+            self._built = None  # whose memory the next one may need
+            self._built = route.form, self.build(route)
+        return self._built[1]
+
+    @abstractmethod
+    def build(self, route: Route) -> Any:
+        """Build the matrix that a route works on."""
+
+    def start(self, route: Route, request: SolveRequest) -> Any:
+        """Return vectors near the leading ones if they cost little compared with a pass; else None."""
+        return None
+
+    @abstractmethod
+    def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
+        """Truncate a solver's result to the request; raise an error for an invalid one."""
+
+    def factor(self) -> float:
+        """Return the factor from eigenvalues of the operator to ``unit``."""
+        return 1.0
+
+    def scaled(self, spectrum: Spectrum) -> Spectrum:
+        """Return the record in ``unit``."""
+        return spectrum.scaled(self.factor())
+
+    def certified(self, certificate: Certificate, request: SolveRequest) -> Certificate:
+        """Return the certificate for the exact matrix if the operator approximates it."""
+        return certificate
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The best certified result, and the routes that led to it.
+
+    Attributes
+    ----------
+    spectrum : Spectrum
+    certificate : Certificate or None
+    operator : Operator
+        The matrix that the pairs belong to.
+    left : array or None
+        The other side's vectors, where the solver has them for free.
+    plan : Plan
+        The route that gave the answer, as it ran.
+    attempts : tuple of Attempt
+        Every route that was run, in order.
+    """
+
+    spectrum: Spectrum
+    certificate: Certificate | None
+    operator: Any
+    left: Any
+    plan: Plan
+    attempts: tuple[Attempt, ...]
+
+
+def solve(problem: Problem, request: SolveRequest) -> Solution:
+    """Plan a request, and run the plan.
+
+    Raises
+    ------
+    MemoryLimitError
+        When no route fits into the limit.
+    """
+    return run(problem, problem.schedule(request))
+
+
+def run(problem: Problem, planned: Schedule) -> Solution:
+    """Find the eigenpairs that were planned for.
+
+    Routes are run in the order of their cost until an answer is accepted. What was found on the way starts
+    the next route; every route was planned against the same memory limit, and the best certified answer is
+    returned, which need not be the last one.
+    """
+    request, waiting = planned.request, list(planned.items)
+    best: Solution | None = None
+    attempts: list[Attempt] = []
+    start = None
+    item: Ranked | None = waiting[0]
+    while item is not None:
+        waiting.remove(item)
+        report(f"{item.route.solver}, about {duration(item.cost.seconds)}", "")
+        began = time.perf_counter()
+        # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
+        alone = blas_threads() if item.cost.seconds < BRIEF else nullcontext()
+        with alone, explained_memory_errors(getattr(problem, "rows", None)):
+            solution, status, why = _run(problem, item, request, start, [other.route for other in waiting])
+        ran = replace(planned.in_words(item, waiting), took=time.perf_counter() - began)
+        if attempts:
+            ran = replace(ran, reason=f"The previous route was not accepted: {attempts[-1].why}.")
+        solution = replace(solution, plan=ran)
+        spectrum = solution.spectrum
+        attempts.append(Attempt(ran, spectrum.passes, _error(solution.certificate), spectrum.rank, why))
+        note(log, "%s", attempts[-1])
+        if best is None or status is Status.COMPLETE or _quality(solution, request) > _quality(best, request):
+            best = solution
+        following = None if status is Status.COMPLETE else _next(waiting, item, status)
+        start = None
+        if following is not None:
+            if problem.costs.order(following.route.form) == problem.costs.order(item.route.form):
+                start = spectrum.vectors
+            if following.route.form != item.route.form:
+                solution.operator.release()
+        item = following
+    assert best is not None
+    reasons = "; then ".join(attempt.why for attempt in attempts if not attempt.accepted)
+    if reasons:
+        took = best.plan
+        over = f"; {took.solver} on the {took.matrix} took over" if attempts[-1].accepted else ""
+        best = replace(best, spectrum=replace(best.spectrum, note=f"{reasons}{over}"))
+    certificate = None if best.certificate is None else problem.certified(best.certificate, request)
+    return replace(best, certificate=certificate, attempts=tuple(attempts))
+
+
+def _run(
+    problem: Problem, item: Ranked, request: SolveRequest, start: Any, others: list[Route]
+) -> tuple[Solution, Status, str]:
+    """Run one route and certify its result; return its status and the reason."""
+    operator = problem.operator(item.route)
+    start = problem.start(item.route, request) if start is None else start
+    result: SolverResult = item.route.solve(operator, request, start)
+    try:
+        spectrum = problem.truncate(result.spectrum, operator, request)
+    except IndefiniteKernelError:
+        if result.spectrum.complete or not any(route.direct for route in others):
+            raise
+        spectrum = result.spectrum
+        result = replace(result, status=Status.INCOMPLETE, why="signs of eigenvalues are undetermined")
+    certificate = None
+    if request.certify:
+        certificate = certify(
+            spectrum,
+            operator,
+            tol=request.tol,
+            rng=request.probe_rng,
+            unit=problem.unit,
+            factor=problem.factor(),
+        )
+    solution = Solution(spectrum, certificate, operator, result.left, Plan("", "", (), 0, ""), ())
+    return solution, *_judged(result, spectrum, certificate, item, request)
+
+
+def _judged(
+    result: SolverResult,
+    spectrum: Spectrum,
+    certificate: Certificate | None,
+    item: Ranked,
+    request: SolveRequest,
+) -> tuple[Status, str]:
+    """Return a result's status, and why it is not accepted: the one policy."""
+    if result.status is not Status.COMPLETE:
+        return result.status, result.why
+    wanted = request.target.count or 0
+    if not item.route.form.double and (spectrum.rank < wanted or not spectrum.rank):
+        why = f"float32 products separate only {spectrum.rank} components from rounding"
+        return Status.INACCURATE, why
+    if certificate is None or not spectrum.values.size or certificate.ok:
+        return Status.COMPLETE, ""
+    if not spectrum.complete and may_have_missed(certificate):
+        return Status.INCOMPLETE, "an eigenvalue may have been missed"
+    if not item.route.form.double:
+        return Status.INACCURATE, "rounding of float32 products exceeds tol"
+    return Status.COMPLETE, ""
+
+
+def _next(waiting: list[Ranked], last: Ranked, lacks: Status) -> Ranked | None:
+    """Return the route that takes over: complete where pairs are missing, in float64 where digits are."""
+    incomplete = lacks is Status.INCOMPLETE
+    for item in waiting:
+        route = item.route
+        if not last.route.form.double and not route.form.double and not incomplete:
+            continue
+        if incomplete and not route.direct and not (route.form.whole and not last.route.form.whole):
+            continue
+        if route.form.matrix == last.route.form.matrix or route.solver == "full" or route.direct:
+            return item
+    # Where nothing complete fits, digits may have been what was missing.
+    return _next(waiting, last, Status.INACCURATE) if incomplete and not last.route.form.double else None
+
+
+def _quality(solution: Solution, request: SolveRequest) -> tuple[Any, ...]:
+    """Return a sort key for results: enough pairs, certified, of higher rank, accurate."""
+    certificate, spectrum = solution.certificate, solution.spectrum
+    enough = spectrum.values.size >= (request.target.count or 0)
+    if certificate is None:
+        return (enough, spectrum.rank)
+    return (enough, certificate.ok, not may_have_missed(certificate), spectrum.rank, -_error(certificate))
+
+
+def _error(certificate: Certificate | None) -> float:
+    if certificate is None or not certificate.values.size:
+        return 0.0
+    top = float(certificate.values[0])
+    radius = float(certificate.radii.max())
+    return radius / top if top > 0 else (math.inf if radius else 0.0)

@@ -1,0 +1,537 @@
+"""A gallery through its door: whole changes, several at once, and nothing left of who was forgotten."""
+
+import hashlib
+import inspect
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from gramian.errors import DataError, FileError, InputTypeError, ParameterError
+from gramian.faces import FaceSpace, Recogniser
+from gramian.faces import gallery as module
+from gramian.faces.gallery import Gallery, GalleryFile, enroll_into
+
+K = 16
+
+
+class Model:
+    fingerprint_ = "ab" * 32
+    n_components_ = K
+    eigenvalues_ = np.linspace(5, 1, K)
+    shift_covariance_ = np.eye(K) / 8
+
+
+class Other(Model):
+    fingerprint_ = "cd" * 32
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "people.gallery"
+
+
+@pytest.fixture
+def gallery(path):
+    with Gallery.create(path, Model, timeout=0.05) as gallery:
+        yield gallery
+
+
+def pictures_of(person, count=2):
+    """Vectors, hashes and files of pictures, different for every person."""
+    rng = np.random.default_rng(int.from_bytes(hashlib.sha256(person.encode()).digest()[:4], "big"))
+    files = [f"a picture of {person}, number {i}: ".encode() + rng.bytes(500) for i in range(count)]
+    return rng.standard_normal((count, K)).astype("f4"), [hashlib.sha256(f).hexdigest() for f in files], files
+
+
+def enroll(gallery, *people, kept=False, count=2):
+    for person in people:
+        vectors, hashes, files = pictures_of(person, count)
+        sources = [f"folder of {person}/{i}.png" for i in range(count)]
+        gallery.enroll(person, vectors, hashes, files if kept else None, sources=sources)
+
+
+def traces(path, person, count=2):
+    """Everything of a person that is in the file or beside it."""
+    vectors, hashes, files = pictures_of(person, count)
+    wanted = [
+        person.encode(),
+        f"folder of {person}".encode(),
+        *(f[:100] for f in files),
+        *(f[-100:] for f in files),
+    ]
+    wanted += [part for v in vectors for part in (v.tobytes()[:16], v.tobytes()[-16:])]
+    wanted += [
+        part for h in hashes for part in (bytes.fromhex(h)[:16], bytes.fromhex(h)[16:], h[:32].encode())
+    ]
+    data = b"".join(file.read_bytes() for file in sorted(path.parent.iterdir()))
+    return [part for part in wanted if part in data]
+
+
+# ------------------------------------------------------------ what is stored
+
+
+def test_what_is_enrolled_is_there_when_opened_again(gallery, path):
+    enroll(gallery, "Anna", "Пётр")
+    gallery.close()
+    with Gallery.open(path, Model) as again:
+        vectors, people = again.vectors()
+        assert people.tolist() == ["Anna", "Anna", "Пётр", "Пётр"]
+        np.testing.assert_array_equal(vectors, np.vstack([pictures_of("Anna")[0], pictures_of("Пётр")[0]]))
+        assert (again.fingerprint, again.n_components, len(again)) == ("ab" * 32, K, 4)
+        np.testing.assert_array_equal(again.variances, Model.eigenvalues_)
+        assert again.variances.dtype == np.float64
+        assert again.created.endswith("+00:00")
+        assert [(p.name, p.pictures, p.kept) for p in again.people()] == [("Anna", 2, 0), ("Пётр", 2, 0)]
+
+
+def test_many_people_at_once(gallery):
+    people = [f"person {i // 3}" for i in range(300)]
+    vectors = np.random.default_rng(0).standard_normal((300, K))
+    hashes = [hashlib.sha256(str(i).encode()).hexdigest() for i in range(300)]
+    enrolled = gallery.enroll_many(people, vectors, hashes)
+    assert enrolled.counts == {f"person {i}": 3 for i in range(100)}
+    assert len(gallery) == 300
+    again = gallery.enroll_many(people[::-1], vectors[::-1], hashes[::-1])
+    assert len(again.repeated) == len(gallery) == 300
+
+
+def test_the_same_name_in_two_spellings_is_one_person(gallery):
+    gallery.enroll("Zoe\u0308", *pictures_of("a")[:2])
+    gallery.enroll(" Zo\u00eb", *pictures_of("b")[:2])
+    assert [(p.name, p.pictures) for p in gallery.people()] == [("Zo\u00eb", 4)]
+    assert gallery.forget("Zoe\u0308") == 4
+
+
+def test_pictures_are_kept_only_when_asked(gallery, path):
+    enroll(gallery, "Anna")
+    enroll(gallery, "Ben", kept=True)
+    files = pictures_of("Ben")[2]
+    assert gallery.originals("Anna") == ()
+    assert gallery.originals("Ben") == tuple((f"folder of Ben/{i}.png", files[i]) for i in range(2))
+    assert files[0] in path.read_bytes()
+    assert b"a picture of Anna" not in path.read_bytes()
+
+
+def test_all_or_nothing(gallery, path):
+    enroll(gallery, "Anna")
+    before = path.read_bytes()
+    vectors, hashes, _ = pictures_of("Ben", 3)
+    taken = pictures_of("Anna")[1][0]
+    with pytest.raises(DataError, match="is already enrolled for Anna"):
+        gallery.enroll_many(["Ben", "Eve", "Ben"], vectors, [*hashes[:2], taken])
+    with pytest.raises(DataError, match="Vector 2 contains NaN"):
+        gallery.enroll("Ben", vectors * [[1], [1], [np.nan]], hashes)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+# ------------------------------------------------------------ whose it is
+
+
+def test_a_gallery_belongs_to_a_model(gallery, path):
+    expected = (
+        "people.gallery was made with the model abababababab, but this model is cdcdcdcdcdcd.*new gallery"
+    )
+    with pytest.raises(DataError, match=expected):
+        Gallery.open(path, Other)
+    Gallery.open(path).close()
+
+
+def test_a_gallery_is_not_made_over_another(gallery, path):
+    with pytest.raises(FileError, match="exists already"):
+        Gallery.create(path, Model)
+
+
+def test_a_gallery_needs_a_fitted_model(gallery, path):
+    for use in (lambda model: Gallery.open(path, model), lambda model: Gallery.create(f"{path}2", model)):
+        with pytest.raises(NotFittedError, match="This FaceSpace instance is not fitted yet"):
+            use(FaceSpace(3))
+        with pytest.raises(TypeError, match="is not an estimator instance"):
+            use("m.gramian")
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_arguments_of_another_kind(gallery):
+    vectors, hashes, _ = pictures_of("Anna")
+    with pytest.raises(InputTypeError, match=r"must be text, not list"):
+        gallery.enroll(["Anna"], vectors, hashes)
+    with pytest.raises(InputTypeError, match=r"must be text, not NoneType"):
+        gallery.forget(None)
+    with pytest.raises(InputTypeError, match="None is not a path"):
+        Gallery.open(None)
+    gallery.enroll_many((name for name in ("Anna", "Ben")), vectors, iter(hashes))
+    assert [person.name for person in gallery.people()] == ["Anna", "Ben"]
+
+
+def test_opened_for_reading(gallery, path):
+    enroll(gallery, "Anna")
+    with Gallery.open(path, Model, read_only=True) as reader:
+        assert len(reader) == 2
+        for change in (
+            lambda: reader.forget("Anna"),
+            lambda: reader.configure(far=0.1),
+            lambda: enroll(reader, "B"),
+        ):
+            with pytest.raises(FileError, match=r"people.gallery was opened read-only\. Open it again"):
+                change()
+    assert len(gallery) == 2
+
+
+def test_after_closing(gallery):
+    gallery.close()
+    gallery.close()
+    for use in (gallery.people, gallery.vectors, lambda: len(gallery), lambda: gallery.forget("Anna")):
+        with pytest.raises(FileError, match="has been closed"):
+            use()
+
+
+# ------------------------------------------------------------ forgetting
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_nothing_is_left_of_who_was_forgotten(gallery, path, kept):
+    others = [f"somebody {i}" for i in range(20)]
+    enroll(gallery, *others[:10], "Jane Doe", *others[10:], kept=kept)
+    assert traces(path, "Jane Doe")
+    assert gallery.forget("Jane Doe") == 2
+    assert traces(path, "Jane Doe") == []
+    assert os.listdir(path.parent) == [path.name]
+    assert len(gallery) == 40
+    assert all(len(traces(path, other)) > 4 for other in others)
+    gallery.close()
+    assert traces(path, "Jane Doe") == []
+
+
+def test_nor_where_another_program_moved_rows_without_overwriting(gallery, path):
+    # So that pages are split, and rows of Jane Doe are copied and the old places only marked as free.
+    gallery._file.connection.execute("PRAGMA secure_delete = OFF")
+    for i in range(150):
+        enroll(gallery, f"somebody {i}", kept=i % 3 == 0)
+        if i % 10 == 0:
+            gallery.enroll("Jane Doe", *pictures_of("Jane Doe", 15 + i)[:2])
+    gallery._file.connection.execute("PRAGMA secure_delete = ON")
+    assert gallery.forget("Jane Doe") == 155
+    assert traces(path, "Jane Doe", 155) == []
+
+
+def test_forgetting_everybody(gallery, path):
+    enroll(gallery, "Anna", "Ben")
+    gallery.forget("Anna")
+    gallery.forget("Ben")
+    assert gallery.people() == ()
+    assert gallery.vectors()[0].shape == (0, K)
+    with pytest.raises(
+        DataError, match=r"Nobody is enrolled in .*people.gallery. Start with: gramian faces enroll"
+    ):
+        gallery.recogniser()
+    enroll(gallery, "Anna")
+    assert len(gallery) == 2
+
+
+def test_the_name_of_somebody(gallery):
+    enroll(gallery, "Zo\u00eb")
+    assert gallery.person(" Zoe\u0308 ") == "Zo\u00eb"
+    with pytest.raises(DataError, match=r"zoe is not among the 1 person of the gallery\. Did you mean Zo"):
+        gallery.person("zoe")
+
+
+def test_forgetting_nobody(gallery, path):
+    enroll(gallery, "Anna Maria")
+    before = path.read_bytes()
+    with pytest.raises(
+        DataError, match=r"Anna Mara is not among the 1 person of the gallery\. Did you mean Anna Ma"
+    ):
+        gallery.forget("Anna Mara")
+    with pytest.raises(DataError, match="A person's name is empty"):
+        gallery.forget("")
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_cannot_be_rebuilt_yet_is_rebuilt_later(gallery, path, monkeypatch):
+    enroll(gallery, "Anna", "Jane Doe")
+
+    def refuse(self):
+        raise FileError("the disk is full.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(GalleryFile, "rebuild", refuse)
+        expected = r"Jane Doe was removed from .*but the file was not rebuilt: the disk is full. Unused parts"
+        with pytest.raises(FileError, match=expected):
+            gallery.forget("Jane Doe")
+    assert [person.name for person in gallery.people()] == ["Anna"]
+    mark = "SELECT count(*) FROM meta WHERE key = 'rebuild'"
+    Gallery.open(path, read_only=True).close()
+    assert gallery._file.connection.execute(mark).fetchall() == [(1,)]
+    Gallery.open(path).close()
+    assert gallery._file.connection.execute(mark).fetchall() == [(0,)]
+
+
+# ------------------------------------------------------------ several at once, and ends without warning
+
+PAUSED = """
+import sys, time
+import numpy as np
+from gramian.faces.gallery import Gallery, enroll_into
+
+path, doing, word, times = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+gallery = Gallery.open(path)
+# So that pages reach the disk long before the change is complete.
+gallery._file.connection.execute("PRAGMA cache_size = 5")
+left = times
+def pause(statement):
+    global left
+    left -= statement.startswith(word)
+    if left == 0:
+        print("now", flush=True)
+        time.sleep(60)
+gallery._file.connection.set_trace_callback(pause)
+if doing == "enroll":
+    vectors = np.random.default_rng(0).standard_normal((1000, gallery.n_components))
+    gallery.enroll_many(["Ben"] * 1000, vectors, [f"{i:064x}" for i in range(1000)])
+else:
+    gallery.forget("Jane Doe")
+"""
+
+
+def killed_in_the_middle(path, doing, word, times):
+    child = subprocess.Popen(
+        [sys.executable, "-c", PAUSED, str(path), doing, word, str(times)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert child.stdout.readline() == "now\n"
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()
+
+
+@pytest.mark.parametrize(
+    "kill", [("enroll", "INSERT INTO pictures", 900), ("forget", "INSERT OR REPLACE", 1)]
+)
+def test_a_process_that_is_killed_in_the_middle_leaves_the_gallery_as_it_was(gallery, path, kill):
+    enroll(gallery, "Anna", "Jane Doe")
+    before = gallery.vectors()
+    gallery.close()
+    size = path.stat().st_size
+    killed_in_the_middle(path, *kill)
+    if kill[0] == "enroll":
+        assert path.stat().st_size > size
+    with Gallery.open(path, Model, read_only=True) as again:
+        vectors, people = again.vectors()
+        np.testing.assert_array_equal(vectors, before[0])
+        assert people.tolist() == before[1].tolist()
+        assert again._file.connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert path.stat().st_size == size
+    with Gallery.open(path, Model) as again:
+        assert again.forget("Jane Doe") == 2
+    assert traces(path, "Jane Doe") == []
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.walk
+def test_what_a_killed_process_did_not_clean_is_cleaned_by_the_next(gallery, path):
+    enroll(gallery, "Anna", "Jane Doe", kept=True)
+    gallery.close()
+    killed_in_the_middle(path, "forget", "VACUUM", 1)
+    with Gallery.open(path, Model) as again:
+        assert [person.name for person in again.people()] == ["Anna"]
+    assert traces(path, "Jane Doe") == []
+    assert traces(path, "Anna")
+
+
+def enroll_ten(path, who):
+    with Gallery.open(path, timeout=30) as gallery:
+        for i in range(10):
+            vectors = np.full((4, gallery.n_components), i, dtype=np.float32)
+            hashes = [f"{who}{4 * i + j:063x}" for j in range(4)]
+            gallery.enroll(f"person {i}", vectors, hashes)
+            assert len(gallery.vectors()[0]) >= 4 * (i + 1)
+
+
+@pytest.mark.walk
+def test_two_processes_enroll_at_the_same_time(gallery, path):
+    gallery.close()
+    code = "import sys\nimport numpy as np\nfrom gramian.faces.gallery import Gallery\n"
+    code += f"{inspect.getsource(enroll_ten)}\nprint('ready', flush=True)\nenroll_ten(sys.argv[1], 'a')"
+    child = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    enroll_ten(path, "b")
+    child.communicate()
+    assert child.returncode == 0
+    with Gallery.open(path) as again:
+        assert [(p.name, p.pictures) for p in again.people()] == [(f"person {i}", 8) for i in range(10)]
+
+
+def test_threads_share_one_gallery(gallery):
+    def enroll_some(who):
+        for i in range(20):
+            enroll(gallery, f"{who} {i}")
+            assert len(gallery.vectors()[0]) % 2 == 0
+
+    threads = [threading.Thread(target=enroll_some, args=(who,)) for who in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(gallery.people()) == 60
+
+
+def test_a_gallery_that_another_program_holds(gallery, path):
+    enroll(gallery, "Anna")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(FileError, match=r"is in use by another program\. Try again"):
+        enroll(gallery, "Ben")
+    # Who only reads need not wait for who is about to write.
+    assert len(Gallery.open(path, Model, read_only=True)) == 2
+    other.execute("ROLLBACK")
+    other.execute("BEGIN")
+    other.execute("SELECT count(*) FROM people").fetchall()
+    with pytest.raises(FileError, match="is in use by another program"):
+        enroll(gallery, "Ben")
+    other.execute("COMMIT")
+    other.close()
+    enroll(gallery, "Ben")
+    assert len(gallery) == 4
+
+
+# ------------------------------------------------------------ recognising
+
+
+class Recorded(Recogniser):
+    """In place of a recogniser: remembers what it was made and fitted with."""
+
+    def __init__(self, **settings):
+        super().__init__(**settings)
+        self.settings = settings
+
+    def fit(self, *given):
+        self.fitted = given
+        return self
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    monkeypatch.setattr(module, "Recogniser", Recorded)
+
+
+def test_a_recogniser_is_fitted_on_the_vectors(gallery, recorded):
+    enroll(gallery, "Anna", "Ben")
+    vectors, people, variances, shifts = gallery.recogniser().fitted
+    np.testing.assert_array_equal(vectors, gallery.vectors()[0])
+    assert people.tolist() == ["Anna", "Anna", "Ben", "Ben"]
+    np.testing.assert_array_equal(variances, Model.eigenvalues_)
+    np.testing.assert_array_equal(shifts, Model.shift_covariance_)
+
+
+def test_a_recogniser_is_kept_until_something_changes(gallery, path, recorded):
+    enroll(gallery, "Anna", "Ben")
+    first = gallery.recogniser()
+    assert gallery.recogniser() is first
+    assert gallery.recogniser(far=0.1) is not first
+    first = gallery.recogniser()
+    enroll(gallery, "Eve")
+    second = gallery.recogniser()
+    assert second is not first
+    with Gallery.open(path) as other:
+        other.forget("Anna")
+    third = gallery.recogniser()
+    assert third is not second
+    assert third.fitted[1].tolist() == ["Ben", "Ben", "Eve", "Eve"]
+    gallery.configure(far=0.01)
+    assert gallery.recogniser().settings == {"far": 0.01}
+
+
+def test_settings_are_stored_and_may_be_overruled(path, recorded):
+    with Gallery.create(path, Model, far=0.01, match=None) as gallery:
+        enroll(gallery, "Anna")
+        assert gallery.settings == {"far": 0.01}
+        gallery.configure(distance="cosine", discriminant=False)
+    with Gallery.open(path) as gallery:
+        assert gallery.settings == {"distance": "cosine", "discriminant": False, "far": 0.01}
+        made = gallery.recogniser(far=None, distance="euclidean")
+        assert made.settings == {"distance": "euclidean", "discriminant": False, "far": 0.01}
+        gallery.configure(far=None)
+        assert gallery.settings == {"distance": "cosine", "discriminant": False}
+        with pytest.raises(TypeError, match="unexpected keyword argument 'fars'"):
+            gallery.configure(fars=0.1)
+        gallery.configure(far=np.float32(0.25), n_components=np.int64(3), discriminant=np.bool_(True))
+        assert gallery.settings == {
+            "distance": "cosine",
+            "discriminant": True,
+            "far": 0.25,
+            "n_components": 3,
+        }
+        with pytest.raises(ParameterError, match=rf"n_components=17 .* Vectors have {K} components"):
+            gallery.configure(n_components=17)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'matching'"):
+        Gallery.create(path.with_name("new"), Model, matching="mean")
+    assert os.listdir(path.parent) == [path.name]
+
+
+# ------------------------------------------------------------ made by enrolling
+
+HASHES = [hashlib.sha256(str(i).encode()).hexdigest() for i in range(4)]
+VECTORS = np.arange(4.0 * K).reshape(4, K)
+
+
+def names(path):
+    with Gallery.open(path, Model) as gallery:
+        return gallery.vectors()[1].tolist()
+
+
+def test_a_new_gallery_and_one_that_is_there(path):
+    first = enroll_into(
+        path, Model, iter(["Anna", "Ben"]), VECTORS[:2], iter(HASHES[:2]), [b"0", b"1"], sources=iter("12")
+    )
+    assert first.counts == {"Anna": 1, "Ben": 1}
+    second = enroll_into(path, Model, iter(["Ben", "Eve"]), VECTORS[1:3], iter(HASHES[1:3]))
+    assert second.counts == {"Ben": 0, "Eve": 1}
+    assert names(path) == ["Anna", "Ben", "Eve"]
+    with Gallery.open(path) as gallery:
+        assert gallery.originals("Ben") == (("2", b"1"),)
+        assert gallery.settings == {}
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_what_cannot_be_enrolled_makes_no_gallery(path):
+    for people, vectors, match in (
+        (["Anna", "Ben"], VECTORS[:2], "is already enrolled for Anna"),
+        (["Anna", "\n"], VECTORS[:2], "A person's name is empty"),
+        (["Anna", "Anna"], VECTORS[:2] * np.nan, "contains NaN"),
+    ):
+        with pytest.raises(DataError, match=match):
+            enroll_into(path, Model, people, vectors, HASHES[:1] * 2)
+        assert os.listdir(path.parent) == []
+    with pytest.raises(FileError, match="there is no folder"):
+        enroll_into(path / "deeper", Model, ["Anna"], VECTORS[:1], HASHES[:1])
+    with pytest.raises(TypeError, match="is not an estimator instance"):
+        enroll_into(path, None, ["Anna"], VECTORS[:1], HASHES[:1])
+
+
+def test_a_gallery_of_another_model_is_left_as_it_is(path):
+    enroll_into(path, Other, ["Anna"], VECTORS[:1], HASHES[:1])
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="was made with the model cdcdcdcdcdcd"):
+        enroll_into(path, Model, ["Ben"], VECTORS[:1], HASHES[1:2])
+    assert path.read_bytes() == before
+
+
+def test_two_that_make_the_same_gallery(path, monkeypatch):
+    make = module.create_file
+
+    def late(*arguments):
+        with monkeypatch.context() as restored:
+            restored.setattr(module, "create_file", make)
+            enroll_into(path, Model, ["Anna"], VECTORS[:1], HASHES[:1])
+        return make(*arguments)
+
+    monkeypatch.setattr(module, "create_file", late)
+    assert enroll_into(path, Model, ["Ben"], VECTORS[1:2], HASHES[1:2]).counts == {"Ben": 1}
+    assert names(path) == ["Anna", "Ben"]

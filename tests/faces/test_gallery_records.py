@@ -1,0 +1,196 @@
+"""What may be enrolled, described and chosen, and what is refused before anything is stored."""
+
+import hashlib
+import json
+import sqlite3
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.faces import FaceSpace
+from gramian.faces.gallery import (
+    Enrolled,
+    as_batch,
+    check_model,
+    meta_of,
+    read_meta,
+    read_settings,
+    settings_text,
+)
+from gramian.faces.recognition import Recogniser
+
+
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def batch(people=("Anna", "Ben"), vectors=((1, 2), (3, 4)), hashes=None, sources=None, pictures=None):
+    hashes = [digest(str(i)) for i in range(len(vectors))] if hashes is None else hashes
+    return as_batch(people, vectors, hashes, sources, pictures, 2)
+
+
+# ------------------------------------------------------------------ pictures
+
+
+def test_a_batch_is_what_is_stored():
+    rows = list(batch(sources=["a/1.png", "b/\udc80.png"], pictures=[b"0", b"1"]))
+    expected = [
+        ("Anna", np.array([1, 2], "<f4").tobytes(), hashlib.sha256(b"0").digest(), "a/1.png", b"0"),
+        ("Ben", np.array([3, 4], "<f4").tobytes(), hashlib.sha256(b"1").digest(), "b/?.png", b"1"),
+    ]
+    assert rows == expected
+    assert [row[3:] for row in batch()] == [("", None)] * 2
+    assert list(batch(people=[], vectors=np.empty((0, 2)), hashes=[])) == []
+
+
+def test_vectors_of_any_kind_become_floats(array_kind):
+    vectors = array_kind.make(np.array([[1.5, -2.0], [0.25, 4.0]]))
+    made = batch(vectors=vectors, hashes=[digest("0"), digest("1")])
+    assert [np.frombuffer(row[1], "<f4").tolist() for row in made] == [[1.5, -2.0], [0.25, 4.0]]
+    big = np.array([[1.5, -2.0], [0.25, 4.0]], dtype=">f8")
+    assert [row[1] for row in batch(vectors=big)] == [row[1] for row in made]
+
+
+def test_what_does_not_fit_together():
+    for given, match in (
+        ({"vectors": [[1, 2, 3], [4, 5, 6]]}, "have 3 components, but the enrolled people have 2"),
+        ({"vectors": [1.0, 2.0]}, r"of shape \(2,\)"),
+        ({"vectors": [[1, np.nan], [1, 2]]}, "Vector 0 contains NaN, infinity, or a number too large"),
+        ({"vectors": [[1, 2], [1e39, 2]]}, "Vector 1 contains NaN, infinity, or a number too large"),
+        ({"vectors": [[1j, 2], [3, 4]]}, "The vectors are complex128 of shape"),
+        ({"people": ["Anna"]}, "2 vectors but 1 people. Give one for each vector"),
+        ({"hashes": [digest("0")]}, "2 vectors but 1 hashes"),
+        ({"sources": ["a", "b", "c"]}, "2 vectors but 3 sources"),
+        ({"pictures": []}, "2 vectors but 0 pictures"),
+        ({"pictures": [b"0", b"2"]}, "Picture 1 has another SHA-256. Give pictures in the"),
+        ({"hashes": ["12", "34"]}, "'12' is not a SHA-256 of 64 lowercase hexadecimal digits"),
+        ({"hashes": [digest("0").upper()] * 2}, "is not a SHA-256"),
+        ({"hashes": [b"1" * 64] * 2}, "is not a SHA-256"),
+        ({"people": ["Anna", ""]}, "A person's name is empty"),
+    ):
+        with pytest.raises(DataError, match=match):
+            batch(**given)
+
+
+def test_a_name_of_another_kind():
+    with pytest.raises(InputTypeError, match=r"must be text, not NoneType"):
+        batch(people=["Anna", None])
+
+
+def test_what_was_stored_in_words():
+    assert str(Enrolled({"Anna": 1}, ())) == "1 picture of 1 person enrolled"
+    several = Enrolled({"Anna": 1000, "Ben": 0}, (("Ben", "b.png"),))
+    assert str(several) == "1,000 pictures of 2 people enrolled, 1 known already"
+
+
+def test_what_comes_one_after_the_other_is_taken():
+    made = batch(
+        people=(name for name in ("Anna", "Ben")),
+        hashes=(digest(str(i)) for i in range(2)),
+        sources=iter(["a.png", "b.png"]),
+        pictures=iter([b"0", b"1"]),
+    )
+    assert [(row[0], *row[3:]) for row in made] == [("Anna", "a.png", b"0"), ("Ben", "b.png", b"1")]
+
+
+# ------------------------------------------------------------------ the model
+
+
+def model(**changed):
+    given = {"fingerprint_": "ab" * 32, "n_components_": np.int64(2), "eigenvalues_": np.array([2.5, 1])}
+    return SimpleNamespace(**given | {"shift_covariance_": np.eye(2) / 4} | changed)
+
+
+def test_a_model_is_described_by_what_its_vectors_depend_on():
+    meta = meta_of(model(), {"distance": "cosine"})
+    assert meta["fingerprint"] == "ab" * 32
+    assert meta["components"] == 2
+    assert type(meta["components"]) is int
+    assert meta["variances"] == np.array([2.5, 1], dtype="<f8").tobytes()
+    assert meta["shifts"] == np.array([0.25, 0, 0, 0.25], dtype="<f4").tobytes()
+    assert json.loads(meta["settings"]) == {"distance": "cosine"}
+    assert meta_of(model(shift_covariance_=None), {})["shifts"] == b""
+    rounded = read_meta(meta_of(model(eigenvalues_=np.array([2.5, -1e-17])), {}))
+    assert rounded.variances.tolist() == [2.5, 0]
+
+
+def test_what_was_described_is_read():
+    meta = meta_of(model(), {})
+    read = read_meta(meta | {"other": b"unknown"})
+    assert (read.fingerprint, len(read.variances), read.created) == ("ab" * 32, 2, meta["created"])
+    np.testing.assert_array_equal(read.shifts, np.eye(2) / 4)
+
+
+def test_what_cannot_have_been_described():
+    meta = meta_of(model(), {})
+    for key in ("fingerprint", "components", "variances", "created", "settings"):
+        with pytest.raises(sqlite3.DatabaseError, match="missing or malformed"):
+            read_meta({name: value for name, value in meta.items() if name != key})
+    for key, value in (
+        ("components", 3),
+        ("components", "two"),
+        ("components", -1),
+        ("variances", np.array([1.0]).tobytes()),
+        ("shifts", np.array([1, 0], dtype="<f4").tobytes()),
+        ("shifts", b"\0"),
+        ("settings", None),
+    ):
+        with pytest.raises(sqlite3.DatabaseError, match="malformed"):
+            read_meta(meta | {key: value})
+
+
+def test_what_is_no_fitted_model():
+    check_model(model())
+    for use in (check_model, lambda model: meta_of(model, {})):
+        with pytest.raises(NotFittedError, match="This FaceSpace instance is not fitted yet"):
+            use(FaceSpace(3))
+        for other in (None, "m.gramian"):
+            with pytest.raises(TypeError, match="is not an estimator instance"):
+                use(other)
+
+
+# ------------------------------------------------------------------ settings
+
+
+def test_settings_are_stored_and_read():
+    assert settings_text({"far": None, "match": None}, 5) == "{}"
+    given = {
+        "distance": "mahalanobis",
+        "match": "mean",
+        "far": 0.5,
+        "discriminant": "auto",
+        "n_components": 3,
+    }
+    assert read_settings(settings_text(given, 5)) == given
+    assert vars(Recogniser(**given)) == given
+    given = {"far": np.float32(0.25), "n_components": np.int64(3), "discriminant": np.bool_(True)}
+    assert settings_text(given, 3) == '{"discriminant": true, "far": 0.25, "n_components": 3}'
+    given = {"far": np.float64(0.25), "match": np.str_("mean")}
+    assert settings_text(given, 3) == '{"far": 0.25, "match": "mean"}'
+
+
+def test_what_no_recogniser_takes():
+    for settings, match in (
+        ({"distance": "cosinus"}, r"distance='cosinus' is not known.*Did you mean 'cosine'\?"),
+        ({"match": 1}, r"match=1 is not known. Allowed: 'nearest', 'mean'"),
+        ({"far": 2}, "far=2 must be a number above 0 and below 1. It is a share of strangers"),
+        ({"far": "0.1"}, "far='0.1' must be"),
+        ({"far": True}, "far=True must be"),
+        ({"discriminant": "yes"}, r"discriminant='yes' is not known. Give True, False or 'auto'"),
+        ({"n_components": 0}, "n_components=0 must be a whole number from 1 to 3"),
+        ({"n_components": True}, "n_components=True must be"),
+        ({"n_components": 4}, "n_components=4 must be .* Vectors have 3 components; None takes all"),
+    ):
+        with pytest.raises(ParameterError, match=match):
+            settings_text(settings, 3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'distanz'"):
+        settings_text({"distanz": "cosine"}, 3)
+
+
+def test_settings_that_nobody_can_have_stored():
+    for text in (None, b"{", "[1]", "17", 100_000 * "["):
+        with pytest.raises(sqlite3.DatabaseError, match="its settings are missing or malformed"):
+            read_settings(text)

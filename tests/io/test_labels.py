@@ -1,0 +1,156 @@
+"""Labels: of a row of a table that is transposed, and from another file, by name or by order."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from gramian.errors import DataError, FileError, InputTypeError, ParameterError
+from gramian.io.scan import scan
+
+GENES = "gene,s1,s2,s3\nclass,A,B,A\ng1,1.5,2,3\ng2,4,5,6\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(name, content):
+        (tmp_path / name).write_text(content)
+        return tmp_path / name
+
+    return written
+
+
+def test_a_row_of_text_labels_the_columns_of_a_transposed_table(write):
+    table = scan(write("x.csv", GENES), transpose=True, label="class").read()
+    assert table.values.tolist() == [[1.5, 4], [2, 5], [3, 6]]
+    assert (table.row_names, table.feature_names) == (("s1", "s2", "s3"), ("g1", "g2"))
+    assert (table.labels.tolist(), table.label_name) == (["A", "B", "A"], "class")
+
+
+def test_other_places_of_the_row_that_labels(write):
+    for text, options, features, labels in [
+        ("gene,s1,s2\ng1,1.5,2\ng2,,5\nclass,0,1\n", {"missing": "mean"}, ("g1", "g2"), [0, 1]),
+        ("gene,s1,s2\ng1,1.5,2\nt,0.5,1\ng2,4,5\n", {}, ("g1", "g2"), [0.5, 1]),
+        ("class,A,B\ng1,1,2\ng2,4,5\n", {"label": "class"}, ("g1", "g2"), ["A", "B"]),
+        (GENES, {"columns": "s3,s2", "label": "class"}, ("g1", "g2"), ["A", "B"]),
+        ("gene,s1,s2\nclass,A,B\nbatch,u,v\ng1,1,2\ng2,3,4\n", {"rows": "1:"}, ("g1", "g2"), ["A", "B"]),
+        ("n,gene,s1,s2\n1,g1,1,2\n2,class,A,B\n", {"id": "gene", "drop": "n"}, ("g1",), ["A", "B"]),
+        ("class A B\ng1 1,5 2\ng2 2,25 3\n", {}, ("g1", "g2"), ["A", "B"]),
+        ("gene,s1,s2\nclass,A,B\ng1,NA,2\ng2, NA,4\n", {"drop": "s1"}, ("g1", "g2"), ["B"]),
+    ]:  # fmt: skip
+        label = options.pop("label", "t" if "\nt," in text else "class")
+        table = scan(write("x.csv", text), transpose=True, label=label, **options).read()
+        assert table.feature_names == features, text
+        assert table.labels.tolist() == labels, text
+
+
+def test_a_row_of_numbers_labels_columns_of_numbers(tmp_path):
+    frame = pd.DataFrame({"s1": [0.5, 1], "s2": [2.5, 0]}, index=["g", "class"])
+    frame.to_parquet(tmp_path / "x.parquet")
+    table = scan(tmp_path / "x.parquet", transpose=True, label="class").read()
+    assert (table.values.tolist(), table.labels.tolist()) == ([[0.5], [2.5]], [1, 0])
+    assert table.labels.dtype.kind == "i"
+
+
+def test_a_row_that_is_not_there(write, tmp_path):
+    with pytest.raises(ParameterError, match=r"label='clas' with transpose .* column 'gene', .* 'class'"):
+        scan(write("x.csv", GENES), transpose=True, label="clas").read()
+    with pytest.raises(DataError, match=r"has no rows other than 'class'"):
+        scan(write("one.csv", "gene,s1,s2\nclass,A,B\n"), transpose=True, label="class").read()
+    np.save(tmp_path / "x.npy", np.eye(3))
+    with pytest.raises(ParameterError, match=r"rows of .*x\.npy have no names.*labels_from"):
+        scan(tmp_path / "x.npy", transpose=True, label="0").read()
+
+
+def test_labels_go_to_rows_of_their_name(write):
+    data = write("x.csv", "name,x\na,1\nb,2\nc,3\n")
+    labels = write("y.csv", "name,kind,size\nc,w,3\na,u,1\nz,q,9\nb,v,2\n")
+    table = scan(data, labels_from=f"{labels}:kind", rows="1:").read()
+    assert (table.labels.tolist(), table.label_name) == (["v", "w"], "kind")
+    assert table.notes[-1] == f"2 labels were left out because no row has that name, in {labels}:kind"
+    turned = write("t.csv", "gene,b,c\ng1,1,2\ng2,3,4\n")
+    assert scan(turned, transpose=True, labels_from=f"{labels}:size").read().labels.tolist() == [2, 3]
+    assert scan(data, labels_from=write("one.csv", "name,kind\nc,w\na,u\nb,v\n")).read().labels.tolist() == [
+        "u",
+        "v",
+        "w",
+    ]
+    with pytest.raises(
+        ParameterError, match=r"y\.csv has the columns 'name', 'kind', 'size'\. Say which .*y\.csv:size"
+    ):
+        scan(data, labels_from=labels).read()
+    with pytest.raises(
+        DataError, match=r"short\.csv has no label for 'b', 'c' of .*x\.csv\. Its rows are named 'a'"
+    ):
+        scan(data, labels_from=write("short.csv", "name,kind\na,u\nd,v\n")).read()
+    with pytest.raises(DataError, match=r"names 'a' more than once"):
+        scan(data, id="name", labels_from=str(write("two.csv", "name,kind\na,u\na,v\n")) + ":kind").read()
+    with pytest.raises(
+        ParameterError, match=r"label=\"knd\": .*y\.csv has no such column. Did you mean 'kind'"
+    ):
+        scan(data, labels_from=f"{labels}:knd").read()
+
+
+def test_labels_without_names_go_by_order(write, tmp_path):
+    data = write("x.csv", "x\n1\n2\n3\n")
+    for name, content in [
+        ("lines.txt", "u\nv\nu\n"),
+        ("header.csv", "kind\nu\nv\nu\n"),
+        ("names.csv", "name,kind\na,u\nb,v\nc,u\n"),
+    ]:
+        path = write(name, content)
+        table = scan(data, labels_from=path).read()
+        assert table.labels.tolist() == ["u", "v", "u"]
+        assert any("'u', was read as a label" in note for note in table.notes) == (name == "lines.txt")
+    assert scan(data, labels_from=path, rows="1:").read().labels.tolist() == ["v", "u"]
+    twice = scan(write("n.csv", "id,x\na,1\nb,2\n"), labels_from=f"{write('y.csv', 'id,k')}:k")
+    write("y.csv", "id,k\nb,u\nb,v\n")
+    assert any(
+        "y.csv:k has no unique row names, so labels were matched by order" in n for n in twice.read().notes
+    )
+    with pytest.raises(
+        DataError, match=r"y\.csv has 2 labels, which do not match the rows of .*\(3 used\).*by order"
+    ):
+        scan(data, labels_from=write("y.csv", "kind\n1\n2\n")).read()
+    with pytest.raises(DataError, match="4 labels, which do not match"):
+        scan(data, labels_from=write("y.csv", "kind\n1\n2\n3\n4\n"), rows="1:").read()
+
+
+def test_labels_of_arrays_and_pictures(tmp_path):
+    np.savez(
+        tmp_path / "x.npz", X=np.zeros((4, 3, 2)), y=np.array(["u", "v", "u", "w"]), z=np.arange(4)[:, None]
+    )
+    np.save(tmp_path / "y.npy", np.arange(4) / 2)
+    file = tmp_path / "x.npz"
+    for place, name, labels in [
+        (f"{file}::y", "y", ["v", "u"]),
+        (f"{file}:z", "z", [1, 2]),
+        (tmp_path / "y.npy", "label", [0.5, 1]),
+    ]:
+        table = scan(f"{file}::X", labels_from=place, rows="1:3").read()
+        assert (table.labels.tolist(), table.label_name) == (labels, name)
+    with pytest.raises(
+        DataError, match=r"x\.npz::X holds 4 x 3 x 2 float64, but labels need one text or number"
+    ):
+        scan(f"{file}::X", labels_from=f"{file}::X").read()
+    with pytest.raises(DataError, match=r"Choose one, as in .*x\.npz::y"):
+        scan(f"{file}::X", labels_from=file).read()
+    (tmp_path / "p").mkdir()
+    for index in (1, 2, 10):
+        Image.fromarray(np.full((2, 2), index, np.uint8)).save(tmp_path / "p" / f"{index}.png")
+    (tmp_path / "who.csv").write_text("picture,who\n10.png,c\n1.png,a\n2.png,b\n")
+    assert scan(tmp_path / "p", labels_from=tmp_path / "who.csv").read().labels.tolist() == ["a", "b", "c"]
+
+
+def test_labels_that_cannot_be(write, tmp_path):
+    data = write("x.csv", "x\n1\n2\n")
+    with pytest.raises(InputTypeError, match=r"labels_from is a list\. Give the path"):
+        scan(data, labels_from=[1, 2])
+    with pytest.raises(FileError, match="is a folder, but labels are read from a file"):
+        scan(data, labels_from=tmp_path)
+    with pytest.raises(FileError, match=r"gone\.csv: there is no such file"):
+        scan(data, labels_from="gone.csv:kind")
+    with pytest.raises(ParameterError, match=r"labels_from another file\. Leave out one"):
+        scan(io.BytesIO(b"x"), label="x", labels_from=data)

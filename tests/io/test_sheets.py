@@ -1,0 +1,169 @@
+"""Tables of Excel, GCT, Feather and Arrow files."""
+
+import datetime
+import gzip
+import io
+import sys
+import zipfile
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import feather, ipc
+
+from gramian.data import as_rows
+from gramian.errors import DataError, FileError, MemoryLimitError, MissingExtraError, ParameterError
+from gramian.io.scan import scan
+
+
+def write_book(path, **sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+ROWS = [["name", "x", "y", "kind"], ["a", 1, 2.5, "u"], ["b", None, "-", "v"], ["c", 3, "1,065", "u"]]
+
+
+def test_sheets_of_excel(tmp_path):
+    path = write_book(tmp_path / "x.xlsx", first=ROWS, second=[[1, 2], [3, 4]], none=[])
+    table = scan(path, label="kind", na_values="-", missing="mean").read()
+    assert table.values.tolist() == [[1, 2.5], [2, (2.5 + 1065) / 2], [3, 1065]]
+    assert table.row_names == ("a", "b", "c")
+    assert table.labels.tolist() == ["u", "v", "u"]
+    assert table.notes[0] == "sheet 'first' was read, the first of 3"
+    assert scan(f"{path}::second").read().values.tolist() == [[1, 2], [3, 4]]
+    assert scan(
+        io.BytesIO(path.read_bytes()), label="kind", drop="y", missing="mean"
+    ).read().values.shape == (3, 1)
+    with pytest.raises(
+        ParameterError, match=r"has no sheet 'third'\. Its sheets are 'first', 'second', 'none'"
+    ):
+        scan(f"{path}::third").read()
+    with pytest.raises(DataError, match="the sheet 'none' is empty"):
+        scan(f"{path}::none").read()
+
+
+def test_errors_in_cells_are_missing_values(tmp_path):
+    errors = ["#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A"]
+    rows = [["x", "y"], [1, 2], [2.5, 4], *([error, 6] for error in errors)]
+    path = write_book(tmp_path / "x.xlsx", a=rows)
+    with pytest.raises(DataError, match="7 values are missing in 7 rows and 1 column"):
+        as_rows(scan(path))
+    table = scan(path, missing="drop-rows").read()
+    assert (table.values.tolist(), table.row_names) == ([[1, 2], [2.5, 4]], None)
+
+
+def test_what_spreadsheets_hold_beside_numbers(tmp_path):
+    day = datetime.datetime(2020, 1, 2)
+    path = write_book(
+        tmp_path / "x.xlsx", a=[["x", "t", "b"], [1, day, True], [2, day, False], [None, None, None]]
+    )
+    assert scan(path, drop="t").read().values.tolist() == [[1, 1], [2, 0]]
+    with pytest.raises(DataError, match=r"holds no numbers: 't' \(timestamp"):
+        scan(path).read()
+    labels = write_book(tmp_path / "y.xlsx", a=[["x"], [9]], b=[["kind"], [5], [6]])
+    assert scan(path, drop="t", labels_from=f"{labels}::b:kind").read().labels.tolist() == [5, 6]
+
+
+def test_excel_files_that_cannot_be_read(tmp_path, monkeypatch):
+    path = write_book(tmp_path / "x.xlsx", a=ROWS)
+    data = path.read_bytes()
+    for content in (data[:100], data[:-200], b"x,y\n1,2\n"):
+        path.write_bytes(content)
+        with pytest.raises(FileError, match="truncated, damaged or protected, or of another kind"):
+            scan(path).read()
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(MissingExtraError, match=r'needs openpyxl.*pip install "gramian\[excel\]"'):
+        scan(path).read()
+
+
+def rewritten(path, old, new):
+    """Change the first sheet of a workbook as no spreadsheet program would."""
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
+        for name, part in parts.items():
+            book.writestr(name, part.replace(old, new) if "sheet1" in name else part)
+
+
+def test_sheets_that_claim_to_be_huge(tmp_path, monkeypatch):
+    path = write_book(tmp_path / "x.xlsx", a=[["x", "y"], [1, 2], [3, 4]])
+    rewritten(path, b'ref="A1:B3"', b'ref="A1:XFD1048576"')
+    assert scan(path).read().values.tolist() == [[1, 2], [3, 4]]
+    rewritten(path, b"</sheetData>", b'<row r="999999999999"><c r="A1"><v>7</v></c></row></sheetData>')
+    assert scan(path).read().values.tolist() == [[1, 2], [3, 4]]
+    rewritten(path, b"<v>1</v>", b"<v>1" + b"0" * 10**6 + b"</v>")
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "4 MB")
+    with pytest.raises(MemoryLimitError, match=r"takes 5.* MB, and 4 MB of memory may be used"):
+        scan(path).read()
+
+
+GCT2 = "#1.2\n2\t2\nName\tDescription\t1001\t1002\n7\tfirst, gene\t1.5\t2\n8\tna\t3\tNA\n"
+GCT3 = (
+    "#1.3\n2\t2\t1\t2\nid\tsymbol\ts1\ts2\nclass\tna\tA\tB\nbatch\tna\t1\t2\n"
+    "g1\tGENE1\t1.5\t2\ng2\tGENE2\t3\t4\n"
+)  # fmt: skip
+
+
+def test_gct(tmp_path):
+    path = tmp_path / "x.gct"
+    path.write_text(GCT2)
+    table = scan(path, transpose=True, missing="mean").read()
+    assert table.values.tolist() == [[1.5, 3], [2, 3]]
+    assert (table.row_names, table.feature_names) == (("1001", "1002"), ("7", "8"))
+    assert "descriptions were left out: 'Description'" in table.notes
+    path.write_bytes(gzip.compress(GCT3.replace("\n", "\r\n").encode()))
+    path = path.rename(tmp_path / "x.gct.gz")
+    table = scan(path, transpose=True, label="class").read()
+    assert table.values.tolist() == [[1.5, 3], [2, 4]]
+    assert table.labels.tolist() == ["A", "B"]
+    assert "descriptions were left out: 'symbol', 'batch'" in table.notes
+    assert scan(io.BytesIO(GCT3.encode())).read().values.tolist() == [[1.5, 2], [3, 4]]
+
+
+def test_files_that_are_no_gct(tmp_path):
+    for text in (
+        "x\ty\n1\t2\n",
+        "#1.2\n2\n",
+        "#1.3\n2\t2\n",
+        "#1.2",
+        "#1.2\n2\t2\n",
+        f"#1.2\n{'9' * 5000}\t2\nx\n",
+    ):
+        (tmp_path / "x.gct").write_text(text)
+        with pytest.raises(FileError, match=r"(a GCT file begins|its second line promises)"):
+            scan(tmp_path / "x.gct").read()
+    (tmp_path / "x.gct").write_text(GCT2.rpartition("8\t")[0])
+    with pytest.raises(FileError, match="its second line promises 2 rows"):
+        scan(tmp_path / "x.gct").read()
+    for text in (GCT2, GCT3):
+        (tmp_path / "x.gct").write_text(text.replace("2\t2", "2\t3", 1))
+        with pytest.raises(FileError, match="promises 3 columns of numbers"):
+            scan(tmp_path / "x.gct").read()
+
+
+def test_feather_and_arrow(tmp_path):
+    frame = pd.DataFrame({"x": [1, 2], "y": [2.5, np.nan]}, index=["a", "b"])
+    table = pa.Table.from_pandas(frame)
+    feather.write_feather(frame, tmp_path / "x.feather")
+    with ipc.new_file(str(tmp_path / "file.arrow"), table.schema) as writer:
+        writer.write(table)
+    with ipc.new_stream(str(tmp_path / "stream.arrow"), table.schema) as writer:
+        writer.write(table)
+    for name in ("x.feather", "file.arrow", "stream.arrow"):
+        result = scan(tmp_path / name, missing="drop-rows").read()
+        assert result.values.tolist() == [[1, 2.5]], name
+        assert result.row_names == ("a",)
+        data = (tmp_path / name).read_bytes()
+        for keep in (5, len(data) // 2):
+            (tmp_path / name).write_bytes(data[:keep])
+            with pytest.raises(FileError, match="it is truncated, damaged"):
+                scan(tmp_path / name).read()

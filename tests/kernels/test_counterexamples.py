@@ -1,0 +1,272 @@
+"""The search for counterexamples: trials, sets of points, and witnesses that a person can verify."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from gramian.errors import DataError
+from gramian.kernels import RBF, Linear, kernel_from_name
+from gramian.kernels.auditing import (
+    CLEAR,
+    Examiner,
+    acceptable_features,
+    asymmetry_of,
+    candidates,
+    certified,
+    exact_form,
+    improve,
+    margin,
+    rounded,
+    search,
+    show_point,
+    shrunk,
+    witness_of,
+)
+
+
+def no_error(m):
+    return np.zeros((m, m))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1.0, 1e150, 1e300])
+def test_the_margin_is_the_smallest_eigenvalue_at_every_scale(scale):
+    K = scale * np.array([[1.0, 2.0], [2.0, 1.0]])
+    result = margin(K, no_error(2))
+    assert result.eigenvalue == pytest.approx(-scale, rel=1e-12)
+    assert result.ratio < -1e12
+    np.testing.assert_allclose(np.abs(result.vector), [1.0, 1.0])
+    assert result.vector[0] * result.vector[1] < 0
+
+
+def test_scaling_shows_what_the_largest_entries_hide():
+    K = np.array([[1e20, 0.0, 0.0], [0.0, 1.0, 2.0], [0.0, 2.0, 1.0]])
+    result = margin(K, no_error(3))
+    assert (result.scaling != 1).any()
+    assert result.ratio < -1
+    assert result.vector @ K @ result.vector < 0
+
+
+def test_an_error_of_the_entries_widens_the_bound():
+    K = np.array([[1.0, 1.1], [1.1, 1.0]])
+    assert margin(K, no_error(2)).ratio < -1
+    assert margin(K, np.full((2, 2), 0.06)).ratio > -1
+    assert margin(K, np.full((2, 2), np.inf)).ratio == 0
+
+
+@pytest.mark.parametrize("m", [1, 5, 40, 200])
+def test_rounding_alone_never_refutes(m):
+    rng = np.random.default_rng(m)
+    for rank in (1, 2, m):
+        B = rng.standard_normal((m, rank)) * 10.0 ** rng.uniform(-5, 5, (m, 1))
+        K = B @ B.T
+        size = np.sqrt(np.outer(np.diag(K), np.diag(K)))
+        assert margin((K + K.T) / 2, 2 * (rank + 2) * np.finfo(float).eps * size).ratio > -1
+
+
+def test_zero_says_nothing():
+    assert margin(no_error(3), no_error(3)).ratio == 0
+
+
+def test_a_trial_holds_what_the_kernel_says():
+    X = np.random.default_rng(0).standard_normal((5, 2))
+    trial = Examiner(RBF(sigma=1.0), 1e-10).examine(X)
+    np.testing.assert_allclose(trial.gram, RBF(sigma=1.0).gram(X), rtol=1e-13)
+    assert trial.error.max() < 1e-13
+    assert trial.asymmetry is None
+    part = trial.subset([0, 3])
+    np.testing.assert_array_equal(part.points, X[[0, 3]])
+    np.testing.assert_array_equal(part.gram, trial.gram[np.ix_([0, 3], [0, 3])])
+
+
+def test_functions_are_trusted_to_value_tol_of_the_usual_size():
+    X = np.array([[1.0], [2.0]])
+    examiner = Examiner(kernel_from_name(lambda x, y: float(x @ y)), 1e-3)
+    assert examiner.examine(X).error.max() == pytest.approx(4e-3, rel=1e-6)
+    examiner.reference = 100.0
+    assert examiner.examine(X).error.max() == pytest.approx(0.1, rel=1e-6)
+
+
+def test_sets_without_values_are_counted():
+    examiner = Examiner(kernel_from_name("chi2"), 1e-10)
+    assert examiner.attempt(np.array([[-1.0], [1.0]])) is None
+    assert (examiner.skipped, examiner.trials) == (1, 0)
+    assert examiner.attempt(np.array([[2.0], [1.0]])) is not None
+    with pytest.raises(DataError, match=r"use counts. That was at x = \(-1\), y = \(-1\)"):
+        examiner.examine(np.array([[-1.0], [1.0]]))
+
+
+def test_a_defect_of_a_formula_is_not_hidden(monkeypatch):
+    def broken(*_):
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(Linear, "tile", broken)
+    with pytest.raises(RuntimeError, match="a defect"):
+        Examiner(Linear(), 1e-10).attempt(np.ones((2, 1)))
+
+
+def test_a_function_that_changes_its_mind_is_refused():
+    values = iter(range(1000))
+    examiner = Examiner(kernel_from_name(lambda x, y: float(next(values))), 1e-10)
+    examiner.fix(np.ones((2, 1)))
+    with pytest.raises(DataError, match="must give the same number every time"):
+        examiner.confirm(examiner.examine(np.array([[1.0], [2.0]])))
+
+
+def test_points_are_shown_as_they_are():
+    assert show_point(np.array([0.1, 1 / 3])) == "(0.1, 0.3333333333333333)"
+    assert show_point(np.array([0.1, 1 / 3]), exact=False) == "(0.1, 0.3333)"
+    assert show_point(np.arange(9.0)) == "(0, 1, 2, 3, 4, 5, ...)"
+
+
+def examiner(kernel):
+    return Examiner(kernel_from_name(kernel), 1e-10)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 7])
+def test_candidates_are_of_all_sizes_and_kinds(d):
+    sets = list(candidates(d, np.random.default_rng(0)))
+    assert all(points.ndim == 2 and points.shape[1] == d and np.isfinite(points).all() for points in sets)
+    assert max(len(points) for points in sets) <= 64
+    sizes = np.log10([np.abs(points).max() for points in sets])
+    assert sizes.min() < -2.5
+    assert sizes.max() > 2
+    assert sum((points >= 0).all() for points in sets) > 30
+    assert any(len(np.unique(points, axis=0)) < len(points) for points in sets)
+
+
+def test_features_that_a_function_accepts():
+    assert acceptable_features(examiner("rbf")) == (1, 2, 3)
+    assert acceptable_features(examiner("rbf().on(1)")) == (2, 3)
+    assert acceptable_features(examiner(lambda x, y: float(x[5] * y[5]))) == (6,)
+    with pytest.raises(DataError, match=r"columns=20 is not there.*1 to 16 features were tried"):
+        acceptable_features(examiner("rbf().on(20)"))
+    with pytest.raises(DataError, match=r"IndexError.*1 to 16 features were tried"):
+        acceptable_features(examiner(lambda x, y: float(x[20] * y[20])))
+
+
+def test_an_improvement_lowers_the_eigenvalue():
+    given = examiner("poly(degree=1.5, gamma=1)")
+    start = given.examine(np.array([[0.0], [0.2], [0.7], [1.0]]))
+    better = improve(given, start, np.random.default_rng(0), 100)
+    assert better.ratio < 2 * start.ratio < 0
+    assert better.points.shape == start.points.shape
+
+
+def test_the_search_stops_at_a_clear_refutation():
+    given = examiner("sigmoid(gamma=1)")
+    result = search(given, 1, np.random.default_rng(0))
+    assert result.ratio < CLEAR
+    assert given.trials < 50
+
+
+def test_the_search_ends():
+    calls = []
+
+    def k(x, y):
+        calls.append(1)
+        return float(x @ y)
+
+    result = search(examiner(k), 2, np.random.default_rng(0))
+    assert result.ratio > -1
+    assert len(calls) < 100_000
+
+
+def test_nothing_is_found_where_nothing_has_a_value():
+    def k(x, y):
+        raise ValueError("no")
+
+    given = examiner(k)
+    assert search(given, 1, np.random.default_rng(0)) is None
+    assert given.skipped > 80
+    given = examiner(k)
+    given.deadline = 0.0  # has passed
+    assert search(given, 1, np.random.default_rng(0)) is None
+    assert given.skipped < 20
+
+
+def distance(x, y):
+    return float(np.abs(x - y).sum())
+
+
+def test_two_points_remain_of_many():
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    result = shrunk(examiner(distance).examine(X, tuple(range(60))))
+    assert len(result.points) == 2
+    np.testing.assert_array_equal(X[list(result.rows)], result.points)
+
+
+def test_no_point_can_be_left_out():
+    given = examiner("poly(degree=2.5, gamma=1)")
+    result = shrunk(given.examine(np.linspace(0, 3, 20)[:, None]))
+    assert len(result.points) == 5
+    for i in range(5):
+        assert result.subset(np.delete(np.arange(5), i)).ratio > -10
+
+
+def test_a_witness_that_needs_all_its_points():
+    # I - c 1 1.T has a negative eigenvalue for c > 1 / m only.
+    report = shrunk(examiner(lambda x, y: float(x[0] == y[0]) - 0.041).examine(np.arange(30.0)[:, None]))
+    assert len(report.points) == 25
+
+
+def test_many_points_are_certified_without_fractions():
+    trial = examiner(lambda x, y: float(x[0] == y[0]) - 1 / 119.5).examine(np.arange(120.0)[:, None])
+    result = certified(trial)
+    assert len(result.points) == 120
+    assert result.quadratic_form + result.uncertainty < 0
+
+
+def test_points_are_rounded_as_long_as_they_refute():
+    given = examiner("sigmoid(gamma=1)")
+    start = given.examine(np.array([[-1.0123], [0.0456], [0.9871]]))
+    points = rounded(given, start).points
+    assert points.ravel().tolist() == [-1.0, 0.0, 1.0]
+
+
+def test_a_witness_is_exact_about_its_own_numbers():
+    given = examiner("poly(degree=1.5, gamma=1)")
+    result = witness_of(
+        given, given.examine(np.array([[0.0], [0.4], [2.0], [2.9]])), np.random.default_rng(0)
+    )
+    v = [Fraction(x) for x in result.vector.tolist()]
+    K = [[Fraction(x) for x in row] for row in result.gram.tolist()]
+    value = sum(v[i] * v[j] * K[i][j] for i in range(len(v)) for j in range(len(v)))
+    assert float(value) == result.quadratic_form < 0
+    assert result.quadratic_form + result.uncertainty < 0
+    assert result.eigenvalue == pytest.approx(np.linalg.eigvalsh(result.gram)[0], rel=1e-6)
+
+
+def test_the_printed_table_is_enough_to_check():
+    given = examiner("poly(degree=2.5, gamma=1)")
+    start = given.examine(np.array([[0.0], [0.2], [1.0], [2.0], [2.3]]))
+    result = witness_of(given, start, None)
+    rows = [line.split(")", 1)[1].split() for line in str(result).splitlines()[1:-1]]
+    v = np.array([float(row[0]) for row in rows])
+    K = np.array([[float(x) for x in row[1:]] for row in rows])
+    assert v @ K @ v < 0
+    assert "for a kernel it is never negative" in str(result)
+
+
+def test_large_witnesses_are_printed_without_their_matrix():
+    trial = examiner(lambda x, y: float(x[0] == y[0]) - 0.1).examine(np.arange(12.0)[:, None])
+    text = str(certified(trial))
+    assert "k(x_i, x_j)\n" not in text
+    assert text.count("\n") == 13
+
+
+def test_an_asymmetry_in_few_digits():
+    given = examiner(lambda x, y: float(x[0] ** 2 * y[0]))
+    trial = given.examine(np.array([[1.2345], [0.4321], [2.3456]]))
+    result = asymmetry_of(given, trial.subset(trial.asymmetry), invent=True)
+    assert all(float(f"{x:.1g}") == x for x in result.points.ravel())
+    x, y = result.points.ravel()
+    assert result.values == pytest.approx((x * x * y, y * y * x))
+    kept = asymmetry_of(given, trial.subset(trial.asymmetry), invent=False)
+    assert set(kept.points.ravel()) <= {1.2345, 0.4321, 2.3456}
+
+
+def test_exact_sums():
+    K = np.array([[1e16, 1.0], [1.0, -1e16]])
+    assert exact_form(K, np.array([1.0, 1.0])) == 2.0
+    assert exact_form(np.full((2, 2), -1.7e308), np.array([1.0, 1.0])) == -np.inf

@@ -1,0 +1,555 @@
+"""Kernels: from tiles to coefficients, float32 tiles, what a user's function costs, indefinite matrices."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gramian import KernelPCA, load
+from gramian.data import as_rows
+from gramian.errors import IndefiniteKernelError, MemoryLimitError, ParameterError, RankWarning
+from gramian.kernels import RBF, Laplacian, Linear, Matern, Polynomial
+from gramian.operators import tiles
+from gramian.operators.tiles import KernelSource, MatrixSource
+from gramian.records import SolveRequest, Target
+from gramian.solve import krylov, solve, solving
+from gramian.solve.kernel import KernelProblem
+from gramian.solve.krylov import KrylovRoute
+
+X = np.random.default_rng(0).standard_normal((120, 4)) * [2.0, 1.2, 0.8, 0.5]
+PLENTY = 1 << 40
+
+
+def decompose(
+    function,
+    values=X,
+    target=None,
+    solver="auto",
+    *,
+    psd=True,
+    center=True,
+    clip=False,
+    tol=1e-6,
+    limit=PLENTY,
+):
+    """Run the whole line for a kernel, or for a matrix when there is none."""
+    target = target or Target(count=3)
+    source = (
+        MatrixSource(values)
+        if function is None
+        else KernelSource(function.bind(values, min(1e-9, tol / 100), centered=center), values)
+    )
+    problem = KernelProblem(
+        as_rows(values),
+        source,
+        center=center,
+        psd=psd,
+        clip=clip,
+        given=function is None,
+        fraction=target.fraction is not None,
+    )
+    solution = solve(problem, SolveRequest(target, tol, limit, solver))
+    return solution, problem.coefficients(solution, target.count)
+
+
+def centred(K, *, center=True):
+    if not center:
+        return K
+    t = K.mean(axis=1)
+    return K - t[:, None] - t[None, :] + K.mean()
+
+
+def shifted(values, seed=3):
+    """A matrix with these eigenvalues beside the zero of the ones vector."""
+    n = len(values) + 1
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(np.hstack([np.ones((n, 1)), rng.standard_normal((n, n - 1))]))[0][:, 1:]
+    K = (Q * np.asarray(values)) @ Q.T
+    return (K + K.T) / 2
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov"])
+@pytest.mark.parametrize("function", [RBF(sigma=2.0), Polynomial(degree=2), Linear()], ids=str)
+def test_every_part_of_the_record(function, solver):
+    for center in (True, False):
+        solution, result = decompose(function, solver=solver, center=center)
+        assert solution.plan.solver == solver
+        K = function.gram(X)
+        Kc = centred(K, center=center)
+        values = np.linalg.eigvalsh(Kc)[::-1]
+        np.testing.assert_allclose(result.components.values, values[:3], rtol=1e-8)
+        V, alpha = result.vectors, result.coefficients
+        np.testing.assert_allclose(Kc @ V, V * result.components.values, atol=1e-5 * values[0])
+        np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-12)
+        # alpha.T Kc alpha = I: directions of length 1 in feature space.
+        np.testing.assert_allclose(alpha.T @ Kc @ alpha, np.eye(3), atol=1e-6)
+        assert result.components.total == pytest.approx(np.trace(Kc), rel=1e-10)
+        assert result.components.rank == 3
+        # A linear kernel is computed about the mean of the rows, where its sums vanish.
+        shown = center and function != Linear()
+        np.testing.assert_allclose(result.row_means, K.mean(axis=1) * shown, rtol=1e-12, atol=1e-13)
+        assert result.mean == pytest.approx(K.mean() * shown, rel=1e-12, abs=1e-13)
+
+
+def test_rest_of_a_whole_spectrum_follows_the_kept_part():
+    solution, result = decompose(RBF(sigma=2.0), target=Target(fraction=0.9), solver="dense")
+    values = np.linalg.eigvalsh(centred(RBF(sigma=2.0).gram(X)))[::-1]
+    spectrum = solution.spectrum
+    np.testing.assert_allclose(np.r_[spectrum.values, spectrum.rest], values, atol=1e-12 * values[0])
+    assert spectrum.values.size == spectrum.residuals.size == result.vectors.shape[1]
+    solution, result = decompose(Linear(), target=Target())
+    assert result.components.values.size == result.components.rank == 4
+    assert solution.certificate.ok
+
+
+def test_beyond_the_rank_nothing_is_divided_by_zero():
+    for solver in ("dense", "krylov"):
+        _, result = decompose(Linear(), X[:, :2].copy(), Target(count=4), solver)
+        assert result.components.rank == 2
+        np.testing.assert_array_equal(result.components.values[2:], 0)
+        np.testing.assert_array_equal(result.coefficients[:, 2:], 0)
+        np.testing.assert_allclose(result.vectors.T @ result.vectors, np.eye(4), atol=1e-12)
+
+
+def test_rank_0_warns():
+    parallel = np.outer(np.arange(1.0, 6), [1, 2, 3])
+    cases = [
+        (KernelPCA(2), np.ones((3, 2))),
+        (KernelPCA(), np.ones((3, 2))),
+        (KernelPCA(2, kernel="cosine"), parallel),
+        (KernelPCA(2, kernel="rbf", solver="krylov"), np.ones((90, 2))),
+        (KernelPCA(2, kernel="precomputed"), np.zeros((4, 4))),
+    ]
+    for model, data in cases:
+        with pytest.warns(RankWarning, match="The centred kernel matrix has rank 0: nothing varies"):
+            model.fit(data)
+        assert model.rank_ == 0
+        np.testing.assert_array_equal(model.eigenvalues_, 0)
+        np.testing.assert_array_equal(model.transform(data), 0)
+
+
+def test_multiplicity_larger_than_the_block():
+    for copies in (1, 2, 3):
+        rows = np.repeat(1e3 * np.arange(40.0)[:, None], copies, axis=0)
+        model = KernelPCA(10, kernel=RBF(sigma=1.0), solver="krylov", random_state=0).fit(rows)
+        np.testing.assert_allclose(model.eigenvalues_, copies, rtol=1e-10)
+
+
+def test_a_stalled_iteration_hands_over_to_the_whole_matrix(monkeypatch):
+    monkeypatch.setattr(KrylovRoute, "passes_worth", lambda *_: 1)
+    solution, result = decompose(RBF(sigma=0.5), solver="krylov")
+    assert "stalled after 1 block products" in solution.spectrum.note
+    assert solution.spectrum.note.endswith("dense on the centred kernel matrix took over")
+    assert [attempt.plan.solver for attempt in solution.attempts][-1] == "dense"
+    values = np.linalg.eigvalsh(centred(RBF(sigma=0.5).gram(X)))[::-1]
+    np.testing.assert_allclose(result.components.values, values[:3], rtol=1e-10)
+
+
+# ------------------------------------------------------------------ float32 tiles
+
+
+def storages(monkeypatch):
+    """What tiles are kept in, and the real one."""
+    kept, real = [], tiles.TileMatrix
+
+    def watched(*arguments, **options):
+        made = real(*arguments, **options)
+        kept.append(made.storage)
+        return made
+
+    monkeypatch.setattr(tiles, "TileMatrix", watched)
+    return kept
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("tol", [1e-5, 1e-9])
+def test_float32_tiles_and_a_step_in_float64_give_what_float64_gives(monkeypatch, dtype, tol):
+    monkeypatch.setattr(solving, "QUICK", 0.0)
+    kept = storages(monkeypatch)
+    # The same numbers in either type, so that the definition is one.
+    values = X.astype("f4").astype(dtype)
+    for function in (RBF(sigma=2.0), RBF(sigma=30.0), Polynomial(degree=3), Linear()):
+        solution, result = decompose(function, values, solver="krylov", tol=tol)
+        Kc = centred(function.gram(values.astype("f8")))
+        exact = np.linalg.eigvalsh(Kc)[::-1]
+        V = solution.spectrum.vectors
+        residuals = np.linalg.norm(Kc @ V - V * result.components.values, axis=0)
+        assert (residuals <= 1.01 * tol * exact[0]).all()
+        np.testing.assert_allclose(result.components.values, exact[:3], atol=tol * exact[0])
+        assert (np.abs(result.components.values - exact[:3]) <= solution.certificate.radii).all()
+        assert solution.certificate.ok
+        assert result.vectors.dtype == values.dtype
+        assert result.components.ratio.sum() <= 1
+    assert np.dtype("f4") in kept
+
+
+@pytest.mark.parametrize(
+    ("function", "factor"),
+    [(RBF(sigma=300.0), 1.0), (Linear(), 1e-22), (Linear(), 1e18)],
+    ids=["nearly constant", "tiny", "huge"],
+)
+def test_where_float32_tiles_would_show_they_do_not(monkeypatch, function, factor):
+    monkeypatch.setattr(solving, "QUICK", 0.0)
+    values = (X * factor).astype("f4")
+    solution, result = decompose(function, values, solver="krylov", tol=1e-5)
+    C = values.astype("f8") / factor - (values.astype("f8") / factor).mean(axis=0)
+    if factor != 1.0:
+        exact = np.linalg.svd(C, compute_uv=False)[:3] ** 2 * factor * factor
+        np.testing.assert_allclose(result.components.values, exact, rtol=1e-5)
+    else:
+        # To first order a very wide kernel is a multiple of the linear one.
+        np.testing.assert_allclose(
+            result.components.values * 300.0**2, np.linalg.svd(C, compute_uv=False)[:3] ** 2, rtol=1e-3
+        )
+    assert solution.certificate.ok
+
+
+# ------------------------------------------------------- tiles made again, in float32 where that will do
+
+
+def tables(n=700):
+    rng = np.random.default_rng(5)
+    plain = rng.standard_normal((n, 6)) * [3, 2, 1.5, 1, 1, 1]
+    clusters = plain + 4.0 * rng.standard_normal((5, 6))[rng.integers(5, size=n)]
+    return {
+        "plain": (plain.astype("f4"), 3.0),
+        "offset": ((plain + 1e4).astype("f4"), 3.0),
+        "duplicates": (plain[rng.integers(40, size=n)].astype("f4"), 3.0),
+        "clusters": (clusters.astype("f4"), 3.0),
+        "falling": (plain.astype("f4"), 30.0),
+        "equal": (np.repeat(np.eye(6), n // 6 + 1, axis=0)[:n].astype("f4"), 1.0),
+        "far": ((plain + 900.0 * rng.standard_normal((4, 6))[rng.integers(4, size=n)]).astype("f4"), 3.0),
+        "huge": (plain * 1e150, 3e150),
+    }
+
+
+def of_definition(rows, sigma):
+    rows = rows.astype("f8") / sigma
+    K = np.exp(-0.5 * np.square(rows[:, None, :] - rows[None, :, :]).sum(axis=2))
+    return centred(K)
+
+
+@pytest.mark.parametrize("name", list(tables(60)))
+def test_tiles_made_again_give_what_the_definition_gives(name):
+    """Float32 tiles, none of them kept and half of them: certified, and the certificate is true."""
+    values, sigma = tables()[name]
+    Kc = of_definition(values, sigma)
+    exact = np.linalg.eigvalsh(Kc)[::-1]
+    model = KernelPCA(4, kernel=RBF(sigma=sigma), solver="krylov", tol=1e-5, random_state=0)
+    everything = model.plan(values)
+    least = min(other.bytes for other in everything.alternatives)
+    for limit in (least, (least + everything.bytes) // 2):
+        model.memory_limit = limit
+        foreseen = model.plan(values)
+        model.fit(values)
+        # What plan says is what fit does; distances of far clusters are nothing for float32.
+        assert (model.plan_.steps, model.plan_.bytes) == (foreseen.steps, foreseen.bytes)
+        assert ("in memory, the others" in foreseen.steps[0].detail) == (limit > least)
+        assert "recomputed in every pass" in foreseen.steps[0].detail
+        assert [attempt.plan.arithmetic for attempt in model.attempts_] == ["float32"]
+        assert model.certificate_.ok
+        V = model.eigenvectors_.astype("f8")
+        residuals = np.linalg.norm(Kc @ V - V * model.eigenvalues_, axis=0)
+        assert (residuals <= 1e-5 * exact[0] + 1e-6 * exact[0]).all()
+        assert (np.abs(model.eigenvalues_ - exact[:4]) <= model.certificate_.radii).all()
+        assert (model.certificate_.radii <= 1e-5 * exact[0]).all()
+
+
+def test_float32_evaluates_where_its_bound_allows_it():
+    rng = np.random.default_rng(0)
+    plain = rng.standard_normal((600, 6)).astype("f4")
+    far = plain + 300.0 * rng.standard_normal((4, 6))[rng.integers(4, size=600)].astype("f4")
+    near = RBF(sigma=1.0).bind(plain, 1e-9, centered=True)
+    relative, absolute = near.single
+    source = KernelSource(near, plain)
+    tile = source.single()(slice(0, 300), slice(300, 600), np.empty((300, 300), "f4"))
+    assert tile.dtype == np.float32
+    exact = source(slice(0, 300), slice(300, 600))
+    gap = np.abs(tile - exact)
+    assert (gap <= relative * exact + absolute).all()
+    assert 1e-8 < gap.max() < relative < 1e-4
+    # The same formula on clusters far apart is wrong in every digit, and its bound is not offered.
+    assert RBF(sigma=1.0).bind(far, 1e-9, centered=True).single is None
+    for other in (RBF(sigma=1.0) + 0.5, Polynomial(), Matern(1.0), Laplacian()):
+        assert other.bind(plain, 1e-9, centered=True).single is None
+
+
+def test_where_float32_leaves_digits_open_float64_follows(monkeypatch):
+    """A bound that is claimed and not kept: float32 tiles are wrong, and the answer is not."""
+
+    class Wrong(KernelSource):
+        def single(self):
+            other = super().single()
+            other.left = other.left * np.float32(1.02)
+            return other
+
+    monkeypatch.setattr("gramian.kernel_pca.fits.KernelSource", Wrong)
+    monkeypatch.setattr(tiles, "KernelSource", Wrong)
+    values, sigma = tables(700)["plain"]
+    exact = np.linalg.eigvalsh(of_definition(values, sigma))[::-1]
+    model = KernelPCA(4, kernel=RBF(sigma=sigma), solver="krylov", tol=1e-8, random_state=0)
+    model.memory_limit = min(other.bytes for other in model.plan(values).alternatives)
+    model.fit(values)
+    assert model.certificate_.ok
+    np.testing.assert_allclose(model.eigenvalues_, exact[:4], rtol=1e-7)
+
+
+def test_a_start_from_few_rows_saves_passes_and_hides_nothing(monkeypatch):
+    rng = np.random.default_rng(1)
+    values = rng.standard_normal((1000, 6)).astype("f4")
+    # A cluster of few rows that few rows of all are not likely to show, and no others know of.
+    values[:20] = 30.0 + 0.01 * rng.standard_normal((20, 6))
+    few, source = tiles.leading_from_few, []
+    monkeypatch.setattr(tiles, "FEW_ROWS", 30)
+    monkeypatch.setattr(tiles, "leading_from_few", lambda *a: source.append(few(*a)) or source[-1])
+    model = KernelPCA(3, kernel=RBF(sigma=4.0), solver="krylov", tol=1e-5, random_state=0)
+    model.memory_limit = min(other.bytes for other in model.plan(values).alternatives)
+    model.fit(values)
+    assert len(source) == 1
+    exact = np.linalg.eigvalsh(of_definition(values, 4.0))[::-1]
+    np.testing.assert_allclose(model.eigenvalues_, exact[:3], rtol=1e-5)
+    assert model.certificate_.ok
+    passes = model.attempts_[0].passes
+    monkeypatch.setattr(tiles, "leading_from_few", lambda *_: None)
+    assert model.fit(values).attempts_[0].passes > passes
+
+
+def test_orthonormality_is_that_of_the_vectors_that_the_user_holds():
+    for dtype in ("f4", "f8"):
+        model = KernelPCA(20, kernel="rbf").fit(X.astype(dtype))
+        V = model.eigenvectors_.astype("f8")
+        assert np.linalg.norm(V.T @ V - np.eye(20), 2) <= model.certificate_.orthogonality < 1e-5
+        assert model.explained_variance_ratio_.sum() <= 1
+
+
+# ---------------------------------------------------------------- user's functions
+
+
+@pytest.mark.parametrize("passes", [400, 2])
+@pytest.mark.parametrize("solver", ["auto", "krylov", "dense"])
+def test_a_function_of_two_rows_is_not_called_twice_for_a_value(monkeypatch, solver, passes):
+    """Not by an iteration, and not by what takes over from it."""
+    calls = {}
+
+    def function(x, y):
+        key = x.tobytes(), y.tobytes()
+        calls[key] = calls.get(key, 0) + 1
+        return float(np.exp(-((x - y) ** 2).sum()))
+
+    monkeypatch.setattr(KrylovRoute, "passes_worth", lambda *_: passes)
+    monkeypatch.setattr(solving, "QUICK", 0.0)
+    monkeypatch.setattr(krylov, "PASS", 0.0)
+    rows = X[:70].copy()
+    model = KernelPCA(3, kernel=function, solver=solver, random_state=0).fit(rows)
+    if passes == 2 and solver != "dense":
+        assert len(model.attempts_) > 1
+    # The diagonal is computed on its own too, and a few values are what the time of a call is measured on.
+    measured = sum(count - 1 for (x, y), count in calls.items() if x != y)
+    assert measured <= 100
+    assert all(count <= 4 for count in calls.values())
+    assert len(calls) <= 70 * 70 + 1
+
+
+# ---------------------------------------------------------------- rows of its own
+
+
+def test_a_model_keeps_its_own_rows(tmp_path):
+    new = np.random.default_rng(2).standard_normal((5, 4))
+    makers = {
+        "array": np.array,
+        "float32": lambda a: a.astype("f4"),
+        "fortran": np.asfortranarray,
+        "frame": lambda a: pd.DataFrame(np.array(a)),
+        "view": lambda a: np.repeat(a, 2, axis=0)[::2],
+    }
+    for name, make in makers.items():
+        data = make(X)
+        names = list(data.columns) if name == "frame" else None
+        rows = pd.DataFrame(new, columns=names) if name == "frame" else new.astype(np.asarray(data).dtype)
+        model = KernelPCA(3, kernel="rbf").fit(data)
+        model.save(tmp_path / f"{name}-before.gramian")
+        scores = model.transform(rows)
+        back = model.inverse_transform(scores)
+        if name == "frame":
+            data.iloc[:, :] = 0.0
+        else:
+            data[...] = 0.0
+        np.testing.assert_array_equal(model.transform(rows), scores)
+        np.testing.assert_array_equal(model.inverse_transform(scores), back)
+        model.save(tmp_path / f"{name}-after.gramian")
+        for when in ("before", "after"):
+            twin = load(tmp_path / f"{name}-{when}.gramian")
+            np.testing.assert_array_equal(twin.X_fit_, model.X_fit_)
+            np.testing.assert_allclose(
+                twin.transform(rows), scores, atol=1e-6 if name == "float32" else 1e-14
+            )
+
+
+# ------------------------------------------------------------------ extreme sizes
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov"])
+def test_matrices_whose_squares_do_not_fit(solver):
+    K = RBF(sigma=2.0).gram(X)
+    _, expected = decompose(None, K, solver=solver, psd=False)
+    for exponent in (-900, -400, 400, 900):
+        factor = 2.0**exponent
+        solution, result = decompose(None, K * factor, solver=solver, psd=False)
+        np.testing.assert_allclose(result.components.values / factor, expected.components.values, rtol=1e-12)
+        np.testing.assert_allclose(
+            solution.certificate.values / factor, expected.components.values, rtol=1e-12
+        )
+        np.testing.assert_allclose(result.row_means / factor, expected.row_means, rtol=1e-12)
+        assert result.mean / factor == pytest.approx(expected.mean)
+        assert solution.certificate.ok
+        assert math.isfinite(solution.spectrum.error_bound)
+
+
+def test_an_iteration_at_any_scale_is_silent():
+    for exponent in (-150, -20, 20, 150):
+        model = KernelPCA(3, solver="krylov").fit(X * 10.0**exponent)
+        exact = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:3] ** 2
+        np.testing.assert_allclose(model.eigenvalues_ / 10.0**exponent / 10.0**exponent, exact, rtol=1e-6)
+        assert model.certificate_.ok
+
+
+# ---------------------------------------------------------------------- indefinite
+
+
+def test_an_error_says_how_many_are_positive():
+    K = shifted([5.0, 4.0, 1.0, -3.0])
+    with pytest.raises(IndefiniteKernelError, match=r"eigenvalue -3, negative .* 3 eigenvalues are positive"):
+        decompose(None, K, Target(count=4), psd=False)
+    with pytest.raises(IndefiniteKernelError, match=r"eigenvalue -3e\+200, negative"):
+        decompose(None, 1e200 * K, Target(count=4), psd=False)
+    assert decompose(None, K, Target(count=3), psd=False)[1].components.rank == 3
+    with pytest.raises(IndefiniteKernelError, match="eigenvalue -3, negative"):
+        decompose(None, K, Target(fraction=0.5), psd=False)
+    with pytest.raises(ParameterError, match="solver='krylov' finds only the largest eigenvalues, but"):
+        KernelPCA(2, kernel="precomputed", solver="krylov", repair="clip").fit(K)
+
+
+def test_an_iteration_that_has_not_found_the_positive_ones_does_not_deny_them():
+    """Three positive eigenvalues, ten thousand times smaller than the negative ones."""
+    values = [1e-4, 9e-5, 8e-5]
+    K = shifted([*values, *-np.linspace(0.01, 1, 400)])
+    solution, result = decompose(None, K, solver="krylov", psd=False)
+    assert [attempt.plan.solver for attempt in solution.attempts] == ["krylov", "dense"]
+    np.testing.assert_allclose(result.components.values, values, rtol=1e-9)
+    with pytest.raises(IndefiniteKernelError, match="3 eigenvalues are positive"):
+        decompose(None, K, Target(count=4), solver="krylov", psd=False)
+
+
+def test_a_total_only_where_nothing_is_negative():
+    K = shifted(np.linspace(1.0, 0.1, 60))
+    assert decompose(None, K, solver="dense", psd=False)[1].components.total == pytest.approx(np.trace(K))
+    assert decompose(None, K, solver="krylov", psd=False)[1].components.total is None
+    K = shifted([*np.linspace(1.0, 0.1, 60), -0.01])
+    assert decompose(None, K, solver="dense", psd=False)[1].components.total is None
+
+
+def test_clipping_sets_negative_eigenvalues_to_0_and_says_what_that_changes():
+    values = np.array([5.0, 4.0, 1.0, 1e-17, -0.5, -3.0])
+    for factor in (1.0, 2.0**-900, 2.0**900):
+        solution, result = decompose(None, shifted(values) * factor, Target(count=6), psd=False, clip=True)
+        np.testing.assert_allclose(result.components.values / factor, [5.0, 4.0, 1.0, 0, 0, 0], atol=1e-14)
+        assert result.components.rank == 3
+        assert result.components.total / factor == pytest.approx(10.0)
+        repair = result.repair
+        assert (repair.count, repair.size) == (2, 7)
+        assert repair.smallest / factor == pytest.approx(-3.0)
+        assert repair.negative / factor == pytest.approx(3.5)
+        assert repair.total / factor == pytest.approx(13.5)
+        assert repair.change == pytest.approx(np.sqrt((0.25 + 9) / np.sum(values**2)))
+        assert solution.certificate.ok
+
+
+def test_a_proven_kernel_has_nothing_to_clip():
+    solution, result = decompose(RBF(sigma=2.0), clip=True, solver="krylov")
+    repair = result.repair
+    assert (repair.count, repair.size, repair.change) == (0, 120, 0.0)
+    assert repair.total == pytest.approx(result.components.total)
+    assert solution.plan.solver == "krylov"
+    assert decompose(RBF(sigma=2.0))[1].repair is None
+
+
+def test_tiny_negative_eigenvalues_are_rounding():
+    K = shifted([1.0, 0.5, 1e-17, -1e-17, -1e-17])
+    _, result = decompose(None, K, Target(count=5), psd=False)
+    assert result.components.rank == 2
+    np.testing.assert_array_equal(result.components.values[2:], 0)
+    with pytest.warns(RankWarning, match="rank 2"):
+        KernelPCA(5, kernel="precomputed").fit(K)
+
+
+# ------------------------------------------------------------------- whatever is asked
+
+
+@st.composite
+def questions(draw):
+    n, d = draw(st.integers(2, 70)), draw(st.integers(1, 6))
+    rows = np.random.default_rng(draw(st.integers(0, 99))).standard_normal((n, d))
+    rows = rows * draw(st.sampled_from([1.0, 1e-3, 1e3])) + draw(st.sampled_from([0.0, 10.0]))
+    rows = np.repeat(rows, draw(st.sampled_from([1, 1, 3])), axis=0).astype(
+        draw(st.sampled_from(["f4", "f8"]))
+    )
+    function = draw(st.sampled_from([RBF(sigma=1.0), RBF(sigma=50.0), Linear(), Polynomial(degree=2), None]))
+    count = draw(st.one_of(st.none(), st.integers(1, len(rows))))
+    fraction = None if count else draw(st.sampled_from([None, 0.5, 0.999]))
+    return (
+        rows,
+        function,
+        Target(count=count, fraction=fraction),
+        draw(st.sampled_from(["auto", "dense", "krylov"])),
+        draw(st.sampled_from([PLENTY, 17_000_000, 10**6])),
+        draw(st.booleans()),
+        draw(st.booleans()),
+    )
+
+
+@given(questions())
+@settings(max_examples=60)
+def test_whatever_is_asked_the_certificate_is_true(question):
+    """Against eigh in float64 of the centred matrix of the rows as given; None is a matrix of the user's."""
+    rows, function, target, solver, limit, small, center = question
+    exactly = rows.astype("f8")
+    K = exactly @ exactly.T if function is None else function.gram(exactly)
+    Kc = centred(K, center=center)
+    with pytest.MonkeyPatch.context() as patch:
+        if small:
+            patch.setattr(solving, "QUICK", 0.0)
+        try:
+            solution, result = decompose(
+                function,
+                K if function is None else rows,
+                target,
+                solver,
+                psd=function is not None,
+                center=center,
+                tol=1e-5,
+                limit=limit,
+            )
+        except MemoryLimitError:
+            assert limit < PLENTY
+            return
+    assert all(attempt.plan.bytes <= limit for attempt in solution.attempts)
+    exact, certificate = np.linalg.eigvalsh(Kc)[::-1], solution.certificate
+    slack = 1e-12 * np.abs(K).max() * len(K)
+    values = result.components.values
+    assert target.count in (None, values.size)
+    np.testing.assert_allclose(values, exact[: values.size], rtol=0, atol=1e-5 * exact[0] + slack)
+    if not certificate.ok:
+        # Where centring takes nearly everything away, the rounding of the kernel's values is what is left.
+        assert certificate.widening > 0.5e-5 * exact[0]
+        return
+    known = certificate.values
+    assert (np.abs(known - exact[: known.size]) <= certificate.set_radius + slack).all()
+    assert (certificate.radii <= 1e-5 * max(known[0], 0) + slack).all()
+    V = np.asarray(result.vectors, dtype="f8")
+    np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-5)
+    rank = result.components.rank
+    residuals = np.linalg.norm(Kc @ V[:, :rank] - V[:, :rank] * values[:rank], axis=0)
+    assert (residuals <= 2e-5 * exact[0] + slack).all()

@@ -1,0 +1,249 @@
+"""Block Krylov iteration: it converges, restarts, stops on invariant subspaces, and gives up."""
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from gramian.arrays import as_float64
+from gramian.operators.operator import SymmetricMatrix
+from gramian.records import Target
+from gramian.solve.krylov import krylov
+
+
+@dataclass
+class Matrix:
+    """A symmetric matrix with prescribed eigenvalues that counts its products."""
+
+    values: np.ndarray
+    like: object = field(default_factory=lambda: np.empty(0))
+    make: object = np.asarray
+    psd: bool = True
+    error_bound: float = 0.0
+    error_kind: str = "deterministic"
+    relative_tolerance: float = 1e-13
+    noise: float = 0.0
+
+    def __post_init__(self):
+        m = self.size = len(self.values)
+        self.vectors = np.linalg.qr(np.random.default_rng(9).standard_normal((m, m)))[0]
+        self.A = self.make((self.vectors * self.values) @ self.vectors.T)
+        self.products = []
+
+    def matmat(self, V):
+        self.products.append(V.shape[1])
+        return self.A @ V
+
+    def dense(self):
+        return self.A
+
+    def trace(self):
+        return float(np.sum(self.values))
+
+    def frobenius(self):
+        return float(np.linalg.norm(self.values))
+
+
+DECAY = 0.9 ** np.arange(300) * 100
+
+
+def find(matrix, target, *, tol=1e-8, block=8, columns=120, max_passes=60, seed=0, start=None, foresees=True):
+    return krylov(
+        matrix,
+        target,
+        tol=tol,
+        block=block,
+        columns=columns,
+        max_passes=max_passes,
+        rng=np.random.default_rng(seed),
+        start=start,
+        foresees=foresees,
+    )
+
+
+def solve(matrix, target, **options):
+    result = find(matrix, target, **options)
+    assert not result.why
+    return result.spectrum
+
+
+def assert_solved(matrix, spectrum, tol):
+    k = spectrum.values.size
+    V = as_float64(spectrum.vectors)
+    top = matrix.values.max()
+    expected = np.sort(matrix.values)[::-1][:k]
+    np.testing.assert_allclose(spectrum.values, expected, atol=tol * top)
+    np.testing.assert_allclose(V.T @ V, np.eye(k), atol=1e-12)
+    residuals = np.linalg.norm(as_float64(matrix.A) @ V - V * spectrum.values, axis=0)
+    np.testing.assert_allclose(spectrum.residuals, residuals, atol=1e-10 * top)
+    assert (residuals <= tol * top).all()
+    assert spectrum.route == "krylov"
+    assert spectrum.passes == len(matrix.products)
+    assert spectrum.squares == pytest.approx(float((matrix.values**2).sum()))
+
+
+def test_leading_pairs():
+    for k in (1, 5, 20):
+        for tol in (1e-3, 1e-8, 1e-12):
+            matrix = Matrix(DECAY)
+            spectrum = solve(matrix, Target(count=k), tol=tol, block=max(8, k + 2))
+            assert spectrum.values.size == k
+            assert not spectrum.complete
+            assert_solved(matrix, spectrum, tol)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.r_[[7.0] * 5, [3.0] * 4, 0.5 * 0.8 ** np.arange(200)],
+        np.r_[1e150 * 0.5 ** np.arange(100)],
+        np.r_[1e-150 * 0.5 ** np.arange(100)],
+        np.r_[10.0, 9, 8, -9.5, -3, 0.1 * 0.9 ** np.arange(150)],
+    ],
+    ids=["clusters", "huge", "tiny", "indefinite"],
+)
+def test_harder_spectra(values):
+    matrix = Matrix(values)
+    spectrum = solve(matrix, Target(count=3), block=8, columns=90)
+    assert_solved(matrix, spectrum, 1e-8)
+    assert spectrum.smallest <= spectrum.values[-1]
+
+
+def test_it_restarts_when_the_basis_is_full():
+    values = np.r_[20.0, 18, 16, 14, 12, np.linspace(10, 0, 395)]
+    matrix = Matrix(values)
+    spectrum = solve(matrix, Target(count=5), block=6, columns=40)
+    assert_solved(matrix, spectrum, 1e-8)
+    assert sum(matrix.products) > 40 + 6
+
+
+def test_narrow_blocks():
+    matrix = Matrix(DECAY[:80])
+    spectrum = solve(matrix, Target(count=3), block=3, columns=60)
+    assert_solved(matrix, spectrum, 1e-8)
+
+
+def test_a_fraction_of_the_trace():
+    share = np.cumsum(DECAY) / DECAY.sum()
+    for fraction in (0.1, 0.5, 0.9, 0.99):
+        matrix = Matrix(DECAY)
+        spectrum = solve(matrix, Target(fraction=fraction), columns=280)
+        assert spectrum.values.size == np.searchsorted(share, fraction) + 1
+        assert_solved(matrix, spectrum, 1e-8)
+
+
+def test_a_fraction_that_does_not_fit_into_the_basis_stalls():
+    matrix = Matrix(np.linspace(2, 1, 200))
+    assert "stalled after" in find(matrix, Target(fraction=0.9), columns=48).why
+
+
+def test_an_invariant_subspace_ends_the_iteration():
+    for rank in (1, 3, 10):
+        values = np.zeros(150)
+        values[:rank] = np.arange(rank, 0, -1.0)
+        matrix = Matrix(values)
+        spectrum = solve(matrix, Target(count=6), columns=100)
+        np.testing.assert_allclose(spectrum.values, values[:6], atol=1e-12 * rank)
+        assert spectrum.rank == min(rank, 6)
+        assert len(matrix.products) <= 5
+        V = spectrum.vectors
+        np.testing.assert_allclose(V.T @ V, np.eye(6), atol=1e-12)
+
+
+def test_the_zero_matrix():
+    spectrum = solve(Matrix(np.zeros(60)), Target(count=2), columns=40)
+    assert spectrum.rank == 0
+    np.testing.assert_array_equal(spectrum.values, 0)
+
+
+def test_a_basis_that_fills_the_space_is_complete():
+    matrix = Matrix(np.linspace(2, 1, 20))
+    spectrum = solve(matrix, Target(count=3), block=5, columns=20, tol=1e-14)
+    np.testing.assert_allclose(spectrum.values, matrix.values[:3], rtol=1e-13)
+    assert spectrum.complete
+
+
+def test_start_vectors_save_passes():
+    cold = Matrix(DECAY)
+    solve(cold, Target(count=3), block=8)
+    for width in (1, 3, 8, 12):
+        warm = Matrix(DECAY)
+        start = warm.vectors[:, :width]
+        spectrum = solve(warm, Target(count=3), block=8, columns=160, start=start)
+        assert_solved(warm, spectrum, 1e-8)
+        assert len(warm.products) <= len(cold.products)
+        if width >= 3:
+            assert len(warm.products) <= 2
+
+
+def test_flat_spectra_stall_early_and_say_how_far_they_came():
+    matrix = Matrix(np.linspace(1, 0.99999, 400))
+    result = find(matrix, Target(count=5), tol=1e-10, max_passes=60)
+    assert re.search(r"stalled after \d+ block products at a relative residual of", result.why)
+    assert result.spectrum.passes == len(matrix.products) <= 20
+    assert 0 < result.spectrum.residuals.max() < 1
+
+
+def test_where_nothing_could_take_over_only_a_standstill_ends_the_iteration():
+    """On noise residuals fall slowly at first: the passes foreseen are more than it takes."""
+    noise = {"tol": 1e-6, "block": 4, "columns": 40}
+    for seed in (1, 2):
+        X = np.random.default_rng(seed).standard_normal((500, 300))
+        matrix = SymmetricMatrix(X.T @ X, psd=True)
+        assert "stalled after 12" in find(matrix, Target(count=5), **noise).why
+        assert not find(matrix, Target(count=5), foresees=False, **noise).why
+    flat = Matrix(np.linspace(1, 0.99999, 400))
+    result = find(flat, Target(count=5), tol=1e-17, columns=40, max_passes=400, foresees=False)
+    assert "stalled" in result.why
+    assert result.spectrum.passes < 400
+
+
+def test_the_number_of_passes_is_bounded():
+    matrix = Matrix(DECAY)
+    assert "stalled after 2 block products" in find(matrix, Target(count=5), tol=1e-12, max_passes=2).why
+    assert len(matrix.products) == 2
+
+
+def test_the_same_generator_gives_the_same_answer():
+    first, second = (solve(Matrix(DECAY), Target(count=4), seed=5) for _ in range(2))
+    np.testing.assert_allclose(first.vectors, second.vectors, atol=1e-12)
+    other = solve(Matrix(DECAY), Target(count=4), seed=6)
+    np.testing.assert_allclose(other.values, first.values, rtol=1e-10)
+
+
+def test_every_kind_keeps_its_kind(array_kind):
+    make = array_kind.make
+    if array_kind.dtype == np.float32:
+        pytest.skip("vectors of an operator are float64")
+    matrix = Matrix(DECAY, like=make(np.empty(0)), make=make)
+    for target in (Target(count=4), Target(fraction=0.3)):
+        matrix.products.clear()
+        spectrum = solve(matrix, target)
+        assert type(spectrum.vectors) is type(matrix.A)
+        assert_solved(matrix, spectrum, 1e-8)
+    restarted = Matrix(np.r_[9.0, 8, 7, np.linspace(5, 0, 200)], like=make(np.empty(0)), make=make)
+    assert_solved(restarted, solve(restarted, Target(count=3), block=4, columns=24), 1e-8)
+
+
+def test_a_target_without_number_or_fraction_is_refused():
+    with pytest.raises(ValueError, match="needs a number of pairs, or a fraction and a trace"):
+        solve(Matrix(DECAY), Target())
+
+
+def test_a_start_wider_than_a_block_leaves_room_for_what_follows():
+    A = np.diag(np.linspace(2.0, 1.0, 700))
+    rng = np.random.default_rng(0)
+    start = np.linalg.qr(rng.standard_normal((700, 150)))[0]
+    result = krylov(
+        SymmetricMatrix(A, psd=True),
+        Target(count=150),
+        tol=1e-6,
+        block=16,
+        columns=300,
+        max_passes=40,
+        rng=rng,
+        start=start,
+    )
+    assert result.spectrum.values.size == 150
+    assert result.why or np.allclose(result.spectrum.values, np.diag(A)[:150], atol=1e-4)

@@ -1,0 +1,307 @@
+"""Tables: units, ranks, directions, what float32 data resolve, and the smallest and largest scales."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gramian import PCA
+from gramian.arrays import as_float64
+from gramian.base.fitted import with_orthonormality
+from gramian.data import as_rows
+from gramian.errors import DataError, RankWarning
+from gramian.operators.scatter import ScatterOperator
+from gramian.records import SolveRequest, Target
+from gramian.solve import LinearProblem, linear, solve, solving
+from gramian.solve.direct import ProductRoute
+from gramian.solve.krylov import KrylovRoute
+from helpers import spectrum_matrix
+
+VALUES = np.array([6.0, 3, 2, 1])
+SOLVERS = ("auto", "full", "covariance", "gram", "krylov")
+
+
+def run(X, solver="auto", target=None, *, scale=None, **options):
+    """The problem, its solution and its directions."""
+    problem = LinearProblem(as_rows(X), scale=scale)
+    target = target or Target(count=3)
+    solution = solve(
+        problem, SolveRequest(target, **{"tol": 1e-6, "memory_limit": 1 << 40, "solver": solver, **options})
+    )
+    return problem, solution, problem.directions(solution, target.count)
+
+
+def variances(X):
+    C = np.asarray(X, dtype=float) - np.asarray(X, dtype=float).mean(axis=0)
+    return np.linalg.svd(C, compute_uv=False) ** 2 / (len(C) - 1)
+
+
+@pytest.mark.parametrize("solver", ["full", "covariance", "gram"])
+def test_values_are_in_units_of_the_data(solver):
+    for shape in ((40, 9), (9, 40)):
+        for scale in (1e-150, 1.0, 1e150):
+            X = spectrum_matrix(*shape, VALUES, seed=0) * scale
+            _, solution, result = run(X, solver)
+            expected = VALUES[:3] ** 2 / (shape[0] - 1)
+            np.testing.assert_allclose(result.components.values / scale / scale, expected, rtol=1e-11)
+            assert result.components.total / scale / scale == pytest.approx(50 / (shape[0] - 1))
+            np.testing.assert_allclose(solution.certificate.values, result.components.values, rtol=1e-12)
+            assert solution.certificate.ok
+            assert (result.components.rank, result.components.size) == (3, 9)
+            assert result.components.left / scale / scale == pytest.approx(1 / (shape[0] - 1))
+            if result.scores is not None:
+                C = X - X.mean(axis=0)
+                np.testing.assert_allclose(result.scores, C @ result.vectors, atol=1e-11 * scale)
+
+
+@pytest.mark.parametrize("solver", ["full", "covariance", "gram"])
+def test_no_more_values_than_the_smaller_side(solver):
+    for shape in ((40, 9), (9, 40)):
+        X = spectrum_matrix(*shape, VALUES, seed=0)
+        _, solution, result = run(X, solver, Target())
+        assert (result.components.values.size, result.components.rank) == (9, 4)
+        assert (result.components.values[4:] == 0).all()
+        assert solution.spectrum.rest.size == 0
+        np.testing.assert_allclose(result.vectors.T @ result.vectors, np.eye(9), atol=1e-13)
+        _, solution, result = run(X, solver, Target(fraction=0.9))
+        assert (result.components.values.size, solution.spectrum.rest.size) == (2, 7)
+
+
+def test_small_singular_values_keep_the_lifted_directions_orthonormal():
+    X = spectrum_matrix(12, 60, [1, 1e-2, 1e-5, 1e-6], seed=1)
+    _, _, result = run(X, "gram", Target(count=4))
+    assert result.components.rank == 4
+    assert result.scores is None
+    np.testing.assert_allclose(result.vectors.T @ result.vectors, np.eye(4), atol=1e-13)
+    exact = np.linalg.svd(X - X.mean(axis=0))[2][:2].T
+    np.testing.assert_allclose(np.abs((exact * result.vectors[:, :2]).sum(axis=0)), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["full", "covariance", "gram"])
+def test_every_kind_keeps_its_kind(array_kind, solver):
+    X = array_kind.make(spectrum_matrix(30, 8, VALUES, seed=4))
+    _, _, result = run(X, solver, Target(count=6), tol=1e-5)
+    assert array_kind.same(result.vectors) or array_kind.name == "numpy-read-only"
+    W = as_float64(result.vectors)
+    np.testing.assert_allclose(W.T @ W, np.eye(6), atol=20 * np.finfo(array_kind.dtype).eps)
+    np.testing.assert_allclose(29 * result.components.values[:4], VALUES**2, rtol=1e-5)
+    if array_kind.dtype == np.float64:
+        assert (result.components.values[4:] == 0).all()
+
+
+@pytest.mark.parametrize("solver", ["full", "covariance", "gram"])
+def test_a_variance_outside_of_float64_is_refused(solver):
+    for scale in (1e160, 1e-165):
+        X = spectrum_matrix(20, 5, VALUES, seed=5) * scale
+        with pytest.raises(DataError, match=r"variance of this data is about 2\^-?\d+, outside"):
+            run(X, solver)
+        assert run(X, solver, scale="unit")[2].components.total == pytest.approx(5)
+
+
+# ------------------------------------------------------------------- float32
+
+
+@pytest.mark.parametrize("solver", ["covariance", "gram", "krylov"])
+def test_float32_data_end_up_as_accurate_as_tol(solver, monkeypatch):
+    """Residuals of the exact matrix of the data as given, and orthonormality as the user holds it."""
+    monkeypatch.setattr(solving, "SMALL", 0)
+    monkeypatch.setattr(linear, "FEW_ENTRIES", 0)
+    shape = (600, 190) if solver != "gram" else (190, 6000)
+    X = spectrum_matrix(*shape, 10 * 0.93 ** np.arange(150), seed=2, mean=3).astype("f4")
+    C = X.astype(float) - X.astype(float).mean(axis=0)
+    exact = C.T @ C if solver != "gram" else C @ C.T
+    top = np.linalg.eigvalsh(exact)[::-1][:5]
+    steps = set()
+    for tol in (1e-5, 1e-8):
+        _, solution, result = run(X, solver, Target(count=5), tol=tol)
+        steps |= {attempt.plan.arithmetic for attempt in solution.attempts}
+        V, values = solution.spectrum.vectors, solution.spectrum.values
+        residuals = np.linalg.norm(exact @ V - V * values, axis=0)
+        assert (residuals <= tol * top[0]).all()
+        np.testing.assert_allclose(values, top, rtol=1e-4 if tol > 1e-6 else 1e-8)
+        assert solution.certificate.ok
+        assert result.vectors.dtype == np.float32
+        W = result.vectors.astype(float)
+        np.testing.assert_allclose(W.T @ W, np.eye(5), atol=1e-6)
+    assert "float32" in steps
+
+
+def test_the_matrix_is_formed_once(monkeypatch):
+    """Whatever stalls on a matrix, or is improved after it, does not form it again."""
+    formed = []
+    real = ScatterOperator.dense
+
+    def dense(self):
+        if self._whole is None:
+            formed.append(self.centered.arithmetic)
+        return real(self)
+
+    monkeypatch.setattr(ScatterOperator, "dense", dense)
+    monkeypatch.setattr(solving, "SMALL", 0)
+    monkeypatch.setattr(solving, "QUICK", 0.0)
+    X = spectrum_matrix(150, 700, np.linspace(1, 0.999, 140), seed=3)
+    for dtype in ("f8", "f4"):
+        formed.clear()
+        problem = LinearProblem(as_rows(X.astype(dtype)))
+        form = replace(problem.costs.forms()[0], arithmetic="float64" if dtype == "f8" else "float32")
+        routes = (KrylovRoute(form, 8, 60, 2), ProductRoute(form))
+        monkeypatch.setattr(solving, "ROUTES", (lambda costs, target, r=routes: iter(r),))
+        monkeypatch.setattr(solving, "_order", lambda costs: lambda item: item.route.direct)
+        monkeypatch.setattr(solving, "_patient", lambda items, *_: items)
+        solution = solve(problem, SolveRequest(Target(count=3), 1e-7, 1 << 40))
+        assert [attempt.plan.solver for attempt in solution.attempts] == ["gram", "gram"]
+        assert formed == [np.dtype(dtype)]
+        assert solution.certificate.ok
+        np.testing.assert_allclose(solution.spectrum.values, np.linspace(1, 0.999, 140)[:3] ** 2, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::gramian.errors.RankWarning")
+def test_float32_data_have_the_rank_that_their_numbers_have():
+    """Singular values down to 1e-6 of the largest, whatever the mean: rounding belongs to arithmetic."""
+    for shape in ((300, 90), (90, 300)):
+        for mean in (0.0, 100.0):
+            X = spectrum_matrix(*shape, np.geomspace(1, 1e-6, 40), seed=1, mean=mean).astype("f4")
+            for asked in (None, 40, 30, 12):
+                # By a product: an SVD of float64 resolves still smaller values, the rounding to float32.
+                double = PCA(asked, solver="covariance").fit(X.astype("f8"))
+                for solver in SOLVERS:
+                    single = PCA(asked, solver=solver).fit(X)
+                    assert single.rank_ == double.rank_ >= (asked or 40), (shape, mean, asked, solver)
+                    np.testing.assert_allclose(
+                        single.explained_variance_,
+                        double.explained_variance_,
+                        rtol=2e-4,
+                        atol=1e-7 * double.explained_variance_[0],
+                    )
+
+
+def test_a_share_close_to_1_takes_as_many_of_float32_data():
+    for shape in ((90, 300), (300, 90)):
+        X = spectrum_matrix(*shape, np.geomspace(1, 1e-7, 50), seed=1).astype("f4")
+        number = PCA(1 - 1e-9).fit(X.astype("f8")).n_components_
+        for solver in ("full", "covariance", "gram", "krylov"):
+            assert PCA(1 - 1e-9, solver=solver).fit(X).n_components_ == number
+
+
+def test_less_than_was_asked_for_warns():
+    low = spectrum_matrix(60, 40, [3, 2, 1], seed=2)
+    for solver in SOLVERS:
+        with pytest.warns(RankWarning, match="n_components=5 but the data has rank 3"):
+            assert PCA(5, solver=solver).fit(low).rank_ == 3
+        for X in (np.ones((60, 80)), np.full((80, 60), 0.1, dtype="f4")):
+            with pytest.warns(RankWarning, match="The data has rank 0: nothing varies"):
+                model = PCA(2, solver=solver).fit(X)
+            assert model.rank_ == 0
+            np.testing.assert_array_equal(model.explained_variance_, 0)
+            np.testing.assert_array_equal(model.transform(X), 0)
+            np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(2), atol=1e-6)
+            assert model.attempts_[0].error == 0
+
+
+def test_integers_are_taken_as_what_they_are():
+    pictures = np.random.default_rng(0).integers(0, 256, (90, 9, 8)).astype(np.uint8)
+    exact = variances(pictures.reshape(90, -1))
+    for solver in SOLVERS:
+        for k in (None, 4):
+            model = PCA(k, solver=solver).fit(pictures)
+            rtol = 1e-12 if k is None or solver == "full" else 1e-6
+            np.testing.assert_allclose(model.explained_variance_, exact[:k], rtol=rtol)
+            assert model.total_variance_ == pytest.approx(exact.sum(), rel=1e-6)
+
+
+def test_shares_and_orthonormality_are_those_that_the_user_holds():
+    noise = np.random.default_rng(1).standard_normal((200, 30))
+    for X in (noise, spectrum_matrix(200, 60, np.geomspace(1, 1e-4, 40), seed=1, mean=5.0)):
+        for dtype in ("f4", "f8"):
+            for solver in SOLVERS:
+                for k in (30, None, 0.9999):
+                    if k is None and X is not noise:
+                        continue
+                    model = PCA(k, solver=solver).fit(X.astype(dtype))
+                    assert model.explained_variance_ratio_.sum() <= 1 + 4e-16
+                    W = model.components_.astype(float)
+                    loss = np.linalg.norm(W @ W.T - np.eye(len(W)), 2)
+                    assert loss <= model.certificate_.orthogonality
+                    assert model.certificate_.orthogonality <= (1e-5 if dtype == "f4" else 1e-12)
+
+
+# --------------------------------------------------------------------- scales
+
+
+def test_every_attribute_scales_with_the_data():
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    plain = PCA(2).fit(X)
+    for exponent in (-160, -153, -150, 150, 153, 154, 160):
+        scale = 10.0**exponent
+        try:
+            model = PCA(2).fit(X * scale)
+        except DataError as error:
+            assert "outside of what float64 can hold" in str(error)  # noqa: PT017
+            assert abs(exponent) > 150
+            continue
+        for name in ("explained_variance_", "noise_variance_", "total_variance_", "reconstruction_error_"):
+            np.testing.assert_allclose(getattr(model, name) / scale / scale, getattr(plain, name), rtol=1e-9)
+        np.testing.assert_allclose(model.singular_values_ / scale, plain.singular_values_, rtol=1e-9)
+        np.testing.assert_allclose(model.certificate_.values, model.explained_variance_, rtol=1e-9)
+        assert model.certificate_.ok
+        assert np.isfinite(model.certificate_.radii).all()
+        assert np.isfinite(model.certificate_.set_radius)
+        assert np.isfinite(model.certificate_.completeness.bound)
+        np.testing.assert_allclose(model.transform(X[:5] * scale) / scale, plain.transform(X[:5]), rtol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(300, 190), (190, 300)])
+def test_an_iteration_at_any_scale_is_silent(shape):
+    X = spectrum_matrix(*shape, 10 * 0.9 ** np.arange(100), seed=0)
+    for exponent in (-150, -100, -20, 20, 100, 150):
+        scale = 10.0**exponent
+        model = PCA(3, solver="krylov").fit(X * scale)
+        assert model.plan_.solver == "krylov"
+        assert model.certificate_.ok
+        expected = 100 * 0.81 ** np.arange(3) / (shape[0] - 1)
+        np.testing.assert_allclose(model.explained_variance_ / scale / scale, expected, rtol=1e-6)
+
+
+# ------------------------------------------------------------------ the model
+
+
+def test_the_plan_of_a_model_is_the_route_that_gave_the_answer(monkeypatch):
+    monkeypatch.setattr(solving, "SMALL", 0)
+    monkeypatch.setattr(solving, "QUICK", 0.0)
+    easy = spectrum_matrix(300, 200, 0.5 ** np.arange(20), seed=3)
+    model = PCA(3, random_state=0).fit(easy)
+    assert model.plan_ == PCA(3, random_state=0).plan(easy) == model.attempts_[0].plan
+    assert model.plan_.took > 0
+    X = spectrum_matrix(300, 200, np.linspace(1, 0.9999, 180), seed=3)
+    monkeypatch.setattr(KrylovRoute, "passes_worth", lambda *_: 2)
+    model = PCA(3, solver="krylov", random_state=0).fit(X)
+    planned = PCA(3, solver="krylov").plan(X)
+    assert model.attempts_[0].plan == planned
+    assert model.plan_ != planned
+    assert model.plan_ == model.attempts_[-1].plan
+    assert "not accepted: block Krylov stalled" in str(model.attempts_[0])
+    assert model.spectrum_.note.endswith("took over")
+    assert model.certificate_.ok
+
+
+def test_a_divisor_whose_reciprocal_float32_cannot_hold():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5)).astype(np.float32)
+    X[:, 1] *= np.float32(1e-40)
+    X[:, 2] = np.float32(1e14)
+    scale = np.array([1.0, 1e-40, 1e-88, 2.0, 0.5])
+    exact = np.linalg.svd((X - X.mean(axis=0, dtype=np.float64)) / scale, compute_uv=False) ** 2 / 59
+    for solver in ("krylov", "covariance", "gram", "full"):
+        model = PCA(2, scale=scale, solver=solver).fit(X)
+        np.testing.assert_allclose(model.explained_variance_, exact[:2], rtol=1e-4)
+        assert model.certificate_.ok
+
+
+@pytest.mark.walk
+def test_orthonormality_of_many_vectors_is_measured():
+    certificate = PCA(2).fit(np.random.default_rng(0).standard_normal((20, 4))).certificate_
+    for m, k in ((20_000, 500), (1500, 1400)):
+        V = np.linalg.qr(np.random.default_rng(1).standard_normal((m, k)))[0].astype(np.float32)
+        loss = np.linalg.norm(V.T.astype(float) @ V.astype(float) - np.eye(k), 2)
+        stated = with_orthonormality(certificate, V).orthogonality
+        assert loss <= stated <= 1.01 * loss + m * np.finfo(float).eps

@@ -1,0 +1,352 @@
+"""The planner: which route, for which shape and limit, and what it says about it."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from gramian import PCA
+from gramian.checks import duration
+from gramian.errors import CostWarning, MemoryLimitError
+from gramian.operators.costs import SymmetricCosts, TableCosts
+from gramian.operators.tiles import KernelCosts
+from gramian.records import Calls, Plan, SolveRequest, Step, Target
+from gramian.solve.krylov import KrylovRoute
+from gramian.solve.solving import plan, ranked, warn_of_cost
+
+F4, F8 = np.dtype("f4"), np.dtype("f8")
+PLENTY = 1 << 50
+FIVE, TEN, HALF, ALL = Target(count=5), Target(count=10), Target(fraction=0.5), Target()
+
+
+def pca(shape, target=FIVE, solver="auto", limit=PLENTY, dtype=F8, *, sparse=False):
+    return plan(TableCosts(shape, dtype, sparse), SolveRequest(target, 1e-6, limit, solver))
+
+
+def kernel(n, target=FIVE, solver="auto", limit=PLENTY, *, psd=True, calls=None, given=False, all_=False):
+    costs = KernelCosts((n, 50), calls, given, psd)
+    return plan(costs, SolveRequest(target, 1e-6, limit, solver), everything=all_)
+
+
+# --------------------------------------------------------------------- tables
+
+
+@pytest.mark.parametrize(
+    ("shape", "target", "solver", "operator"),
+    [
+        ((150, 4), ALL, "full", "data (SVD)"),
+        ((4, 150), FIVE, "full", "data (SVD)"),
+        ((300_000, 10), FIVE, "covariance", "covariance"),
+        ((64, 6830), FIVE, "gram", "gram"),
+        ((64, 6830), ALL, "gram", "gram"),
+        ((3000, 90_000), TEN, "krylov", "gram"),
+        ((60_000, 9000), TEN, "krylov", "covariance"),
+        ((5000, 4000), ALL, "covariance", "covariance"),
+    ],
+)
+def test_auto_takes_the_cheaper_side(shape, target, solver, operator):
+    result = pca(shape, target)
+    assert (result.solver, result.operator) == (solver, operator)
+    assert result.seconds > 0
+    assert result.bytes > 0
+    assert not result.reason[0].islower()
+    assert result.reason.endswith(".")
+
+
+def test_the_route_asked_for_is_taken():
+    for shape in ((5000, 900), (900, 5000)):
+        for solver in ("full", "covariance", "gram", "krylov"):
+            result = pca(shape, solver=solver)
+            assert (result.solver, result.reason) == (solver, f"You set solver={solver!r}.")
+    for n in (300, 3000):
+        for solver in ("dense", "krylov"):
+            assert kernel(n, solver=solver).solver == solver
+
+
+def test_an_iteration_that_would_fill_the_space_becomes_a_product():
+    cases = [((50, 20), TEN), ((5000, 900), ALL), ((900, 700), HALF), ((3000, 400), Target(count=300))]
+    for shape, target in cases:
+        result = pca(shape, target, "krylov")
+        assert result.solver == "covariance"
+        assert "would fill the whole space" in result.reason
+        assert pca(shape[::-1], target, "krylov").solver == "gram"
+    assert kernel(10, solver="krylov").solver == "dense"
+
+
+def test_an_iteration_in_steps():
+    result = pca((2286, 32256), Target(count=50), "krylov", dtype=F4)
+    assert [step.name for step in result.steps] == ["measure", "iterate", "certify", "lift"]
+    assert result.arithmetic == "float32"
+    assert [step.name for step in pca((20_000, 3000), HALF, "krylov").steps] == [
+        "measure",
+        "iterate",
+        "certify",
+    ]
+
+
+def test_a_plan_depends_on_nothing_but_its_arguments(monkeypatch):
+    first = [pca((5000, 900)), kernel(3000), pca((5000, 900), dtype=F4)]
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1kB")
+    assert [pca((5000, 900)), kernel(3000), pca((5000, 900), dtype=F4)] == first
+
+
+def test_an_iteration_gets_as_many_passes_as_the_direct_route_is_worth():
+    costs, few = TableCosts((4000, 3000), F8), Target(count=3)
+    items = ranked(costs, SolveRequest(few, 1e-6, PLENTY))
+    cheapest = min(item.cost.seconds for item in items if item.route.direct)
+    for item in items:
+        if isinstance(item.route, KrylovRoute):
+            worth = item.route.passes_worth(costs, few, cheapest)
+            assert item.route.max_passes == worth >= 16
+            assert item.route.foresees
+    least = min(item.cost.bytes for item in items if item.route.direct)
+    for item in ranked(costs, SolveRequest(few, 1e-6, least - 1)):
+        assert isinstance(item.route, KrylovRoute)
+        assert not item.route.foresees
+
+
+# --------------------------------------------------- what float32 can resolve
+
+
+def test_below_the_floor_of_float32_no_route_multiplies_in_it():
+    # The side that is not the smaller one does not count.
+    for shape in ((2000, 400), (400, 2000)):
+        for target, single in (
+            (FIVE, True),
+            (Target(count=200), True),
+            (Target(count=201), False),
+            (ALL, False),
+            (HALF, True),
+        ):
+            items = ranked(TableCosts(shape, F4), SolveRequest(target, 1e-5, PLENTY))
+            assert any(not item.route.form.double for item in items) is single
+    tiles = ranked(KernelCosts((900, 5)), SolveRequest(Target(count=200), 1e-5, PLENTY))
+    assert all(item.route.form.double for item in tiles)
+
+
+def test_float64_and_sparse_data_are_never_multiplied_in_float32():
+    for costs in (TableCosts((9000, 900), F8), TableCosts((9000, 900), F4, True)):
+        assert all(item.route.form.double for item in ranked(costs, SolveRequest(FIVE, 1e-3, PLENTY)))
+    indefinite = KernelCosts((9000, 9), single=False)
+    assert all(item.route.form.double for item in ranked(indefinite, SolveRequest(FIVE, 1e-3, PLENTY)))
+
+
+def test_sparse_data_are_never_decomposed_as_a_whole():
+    for shape in [(100, 50), (50, 100), (10**6, 2000), (2000, 10**6)]:
+        assert all(
+            item.route.solver != "full"
+            for item in ranked(TableCosts(shape, F8, True), SolveRequest(FIVE, 1, PLENTY))
+        )
+
+
+# -------------------------------------------------------------------- memory
+
+
+@pytest.mark.parametrize("dtype", [F4, F8], ids=str)
+@pytest.mark.parametrize("solver", ["auto", "krylov", "covariance"])
+def test_nothing_in_the_list_needs_more_than_the_limit(solver, dtype):
+    costs = TableCosts((4000, 1500), dtype)
+    every = ranked(costs, SolveRequest(TEN, 1e-5, PLENTY, solver))
+    sizes = sorted({item.cost.bytes for item in every})
+    for limit in sizes:
+        try:
+            items = ranked(costs, SolveRequest(TEN, 1e-5, limit, solver))
+        except MemoryLimitError:
+            assert not [i for i in every if i.cost.bytes <= limit and solver in ("auto", i.route.solver)]
+            continue
+        assert all(item.cost.bytes <= limit for item in items)
+        # The first one is a route of the solver that was asked for; others may take over.
+        assert solver in ("auto", items[0].route.solver)
+    assert len(every) > 4
+
+
+def test_a_limit_chooses_the_route_that_fits():
+    # A table whose first choice is the SVD.
+    results = [pca((500, 500))]
+    while smaller := [other.bytes for other in results[-1].alternatives if other.bytes < results[-1].bytes]:
+        assert pca((500, 500), limit=results[-1].bytes).steps == results[-1].steps
+        results.append(pca((500, 500), limit=results[-1].bytes - 1))
+        assert results[-1].bytes in smaller
+    assert len(results) > 1
+    with pytest.raises(MemoryLimitError, match=f"The {results[-1].solver} route needs about"):
+        pca((500, 500), limit=min(item.bytes for item in results) // 2)
+
+
+@pytest.mark.parametrize("solver", ["auto", "full", "covariance", "gram", "krylov"])
+def test_nothing_fits(solver):
+    expected = r"route needs about .* MB of working memory, and memory_limit allows 1 kB\. Raise"
+    with pytest.raises(MemoryLimitError, match=expected):
+        pca((5000, 900), solver=solver, limit=1000)
+    with pytest.raises(MemoryError, match='few components, which solver="krylov"'):
+        pca((5000, 900), ALL, solver=solver, limit=1000)
+
+
+def test_an_iteration_that_does_not_fit_wants_less_data():
+    with pytest.raises(MemoryLimitError, match="ask for fewer components, or use fewer rows"):
+        pca((50_000, 9000), FIVE, solver="krylov", limit=1000)
+
+
+# ------------------------------------------------------------------- kernels
+
+
+def test_few_components_of_many_rows_are_iterated():
+    for n, target, solver in [(100, FIVE, "dense"), (3000, FIVE, "krylov"), (3000, ALL, "dense")]:
+        result = kernel(n, target)
+        assert (result.solver, result.operator) == (solver, "centered kernel")
+
+
+def test_where_every_eigenvalue_is_needed_nothing_is_iterated():
+    assert kernel(9000, HALF).solver == "krylov"
+    result = kernel(9000, HALF, psd=False, all_=True)
+    assert result.solver == "dense"
+    assert not any(other.solver == "krylov" for other in result.alternatives)
+    assert "need the whole spectrum" in result.reason
+    assert kernel(9000, FIVE, psd=False).solver == "krylov"
+
+
+def test_tiles_are_kept_where_they_fit():
+    n = 20_000
+    kept = kernel(n, psd=False)
+    assert kept.bytes > n * n // 2 * 8
+    single = kernel(n)
+    assert (single.arithmetic, kept.arithmetic) == ("float32", "float64")
+    assert 0.45 < single.bytes / kept.bytes < 0.8
+    none = next(other.bytes for other in single.alternatives if "recomputed in every pass" in other.storage)
+    assert none < single.bytes / 3
+    before = single.seconds
+    # What the limit leaves is filled with tiles, whichever way the others are made.
+    for limit, share in [(single.bytes - 1, 97), ((single.bytes + none) // 2, 48)]:
+        part = kernel(n, limit=limit)
+        assert part.bytes in (limit, limit - 1)
+        assert part.seconds > before
+        assert f"do not fit into memory_limit, so only {share}% of them stay in memory" in part.reason
+        assert f"{share}% in memory, the others recomputed in every pass" in part.steps[0].detail
+        quick = plan(KernelCosts((n, 50), quick=True), SolveRequest(FIVE, 1e-6, limit))
+        assert quick.seconds < part.seconds
+        assert quick.bytes == part.bytes
+        before = part.seconds
+    for limit in (none, none + 10**6):  # room for less than a hundredth of them
+        part = kernel(n, limit=limit)
+        assert part.bytes == none
+        assert "do not fit into memory_limit, so they are recomputed in every pass" in part.reason
+    with pytest.raises(MemoryLimitError, match="krylov route needs"):
+        kernel(n, limit=10**6)
+    with pytest.raises(MemoryLimitError, match="dense route needs"):
+        kernel(n, ALL, limit=10**6)
+
+
+def test_a_python_function_is_what_the_time_goes_to():
+    own = kernel(1000, calls=Calls(2e-5, True))
+    assert own.seconds > 2e-5 * 1000 * 1001 / 2
+    for scalar, how in ((True, "for each pair of rows"), (False, "for many rows at once")):
+        detail = kernel(1000, calls=Calls(2e-5, scalar)).steps[0].detail
+        assert f"called {how}, and 500,500 values take about 20 us each" in detail
+        with pytest.warns(CostWarning, match="minutes"):
+            warn_of_cost(kernel(10_000, calls=Calls(1e-3, scalar)), lambda: "Sample.", np.empty(0))
+
+
+def test_a_function_called_pair_by_pair_is_too_slow_to_be_called_twice():
+    limit = kernel(20_000, psd=False).bytes - 1
+    assert kernel(20_000, limit=limit, psd=False, calls=Calls(1e-9, False)).bytes <= limit
+    with pytest.raises(MemoryLimitError, match="krylov route needs"):
+        kernel(20_000, limit=limit, psd=False, calls=Calls(1e-9, True))
+    # What a stall leaves to do needs no call where the whole matrix is kept.
+    costs = KernelCosts((3000, 5), Calls(1e-5, True))
+    first = ranked(costs, SolveRequest(FIVE, 1e-6, PLENTY))[0]
+    assert first.route.form.whole
+
+
+def test_a_given_matrix_is_not_copied_into_tiles():
+    for n in (3000, 20_000):
+        result = kernel(n, given=True, psd=False)
+        assert "half of n^2" not in str(result)
+        assert result.arithmetic == "float64"
+
+
+def test_a_symmetric_matrix_is_in_memory():
+    few = plan(SymmetricCosts(3000), SolveRequest(FIVE, 1e-9, PLENTY))
+    assert few.solver == "krylov"
+    assert plan(SymmetricCosts(3000), SolveRequest(ALL, 1e-9, PLENTY)).solver == "dense"
+    assert plan(SymmetricCosts(50), SolveRequest(FIVE, 1e-9, PLENTY)).solver == "dense"
+
+
+def test_a_substitute_is_planned_before_any_route_and_counts_in_memory():
+    making = (Step("make", "a smaller matrix", 7.0),)
+    made = Plan("smaller matrix", "by-name", making, 10**9, "It is approximate.")
+    costs = SymmetricCosts(300, substitute=made, too_large=("A smaller matrix", "Take an even smaller one."))
+    inner, result = (
+        plan(c, SolveRequest(ALL, 1e-9, 2 * 10**9, "auto")) for c in (SymmetricCosts(300), costs)
+    )
+    assert (result.solver, result.operator) == ("by-name", "smaller matrix")
+    assert result.steps == (*making, *inner.steps)
+    assert result.bytes == inner.bytes + 10**9
+    assert result.reason == "It is approximate."
+    with pytest.raises(
+        MemoryLimitError, match=r"A smaller matrix needs about 1 GB .* allows 1 GB. Take an even"
+    ):
+        plan(costs, SolveRequest(ALL, 1e-9, 10**9))
+
+
+# ---------------------------------------------------------------------- words
+
+
+def test_a_plan_names_what_else_would_do_cheapest_first():
+    result = pca((40_000, 2000), TEN)
+    assert 0 < len(result.alternatives) <= 3
+    seconds = [other.seconds for other in result.alternatives]
+    assert seconds == sorted(seconds)
+    text = str(result)
+    for other in result.alternatives:
+        assert (
+            f"  or {other.solver} on the {other.matrix}, {other.storage}, in {other.arithmetic}: about "
+            in text
+        )
+    assert "It took" not in text
+    assert "It took 3 s." in str(dataclasses.replace(result, took=3.0))
+
+
+def test_a_long_plan_warns_with_advice_and_a_short_one_is_silent():
+    result = pca((10**6, 10**5), ALL)
+    assert result.seconds > 3600
+    with pytest.warns(CostWarning, match=r"predicted to take about \d+ minutes \(.*\) Sample\."):
+        warn_of_cost(result, lambda: "Sample.", np.empty(0))
+    warn_of_cost(pca((1000, 50)), lambda: "", np.empty(0))
+
+
+def test_seconds_of_little_work_are_those_of_its_calls():
+    ask_of_few = SolveRequest(Target(count=2), tol=1e-6, memory_limit=1 << 40)
+    for costs in (TableCosts((20, 3), np.dtype("f8")), KernelCosts((20, 3)), SymmetricCosts(20)):
+        assert 1e-3 < plan(costs, ask_of_few).seconds < 3e-3
+    for item in ranked(KernelCosts((1000, 3)), ask_of_few):
+        least = 1e-3 if item.route.direct else 10e-3
+        assert least < item.cost.seconds
+
+
+def test_seconds_grow_with_the_work():
+    for target in (FIVE, ALL):
+        for small, large in [((1000, 500), (4000, 500)), ((1000, 500), (1000, 4000))]:
+            assert pca(small, target).seconds < pca(large, target).seconds
+    assert kernel(2000).seconds < kernel(4000).seconds
+
+
+def test_a_cheaper_route_that_is_not_taken_has_its_reason():
+    def cheaper(result):
+        for other in result.alternatives:
+            less = other.seconds < result.seconds and duration(other.seconds) != duration(result.seconds)
+            assert bool(other.why) == less
+        assert all(("not taken because" in str(other)) == bool(other.why) for other in result.alternatives)
+        return {other.why for other in result.alternatives} - {""}
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 400))
+    assert cheaper(PCA(5, solver="full").plan(X)) == {"you set solver='full'"}
+    quick = PCA(5).plan(X)
+    assert cheaper(quick) == {"an iteration may stall, and the direct method is quick"}
+    assert any("by iteration" in other.storage for other in quick.alternatives)
+    small = cheaper(PCA().plan(X[:300, :300]))
+    assert small == {"the SVD resolves the smallest eigenvalues best, and the data are small"}
+    # Krylov stalls on a flat spectrum: the direct route that takes over still names why krylov is set.
+    after = PCA(5, solver="krylov").fit(X).plan_
+    assert after.solver != "krylov"
+    cheaper(after)

@@ -1,0 +1,184 @@
+"""Direct decompositions on matrices of prescribed spectrum."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gramian.arrays import as_float64
+from gramian.data import as_rows
+from gramian.operators.moments import center_rows
+from gramian.operators.scatter import CovarianceOperator, GramOperator
+from gramian.records import Target
+from gramian.solve.direct import solve_dense, solve_svd
+from gramian.solve.route import count_for_fraction, relative_tolerance
+from helpers import spectrum_matrix
+
+VALUES = np.r_[5.0, 4, 3, 3, 3, 1, 0.5, 0.1]
+
+
+def operator(shape=(90, 30), singular=VALUES, make=np.asarray, kind=None):
+    X = make(spectrum_matrix(*shape, singular, seed=0))
+    kind = kind or (CovarianceOperator if shape[0] > shape[1] else GramOperator)
+    return kind(center_rows(as_rows(X), center=True, scale=None, ddof=1))
+
+
+def assert_solved(op, spectrum, singular=VALUES):
+    matrix = as_float64(op.dense())
+    V = as_float64(spectrum.vectors)
+    k = spectrum.values.size
+    expected = np.zeros(max(k, len(singular)))
+    expected[: len(singular)] = np.asarray(singular) ** 2
+    top = expected[0]
+    np.testing.assert_allclose(spectrum.values, expected[:k], atol=1e-13 * top)
+    np.testing.assert_allclose(V.T @ V, np.eye(k), atol=1e-13)
+    residuals = np.linalg.norm(matrix @ V - V * spectrum.values, axis=0)
+    np.testing.assert_allclose(spectrum.residuals, residuals, atol=1e-12 * top)
+    assert (residuals <= 1e-12 * top).all()
+    assert (np.diff(spectrum.values) <= 1e-13 * top).all()
+    assert spectrum.complete
+    assert spectrum.total == pytest.approx(expected.sum())
+
+
+@pytest.mark.parametrize("shape", [(90, 30), (30, 90), (300, 90), (90, 300)])
+def test_a_number_of_pairs(shape):
+    op = operator(shape)
+    for k in (1, 3, 8, 12, 29):
+        spectrum = solve_dense(op, Target(count=k), "route")
+        assert spectrum.values.size == k
+        assert spectrum.route == "route"
+        assert_solved(op, spectrum)
+        assert spectrum.rank == min(k, 8) or spectrum.rest.size
+
+
+@pytest.mark.parametrize("shape", [(90, 30), (400, 300)])
+def test_a_fraction_of_the_trace(shape):
+    op = operator(shape)
+    share = np.cumsum(VALUES**2) / (VALUES**2).sum()
+    for fraction in (0.1, 0.5, 0.9, 0.999):
+        spectrum = solve_dense(op, Target(fraction=fraction), "covariance")
+        assert spectrum.values.size == np.searchsorted(share, fraction) + 1
+        assert_solved(op, spectrum)
+        assert spectrum.values.size + spectrum.rest.size == op.size
+
+
+def test_all_pairs():
+    op = operator()
+    spectrum = solve_dense(op, Target(), "covariance")
+    assert spectrum.values.size == 30
+    assert spectrum.rest.size == 0
+    assert spectrum.rank == 8
+    assert_solved(op, spectrum)
+    assert abs(spectrum.smallest) < 1e-12
+
+
+def test_every_kind_keeps_its_kind(array_kind):
+    op = operator(make=array_kind.make)
+    for target in (Target(count=3), Target(fraction=0.7), Target()):
+        spectrum = solve_dense(op, target, "covariance")
+        assert type(spectrum.vectors) is type(op.matmat(op.dense()))
+        assert isinstance(spectrum.values, np.ndarray)
+        np.testing.assert_allclose(spectrum.values[:3], [25, 16, 9], rtol=1e-6)
+
+
+def test_a_matrix_of_zeros():
+    op = operator(singular=[0.0])
+    spectrum = solve_dense(op, Target(count=2), "covariance")
+    assert spectrum.rank == 0
+    assert spectrum.rank_tolerance == 1.0
+    assert np.isfinite(spectrum.residuals).all()
+
+
+def test_another_driver_takes_over(monkeypatch):
+    real, calls = scipy.linalg.eigh, []
+
+    def fails_once(A, **options):
+        calls.append(options)
+        if options.get("driver") == "evd" or len(calls) == 1:
+            raise np.linalg.LinAlgError("did not converge")
+        return real(A, **options)
+
+    monkeypatch.setattr(scipy.linalg, "eigh", fails_once)
+    for target in (Target(), Target(count=2)):
+        calls.clear()
+        op = operator((200, 100))
+        assert_solved(op, solve_dense(op, target, "covariance"))
+        assert len(calls) == 2
+        assert calls[1]["driver"] in ("ev", "evx")
+
+
+# ------------------------------------------------------------------------- SVD
+
+
+@pytest.mark.parametrize("shape", [(90, 30), (30, 90)])
+def test_svd(shape):
+    C = spectrum_matrix(*shape, VALUES, seed=1)
+    expected = np.zeros(30)
+    expected[:8] = VALUES**2
+    for target in (Target(count=4), Target(fraction=0.9), Target()):
+        spectrum, left = solve_svd(C.copy(), target, 0.0, 1e-26)
+        k = spectrum.values.size
+        np.testing.assert_allclose(spectrum.values, expected[:k], atol=1e-13)
+        np.testing.assert_allclose(C @ spectrum.vectors, left * np.sqrt(spectrum.values), atol=1e-13)
+        np.testing.assert_allclose(np.r_[spectrum.values, spectrum.rest], expected, atol=1e-13)
+        assert spectrum.rank == min(8, k + spectrum.rest.size)
+        assert spectrum.complete
+        assert (spectrum.residuals < 1e-12).all()
+
+
+def test_svd_resolves_what_products_cannot():
+    singular = np.array([1.0, 1e-6, 1e-11])
+    C = spectrum_matrix(50, 10, singular, seed=2)
+    spectrum, _ = solve_svd(C.copy(), Target(count=3), 0.0, 1e-26)
+    np.testing.assert_allclose(np.sqrt(spectrum.values), singular, rtol=1e-4)
+    assert spectrum.rank == 3
+
+
+def test_svd_in_every_kind(array_kind):
+    C = spectrum_matrix(30, 9, [3, 2, 1], seed=3)
+    made = array_kind.make(C)
+    made = made.copy() if isinstance(made, np.ndarray) else made
+    spectrum, left = solve_svd(made, Target(count=2), 0.0, 1e-26)
+    assert type(left) is type(spectrum.vectors) is type(made)
+    np.testing.assert_allclose(spectrum.values, [9, 4], rtol=1e-5)
+
+
+# ------------------------------------------------------- counting and tolerances
+
+
+def test_count_for_fraction():
+    cases = [
+        ([4, 3, 2, 1], 10, 0.4, 1),
+        ([4, 3, 2, 1], 10, 0.4 + 1e-9, 2),
+        ([4, 3, 2, 1], 10, 0.4 + 1e-14, 1),
+        ([4, 3, 2, 1], 10, 0.9, 3),
+        ([4, 3, 2, 1], 10, 0.9999, 4),
+        ([4, 3], 10, 0.7, 2),
+        ([4, 3], 10, 0.71, None),
+        ([4, -1e-17], 4, 0.999999, 1),
+        ([0.1] * 10, 1.0, 0.3, 3),
+        ([], 1, 0.5, None),
+        ([0, 0], 0, 0.5, 1),
+        ([], 0, 0.5, None),
+    ]
+    for values, total, fraction, k in cases:
+        assert count_for_fraction(np.asarray(values, dtype=float), total, fraction) == k
+
+
+@given(st.lists(st.floats(0, 1e6, allow_subnormal=False), min_size=1, max_size=30), st.floats(0.001, 0.999))
+def test_count_for_fraction_is_the_least_that_reaches_it(values, fraction):
+    values = np.sort(values)[::-1]
+    total = values.sum()
+    k = count_for_fraction(values, total, fraction)
+    if total > 0:
+        assert values[:k].sum() >= (fraction - 2e-12) * total
+        assert values[: k - 1].sum() < fraction * total
+    else:
+        assert k == 1
+
+
+def test_relative_tolerance_is_the_larger_of_route_and_data():
+    assert relative_tolerance(1e-13, 0.0, 4.0) == 1e-13
+    assert relative_tolerance(1e-13, 4e-10, 4.0) == 1e-10
+    assert relative_tolerance(1e-13, 0.0, 0.0) == 1.0

@@ -1,0 +1,82 @@
+"""Matrices that are there already, and the spectra that rules and criteria ask for."""
+
+import numpy as np
+import pytest
+
+from gramian.errors import MemoryLimitError
+from gramian.records import SolveRequest, Target
+from gramian.solve import SymmetricProblem, eigenpairs, eigenvalues, factors, solve, solving
+from gramian.solve.linear import leading_values
+from helpers import spectrum_matrix
+
+
+def symmetric(values, seed=0):
+    Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((len(values),) * 2))[0]
+    A = (Q * np.asarray(values)) @ Q.T
+    return (A + A.T) / 2
+
+
+@pytest.mark.parametrize("m", [1, 2, 40, 300])
+def test_eigenpairs_of_a_matrix(m):
+    for A in (symmetric(np.linspace(3, -1, m)), symmetric(0.9 ** np.arange(m)), np.zeros((m, m))):
+        before = A.copy()
+        exact = np.linalg.eigvalsh(A)[::-1]
+        np.testing.assert_allclose(eigenvalues(A), exact, atol=1e-13)
+        values, V = eigenpairs(A)
+        np.testing.assert_allclose(values, exact, atol=1e-13)
+        np.testing.assert_allclose(V.T @ V, np.eye(m), atol=1e-12)
+        np.testing.assert_allclose(A @ V, V * values, atol=1e-12)
+        np.testing.assert_array_equal(A, before)
+
+
+def test_few_eigenpairs_of_a_large_matrix_are_iterated():
+    A = symmetric(0.8 ** np.arange(900))
+    solution = solve(SymmetricProblem(A, psd=True), SolveRequest(Target(count=4), 1e-9, 1 << 40))
+    values, V = solution.spectrum.values, solution.spectrum.vectors
+    assert solution.plan.solver == "krylov"
+    np.testing.assert_allclose(values, 0.8 ** np.arange(4), rtol=1e-10)
+    assert V.shape == (900, 4)
+    np.testing.assert_allclose(A @ V, V * values, atol=1e-11)
+
+
+def test_a_given_matrix_takes_part_in_the_engine(monkeypatch):
+    """An indefinite matrix by the solver asked for, certified, under the limit."""
+    monkeypatch.setattr(solving, "QUICK", 0.0)
+    A = symmetric(np.r_[5.0, 3, 2, np.linspace(1, -4, 197)])
+    for solver in ("auto", "krylov", "dense"):
+        solution = solve(SymmetricProblem(A), SolveRequest(Target(count=3), 1e-9, 1 << 40, solver))
+        assert solver in ("auto", solution.plan.solver)
+        np.testing.assert_allclose(solution.spectrum.values, [5, 3, 2], atol=1e-8)
+        assert solution.certificate.ok
+    with pytest.raises(MemoryLimitError, match="memory_limit allows 100 bytes"):
+        solve(SymmetricProblem(A), SolveRequest(Target(count=3), 1e-9, 100))
+
+
+def test_leading_values_are_squared_singular_values():
+    for shape in ((90, 40), (40, 90), (540, 480)):
+        for dtype in ("f8", "f4"):
+            A = np.random.default_rng(9).standard_normal(shape).astype(dtype)
+            expected = np.linalg.svd(A.astype("f8"), compute_uv=False) ** 2
+            for count in (1, 8, 40):
+                np.testing.assert_allclose(leading_values(A, count, 1 << 40), expected[:count], rtol=3e-4)
+            assert leading_values(A, 0, 1 << 40).size == 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e120])
+def test_leading_values_by_iteration(scale):
+    A = spectrum_matrix(1500, 900, 100 * 0.9 ** np.arange(60), seed=10) * scale
+    result = leading_values(A, 4, 1 << 40)
+    np.testing.assert_allclose(result / scale / scale, (100 * 0.9 ** np.arange(4)) ** 2, rtol=3e-4)
+
+
+def test_factors_are_singular_triplets():
+    for shape in ((60, 30), (30, 60), (150, 120), (120, 150)):
+        for scale in (1.0, 1e-150, 1e100):
+            D = np.random.default_rng(11).standard_normal(shape) * scale
+            U, s, Vt = factors(D, 5)
+            np.testing.assert_allclose(s, np.linalg.svd(D, compute_uv=False)[:5], rtol=1e-9)
+            np.testing.assert_allclose(D @ Vt.T / scale, U * (s / scale), atol=1e-8)
+            np.testing.assert_allclose(U.T @ U, np.eye(5), atol=1e-8)
+            low = D[:, :2] @ np.random.default_rng(12).standard_normal((2, shape[1]))
+            assert factors(low, 5)[1].size == 2
+        assert factors(np.zeros(shape), 5)[1].size == 0
