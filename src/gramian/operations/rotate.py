@@ -40,8 +40,8 @@ class Rotate:
 def rotate(options: Rotate, model: Any) -> Result:
     """Rotate components so that each column has a large loading on few of them.
 
-    The model is a saved PCA. Prints the variance of each rotated component, and the columns with the largest loadings. Rotated
-    components depend on how many are rotated.
+    The model is a saved PCA. Prints the variance of each rotated component, and the columns with the largest
+    loadings. Rotated components depend on how many are rotated.
     """
     from gramian.inspect.rotate import rotate
     from gramian.plots.registry import function_of
