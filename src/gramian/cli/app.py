@@ -55,8 +55,8 @@ ORDER = (
         "report",
         "info",
     ),
-    *("stability", "compare", "export", "plan", "relations", "select", "choose-kernel", "serve", "demo"),
-    *("kernels", "faces"),
+    *("stability", "rotate", "compare", "export", "plan", "choose-components", "relations", "select"),
+    *("choose-kernel", "serve", "demo", "kernels", "faces"),
 )
 # Groups of operations, whose names begin with theirs.
 GROUPS = {
