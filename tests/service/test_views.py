@@ -31,6 +31,7 @@ API = "/api/v1"
 JSON = {"Content-Type": "application/json"}
 ZIP = {"Content-Type": "application/zip"}
 SHEET = {"Accept": "text/html"}
+CSV_ACCEPTED = {"Accept": "text/csv"}
 
 
 def rows_csv():
@@ -205,6 +206,10 @@ def test_operations_on_data_answer_as_in_python(visitor, beside):
     got = asked("select", features=2).json()
     expected = gramian.FeatureFilter(k=2, random_state=0).fit(table)
     assert got["facts"]["kept"] == expected.get_feature_names_out().tolist()
+    got = asked("choose-components", rules="elbow,kaiser")
+    assert set(got.json()["facts"]["rules"]) == {"elbow", "kaiser"}
+    head = visitor.post(f"{API}/data/{item['id']}/choose-components", params=reading, headers=CSV_ACCEPTED)
+    assert head.text.startswith("rule,components")
     got = asked("choose-kernel", criterion="parallel", candidates=["linear", "rbf(sigma=2)"]).json()
     choice = gramian.choose_kernel(table, candidates=["linear", "rbf(sigma=2)"], criterion="parallel")
     assert got["text"] == str(choice)
