@@ -19,7 +19,7 @@ from gramian.operators.centered import CenteredRows
 from gramian.records import FloatArray
 
 if TYPE_CHECKING:
-    from gramian.analysis.normal_model import IncompleteRows
+    from gramian.analysis.normal_model import NormalModel
 
 HOLED = 1 << 22  # entries of rows with missing values that are mapped at a time
 
@@ -40,7 +40,7 @@ class LinearProjection:
         Standard deviations that whitening divides scores by; 0 gives scores of 0.
     rank : int
         Scores beyond it are exactly 0.
-    incomplete : IncompleteRows or None
+    incomplete : NormalModel or None
         How rows with missing values are mapped; None raises a DataError for them.
     """
 
@@ -49,7 +49,7 @@ class LinearProjection:
     divisor: FloatArray | None
     deviations: FloatArray | None
     rank: int
-    incomplete: IncompleteRows | None = None
+    incomplete: NormalModel | None = None
 
     def centered(self, rows: Rows) -> CenteredRows:
         """Return new rows as the model centres and scales them."""

@@ -32,6 +32,7 @@ from gramian.errors import (
 )
 from gramian.notebook import Grid, Tabulated
 from gramian.pca.estimator import PCA
+from gramian.pca.missing import rows_as_fitted
 from gramian.pca.tables import scores_and_squares
 from gramian.records import FloatArray, IntArray, Seed
 from gramian.solve import factors, require_memory
@@ -478,7 +479,7 @@ class _Refitted:
     def of(cls, model: PCA, rows: Any, k: int) -> _Refitted:
         imputed = model.imputed_
         assert imputed is not None
-        X = as_float64(model._rows_as_fitted(rows).in_memory()).copy()
+        X = as_float64(rows_as_fitted(model, rows).in_memory()).copy()
         X[imputed.rows, imputed.columns] = np.nan
         options = {"n_components": k, "max_rmse": None, "whiten": False, "missing": model._missing_method}
         return cls(clone(model).set_params(**options), X)

@@ -10,19 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.imputation import (
-    MOST_CHOSEN,
-    HeldOut,
-    Imputation,
-    Imputed,
-    choose_count,
-    choose_strength,
-    excess,
-    expected_scatter,
-    impute_em,
-    impute_iterative,
-    undetermined,
-)
+from gramian.analysis import imputation
 from gramian.analysis.projection import incomplete_rows
 from gramian.arrays import as_float64, dense, is_numpy, memory_limit_bytes, power_of_two, to_numpy
 from gramian.base.inputs import check_feature_weight, check_scale, ddof_of, generators
@@ -79,7 +67,7 @@ class Filled:
     given: Rows
     method: str
     missing: int = 0
-    imputed: Imputed | None = None
+    imputed: imputation.Imputed | None = None
     expected: StreamMoments | None = None
 
     @property
@@ -163,7 +151,7 @@ class Filled:
             model.imputed_ = imputed = replace(imputed, noise_variance=left / (d - k))
         assert imputed.noise_variance is not None
         model.noise_variance_ = imputed.noise_variance
-        incomplete, values, errors = model._incomplete(), [], []
+        incomplete, values, errors = model._normal_model(), [], []
         for _, X in incomplete_rows(self.given):
             holes = np.isnan(X)
             values.append(incomplete.filled(X)[holes])
@@ -309,13 +297,15 @@ def _refuse_empty(rows: Rows, holes: Holes) -> None:
             )
 
 
-def _by_means(X: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, Imputed]:
+def _by_means(X: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, imputation.Imputed]:
     rows, columns = np.nonzero(np.isnan(X))
     means, deviations = _spread(X, weights)
     values = X.copy()
     values[rows, columns] = means[columns]
     nothing = np.empty(0)
-    return values, Imputed("mean", rows, columns, means[columns], deviations[columns], nothing, None, 0, True)
+    return values, imputation.Imputed(
+        "mean", rows, columns, means[columns], deviations[columns], nothing, None, 0, True
+    )
 
 
 def _spread(X: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -388,7 +378,7 @@ def _divisor(asked: PCAParameters, rows: Rows, means: FloatArray, deviations: Fl
 
 def _by_model(
     asked: PCAParameters, rows: Rows, X: FloatArray, method: str, strength: float | str, number: int | None
-) -> tuple[FloatArray, Imputed, StreamMoments | None]:
+) -> tuple[FloatArray, imputation.Imputed, StreamMoments | None]:
     """Return the filled table, what was imputed, and for EM the expected moments.
 
     The model is one of scaled columns. Values and standard errors of the imputed entries follow from the
@@ -403,7 +393,7 @@ def _by_model(
     means, deviations = _spread(X, weights)
     varying = np.flatnonzero(deviations > CONSTANT * np.abs(means))
     given, most = _number(asked, method, rows, (int(own.sum()), len(varying)))
-    k = number or given or min(most, MOST_CHOSEN)
+    k = number or given or min(most, imputation.MOST_CHOSEN)
     instead = ("iterative", "mean") if method == "em" else ("mean",)
     require_memory(
         f"Imputing {n:,} rows x {d:,} columns with {k} components",
@@ -420,20 +410,20 @@ def _by_model(
     while True:
         scaled = np.ldexp(table / divisor, -exponent)
         if result is None:
-            held_out = HeldOut(scaled, generators(asked.random_state, 1)[0], shares)
-            k = min(number or given or choose_count(held_out, most, method)[0], most)
+            held_out = imputation.HeldOut(scaled, generators(asked.random_state, 1)[0], shares)
+            k = min(number or given or imputation.choose_count(held_out, most, method)[0], most)
             if method == "iterative":
-                chosen = choose_strength(held_out, k)[0] if isinstance(strength, str) else strength
+                chosen = imputation.choose_strength(held_out, k)[0] if isinstance(strength, str) else strength
         more: dict[str, Any] = {"weights": shares, "start": result, "max_iter": steps}
         if method == "em":
-            result = impute_em(scaled, k, **more)
-            mean, squares = expected_scatter(scaled, result, shares)
+            result = imputation.impute_em(scaled, k, **more)
+            mean, squares = imputation.expected_scatter(scaled, result, shares)
         else:
-            result = impute_iterative(scaled, k, strength=chosen, ddof=ddof, **more)
+            result = imputation.impute_iterative(scaled, k, strength=chosen, ddof=ddof, **more)
             mean = np.average(result.filled, axis=0, weights=shares)
             squares = np.diag(total * np.average((result.filled - mean) ** 2, axis=0, weights=shares))
         back, steps = np.ldexp(divisor, exponent), steps - result.iterations
-        why = undetermined(scaled, k, result.model.noise)
+        why = imputation.undetermined(scaled, k, result.model.noise)
         means[varying] = mean * back
         if not isinstance(asked.scale, str) or why or steps <= 0:
             break
@@ -450,7 +440,7 @@ def _by_model(
     values = np.where(np.isnan(X), means, X)
     values[np.ix_(own, varying)] = np.where(np.isnan(table), result.filled * back, table)
     i, j = np.nonzero(np.isnan(X))
-    imputed = Imputed(
+    imputed = imputation.Imputed(
         method,
         i,
         j,
@@ -460,7 +450,9 @@ def _by_model(
         float(np.ldexp(result.model.noise, 2 * exponent)),
         result.iterations,
         result.converged,
-        chosen * excess(max(total, float(own.sum())), len(varying), k) if method == "iterative" else 1.0,
+        chosen * imputation.excess(max(total, float(own.sum())), len(varying), k)
+        if method == "iterative"
+        else 1.0,
         k,
     )
     if method == "iterative":
@@ -470,7 +462,7 @@ def _by_model(
     return values, imputed, _moments(rows, np.ldexp(means, -exponent), scatter, exponent, k)
 
 
-def _warn(result: Imputation, method: str, why: str) -> None:
+def _warn(result: imputation.Imputation, method: str, why: str) -> None:
     """Warn of an imputation that did not converge, or of components that the observed entries do not show."""
     if result.converged and not why:
         return
@@ -499,12 +491,15 @@ def _moments(rows: Rows, mean: FloatArray, squares: FloatArray, exponent: int, k
 SAME_VALUE = 1e-4  # difference of an imputed entry, relative to size and error, up to which it is the same
 
 
-def rows_as_fitted(model: Any, imputed: Imputed, rows: Rows) -> Rows:
+def rows_as_fitted(model: Any, rows: Rows) -> Rows:
     """Return the rows of a fit as it took them, whether or not the imputed entries are filled in.
 
     For "em" these entries are missing, since their covariance is part of the fit; otherwise they have
     their imputed values.
     """
+    imputed: imputation.Imputed | None = model.imputed_
+    if imputed is None:
+        return rows
     at = imputed.rows, imputed.columns
     X = np.array(to_numpy(dense(rows.in_memory())), dtype=np.float64)
     same = rows.shape[0] == model.n_samples_ and int(np.isnan(X).sum()) == int(np.isnan(X[at]).sum())
