@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian import arrays
-from gramian.checks import NAMES_SHOWN, counted, slices
+from gramian.checks import counted, first_few, slices
 from gramian.data import Rows
 from gramian.data.rows import row_text
 from gramian.errors import MissingValuesWarning
@@ -140,12 +140,11 @@ def warn_of_undetermined(rows: Rows, places: npt.NDArray[np.intp]) -> None:
     """Warn of rows whose observed entries determine no scores."""
     if not len(places):
         return
-    names = [row_text(rows, int(place)) for place in places[:NAMES_SHOWN]]
-    more = f" and {len(places) - NAMES_SHOWN} more" if len(places) > NAMES_SHOWN else ""
+    names = first_few(places.tolist(), lambda place: row_text(rows, place))
     warnings.warn(
         MissingValuesWarning(
             f"{counted(len(places), 'row has', 'rows have')} too few observed entries to determine scores, "
-            f"which are NaN: {', '.join(names)}{more}. Leave such rows out, or measure more of their columns."
+            f"which are NaN: {names}. Leave such rows out, or measure more of their columns."
         ),
         stacklevel=2,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from gramian.base.fitted import (
     store_parameters,
     store_solution,
 )
+from gramian.base.inputs import Folder
 from gramian.data import Rows, as_rows, device
 from gramian.data.table import Expected
 from gramian.data.weights import weighted
@@ -235,13 +235,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         return self._fit_of(X, sample_weight).plan
 
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        **metadata: Any,
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None, **metadata: Any
     ) -> Self:
         """Find the components of X in the kernel's feature space.
 
@@ -283,13 +277,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         return self
 
     def fit_transform(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        **metadata: Any,
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None, **metadata: Any
     ) -> RealArray:
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_).
 

@@ -19,6 +19,7 @@ from gramian.analysis.components import Summary, summary_of
 from gramian.analysis.projection import LinearProjection, divided, incomplete_rows, warn_of_undetermined
 from gramian.base import deferred, fitted, inputs, saving
 from gramian.base.declarations import LACKED, DecompositionAttributes, Parts, register_record
+from gramian.base.inputs import Folder
 from gramian.base.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names, refuse_metadata
 from gramian.data import Rows, as_rows, device, weights
 from gramian.data.rows import SeenRows
@@ -260,13 +261,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         return replace(fit.plan, matrices=tuple(matrices))
 
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        **metadata: Any,
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None, **metadata: Any
     ) -> Self:
         """Find the components of X.
 
@@ -315,13 +310,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         return self
 
     def fit_transform(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        **metadata: Any,
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None, **metadata: Any
     ) -> RealArray:
         """Find the components of X and return its scores, shape (n_samples, n_components_).
 
@@ -445,9 +434,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
             return planned(4 * rows.resident_bytes - 1)
         return fit, rows, table
 
-    def _fit(
-        self, X: Any, sample_weight: Any = None, checkpoint: str | os.PathLike[str] | None = None
-    ) -> tuple[Decomposition, Rows]:
+    def _fit(self, X: Any, sample_weight: Any, checkpoint: Folder) -> tuple[Decomposition, Rows]:
         fit, rows, table = self._completed(X, sample_weight, in_place=checkpoint is not None)
         if checkpoint is not None and rows.free_to_revisit:
             raise ParameterError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from gramian.analysis import component_rules
 from gramian.analysis.components import effective_rows, known_variances
 from gramian.arrays import memory_limit_bytes, power_of_two, to_numpy
 from gramian.base.inputs import ComponentRequest
-from gramian.checks import check_choice
+from gramian.checks import check_choice, check_number
 from gramian.data import Rows
 from gramian.errors import ParameterError, choice, option
 from gramian.operators.centered import CenteredRows
@@ -70,15 +69,11 @@ def rule_request(asked: Any, rows: Rows) -> ComponentRequest:
 
 def check_rmse(max_rmse: Any) -> float:
     """Return the largest error that is allowed."""
-    real = isinstance(max_rmse, Real) and not isinstance(max_rmse, bool)
-    if not real or not 0 < float(max_rmse) < math.inf:
-        raise ParameterError(
-            "max_rmse",
-            max_rmse,
-            "must be a positive number: the root-mean-square error of one entry of the reconstruction, in "
-            "fitted units (those of the data if columns are not scaled)",
-        )
-    return float(max_rmse)
+    advice = (
+        "It is the root-mean-square error of one entry of the reconstruction, in fitted units (those of the "
+        "data if columns are not scaled)."
+    )
+    return check_number("max_rmse", max_rmse, above=0.0, advice=advice)
 
 
 def refusal(rule: str, shape: tuple[int, int], *, center: bool, sparse: bool, equal: bool = True) -> str:
