@@ -236,12 +236,12 @@ def test_sparse_data(rule, monkeypatch):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (0.0, "max_rmse=0.0 must be a positive number: the root-mean-square error of one entry"),
-        (-1, "max_rmse=-1 must be a positive number"),
-        (np.nan, "max_rmse=nan must be a positive number"),
-        (np.inf, "max_rmse=inf must be a positive number"),
-        (True, "max_rmse=True must be a positive number"),
-        ("2", "max_rmse='2' must be a positive number"),
+        (0.0, "max_rmse=0.0 must be a number above 0. It is the root-mean-square error of one entry"),
+        (-1, "max_rmse=-1 must be a number above 0"),
+        (np.nan, "max_rmse=nan must be a number above 0"),
+        (np.inf, "max_rmse=inf must be a number above 0"),
+        (True, "max_rmse=True must be a number above 0"),
+        ("2", "max_rmse='2' must be a number above 0"),
     ],
 )
 def test_other_errors_are_refused(value, message):
