@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import KernelPCA, arrays, checks, errors, load, plots
+from gramian import KernelPCA, arrays, checks, errors, load
 from gramian.analysis.components import decomposition_of, mapping_of
 from gramian.data.table import Table
 from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs
