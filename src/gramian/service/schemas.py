@@ -174,8 +174,13 @@ class OperationFacts(BaseModel):
     def of(cls, operation: Operation) -> OperationFacts:
         """Describe an operation."""
         inputs = [{part: getattr(one, part) for part in PARTS} for one in operation.inputs[1:]]
-        about = {"name": operation.name, "on": on(operation), "summary": operation.summary}
-        return cls(**about, inputs=inputs, options=operation.form())
+        return cls(
+            name=operation.name,
+            on=on(operation),
+            summary=operation.summary,
+            inputs=inputs,
+            options=operation.form(),
+        )
 
 
 class PlanFacts(BaseModel):
