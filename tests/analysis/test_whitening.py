@@ -7,7 +7,10 @@ import pytest
 from sklearn.covariance import ledoit_wolf_shrinkage, oas
 
 from gramian.analysis.projection import divided, inverse_deviations, multiplied
-from gramian.analysis.whitening import (
+from gramian.arrays import to_numpy
+from gramian.errors import ParameterError
+from gramian.models.whitener import Whitener
+from gramian.models.whitening import (
     as_measured,
     check_regularization,
     inverse_root,
@@ -16,9 +19,6 @@ from gramian.analysis.whitening import (
     shrinkage_intensity,
     triangular_root,
 )
-from gramian.arrays import to_numpy
-from gramian.errors import ParameterError
-from gramian.models.whitener import Whitener
 from gramian.records import Spectrum
 from helpers import spectrum_matrix
 from refusals import refused

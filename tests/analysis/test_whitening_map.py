@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gramian.analysis.whitening import Whitening, triangular_root
 from gramian.arrays import to_numpy
 from gramian.data import as_rows
 from gramian.errors import DataError
+from gramian.models.whitening import Whitening, triangular_root
 from refusals import refused
 
 RNG = np.random.default_rng(0)

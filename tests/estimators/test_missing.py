@@ -414,7 +414,7 @@ def _stopped_early():
 
         whole = imputation.impute_em
         patch.setattr(
-            "gramian.pca.missing.impute_em",
+            "gramian.analysis.imputation.impute_em",
             lambda X, k, **options: whole(X, k, **(options | {"max_iter": 2})),
         )
         return PCA(2, missing="em").fit(HOLED)
