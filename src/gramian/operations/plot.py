@@ -17,12 +17,22 @@ BY_NAME = {figure.name: figure for figure in FIGURES}
 CHANNELS = ("color", "shape")
 
 
+def _names(flag: str, value: str | list[str] | None) -> list[str]:
+    """Return the names of figures in a list with commas, or in several."""
+    names = ",".join([value] if isinstance(value, str) else value or []).split(",")
+    return [check_choice(flag, name, tuple(BY_NAME)) for name in names if name]
+
+
 @dataclass(frozen=True)
 class Plot:
     """Which figures, and what they show."""
 
     what: str | None = option(
-        "A,B,..", f"Figures: {', '.join(BY_NAME)}.", usual="all possible", suggestions=tuple(BY_NAME)
+        "A,B,..",
+        f"Figures: {', '.join(BY_NAME)}.",
+        usual="all possible",
+        suggestions=tuple(BY_NAME),
+        check=_names,
     )
     color: str | None = option(
         "COLUMN",
@@ -45,15 +55,6 @@ class Plot:
         return {name: value for name, value in given_options(self).items() if name in CHANNELS}
 
 
-def _names(options: Plot) -> list[str]:
-    names = [] if options.what is None else options.what.split(",")
-    return [check_choice("--what", name, tuple(BY_NAME)) for name in names]
-
-
-def _check_names(options: Plot, model: Any) -> None:
-    _names(options)
-
-
 def _labels(options: Plot) -> dict[str, Any]:
     return {"channels": options.channels}
 
@@ -68,7 +69,6 @@ def _labels(options: Plot) -> dict[str, Any]:
     ),
     META,
     outs=[Out("figures", "FOLDER", "Output folder.", "figures", writes="plot writes a folder")],
-    check=_check_names,
     doing="drawing",
     shell_only=True,
 )
@@ -101,7 +101,7 @@ def plot(options: Plot, model: Any, data: Any = None, asked: Asked | None = None
         _check_labels(table, channels)
         look["mapped"] = table.values
         figures = {name: one for name, one in figures.items() if not one.data or "mapped" in one.options}
-    names = _names(options)
+    names = _names("--what", options.what)
     for name in names:
         if name not in figures:
             raise ParameterError(
