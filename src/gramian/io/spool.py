@@ -16,26 +16,11 @@ import numpy.typing as npt
 from gramian.checks import amount, slices
 from gramian.data.rows import BLOCK_BYTES
 from gramian.errors import FULL, FileError, option, reason
-from gramian.io.lazy import LazyArray, StoredArray
+from gramian.io.lazy import LazyArray, OpenFile, StoredArray
 from gramian.io.parts import take_columns
 from gramian.progress import track
 
 _DISK = "/var/tmp"
-
-
-class _Nameless:
-    """An open file that has no name, closed when nobody needs it any more."""
-
-    def __init__(self, folder: str) -> None:
-        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
-            self._number = os.dup(file.fileno())
-
-    def fileno(self) -> int:
-        return self._number
-
-    def __del__(self) -> None:
-        if "_number" in vars(self):
-            os.close(self._number)
 
 
 class Spool:
@@ -73,7 +58,7 @@ class Spool:
             free = shutil.disk_usage(self.folder).free
             if sure and needed > free:
                 raise OSError(errno.ENOSPC, f"it has {amount(free)} of room")
-            self._file = _Nameless(self.folder)
+            self._file = self._nameless()
         except OSError as error:
             raise self._full(reason(error)) from error
 
@@ -104,9 +89,14 @@ class Spool:
     def stored(self) -> StoredArray:
         """Return the written rows, to be read block by block."""
         shape = (self.n_rows, *self._width)
-        stored = StoredArray(self.path, 0, shape, self.dtype or np.dtype("f8"), source=self.source)
+        dtype, kept = self.dtype or np.dtype("f8"), OpenFile("", os.dup(self._file.number))
+        stored = StoredArray(self.path, 0, shape, dtype, source=self.source, file=kept)
         stored.finite, stored.note = self.finite, self.note
-        return stored.opened(self._file)
+        return stored
+
+    def _nameless(self) -> OpenFile:
+        with tempfile.TemporaryFile(dir=self.folder, buffering=0) as file:
+            return OpenFile("", os.dup(file.fileno()))
 
     @property
     def note(self) -> str:
@@ -117,7 +107,7 @@ class Spool:
         view = memoryview(values).cast("B") if values.size else memoryview(b"")  # type: ignore[arg-type]
         while view:
             try:
-                view = view[os.write(self._file.fileno(), view) :]
+                view = view[os.write(self._file.number, view) :]
             except OSError as error:
                 if error.errno not in FULL:
                     raise
@@ -134,7 +124,7 @@ class Spool:
     def _widen(self, dtype: np.dtype[Any]) -> None:
         before = self.stored()
         self.dtype, self.n_rows = dtype, 0
-        self._file = _Nameless(self.folder)
+        self._file = self._nameless()
         for part in parts(before):
             self.append(before[part].reshape(-1, *self._width))
 
