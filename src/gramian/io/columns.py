@@ -23,15 +23,7 @@ import pyarrow.compute as pc
 from gramian.checks import NAMES_SHOWN, counted, first_few, listed
 from gramian.data.table import Expected, Table
 from gramian.errors import DataError, ParameterError, by_surface, option
-from gramian.io import numerals, spool
-from gramian.io.parts import (
-    LOGICAL,
-    label_fields,
-    pick_columns,
-    pick_rows,
-    repeated_note,
-    unique_names,
-)
+from gramian.io import numerals, parts, spool
 from gramian.io.source import whole_within
 from gramian.reading import ReadingOptions
 
@@ -78,13 +70,13 @@ class ColumnSource:
     @property
     def column_names(self) -> tuple[str, ...] | None:
         """All names that options may use for columns; None where they have none."""
-        return None if self.names is None else unique_names(self.names)[0]
+        return None if self.names is None else parts.unique_names(self.names)[0]
 
     def unique_names(self, width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the names of the first columns, or their positions, and names that occur more than once."""
         if self.names is None:
             return tuple(map(str, range(width))), ()
-        return unique_names(self.names[:width])
+        return parts.unique_names(self.names[:width])
 
     def prepared(
         self, reading: ReadingOptions, expected: Expected | None
@@ -193,7 +185,7 @@ class Columns:
     ) -> tuple[list[int], list[int], tuple[str, ...] | None]:
         """Return the places of the label and of the other columns, and names of rows."""
         asked = ReadingOptions(id=id if id in self.names and id != label else None, label=label)
-        roles = pick_columns(self.names, asked, self.source.source)
+        roles = parts.pick_columns(self.names, asked, self.source.source)
         place, others, _ = find_row_names(
             self.names, self.source, asked, roles.id, roles.values, self.arrays.__getitem__
         )
@@ -382,7 +374,7 @@ class _Growing:
         expected: Expected | None,
     ) -> None:
         self.source, self.reading, self.expected = source, reading, expected
-        self.numbers, self.n_rows = spool.GrowingTable(source.source, within, source.path), 0
+        self.numbers, self.n_rows = spool.Spool(source.source, within=within, path=source.path), 0
         width, columns, self.comma, written = len(fields), list(fields), None, list[int]()
         if source.separator is not None:
             columns = numerals.as_numbers(fields, source.na_values)
@@ -395,8 +387,8 @@ class _Growing:
         hole = columns[-1].null_count == len(columns[-1])
         self.empty = width - 1 if _last_is_empty(source, width, hole) else None
         self.names, repeated = source.unique_names(width if self.empty is None else self.empty)
-        self.notes = (*(() if self.empty is None else (EMPTY_LAST,)), *repeated_note(repeated))
-        self.roles = pick_columns(self.names, reading, source.source)
+        self.notes = (*(() if self.empty is None else (EMPTY_LAST,)), *parts.repeated_note(repeated))
+        self.roles = parts.pick_columns(self.names, reading, source.source)
 
         def column_of(place: int) -> Any:
             return self._typed([fields[place]]) if place in odd or place == 0 else pa.nulls(0)
@@ -445,8 +437,8 @@ class _Growing:
         self._add(batch, list(columns.values()))
 
     def _add(self, batch: list[Any], columns: list[Any]) -> None:
-        for place, parts in self.aside.items():
-            parts.append(batch[place])
+        for place, some in self.aside.items():
+            some.append(batch[place])
         kinds = zip(self.values, columns, strict=True)
         self.logical &= {place for place, column in kinds if pa.types.is_boolean(column.type)}
         count = len(batch[0])
@@ -464,7 +456,7 @@ class _Growing:
     def table(self, within: int | None) -> Table:
         """Return the rows that were asked for."""
         source, reading = self.source, self.reading
-        rows = pick_rows(self.n_rows, reading.rows, source.source)
+        rows = parts.pick_rows(self.n_rows, reading.rows, source.source)
         wholes = {place: self._typed(parts) for place, parts in self.aside.items()}
         named = self.id is not None
         if self.id is not None and reading.id is None and not all_different(wholes[self.id]):
@@ -487,14 +479,14 @@ class _Growing:
             values,
             feature_names=None if source.names is None else features,
             row_names=as_names(wholes[self.id]) if self.id is not None and named else None,
-            **label_fields({name: as_labels(wholes[at]) for name, at in self.roles.labels.items()}),
+            **parts.label_fields({name: as_labels(wholes[at]) for name, at in self.roles.labels.items()}),
             source=source.source,
             notes=(
                 *source.notes,
                 *((f"commas were read as {self.comma} separators",) if self.with_commas else ()),
                 *self.notes,
                 *(self.id_notes if self.id is None or named else ()),
-                *((f"{LOGICAL} in {listed(logical)}",) if logical else ()),
+                *((f"{parts.LOGICAL} in {listed(logical)}",) if logical else ()),
             ),
             row_numbers=None if reading.rows is None else rows,
             column_numbers=tuple(self.values) if source.names is None else None,
@@ -596,7 +588,7 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
     if not fields:
         raise DataError(f"{source.source} has no rows. Add at least one row of numbers.")
     id_name = names[0] if reading.id is None else reading.id
-    entries = as_names(fields[pick_columns(names, ReadingOptions(id=id_name), source.source).id or 0])
+    entries = as_names(fields[parts.pick_columns(names, ReadingOptions(id=id_name), source.source).id or 0])
     if source.names is not None and id_name == row:
         labels: list[Any] = list(names)
         others = np.arange(len(entries))
@@ -614,7 +606,7 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
         )
     if len(others) == 0:
         raise DataError(f"{source.source} has no rows other than {row!r}. Add at least one row of numbers.")
-    others = others[np.array(pick_rows(len(others), reading.rows, source.source))]
+    others = others[np.array(parts.pick_rows(len(others), reading.rows, source.source))]
     arrays = [column.take(pa.array(others)) for column in fields]
     rest = ColumnsInMemory(
         arrays, source.names, source.source, source.notes, source.separator, source.na_values
@@ -624,8 +616,7 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
     if table.feature_names is not None:
         places = tuple(names.index(name) for name in table.feature_names)
     text = pa.array([None if labels[p] is None else str(labels[p]) for p in places or ()], pa.string())
-    comma = numerals.meaning_of_commas([pa.chunked_array([text])], [], ",")
-    values = as_labels(numerals.converted(numerals.typed(text, ()), (), comma))
+    values = as_labels(Columns.of([text], ColumnsInMemory([text], separator=",")).arrays[0])
     if values.dtype.kind == "f" and np.array_equal(values, np.rint(values)):
         values = values.astype(np.int64)
     return replace(table, labels=values, label_name=row)
