@@ -128,7 +128,7 @@ def test_refusals(study, tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((60, 2)))
     twice = pd.concat([meta, meta])
     for given, error, message in (
-        (meta.rename(lambda name: f"row {name}"), DataError, "No row of the data has an entry"),
+        (meta.rename(lambda name: f"row {name}"), DataError, "has no entry for .* of the data"),
         (twice, DataError, "more than once"),
         (meta.reset_index(drop=True)[:7], DataError, "7 rows for the 60 rows"),
         (np.zeros((60, 2)), InputTypeError, "has shape"),
