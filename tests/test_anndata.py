@@ -90,7 +90,8 @@ def test_what_is_not_there_is_named():
     with pytest.raises(ParameterError, match="layer='raw' is not in this AnnData, which has layers 'counts'"):
         pca(adata, layer="raw")
     with pytest.raises(
-        ParameterError, match="mask_var='hvg': var of this AnnData has columns 'highly_variable'"
+        ParameterError,
+        match="mask_var='hvg' is not in var of this AnnData, which has columns 'highly_variable'",
     ):
         pca(adata, mask_var="hvg")
     with pytest.raises(

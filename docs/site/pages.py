@@ -41,7 +41,7 @@ RESULTS = (
     "analysis.component_rules.ComponentChoice",
     "analysis.components.Summary",
     "analysis.associations.Description",
-    "analysis.comparison.Comparison",
+    "inspect.compare.Comparison",
     "analysis.normal_model.ProjectionQuality",
     "analysis.sampling.Sampling",
     "inspect.choose_components.ComponentChoices",
