@@ -114,7 +114,7 @@ def test_labels_without_names_go_by_order(write, tmp_path):
         DataError, match=r"y\.csv has 2 rows for the 3 rows of .*by order"
     ):
         scan(data, labels_from=write("y.csv", "kind\n1\n2\n")).read()
-    with pytest.raises(DataError, match="has 4 rows for the 2 rows|has 3 rows for the 2 rows"):
+    with pytest.raises(DataError, match=r"has [34] rows for the 2 rows"):
         scan(data, labels_from=write("y.csv", "kind\n1\n2\n3\n4\n"), rows="1:").read()
 
 
