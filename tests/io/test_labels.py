@@ -102,9 +102,7 @@ def test_labels_without_names_go_by_order(write, tmp_path):
     assert scan(data, labels_from=path, rows="1:").read().labels.tolist() == ["v", "u"]
     twice = scan(write("n.csv", "id,x\na,1\nb,2\n"), labels_from=f"{write('y.csv', 'id,k')}:k")
     write("y.csv", "id,k\nb,u\nb,v\n")
-    assert any(
-        "y.csv:k was joined by order" in n for n in twice.read().notes
-    )
+    assert any("y.csv:k was joined by order" in n for n in twice.read().notes)
     with refused(DataError):
         scan(data, labels_from=write("y.csv", "kind\n1\n2\n")).read()
     with refused(DataError):
