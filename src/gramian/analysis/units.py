@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -116,3 +117,23 @@ def dominance(variances: npt.ArrayLike, names: Sequence[str]) -> tuple[int, str]
     have, their = ("has", "its") if len(who) == 1 else ("have", "their")
     subject = shown[0] if len(who) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
     return len(who), f"{subject} {have} {share} of the variance because of {their} scale"
+
+
+# Words of a unit in the name of a column, such as "height_cm" or "mass (kg)".
+UNITS = frozenset(
+    "mm cm m km um nm in inch ft mg g kg t lb oz s sec min h hr hour hours day days ms year years yr yrs "
+    "c k f degc pa kpa hpa bar psi v mv a ma w kw kwh j kj kcal hz khz mhz l ml ul mmol mol umol "
+    "percent pct usd eur dollars mph kmh bpm mmhg ppm ppb".split()
+)
+
+
+def unit_words(names: Sequence[str]) -> set[str]:
+    """Return the units that names of columns end in.
+
+    Examples
+    --------
+    >>> sorted(unit_words(["height_cm", "weight (kg)", "age"]))
+    ['cm', 'kg']
+    """
+    ends = (re.findall(r"[^\W\d_]+|%", name.casefold())[-1:] for name in names if re.search(r"[ _(\[/]", name))
+    return {"".join(end) for end in ends if "".join(end) in UNITS}
