@@ -24,6 +24,7 @@ from gramian import (
     describe,
     plots,
     relations,
+    rotate,
     stability,
 )
 from gramian.data.table import Table
@@ -114,6 +115,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "scree": lambda: plots.scree(wine()[1], choose_components(wine()[1], wine()[0], random_state=0)),
     "eigenvalues": lambda: plots.eigenvalues(wine()[1]),
     "stability": lambda: plots.stability(stability(wine()[1], wine()[0], n_resamples=200, random_state=0)),
+    "rotation": lambda: plots.rotation(rotate(wine()[1], n_components=3)),
     "metadata": lambda: plots.metadata(describe(wine()[1], wine()[0])),
     "control_chart": lambda: plots.control_chart(*process()),
     "contributions": lambda: plots.contributions(*process(), 59),

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gramian.cli.faces import _read_arguments
+from gramian.cli.faces import read_arguments
 from gramian.errors import DataError, FileError, MissingExtraError
 from gramian.faces import FaceSpace, drawn_faces
 from gramian.faces.drawing import drawn_others
@@ -654,10 +654,10 @@ def names(given):
 
 def test_pictures_in_a_row_are_read_together(place):
     one, two = "people/p01/4.png", "people/p02/4.png"
-    given, skipped = _read_arguments([one, two, "new/p01/", one], SPACE)
+    given = read_arguments([one, two, "new/p01/", one], SPACE)
     assert list(map(len, given)) == [2, 2, 1]
     assert names(given) == [one, two, "new/p01/7.png", "new/p01/8.png", one]
-    assert skipped == []
+    assert [faces.skipped for faces in given] == [(), (), ()]
 
 
 def test_what_can_be_read_is(place, capsys):
@@ -675,7 +675,8 @@ def test_what_can_be_read_is(place, capsys):
         ["people/p02/4.png", "text.png", "new/p01"],
         ["new/p01", "text.png", "empty", "nowhere", "people/p02/4.png"],
     ):
-        given, skipped = _read_arguments(arguments, SPACE)
+        given = read_arguments(arguments, SPACE)
+        skipped = [one for faces in given for one in faces.skipped]
         good = ("new/p01", "people/p02/4.png")
         assert {"new/p01/7.png", "new/p01/8.png"} <= set(names(given))
         assert [name for name, _ in skipped] == [name for name in arguments if name not in good]
@@ -685,7 +686,7 @@ def test_what_can_be_read_is(place, capsys):
             assert err.count(f"gramian: skipped: {said}\n") == 1
     for arguments in (["new/p01", "text.png"], ["new/p01", "empty"], ["new/p01", "nowhere"]):
         with pytest.raises((DataError, FileError), match=arguments[1]):
-            _read_arguments(arguments, SPACE, strict=True)
+            read_arguments(arguments, SPACE, strict=True)
 
 
 def test_what_is_missing_to_read_anything_is_no_bad_picture(place, monkeypatch):
@@ -694,4 +695,4 @@ def test_what_is_missing_to_read_anything_is_no_bad_picture(place, monkeypatch):
 
     monkeypatch.setattr("gramian.faces.reading.read_faces", refuse)
     with pytest.raises(MissingExtraError, match="needs pillow"):
-        _read_arguments(["people", "new/p01/7.png"], SPACE)
+        read_arguments(["people", "new/p01/7.png"], SPACE)

@@ -135,7 +135,7 @@ def test_what_does_not_fit_the_model_is_said(client, ids):
     got = client.post(
         f"/api/v1/faces/{ids['pca']}/identify?gallery={ids['people']}", content=npy(NEW), headers=NPY
     )
-    assert (got.status_code, "not a face model" in got.json()["error"]) == (422, True)
+    assert (got.status_code, "not a model of faces" in got.json()["error"]) == (422, True)
 
 
 def test_models_come_and_go(client, server, files, ids):

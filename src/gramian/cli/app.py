@@ -40,12 +40,6 @@ ENTRIES = (
         "demonstration",
         "Try PCA and kernel PCA on handwritten digits, then recognition on drawn faces.",
     ),
-    Entry(
-        "faces",
-        "faces",
-        "Eigenfaces: compress, reconstruct and recognise pictures of faces.",
-        "gramian.faces",
-    ),
 )
 # The order of the list; others stand at its end.
 ORDER = (
@@ -61,14 +55,24 @@ ORDER = (
         "report",
         "info",
     ),
-    *("stability", "compare", "export", "plan", "relations", "select", "choose-kernel", "serve", "demo"),
-    *("kernels", "faces"),
+    *("stability", "rotate", "compare", "export", "plan", "choose-components", "relations", "select"),
+    *("choose-kernel", "serve", "demo", "kernels", "faces"),
 )
 # Groups of operations, whose names begin with theirs.
 GROUPS = {
     "kernels": """List kernels, or check one for positive semidefiniteness.
 
     A function is a kernel if it is symmetric and none of its Gram matrices has a negative eigenvalue.
+    """,
+    "faces": """Eigenfaces: compress, reconstruct and recognise pictures of faces.
+
+    Pictures must be cropped and aligned, with the eyes at the same place in each. This is a baseline
+    recogniser and a teaching tool, not a security system. It has no liveness check: a photograph of a person
+    is accepted like the person.
+
+    Pictures of faces and their vectors are biometric data, which many laws protect. Enroll people only with
+    their informed consent, restrict access to the files, and remove people with faces forget when they ask.
+    A model can reproduce the pictures it was fitted on: protect its file like the pictures.
     """,
 }
 

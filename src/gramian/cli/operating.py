@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from gramian.checks import shown_lines
+from gramian.cli import faces
 from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data, read_table
 from gramian.cli.options import Engine, JsonFlag, Reading, argument, parameter_of, spread_parameters
 from gramian.cli.outputs import TABLES, answer, check_out, check_pictures, rows_target, write_content
@@ -34,7 +35,8 @@ def command_of(operation: Operation) -> Callable[..., None]:
     parameters += spread
     for one in operation.inputs:
         if one.option:
-            parameters.append(parameter_of(one.name, str, None, one.declared))
+            default = ... if one.kind == "text" and one.required else None
+            parameters.append(parameter_of(one.name, str, default, one.declared))
     for out in operation.outs:
         panel = OUTPUT if out.name == "out" else ""
         declared = Declared(out.metavar, out.help, out.usual or out.default or "", panel=panel)
@@ -54,7 +56,7 @@ def command_of(operation: Operation) -> Callable[..., None]:
 
 
 def _argument(one: Input) -> inspect.Parameter:
-    text: Any = str if one.required else str | None
+    text: Any = list[str] if one.many else str if one.required else str | None
     kind = Annotated[text, argument(one.metavar, one.help)]
     return _parameter(one.name, kind, inspect.Parameter.empty if one.required else None)
 
@@ -82,7 +84,8 @@ class Call:
         for one in operation.inputs:
             name = given[one.name]
             if name is not None and one.kind != "text":
-                self.inputs += [str(model_path(name))] if one.kind == "model" else [name]
+                name = str(model_path(name)) if one.kind == "model" else name
+                self.inputs += name if one.many else [name]
                 self.inputs += reading.inputs(name)[1:] if one.kind == "data" else []
 
     # ------------------------------------------------- what the operation reads with
@@ -117,6 +120,16 @@ class Call:
             check_pictures(table, self.given["out"])
         return table
 
+    def faces(self, asked: Input, model: Any, **how: Any) -> Any:
+        """Read pictures of faces, once it is checked that the result can be written."""
+        self.writers  # noqa: B018
+        read = faces.read_arguments if asked.many else faces.read_pictures
+        return read(self.given[asked.name], model, **how)
+
+    def gallery(self, asked: Input, model: Any) -> Any:
+        """Open a gallery."""
+        return faces.open_gallery(self.given[asked.name], model, asked.access)
+
     def text(self, asked: Input) -> Any:
         """Return an argument."""
         return self.given[asked.name]
@@ -141,8 +154,8 @@ class Call:
                 many = write(result)
             files.append((out, name, f", {many:,} files" if (many or 1) > 1 else result.written))
         self._answer(result, files)
-        if result.alarm:
-            raise typer.Exit(ALARM)
+        if result.alarm or result.unanswered:
+            raise typer.Exit(ALARM if result.alarm else 1)
 
     @cached_property
     def writers(self) -> list[tuple[Out, str, Write]]:
@@ -153,13 +166,13 @@ class Call:
     def _writer(self, out: Out, name: str) -> Write:
         place, suffix = Path(name), Path(name).suffix.lower()
         folder = name.endswith("/") or (place.is_dir() and suffix != ".zarr")
+        if out.ends:
+            check_out(name, *self.inputs, as_json=self.as_json, ends=out.ends, writes=out.writes)
         if out.kind == "model" or (out.kind == "rows" and suffix == ".gramian" and not folder):
             if suffix != ".gramian":
                 raise ParameterError(f"--{out.name}", name, ": name a file that ends in .gramian")
             check_out(name, *self.inputs)
             return lambda result: result.model.save(name)
-        if out.ends:
-            check_out(name, *self.inputs, as_json=self.as_json, ends=out.ends, writes=out.writes)
         if out.kind == "figure":
             function_of("style", "room")  # raises without its extra, before anything is computed
             return lambda result: next(iter(result.figures.values()))().save(name)
@@ -188,7 +201,8 @@ class Call:
             facts |= {"files": names} if outs[0].key == "files" else {"out": next(iter(names), None)}
         written = [f"Written: {name}{more}" for _, name, more in files if name != "-"]
         text = "\n".join(filter(None, [text, *written])) if names else text.rstrip("\n")
-        answer(self.as_json, facts, text, sys.stderr if piped or (outs and outs[0].beside) else None)
+        if text or self.as_json:
+            answer(self.as_json, facts, text, sys.stderr if piped or (outs and outs[0].beside) else None)
 
     def _fit(self, options: Mapping[str, str]) -> str:
         """Return the command of a fit of the same data."""

@@ -1,17 +1,30 @@
-"""Options of models and galleries of faces."""
+"""Models and galleries of faces: fit, reconstruct, enroll, forget, list, identify, verify."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from gramian.operations.shared import SEED
+from gramian.checks import counted, first_few, shown
+from gramian.errors import DataError, ParameterError, by_surface
+from gramian.errors import option as option_of
+from gramian.operations.operation import Input, Out, Result, operation
+from gramian.operations.shared import SEED, read_components, read_counts
 from gramian.options import flag, option
+
+COUNTS = (25, 50, 100, 200, 400, 800, 1600)
+SHOWN = 3  # names of pictures in a warning
+APPLICATION = "gramian.faces"
 
 
 @dataclass(frozen=True)
 class FitFaces:
-    """The parameters of ``gramian.faces.FaceSpace``."""
+    """The parameters of ``gramian.faces.FaceSpace``, and how pictures are read."""
 
+    size: str | None = option("WxH", "Resize pictures to this size.")
+    strict: bool = flag("Stop at a bad picture instead of reporting and skipping it.")
     components: str = option(
         "K",
         "Number of components such as 300, or explained variance ratio.",
@@ -30,14 +43,29 @@ class FitFaces:
 
 
 @dataclass(frozen=True)
+class Reconstruct:
+    """From how much a picture is rebuilt."""
+
+    counts: str | None = option(
+        "R,R,..", "Numbers of components.", None, "-r", "--components", usual="25,50,100,.. and all"
+    )
+
+
+@dataclass(frozen=True)
 class Enroll:
-    """What is kept of enrolled people."""
+    """What is stored of enrolled people."""
 
     keep_pictures: bool = flag(
         "Store the picture files too, not only their vectors and hashes.",
         label="storing pictures",
         parameters=("keep_files",),
     )
+    strict: bool = flag("Stop at a bad picture instead of reporting and skipping it.")
+
+
+@dataclass(frozen=True)
+class Change:
+    """Nothing is left open."""
 
 
 @dataclass(frozen=True)
@@ -50,3 +78,413 @@ class Recognise:
         usual="as stored in the gallery, or the smallest rate that its people can show",
         label="false accept rate",
     )
+
+
+TRAINING = Input(
+    *("pictures", "faces", "DIR"),
+    "A folder of folders of pictures, one a person; a folder of pictures; a .zip of either; "
+    "or an .npz file with pictures X and people y.",
+    how=lambda options: {"size": options.size, "strict": options.strict},
+)
+MODEL = Input("model", "model", "MODEL", "A file written by faces fit.")
+PICTURE = Input("picture", "faces", "PICTURE", "A picture file.", how=lambda options: {"strict": True})
+PICTURES = Input(
+    *("pictures", "faces", "PICTURE.."),
+    "Picture files, folders or zips of them, or an .npz file.",
+    many=True,
+)
+ENROLLED = replace(
+    PICTURES,
+    how=lambda options: {"strict": options.strict, "keep_files": options.keep_pictures, "required": True},
+)
+GALLERY = Input("gallery", "gallery", "GALLERY", "A file written by faces enroll.")
+CHANGED = replace(GALLERY, access="change")
+CREATED = replace(GALLERY, access="create", help="The file of people; created if it does not exist.")
+NAMED = Input("person", "text", "NAME", "The claimed person.", option=True)
+
+
+def _check_model(options: Any, model: Any) -> None:
+    if not model.model_kind.faces:
+        raise ParameterError(
+            "model",
+            problem=f"This is a {type(model).__name__}, not a model of faces.",
+            hint=by_surface(
+                *2 * ("Fit one with: gramian faces fit DIR -o faces.gramian",), "Choose another."
+            ),
+        )
+
+
+# ------------------------------------------------------------------ models
+
+
+@operation(
+    TRAINING,
+    name="faces fit",
+    outs=[
+        Out(
+            *("model", "FILE", "The model, FILE.gramian."),
+            ends=(".gramian",),
+            writes="faces fit writes a model",
+            key="out",
+            required=True,
+        )
+    ],
+    check=lambda options: read_components(options.components),
+    application=APPLICATION,
+)
+def fit(options: FitFaces, pictures: Any) -> Result:
+    """Fit a model of faces to pictures.
+
+    Colour is converted to grey by ITU-R 601-2 luma, and pictures are rotated as their camera recorded. Bad
+    pictures are reported and skipped. The limit of what is recognised as a face comes from held-out pictures:
+    99 % of them are within it.
+    """
+    from gramian.faces.space import FaceSpace
+    from gramian.report.facts import certificate_facts, payload, plan_facts, skipped_facts
+
+    parameters: dict[str, Any] = {name: getattr(options, name) for name in ("kernel", "light", "shift")}
+    components: Any = read_components(options.components)
+    model = FaceSpace(components, random_state=options.seed, **parameters).fit(pictures)
+    height, width = model.picture_shape_
+    shares = model.explained_variance_ratio_
+    facts = {
+        "source": pictures.source,
+        "pictures": len(pictures),
+        "people": model.n_people_ or None,
+        "skipped": skipped_facts(pictures.skipped),
+        "notes": [*pictures.notes, *model.notes_],
+        "size": {"width": width, "height": height},
+        **payload(model, "light", "shift", "kernel"),
+        "components": model.n_components_,
+        "explained_variance_ratio": None if shares is None else float(shares.sum()),
+        "eigenvalues": model.eigenvalues_,
+        "face_threshold": model.face_threshold_,
+        "face_keep": model.face_keep_,
+        "fingerprint": model.fingerprint_,
+        "plan": plan_facts(model.plan_),
+        "certificate": certificate_facts(model.certificate_),
+    }
+    of = f" of {model.n_people_:,} people" if model.n_people_ else ""
+    bad = f", {len(pictures.skipped)} skipped" if pictures.skipped else ""
+    share = "" if shares is None else f": {100 * float(shares.sum()):.1f} % of the variance"
+    *notes, measured = (note[0].upper() + note[1:] for note in model.notes_)
+    if model.face_scores_.size:
+        measured += f": {100 * model.face_keep_:g} % have a distance of at most {model.face_threshold_:.4f}"
+    lines = [
+        f"{len(pictures):,} pictures{of}, {width}x{height}{bad}; light: {model.light}.",
+        f"{counted(model.n_components_, 'component')}{share}.",
+        *(f"{note}." for note in (*notes, measured)),
+        f"\n{model.plan_}\n\n{model.certificate_}\n",
+    ]
+    written = ". It can reproduce the pictures, so protect it like them."
+    return Result("\n".join(lines), facts, model=model, written=written)
+
+
+@operation(
+    MODEL,
+    PICTURE,
+    name="faces reconstruct",
+    outs=[
+        Out(
+            *("file", "FILE", "A .png file."),
+            ends=(".png",),
+            writes="the strip is a picture",
+            key="out",
+            required=True,
+        )
+    ],
+    check=_check_model,
+    application=APPLICATION,
+    doing="reconstructing",
+    shell_only=True,
+)
+def reconstruct(options: Reconstruct, model: Any, picture: Any) -> Result:
+    """Reconstruct a picture from increasing numbers of components.
+
+    Draws the original and the reconstructions, and prints the relative error |x - x~| / |x - mean| and the
+    root mean square error in grey values.
+    """
+    import numpy as np
+
+    from gramian.faces.light import relight, unlight
+    from gramian.plots.images import strip
+
+    most, light = model.n_components_, model.light
+    default = [*(count for count in COUNTS if count < most), most]
+    counts = default if options.counts is None else read_counts("n_components", options.counts)
+    if len(picture) != 1:
+        problem = f"{shown(picture.source)} contains {len(picture):,} pictures."
+        raise ParameterError("picture", problem=problem, hint="Name one.")
+    relative = model.errors(picture, counts)[0].tolist()
+    original = unlight(relight(picture.pictures, light), light)[0]
+    rebuilt = np.stack([unlight(model.reconstruct(picture, count), light)[0] for count in counts])
+    rmse = np.sqrt(np.mean((rebuilt.astype(float) - original) ** 2, axis=(1, 2))).tolist()
+    unit = "grey values" if light in ("none", "log") else f"after {light}"
+    rows = list(zip(counts, relative, rmse, strict=True))
+    facts = {
+        "picture": picture.names[0],
+        "sha256": picture.hashes[0],
+        "light": light,
+        "rmse_unit": unit,
+        "reconstructions": [{"components": r, "relative_error": e, "rmse": q} for r, e, q in rows],
+    }
+    head = f"RMSE {unit}" if unit.startswith("after") else f"RMSE, {unit}"
+    lines = [
+        f"{picture.names[0]}, reconstructed:\n",
+        f"{'components':>10}{'relative error':>17}{head:>24}",
+        *(f"{r:>10}{e:>17.4f}{q:>24.3f}" for r, e, q in rows),
+        "\nRelative error: |x - x~| / |x - mean|.",
+    ]
+    captions = ["original", *(f"r={r} {e:.3f}" for r, e, _ in rows)]
+    return Result("\n".join(lines), facts, content=strip([original], [rebuilt], [captions]).png)
+
+
+# ------------------------------------------------------------------ galleries
+
+
+@operation(
+    MODEL,
+    CREATED,
+    ENROLLED,
+    replace(
+        NAMED, required=False, help="The person on the pictures.", usual="the names of folders in a folder"
+    ),
+    name="faces enroll",
+    check=_check_model,
+    application=APPLICATION,
+    doing="enrolling",
+    shell_only=True,
+)
+def enroll(options: Enroll, model: Any, gallery: Any, pictures: Any, person: str | None = None) -> Result:
+    """Add people to a gallery.
+
+    The model is not fitted again. Either all pictures are added, or none.
+    """
+    import numpy as np
+
+    from gramian.faces.gallery import Gallery, enroll_into
+    from gramian.report.facts import rates, skipped_facts
+
+    name = None if person is None else _named(person)
+    given = list(filter(len, pictures))
+    if not given:
+        raise DataError("None of the pictures can be used, so nobody was enrolled.")
+    enrolled = enroll_into(
+        gallery,
+        model,
+        [who for faces in given for who in _people(faces, name)],
+        np.concatenate([model.transform(faces) for faces in given]),
+        [digest for faces in given for digest in faces.hashes],
+        [file for faces in given for file in faces.files] if options.keep_pictures else None,
+        sources=(names := [name for faces in given for name in faces.names]),
+    )
+    strange = np.concatenate([model.face_score(faces) for faces in given]) > model.face_threshold_
+    unlike = [name for name, one in zip(names, strange, strict=True) if one]
+    notes, lines, known = [], [], Counter(who for who, _ in enrolled.repeated)
+    if unlike:
+        notes.append(
+            f"warning: {len(unlike)} of {counted(len(names), 'enrolled picture')} not recognised as a face: "
+            f"{first_few(unlike, shown, SHOWN)}. Check them."
+        )
+    for who, padded in zip(enrolled.counts, _padded(enrolled.counts), strict=True):
+        again = f", {known[who]} known already" if known[who] else ""
+        lines.append(f"{padded}  {enrolled.counts[who]} enrolled{again}")
+    skipped = _skipped(pictures)
+    lines += ["", f"{enrolled}{f', {len(skipped)} skipped' if skipped else ''}. Written: {gallery}"]
+    facts: dict[str, Any] = {
+        "gallery": str(gallery),
+        "enrolled": sum(enrolled.counts.values()),
+        "people": [
+            {"person": who, "enrolled": count, "known_already": known[who]}
+            for who, count in enrolled.counts.items()
+        ],
+        "known_already": [{"person": who, "picture": source} for who, source in enrolled.repeated],
+        "looks_like_no_face": unlike,
+        "notes": [note for faces in given for note in faces.notes],
+        "far": None,
+        "trade": [],
+        "skipped": skipped_facts(skipped),
+    }
+    try:
+        with Gallery.open(gallery, model, read_only=True) as opened:
+            recogniser = opened.recogniser()
+    except DataError as error:  # settings that do not suit who is in it yet
+        notes.append(f"warning: enrolled, but nobody can be recognised yet. {error.worded('shell')}")
+    else:
+        facts |= {"far": recogniser.far_}
+        facts |= {"trade": [rates(one) for one in recogniser.calibration_.trade]}
+        default = f"the default for {counted(len(recogniser.people_), 'person', 'people')}"
+        source = default if recogniser.far is None else "as stored in the gallery"
+        used = f"identify uses {recogniser.far_:g}, {source}; --far changes it."
+        lines += ["", f"{recogniser.calibration_} {used}"]
+    return Result(_text(lines), facts, notes)
+
+
+def _named(person: str) -> str:
+    """Return the name that was given to a command, which is at fault where it is none."""
+    from gramian.faces.gallery import person_name
+
+    try:
+        return person_name(person)
+    except DataError as error:
+        raise ParameterError("person", person, problem=f"{option_of('person')}: {error}") from error
+
+
+def _people(faces: Any, person: str | None) -> Sequence[str]:
+    """Return who is on each picture: the person named, or the folders."""
+    folders = faces.people
+    if person is None:
+        if folders is None:
+            raise ParameterError(
+                "person",
+                problem=f"{shown(faces.names[0])}: the person is not known.",
+                hint=by_surface(
+                    *(
+                        "Name the person of each.",
+                        "Give --person NAME, or a folder with one folder for each person.",
+                    ),
+                    "Put pictures into a folder for each person.",
+                ),
+            )
+        return tuple(folders)
+    if folders is not None and len(set(folders)) > 1:
+        raise ParameterError(
+            "person",
+            person,
+            problem=f"{shown(faces.source)} has folders of {len(set(folders)):,} people, but "
+            f"{option_of('person')} names one.",
+            hint=f"Leave {option_of('person')} out, or name one of the folders.",
+        )
+    return [person] * len(faces)
+
+
+@operation(
+    CHANGED,
+    replace(NAMED, help="The person to remove."),
+    name="faces forget",
+    application=APPLICATION,
+    doing="forgetting",
+    shell_only=True,
+)
+def forget(options: Change, gallery: Any, person: str) -> Result:
+    """Remove all data of a person from a gallery."""
+    name, path = _named(person), str(gallery.path)
+    removed = gallery.forget(name)
+    text = f"{counted(removed, 'picture')} of {name} removed from {path}."
+    return Result(_text([text]), {"gallery": path, "person": name, "removed": removed})
+
+
+@operation(GALLERY, name="faces list", application=APPLICATION, shell_only=True)
+def list_people(options: Change, gallery: Any) -> Result:
+    """List the people in a gallery."""
+    from gramian.report.facts import gallery_facts
+
+    people, settings = gallery.people(), gallery.settings
+    pictures = sum(person.pictures for person in people)
+    facts = gallery_facts(gallery) | {"gallery": str(gallery.path)}
+    facts |= {"created": gallery.created, "pictures": pictures}
+    lines = [
+        f"{counted(len(people), 'person', 'people')}, {counted(pictures, 'picture')}; created "
+        f"{_shown_time(gallery.created)} with the model {gallery.fingerprint[:12]}, "
+        f"{gallery.n_components:,} components."
+    ]
+    if settings:
+        lines.append("Settings: " + ", ".join(f"{name} {value}" for name, value in settings.items()) + ".")
+    head, *names = _padded(["person", *(person.name for person in people)])
+    lines += ["", f"{head}  pictures  stored  first enrolled        last enrolled"] if people else []
+    for name, person in zip(names, people, strict=True):
+        first, last = _shown_time(person.first), _shown_time(person.last)
+        lines.append(f"{name}  {person.pictures:>8}  {person.kept:>6}  {first}  {last}")
+    return Result(_text(lines), facts)
+
+
+def _shown_time(text: str) -> str:
+    return text.replace("T", " ").replace("+00:00", "Z")
+
+
+@operation(
+    *(MODEL, GALLERY, PICTURES),
+    name="faces identify",
+    check=_check_model,
+    application=APPLICATION,
+    doing="comparing",
+    shell_only=True,
+)
+def identify(options: Recognise, model: Any, gallery: Any, pictures: Any) -> Result:
+    """Identify the person on each picture.
+
+    The answer is a person of the gallery, an unknown person, or not a face. Exits with 0 when a person was
+    recognised on every picture, otherwise with 1. There is no liveness check: a photograph of a person is
+    accepted like the person.
+    """
+    return _answered(options, model, gallery, pictures)
+
+
+@operation(
+    *(MODEL, GALLERY, PICTURES, NAMED),
+    name="faces verify",
+    check=_check_model,
+    application=APPLICATION,
+    doing="comparing",
+    shell_only=True,
+)
+def verify(options: Recognise, model: Any, gallery: Any, pictures: Any, person: str) -> Result:
+    """Verify that pictures show a given person.
+
+    Exits with 0 when every picture does, otherwise with 1. There is no liveness check: a photograph of a
+    person is accepted like the person.
+    """
+    return _answered(options, model, gallery, pictures, gallery.person(person))
+
+
+def _answered(options: Recognise, model: Any, gallery: Any, pictures: Any, *person: str) -> Result:
+    """Return the answers: of all people, or to whether it is the one named."""
+    from gramian.faces import recognition
+    from gramian.report.facts import calibration_facts, skipped_facts
+
+    recogniser, skipped = gallery.recogniser(far=options.far), _skipped(pictures)
+    ask: Any = recognition.verify if person else recognition.identify
+    answers: list[tuple[str, Any]] = []
+    for faces in filter(len, pictures):
+        answers += zip(faces.names, ask(model, recogniser, faces, *person), strict=True)
+    calibration = calibration_facts(recogniser, *(person or (None,)))
+    facts = {
+        "gallery": str(gallery.path),
+        "calibration": calibration,
+        "answers": [{"picture": name} | asdict(one) for name, one in answers],
+        "skipped": skipped_facts(skipped),
+    }
+    lines = [f"{name}: {one}" for name, one in answers]
+    if answers:
+        accepted = f"other people's pictures are accepted as {person[0]}" if person else ""
+        accepted = accepted or "strangers' pictures are accepted"
+        rejected = calibration["predicted_false_reject"]
+        own = "an unknown share" if rejected is None else f"{100 * rejected:.3g} %"
+        default = " (the default for so many people)" if recogniser.far is None else ""
+        share = f"{100 * calibration['predicted_false_accept']:.3g} %"
+        lines += [
+            "",
+            f"{counted(calibration['people'], 'person', 'people')} enrolled; false accept rate "
+            f"{calibration['far']:g}{default}; similarity threshold {calibration['threshold']:.3g}. "
+            f"Predicted: {share} of {accepted}, {own} of new pictures of enrolled people are rejected.",
+            *calibration["notes"],
+        ]
+    unanswered = bool(skipped) or any(one.kind != "person" for _, one in answers)
+    return Result(_text(lines), facts, unanswered=unanswered)
+
+
+def _skipped(pictures: Any) -> list[tuple[str, str]]:
+    return [one for faces in pictures for one in faces.skipped]
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "\n".join(map(shown, lines))
+
+
+def _padded(names: Iterable[str]) -> list[str]:
+    """Return names in equally many places of a terminal, where some letters take two."""
+    from rich.cells import cell_len, set_cell_size
+
+    names = list(map(shown, names))
+    width = max(map(cell_len, names))
+    return [set_cell_size(name, width) for name in names]

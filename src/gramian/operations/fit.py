@@ -29,6 +29,16 @@ from gramian.solver_names import solver_names
 
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")  # of a kernel whose name stands alone
 LISTED = 10  # components
+CENTER = flag("Do not subtract the mean.", label="no centring", parameters=("center",))
+SCALE = option(
+    "HOW",
+    "PCA: unit (variance 1), pareto (divides by the root of the standard deviation) "
+    "or genotype (for allele counts).",
+    usual="as they are",
+    choices=("unit", "pareto", "genotype"),
+    label="scaling",
+)
+DDOF = option("NUMBER", "PCA: variances divide by rows - ddof.", usual="1")
 
 
 def _solvers(estimator: str, approximate: bool = False) -> str:
@@ -68,17 +78,10 @@ class Model:
     )
     degree: int | None = option("NUMBER", "Power of poly.", usual="3")
     coef0: float | None = option("NUMBER", "Constant of poly and sigmoid.", usual="1")
-    no_center: bool = flag("Do not subtract the mean.", label="no centring", parameters=("center",))
-    scale: str | None = option(
-        "HOW",
-        "PCA: unit (variance 1), pareto (divides by the root of the standard deviation) "
-        "or genotype (for allele counts).",
-        usual="as they are",
-        choices=("unit", "pareto", "genotype"),
-        label="scaling",
-    )
+    no_center: bool = CENTER
+    scale: str | None = SCALE
     whiten: bool = flag("PCA: scores of variance 1.", label="scores of variance 1")
-    ddof: int | None = option("NUMBER", "PCA: variances divide by rows - ddof.", usual="1")
+    ddof: int | None = DDOF
     solver: str | None = option(
         "NAME",
         f"PCA: {_solvers('PCA')}; kernel PCA: {_solvers('KernelPCA')}. Approximate: "

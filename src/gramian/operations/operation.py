@@ -27,8 +27,9 @@ class Input:
     ----------
     name : str
         The parameter of the function.
-    kind : {"model", "data", "meta", "text"}
-        A fitted model; rows; metadata, which are joined to the rows; or just a text.
+    kind : {"model", "data", "meta", "faces", "gallery", "text"}
+        A fitted model; rows; metadata, which are joined to the rows; pictures of faces; people; or just a
+        text.
     metavar, help : str
     option : bool
         Whether the shell has it as an option.
@@ -43,10 +44,14 @@ class Input:
         What holds without it.
     label : str
         What the page calls it, by default its name.
+    many : bool
+        Whether several may be given, as a sequence.
+    access : {"read", "change", "create"}
+        What happens to a gallery; one that is created is given as its path.
     """
 
     name: str
-    kind: Literal["model", "data", "meta", "text"]
+    kind: Literal["model", "data", "meta", "faces", "gallery", "text"]
     metavar: str
     help: str
     option: bool = False
@@ -56,6 +61,8 @@ class Input:
     how: Callable[[Any], dict[str, Any]] | None = None
     usual: str = ""
     label: str = ""
+    many: bool = False
+    access: Literal["read", "change", "create"] = "read"
 
     @property
     def declared(self) -> Declared:
@@ -161,6 +168,8 @@ class Result:
     model : fitted estimator, optional
     alarm : bool
         Whether what was asked for did not hold: exit code 3.
+    unanswered : bool
+        Whether a question is left open: exit code 1.
     written : str
         What is said of the file behind its name.
     fit : mapping of str to str
@@ -178,6 +187,7 @@ class Result:
     content: Any = None
     model: Any = None
     alarm: bool = False
+    unanswered: bool = False
     written: str = ""
     fit: Mapping[str, str] = field(default_factory=dict)
     fitted: Any = None
@@ -191,6 +201,12 @@ class Reader(Protocol):
 
     def data(self, asked: Input, model: Any, limit: int | None, **how: Any) -> Any:
         """Return rows for a model, within a limit of bytes or None for whole in memory; None if not given."""
+
+    def faces(self, asked: Input, model: Any, **how: Any) -> Any:
+        """Return pictures of faces, in the size of a model."""
+
+    def gallery(self, asked: Input, model: Any) -> Any:
+        """Return the gallery of a model."""
 
     def text(self, asked: Input) -> Any:
         """Return what was given."""
@@ -226,7 +242,7 @@ class Operation:
     function: Callable[..., Result]
     inputs: tuple[Input, ...]
     outs: tuple[Out, ...] = ()
-    check: Callable[..., None] | None = None
+    check: Callable[..., Any] | None = None
     application: str = "gramian.pca"
     doing: str = "computing"
     engine: bool = False
@@ -281,23 +297,27 @@ class Operation:
         """
         from gramian.analysis.components import mapping_of
 
-        by_kind: dict[str, list[Input]] = {"model": [], "data": [], "meta": [], "text": []}
-        for one in self.inputs:
-            by_kind[one.kind].append(one)
-        given = {one.name: reader.text(one) for one in by_kind["text"]}
-        for one in by_kind["model"]:
+        def of(kind: str) -> list[Input]:
+            return [one for one in self.inputs if one.kind == kind]
+
+        given = {one.name: reader.text(one) for one in of("text")}
+        for one in of("model"):
             model = reader.model(one)
             given[one.name] = model if one.whole or model is None else mapping_of(model)
         if self.check is not None:
-            self.check(options, *(given[one.name] for one in by_kind["model"]))
+            self.check(options, *(given[one.name] for one in of("model")))
         model = given.get(MODEL.name)
-        for one in by_kind["data"]:
+        for one in of("gallery"):
+            given[one.name] = reader.gallery(one, model)
+        for one in of("data"):
             streamed = one.streamed(options) if callable(one.streamed) else one.streamed
             limit = limit_of(options, model) if streamed else None
             how = {} if one.how is None else one.how(options)
             read = reader.data(one, None if model is None else mapping_of(model), limit, **how)
             self.require_label(read is None or read.labels is not None)
             given[one.name] = read
+        for one in of("faces"):
+            given[one.name] = reader.faces(one, model, **({} if one.how is None else one.how(options)))
         return given
 
 

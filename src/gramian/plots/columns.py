@@ -16,6 +16,7 @@ from gramian.arrays import as_float64
 from gramian.checks import check_choice, counted
 from gramian.errors import DataError, by_surface
 from gramian.inspect.describe import describe
+from gramian.inspect.rotate import Rotation
 from gramian.pca.tables import linear_columns
 from gramian.plots import points, style
 from gramian.plots.names import NOTHING, axis_title, component_titles, fitted, place_of
@@ -74,22 +75,54 @@ def loadings(
     asked = range(1, min(k, 10 if kind == "heat" else FIRST) + 1) if components is None else components
     places = [place_of(one, k, "components") for one in asked]
     values = (directions if data is None else correlations(model, data))[:, places]
+    titles = [component_titles(model, k)[place] for place in places]
+    what = "loading (entry of a unit vector)" if data is None else "correlation of column with score"
+    caption = f"{what[:1].upper()}{what[1:]}; {len(places)} of {k} components."
+    return _loadings(names, titles, values, kind, what, ("Loadings", caption), position)
+
+
+def rotation(result: Rotation) -> Any:
+    """Draw rotated loadings as a heat map: a column for each rotated component.
+
+    Parameters
+    ----------
+    result : gramian.inspect.rotate.Rotation
+        What :func:`gramian.rotate` returns.
+
+    Returns
+    -------
+    altair.LayerChart
+        ``chart.data`` has a row for each column and component: component, column, position and loading.
+    """
+    shares = zip(result.names, result.ratio, strict=True)
+    titles = [f"{name} ({100 * share:.1f} %)" for name, share in shares]
+    caption = f"Loadings rotated by {result.method}: component times standard deviation."
+    heading = "Rotated loadings", caption
+    return _loadings(result.columns, titles, result.loadings, "heat", "loading", heading, "column")
+
+
+def _loadings(
+    names: Sequence[str],
+    titles: Sequence[str],
+    values: FloatArray,
+    kind: str,
+    what: str,
+    heading: tuple[str, str],
+    position: str,
+) -> Any:
     most = {"bars": MOST_BARS, "heat": MOST_CELLS}.get(kind, len(names))
     shown = np.sort(np.argsort(-np.abs(values).max(axis=1), kind="stable")[:most])
     along = _positions(names) if kind == "lines" else None
     if kind == "lines" and along is None and position == "column":
         position = "column (position, counted from 0)"
-    titles = [component_titles(model, k)[place] for place in places]
     columns = {
         "component": np.repeat(titles, len(shown)),
-        "column": [names[j] for _ in places for j in shown],
-        "position": np.tile(shown.astype(float) if along is None else along, len(places)),
+        "column": [names[j] for _ in titles for j in shown],
+        "position": np.tile(shown.astype(float) if along is None else along, len(titles)),
         "loading": values[shown].T.ravel(),
     }
-    what = "loading (entry of a unit vector)" if data is None else "correlation of column with score"
     few = f"The {most} of {len(names):,} columns with the largest loadings." if most < len(names) else ""
-    caption = f"{what[:1].upper()}{what[1:]}; {len(places)} of {k} components."
-    parts = {"data": style.table(columns), "title": style.headed("Loadings", caption, few)}
+    parts = {"data": style.table(columns), "title": style.headed(*heading, few)}
     if kind == "heat":
         return _heat(parts, what, len(titles), len(shown), float(np.abs(values).max()) or 1.0)
     edges = style.limits(values, zero=True, margin=0.04)

@@ -123,7 +123,7 @@ FUNCTIONS = {
     **{"Picture": "images", "reconstructions": "images", "kernel_contours": "planes"},
     **{"metadata": "columns", "selection": "curves", "counter_example": "planes"},
     **{"contributions": "monitoring", "stability": "spectra", "relation": "planes"},
-    **{"reconstruction_errors": "curves"},
+    **{"reconstruction_errors": "curves", "rotation": "columns"},
 }
 
 

@@ -30,8 +30,7 @@ from gramian.errors import (
     needs,
     shortened,
 )
-from gramian.faces import Faces, FaceSpace, Gallery, identify, read_faces, verify
-from gramian.faces.gallery import enroll_into
+from gramian.faces import Faces, FaceSpace, Gallery, read_faces
 from gramian.io.metadata import with_metadata
 from gramian.operations import operations
 from gramian.operations.operation import Blocks, Input, Result
@@ -226,6 +225,19 @@ class _Parts:
         meta = None if asked.option else self.parts.get("meta")
         return table if meta is None else with_metadata(table, meta["path"], part["reading"].get("id"))
 
+    def faces(self, asked: Input, model: Any, **how: Any) -> Any:
+        part = self.parts[asked.name]
+        if part["kind"] not in (".json", ".ndjson"):
+            return [read_faces(part["path"], size=model.picture_shape_[::-1])]
+        pictures = np.asarray(read_table(part).values)
+        return [Faces(pictures, None, tuple(map(str, range(len(pictures)))), ())]
+
+    def gallery(self, asked: Input, model: Any) -> Any:
+        part = self.parts[asked.name]
+        if asked.access == "create":
+            return part["path"]
+        return cached(part, lambda path: Gallery.open(path, model, read_only=True), model.fingerprint_)
+
     def text(self, asked: Input) -> Any:
         return self.parts.get(asked.name)
 
@@ -324,50 +336,25 @@ def components(model: Message, answer: Message, count: int) -> Message:
 # --------------------------------------------------------------- faces
 
 
-def _space(model: Message) -> FaceSpace:
-    space = cached(model, load)
-    if not isinstance(space, FaceSpace):
-        raise InputTypeError(f"The model is a {type(space).__name__}, not a face model.")
-    return space
+def _of_faces(verb: str, options: Message, **parts: Any) -> Any:
+    """Return the facts that an operation on faces found."""
+    asked = operations()[verb]
+    made = asked.options(**options)
+    return asked(made, **asked.opened(made, _Parts(parts))).facts
 
 
 def recognise(
     model: Message, gallery: Message, data: Message, person: str | None, far: float | None
 ) -> Message:
     """Identify people in pictures, or verify one person."""
-    space = _space(model)
-    known = cached(gallery, lambda path: Gallery.open(path, space, read_only=True), space.fingerprint_)
-    if person is not None:
-        person = known.person(person)
-    recogniser = known.recogniser(far=far)
-    height, width = space.picture_shape_
-    if data["kind"] in (".json", ".ndjson"):
-        faces: Any = Faces(np.asarray(read_table(data).values), None, (), ())
-    else:
-        faces = read_faces(data["path"], size=(width, height))
-    if person is None:
-        answers = identify(space, recogniser, faces)
-    else:
-        answers = verify(space, recogniser, faces, person)
-    listed = faces.names or [str(place) for place in range(len(answers))]
-    facts = {
-        "answers": [{"picture": name, **asdict(one)} for name, one in zip(listed, answers, strict=True)],
-        "skipped": report.skipped_facts(faces.skipped),
-        "calibration": report.calibration_facts(recogniser, person),
-    }
-    return dict(plain(facts))
+    verb = "faces identify" if person is None else "faces verify"
+    facts = _of_faces(verb, {"far": far}, model=model, gallery=gallery, pictures=data, person=person)
+    return {name: plain(facts[name]) for name in ("answers", "skipped", "calibration")}
 
 
 def enroll(model: Message, data: Message, answer: Message) -> Message:
     """Create a gallery of people from pictures with a folder for each person."""
-    space = _space(model)
-    height, width = space.picture_shape_
-    faces = read_faces(data["path"], size=(width, height))
-    if faces.people is None:
-        raise DataError("The pictures have no names of people.", "Put them into a folder for each person.")
-    enroll_into(
-        answer["path"], space, faces.people, space.transform(faces), faces.hashes, sources=faces.names
-    )
+    _of_faces("faces enroll", {}, model=model, gallery=answer, pictures=data)
     return describe_gallery(answer)
 
 

@@ -1,0 +1,77 @@
+"""Rotation and the number of components, as operations."""
+
+import json
+
+import numpy as np
+import pytest
+
+import gramian
+from gramian.analysis.component_rules import RULES as KNOWN
+from gramian.cli import main
+from gramian.errors import ParameterError
+from gramian.operations import operations
+from gramian.operations.choose_components import RULES, ChooseComponents
+from gramian.operations.rotate import Rotate
+
+
+@pytest.fixture(scope="module")
+def X():
+    rng = np.random.default_rng(0)
+    causes = rng.normal(size=(60, 2))
+    return causes[:, [0, 0, 0, 1, 1]] * [1, 2, 1, 1, 2] + 0.1 * rng.normal(size=(60, 5))
+
+
+@pytest.fixture
+def table(X, tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    return str(tmp_path / "X.npy")
+
+
+def test_a_rotation_is_that_of_python_with_its_table_and_figure(X):
+    model = gramian.PCA(3).fit(X)
+    result = operations()["rotate"](Rotate("promax", components=2), model=model)
+    expected = gramian.rotate(model, "promax", n_components=2)
+    assert str(result.text) == str(expected)
+    assert list(result.tables["loadings"]) == ["column", "RC1", "RC2"]
+    np.testing.assert_array_equal(result.tables["loadings"]["RC2"], expected.loadings[:, 1])
+    drawn = result.figures["rotation"]().data
+    assert drawn.num_rows == 10
+    np.testing.assert_allclose(drawn["loading"].to_pylist()[:5], expected.loadings[:, 0])
+
+
+def test_the_command_rotates_and_draws(X, tmp_path, capsys):
+    model, figure = tmp_path / "m.gramian", tmp_path / "rotated.svg"
+    gramian.PCA(3, scale="unit").fit(X).save(model)
+    assert main(["rotate", str(model), "--components", "2", "-o", str(figure), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert np.round(np.abs(facts["loadings"])).tolist() == [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1]]
+    assert facts["files"] == [str(figure)]
+    assert figure.read_bytes().startswith(b"<svg")
+    assert main(["rotate", str(model), "--components", "9"]) == 2
+    assert "--components 9 must be a whole number from 2 to 3" in capsys.readouterr().err
+
+
+def test_the_rules_of_the_command_are_those_of_python(X, table, capsys):
+    assert tuple(KNOWN) == RULES
+    assert main(["choose-components", table, "--scale", "unit", "--max-rmse", "0.2"]) == 0
+    expected = gramian.choose_components(X, scale="unit", max_rmse=0.2)
+    assert capsys.readouterr().out == f"{expected}\n"
+
+
+def test_rules_of_a_kernel(X, table, capsys):
+    asked = ("--kernel", "rbf(sigma=2)", "--rules", "fraction, parallel", "--fraction", "0.9", "--json")
+    assert main(["choose-components", table, *asked]) == 0
+    facts = json.loads(capsys.readouterr().out)["rules"]
+    made = gramian.choose_components(
+        gramian.KernelPCA(kernel="rbf(sigma=2)"), X, rules=["fraction", "parallel"], fraction=0.9
+    )
+    assert {rule: one["components"] for rule, one in facts.items()} == {
+        rule: choice.number for rule, choice in made.items()
+    }
+
+
+def test_what_does_not_belong_to_a_kernel_is_refused():
+    for given, parameter in (({"scale": "unit"}, "--scale"), ({"max_rmse": 1.0}, "--max-rmse")):
+        with pytest.raises(ParameterError, match="applies only to PCA") as raised:
+            operations()["choose-components"].check(ChooseComponents(kernel="rbf", **given))
+        assert raised.value.parameter == parameter
