@@ -100,7 +100,9 @@ def columns_to_drop(table: Table) -> tuple[Proposal, ...]:
     if not isinstance(values, np.ndarray):
         return ()
     columns = (of_numbers(name, column) for name, column in zip(names, values.T, strict=False))
-    reasons = ((column.name, why_no_measurement(column, len(values))) for column in columns if column.distinct > 1)
+    reasons = (
+        (column.name, why_no_measurement(column, len(values))) for column in columns if column.distinct > 1
+    )
     return tuple(Proposal("drop", name, f'"{name}" {why}') for name, why in reasons if why)
 
 

@@ -121,9 +121,15 @@ def dominance(variances: npt.ArrayLike, names: Sequence[str]) -> tuple[int, str]
 
 # Words of a unit in the name of a column, such as "height_cm" or "mass (kg)".
 UNITS = frozenset(
-    "mm cm m km um nm in inch ft mg g kg t lb oz s sec min h hr hour hours day days ms year years yr yrs "
-    "c k f degc pa kpa hpa bar psi v mv a ma w kw kwh j kj kcal hz khz mhz l ml ul mmol mol umol "
-    "percent pct usd eur dollars mph kmh bpm mmhg ppm ppb".split()
+    re.findall(
+        r"\S+",
+        """
+        nm um mm cm dm m km in inch ft mi mg g kg t lb oz ms s sec min h hr hour hours day days month months
+        year years yr yrs jahr jahre c k degc degf pa hpa kpa mpa bar psi v mv a ma w kw mw wh kwh j kj mj
+        cal kcal hz khz mhz ghz ml cl l n nmol umol mmol mol ppm ppb percent pct usd eur dollars mph kmh bpm
+        mmhg
+        """,
+    )
 )
 
 
@@ -135,5 +141,7 @@ def unit_words(names: Sequence[str]) -> set[str]:
     >>> sorted(unit_words(["height_cm", "weight (kg)", "age"]))
     ['cm', 'kg']
     """
-    ends = (re.findall(r"[^\W\d_]+|%", name.casefold())[-1:] for name in names if re.search(r"[ _(\[/]", name))
+    ends = (
+        re.findall(r"[^\W\d_]+|%", name.casefold())[-1:] for name in names if re.search(r"[ _(\[/]", name)
+    )
     return {"".join(end) for end in ends if "".join(end) in UNITS}

@@ -9,8 +9,9 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import kind_of, mapping_of
-from gramian.errors import InputTypeError, worded
+from gramian.errors import InputTypeError, Surface
 from gramian.inspect.findings import Evidence, Finding, findings
+from gramian.io.metadata import labels_of
 from gramian.notebook import Grid, Tabulated
 from gramian.records import ModelKind
 
@@ -40,13 +41,27 @@ class Diagnosis(Tabulated):
         """The codes of all findings."""
         return tuple(one.code for one in self.findings)
 
+    def lines(self, surface: Surface = "python") -> list[str]:
+        """Return a line for each finding.
+
+        Parameters
+        ----------
+        surface : {"python", "shell", "page"}
+            Whose terms remedies use.
+
+        Returns
+        -------
+        list of str
+            The lines; one that says so where nothing was found.
+        """
+        result = [one.line(surface) for one in self.findings]
+        result = result or ["No check found anything that misleads."]
+        return (
+            result if self.looked_at_rows else [*result, "Only the model was examined: rows were not given."]
+        )
+
     def _notebook(self) -> Iterator[str | Grid]:
-        for one in self.findings:
-            yield f"{one.severity.capitalize()}: {worded(one.sentence)} {worded(one.remedy)} ({one.code})"
-        if not self.findings:
-            yield "No check found anything that misleads."
-        if not self.looked_at_rows:
-            yield "Rows were not given: only checks of the model itself were made."
+        yield from self.lines()
 
 
 def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
@@ -58,11 +73,12 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
     Parameters
     ----------
     model : fitted PCA, KernelPCA or Monitor
+        Of a monitor the model that it watches.
     X : array-like of shape (n_samples, n_features), optional
         The rows of the fit. Of more than 2,000 rows (kernel PCA: 500) evenly spaced pairs of neighbours
         are examined. Without them, checks of scores are left out.
     labels : data frame or mapping of str to sequences of shape (n_samples,), optional
-        Groups of the rows, such as treatment and batch.
+        Groups of the rows, such as treatment and batch; those of a file by default.
 
     Returns
     -------
@@ -80,14 +96,14 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
     -----
     ``make diagnose`` measures all checks on tables with a known trap and on tables without one. "no-signal"
     compares the largest eigenvalue of the correlations with those of 19 tables of shuffled columns (parallel
-    analysis). "one-row" uses the beta distribution of one of n squared normal scores. "identifier" tests whole
-    numbers, all different, for even spacing (Kolmogorov-Smirnov) and for correlations.
+    analysis). "one-row" uses the beta distribution of one of n squared normal scores. "identifier" tests
+    whole, different numbers for an even spread (Kolmogorov and Smirnov) and for correlations.
 
     References
     ----------
     Horn (1965), A rationale and test for the number of factors in factor analysis. Podani and Miklos (2002),
-    Resemblance coefficients and the horseshoe effect in principal coordinates analysis. Jolicoeur and Mosimann
-    (1960), Size and shape variation in the painted turtle.
+    Resemblance coefficients and the horseshoe effect in principal coordinates analysis. Jolicoeur and
+    Mosimann (1960), Size and shape variation in the painted turtle.
 
     Examples
     --------
@@ -104,4 +120,6 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
         raise InputTypeError(f"diagnose takes a fitted PCA or KernelPCA, not a {type(model).__name__}.")
     check_is_fitted(model)
     rows = None if X is None else model._new_rows(X)
+    table = None if rows is None else rows.table
+    labels = labels_of(table) if labels is None and table is not None else labels
     return Diagnosis(findings(Evidence(model, rows, labels)), rows is not None)

@@ -1,7 +1,7 @@
 """Checks of a fitted model for what makes its answer misleading.
 
-Each check takes the evidence and yields findings: columns, kernels, the sample, rows, labels. A new check is a
-function, and its place in ``CHECKS``; its traps and its clean tables stand in ``benchmarks/diagnosis``.
+Each takes the evidence and yields findings. A new check is a function and its place in ``CHECKS``; tables
+with its trap, and tables without one, stand in ``benchmarks/diagnosis``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gramian.arrays import as_float64, dense
 from gramian.checks import counted, evenly, listed, percent
 from gramian.data import Rows
 from gramian.data.rows import row_text
-from gramian.errors import by_surface, option
+from gramian.errors import Surface, by_surface, option, worded
 from gramian.io.preview import of_numbers
 from gramian.kernels.widths import median_distance
 from gramian.records import FloatArray, ModelKind
@@ -40,7 +40,11 @@ LEVEL = 0.01  # of a test
 GAP = 20.0  # largest deviation over the median one, if columns do not name one unit
 UNITS_GAP = 1.25  # the largest over the smallest, if columns name different units
 ALONE, ABOVE = 0.8, 5.0  # squared loading of a component that is one column; its deviation over the median
-SMOOTH, AXIS = 0.9, 20  # correlation of neighbouring columns of a spectrum, which share a unit; fewest columns
+SMOOTH, AXIS = (
+    0.9,
+    20,
+)  # correlation of neighbouring columns of a spectrum, which share a unit; fewest columns
+PEAK = 0.01  # of the largest variance
 # kernel-narrow, kernel-wide: the first share in multiples of 1 / n, and at most; the variance of a kernel
 NARROW, NARROW_SHARE, WIDE = 5.0, 0.2, 0.03
 # no-signal
@@ -55,6 +59,7 @@ CURVE, CURL, RING, HOLE = 0.7, 0.5, 0.25, 0.15
 ZEROS, FOLLOWS = 0.7, 0.9
 EVEN = 0.35  # deviation of the loadings of an overall size over their mean
 SIZE_SHARE = 0.3
+LEAVE_OUT = "Leave the column out."
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,25 @@ class Finding:
     sentence: str
     remedy: str
     evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        marked = f"{self.sentence} {self.remedy}"
+        vars(self).update(_marked=marked, sentence=worded(self.sentence), remedy=worded(self.remedy))
+
+    def line(self, surface: Surface = "python") -> str:
+        """Return severity, sentence, remedy and code.
+
+        Parameters
+        ----------
+        surface : {"python", "shell", "page"}
+            Whose terms the remedy uses.
+
+        Returns
+        -------
+        str
+            One line.
+        """
+        return f"{self.severity.capitalize()}: {worded(vars(self)['_marked'], surface)} ({self.code})"
 
 
 class Evidence:
@@ -165,26 +189,27 @@ def scale_dominates(e: Evidence) -> Iterator[Finding]:
     units, widest = unit_words(e.names), float(vary.max() / vary.min())
     subject = "distances between rows" if e.kernel else "the first component"
     order = np.argsort(-variances, kind="stable")
+    shares = variances[order] / variances.sum()
+    spread = vary.max() >= GAP * np.median(vary) or (_alone(e, deviations) and widest >= GAP)
     if count:
         sentence = f"{clause} and {'decides' if count == 1 else 'decide'} {subject}."
     elif len(units) > 1 and widest >= UNITS_GAP:
         sentence = f"Columns have different units ({', '.join(sorted(units))}), and these decide {subject}."
-    elif len(units) != 1 and (vary.max() >= GAP * np.median(vary) or (_alone(e, deviations) and widest >= GAP)):
-        most = max(1, int((variances >= SHARE * variances.sum()).sum()))
-        share = percent(float(variances[order[:most]].sum() / variances.sum()))
+    elif len(units) != 1 and spread:
+        most = max(1, int((shares >= SHARE).sum()))
         who = f"{e.names[order[0]]} has" if most == 1 else f"{most} of {e.d:,} columns have"
-        sentence = f"{who} {share} of the variance by deviations that differ {widest:,.0f}-fold, and decide {subject}."
-        sentence = sentence.replace("and decide", "and decides") if most == 1 else sentence
+        share = percent(float(shares[:most].sum()))
+        sentence = (
+            f"{who} {share} of the variance, since deviations of columns differ {widest:,.0f}-fold. "
+            f"{'It decides' if most == 1 else 'They decide'} {subject}."
+        )
     else:
         return
-    names = [e.names[j] for j in order[: max(1, count)]]
-    share = float(variances[order[0]] / variances.sum())
     remedy = f"If columns have different units, use {option('scale', 'unit')}."
     divide = "If columns have different units, divide each by its standard deviation before the fit."
-    yield Finding(
-        *("scale-dominates", "serious", sentence, divide if e.kernel else remedy),
-        {"columns": names, "largest share": share, "ratio of deviations": widest},
-    )
+    names = [e.names[j] for j in order[: max(1, count)]]
+    evidence = {"columns": names, "largest share": float(shares[0]), "ratio of deviations": widest}
+    yield Finding("scale-dominates", "serious", sentence, divide if e.kernel else remedy, evidence)
 
 
 def _alone(e: Evidence, deviations: FloatArray) -> bool:
@@ -198,19 +223,28 @@ def _alone(e: Evidence, deviations: FloatArray) -> bool:
 
 def _neighbours(e: Evidence) -> bool:
     """Return whether columns are neighbours on an axis, such as wavelengths, and so share a unit."""
-    Z = e.standardised if len(e.values) else np.empty((0, 0))
-    return Z.shape[1] >= AXIS and float(np.median((Z[:, 1:] * Z[:, :-1]).mean(axis=0))) >= SMOOTH
+    if e.values.shape[1] < AXIS or len(e.values) < 3:
+        return False
+    C = e.values - e.values.mean(axis=0)
+    squares = (C**2).sum(axis=0)
+    # Between the peaks of a spectrum is noise, which says nothing.
+    large = squares > PEAK * squares.max()
+    pairs = large[1:] & large[:-1]
+    products = (C[:, 1:] * C[:, :-1]).sum(axis=0)[pairs] / np.sqrt(squares[1:] * squares[:-1])[pairs]
+    return len(products) >= AXIS // 2 and float(np.median(products)) >= SMOOTH
 
 
 def identifier(e: Evidence) -> Iterator[Finding]:
     """Find columns that count or name the rows."""
-    n, d = e.values.shape
-    if n < FEWEST or e.pictures or e.model.kernel_ is None if e.kernel else n < FEWEST or e.pictures:
+    n = len(e.values)
+    if n < FEWEST or e.pictures or (e.kernel and e.model.kernel_ is None):
         return
-    for j in range(min(d, 1000)):
-        x = e.values[:, j]
-        why = why_no_measurement(of_numbers(e.names[j], x), n) if e.whole and np.ptp(x) > 0 else ""
-        if not why and _names_rows(e.values, j):
+    V = e.values
+    candidates = (np.floor(V) == V).all(axis=0) & (V[0] != V).any(axis=0)
+    for j in np.flatnonzero(candidates).tolist():
+        x = V[:, j]
+        why = why_no_measurement(of_numbers(e.names[j], x), n) if e.whole else ""
+        if not why and _names_rows(V, j):
             why = "has another whole number in every row and relates to no other column"
         if why:
             followed = [i for i in e.leading if abs(_correlations(x, e.scores[:, [i]])[0]) > FOLLOWS]
@@ -218,13 +252,17 @@ def identifier(e: Evidence) -> Iterator[Finding]:
                 "identifier",
                 "serious" if followed else "note",
                 f"{e.names[j]} {why}{f', and {e.name(followed[0])} follows it' if followed else ''}.",
-                by_surface("Leave the column out.", f"Leave it out with {option('drop', e.names[j])}.", "Leave the column out."),
+                by_surface(
+                    "Leave the column out.",
+                    f"Leave it out with {option('drop', e.names[j])}.",
+                    "Leave the column out.",
+                ),
                 {"column": e.names[j], "component": followed[0] + 1 if followed else None},
             )
 
 
 def _names_rows(values: FloatArray, j: int) -> bool:
-    """Return whether a column looks like numbers drawn evenly, all whole and different, related to nothing."""
+    """Return whether a column has whole, different, evenly spread numbers that relate to no other."""
     x, n = values[:, j], len(values)
     low, high = float(x.min()), float(x.max())
     if n < ORDERED_ROWS or (x != np.floor(x)).any() or len(np.unique(x)) < n or high - low < n:
@@ -277,21 +315,23 @@ def size(e: Evidence) -> Iterator[Finding]:
 
 def kernel_width(e: Evidence) -> Iterator[Finding]:
     """Find a kernel in which all rows are equally unlike, or equally alike."""
-    kernel = e.model.kernel_ if e.kernel else None
+    kernel: Any = e.model.kernel_ if e.kernel else None
     gamma = getattr(kernel, "gamma", None)
     if gamma is None or e.shares is None or not e.k or e.n < FEWEST:
         return
-    first = float(e.shares[0])
+    first, alike = float(e.shares[0]), e.values[:2]
     variance = float(e.model.explained_variance_[0]) / first if first > 0 else 0.0
     if first < min(NARROW / e.n, NARROW_SHARE):
-        code, sentence = "kernel-narrow", (
-            f"The kernel is so narrow that all rows are equally unlike: PC1 has {percent(first)} of the variance, "
-            f"and one of {e.n:,} equal components would have {percent(1 / e.n)}."
+        code = "kernel-narrow"
+        sentence = (
+            f"The kernel is so narrow that all rows are equally unlike: PC1 has {percent(first)} of the "
+            f"variance, and one of {e.n:,} equal components would have {percent(1 / e.n)}."
         )
-    elif bool((as_float64(kernel.diagonal(e.values[:2])) == 1).all() if len(e.values) else True) and variance < WIDE:
-        code, sentence = "kernel-wide", (
-            "The kernel is so wide that its values are nearly equal for all pairs of rows: its components are "
-            "nearly those of PCA."
+    elif variance < WIDE and (not len(alike) or (as_float64(kernel.diagonal(alike)) == 1).all()):
+        code = "kernel-wide"
+        sentence = (
+            "The kernel is so wide that its values are nearly equal for all pairs of rows: its components "
+            "are nearly those of PCA."
         )
     else:
         return
@@ -358,7 +398,7 @@ def few_rows(e: Evidence) -> Iterator[Finding]:
     if e.n < least:
         yield Finding(
             *("few-rows", "note"),
-            f"{counted(e.n, 'row')} are few for {counted(e.k, 'component')}: limits and intervals need {least}.",
+            f"{counted(e.n, 'row')} are few for {counted(e.k, 'component')}: intervals need {least}.",
             "Take more rows, or fewer components.",
             {"rows": e.n, "components": e.k, "needed": least},
         )
@@ -439,7 +479,7 @@ def ties(e: Evidence) -> Iterator[Finding]:
     """Find tables of which most rows are copies."""
     if not e.whole or e.n < FEWEST:
         return
-    different = len(np.unique(e.values, axis=0))
+    different = len({row.tobytes() for row in e.values + 0.0})
     if different <= DIFFERENT * e.n:
         yield Finding(
             *("ties", "note"),
@@ -490,7 +530,6 @@ CHECKS: tuple[Check, ...] = (
     *(scale_dominates, kernel_width, no_signal, one_row, identifier, confounded),
     *(imputed, few_rows, not_separated, arch, size, zeros, ties, row_order),
 )
-OF_MODEL: tuple[Check, ...] = (scale_dominates, kernel_width, imputed, few_rows, not_separated, size)
 
 
 def findings(e: Evidence) -> tuple[Finding, ...]:
