@@ -18,8 +18,8 @@ from gramian.version import __version__
 
 if TYPE_CHECKING:
     from gramian import errors, faces, kernels, plots
-    from gramian.analysis.comparison import compare
     from gramian.inspect.choose_components import choose_components
+    from gramian.inspect.compare import compare
     from gramian.inspect.describe import describe
     from gramian.inspect.diagnose import diagnose
     from gramian.inspect.rotate import rotate
@@ -80,7 +80,7 @@ _HOME = {
     "Whitener": "gramian.models.whitener",
     "choose_components": "gramian.inspect.choose_components",
     "choose_kernel": "gramian.selection.choose_kernel",
-    "compare": "gramian.analysis.comparison",
+    "compare": "gramian.inspect.compare",
     "describe": "gramian.inspect.describe",
     "diagnose": "gramian.inspect.diagnose",
     "load": "gramian.loading",

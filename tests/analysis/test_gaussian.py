@@ -2,15 +2,18 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from gramian.analysis.normal_model import Gaussian
+from gramian.analysis.normal_model import NormalModel
 from gramian.errors import DataError
+from refusals import refused
 
 
 @pytest.fixture
 def gaussian():
     rng = np.random.default_rng(0)
     directions = np.linalg.qr(rng.standard_normal((5, 2)))[0].T
-    return Gaussian(directions, np.array([4.0, 2.0]), 0.5, np.array([1.0, 2.0, 0.5, 1.0, 3.0]))
+    return NormalModel(
+        directions, np.array([4.0, 2.0]), 0.5, np.zeros(5), np.array([1.0, 2.0, 0.5, 1.0, 3.0])
+    )
 
 
 def definition(g):
@@ -36,8 +39,8 @@ def test_log_density_is_that_of_the_normal(gaussian):
 
 
 def test_a_singular_covariance_has_no_precision_and_no_density():
-    flat = Gaussian(np.eye(3)[:2], np.array([1.0, 0.5]), 0.0, None)
-    with pytest.raises(DataError, match=r"singular \(2 of 3 directions have variance\)"):
+    flat = NormalModel(np.eye(3)[:2], np.array([1.0, 0.5]), 0.0, np.zeros(3), None)
+    with refused(DataError):
         flat.precision()
-    with pytest.raises(DataError, match="Ask for fewer components"):
+    with refused(DataError):
         flat.log_density(np.zeros((1, 3)))

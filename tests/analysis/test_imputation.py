@@ -16,7 +16,7 @@ from gramian.analysis.imputation import (
     impute_iterative,
     undetermined,
 )
-from gramian.analysis.normal_model import IncompleteRows
+from gramian.analysis.normal_model import NormalModel
 
 
 def holed(n, d, k, share, seed=0, noise=1.0):
@@ -50,7 +50,7 @@ def conditional(X, mean, S):
 def incomplete(model, method="em"):
     """The rows of a model, as a fitted PCA maps them."""
     U, s, _ = np.linalg.svd(model.weights, full_matrices=False)
-    return IncompleteRows(U.T, s**2 + model.noise, model.noise, model.noise, model.mean, None, method)
+    return NormalModel(U.T, s**2 + model.noise, model.noise, model.mean, None, method)
 
 
 def literal_em(X, k, steps):

@@ -31,6 +31,7 @@ API = "/api/v1"
 JSON = {"Content-Type": "application/json"}
 ZIP = {"Content-Type": "application/zip"}
 SHEET = {"Accept": "text/html"}
+CSV_ACCEPTED = {"Accept": "text/csv"}
 
 
 def rows_csv():
@@ -185,6 +186,46 @@ def test_operations_over_http_answer_as_in_python(visitor, models, beside, tmp_p
         assert (got.status_code, word in got.json()["error"]) == (422, True), got.text
 
 
+def test_operations_on_data_answer_as_in_python(visitor, beside):
+    item, query, table = beside
+    reading = {name: value for name, value in query.items() if name != "data"}
+    listed = {one["name"]: one["on"] for one in visitor.get(f"{API}/operations").json()}
+    assert {name for name, on in listed.items() if on == "data"} >= {"whiten", "relations", "select"}
+    assert not {"fit", "plan", "export", "kernels audit"} & set(listed)
+
+    def asked(verb, **options):
+        return visitor.post(f"{API}/data/{item['id']}/{verb}", params=reading | options)
+
+    got = asked("whiten", method="pca").json()
+    np.testing.assert_allclose(got["values"], Whitener("pca").fit_transform(table), atol=1e-8)
+    assert got["labels"][:2] == ["u", "v"]
+    got = asked("relations", degree=1, draw=400).json()
+    assert got["text"].rstrip() == str(gramian.relations(table, 1))
+    assert got["figures"] == {}
+    assert "Nothing is drawn: there is no equation between two columns to draw." in got["notes"]
+    got = asked("select", features=2).json()
+    expected = gramian.FeatureFilter(k=2, random_state=0).fit(table)
+    assert got["facts"]["kept"] == expected.get_feature_names_out().tolist()
+    got = asked("choose-components", rules="elbow,kaiser")
+    assert set(got.json()["facts"]["rules"]) == {"elbow", "kaiser"}
+    head = visitor.post(f"{API}/data/{item['id']}/choose-components", params=reading, headers=CSV_ACCEPTED)
+    assert head.text.startswith("rule,components")
+    got = asked("choose-kernel", criterion="parallel", candidates=["linear", "rbf(sigma=2)"]).json()
+    choice = gramian.choose_kernel(table, candidates=["linear", "rbf(sigma=2)"], criterion="parallel")
+    assert got["text"] == str(choice)
+    for verb, options, field in (
+        ("select", {"label": [], "columns": ["a", "b"]}, "label"),
+        ("select", {"features": "many"}, "k"),
+        ("select", {"estimator": "nothing", "features": "cv"}, "estimator"),
+        ("whiten", {"method": "nothing"}, "method"),
+        ("whiten", {"data": item["id"]}, None),
+        ("relations", {"degree": 0}, "degree"),
+        ("choose-kernel", {"criterion": "score", "label": [], "columns": ["a", "b"]}, "criterion"),
+    ):
+        got = asked(verb, **options)
+        assert (got.status_code, got.json().get("field")) == (422, field), (verb, got.text)
+
+
 def whitener_file(folder):
     Whitener().fit(X).save(folder / "w.gramian")
     return (folder / "w.gramian").read_bytes()
@@ -298,7 +339,7 @@ def test_a_width_and_a_kernel(visitor, beside):
 
 
 def test_a_search_for_a_counter_example_ends_at_its_time_limit():
-    answer = views.kernel("rbf - 1e-9*linear", 1, 1e-9)
+    answer = views.kernel("rbf - 1e-9*linear", 1e-9, features=1)
     assert "It ended at its time limit" in answer["text"]
 
 

@@ -36,8 +36,8 @@ class ProjectionQuality:
 
 
 @dataclass(frozen=True, eq=False)
-class IncompleteRows:
-    """The normal model of a fitted PCA, for rows of which only some entries O are observed.
+class NormalModel:
+    """A fitted PCA as a normal density of rows, also of rows of which only some entries O are observed.
 
     Attributes
     ----------
@@ -47,14 +47,14 @@ class IncompleteRows:
         Variance along each; 0 for directions in which the model has noise only.
     noise : float
         Variance along every other direction; 0 stands for the limit.
-    shrinkage : float
-        Noise variance that conditional expectations assume, in place of ``noise``.
     center : ndarray of shape (d,)
     divisor : ndarray of shape (d,) or None
         What centred columns are divided by.
     method : str
         "mean" fills holes with ``means``, "projection" is least squares on the observed entries; any other
         name stands for the conditional expectation given them.
+    strength : float
+        Conditional expectations assume this multiple of the noise.
     means : ndarray of shape (d,) or None
 
     Notes
@@ -74,10 +74,10 @@ class IncompleteRows:
     directions: Any
     variances: FloatArray
     noise: float
-    shrinkage: float
     center: FloatArray
     divisor: FloatArray | None
-    method: str
+    method: str = "em"
+    strength: float = 1.0
     means: FloatArray | None = None
 
     def scores(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -109,7 +109,7 @@ class IncompleteRows:
         result = np.where(observed, 0.0, np.sqrt(result + self._noise))
         return result if self.divisor is None else result * self.divisor
 
-    def log_density(self, X: FloatArray) -> FloatArray:
+    def observed_log_density(self, X: FloatArray) -> FloatArray:
         """Return the log density of the observed entries of each row, in units of the data.
 
         Raises
@@ -142,7 +142,9 @@ class IncompleteRows:
 
     @cached_property
     def _noise(self) -> float:
-        return self._above_rounding(self.noise)
+        # With every direction known, the least variance is what is noise.
+        known = self._has_rest or not self.variances.size
+        return self._above_rounding(self.noise if known else max(self.noise, float(self.variances.min())))
 
     def _above_rounding(self, noise: float) -> float:
         least = 10 * self._rows.shape[1] * np.finfo(float).eps * float(self.variances.max(initial=0.0))
@@ -194,7 +196,7 @@ class IncompleteRows:
             B[~possible] = np.nan
             return B, s * B
         B, K = self._given_noise(G, s)
-        shrinkage = self._above_rounding(self.shrinkage)
+        shrinkage = self._above_rounding(self.strength * s)
         return (B if shrinkage == s else self._given_noise(G, shrinkage)[0]), K
 
     def _given_noise(self, G: FloatArray, s: float) -> tuple[FloatArray, FloatArray]:
@@ -210,49 +212,22 @@ class IncompleteRows:
         inverse = np.linalg.pinv(M, rcond=10 * k * np.finfo(float).eps, hermitian=True)
         return inverse * np.outer(E, E), (eye - inverse @ M) * np.outer(D, D)
 
-
-@dataclass(frozen=True, eq=False)
-class Gaussian:
-    """A normal density with variances along k directions and one noise variance in all others.
-
-    Parameters
-    ----------
-    directions : ndarray of shape (k, d)
-        Orthonormal rows.
-    variances : ndarray of shape (k,)
-        Variance along each.
-    noise : float
-        Variance along every other direction.
-    divisor : ndarray of shape (d,) or None
-        What the data was divided by before the directions were found.
-
-    References
-    ----------
-    Tipping and Bishop (1999), Probabilistic principal component analysis.
-    """
-
-    directions: FloatArray
-    variances: FloatArray
-    noise: float
-    divisor: FloatArray | None
-
     def covariance(self) -> FloatArray:
         """Return ``W.T diag(variance - noise) W + noise I`` in units of the data, shape (d, d)."""
-        W = self.directions
         extra = np.maximum(self.variances - self.noise, 0.0)
-        return self._in_data_units(W, extra, self.noise, inverse=False)
+        return self._in_data_units(extra, self.noise, inverse=False)
 
     def precision(self) -> FloatArray:
         """Return the inverse of the covariance by the matrix inversion lemma, shape (d, d)."""
         variances = self._positive_variances()
         rest = 1.0 / self.noise if self._has_rest else 0.0
-        return self._in_data_units(self.directions, 1.0 / variances - rest, rest, inverse=True)
+        return self._in_data_units(1.0 / variances - rest, rest, inverse=True)
 
     def log_density(self, C: FloatArray) -> FloatArray:
         """Return the log density of centred, scaled rows C of shape (n, d), in units of the data."""
         variances = self._positive_variances()
-        k, d = self.directions.shape
-        Z = C @ self.directions.T
+        k, d = self._rows.shape
+        Z = C @ self._rows.T
         distance = np.sum(Z**2 / variances, axis=1)
         logdet = float(np.log(variances).sum())
         if self._has_rest:
@@ -264,10 +239,10 @@ class Gaussian:
 
     @property
     def _has_rest(self) -> bool:
-        return bool(self.directions.shape[0] < self.directions.shape[1])
+        return bool(self._rows.shape[0] < self._rows.shape[1])
 
-    def _in_data_units(self, W: FloatArray, weights: FloatArray, rest: float, *, inverse: bool) -> FloatArray:
-        matrix = (W.T * weights) @ W
+    def _in_data_units(self, weights: FloatArray, rest: float, *, inverse: bool) -> FloatArray:
+        matrix = (self._rows.T * weights) @ self._rows
         matrix.flat[:: matrix.shape[0] + 1] += rest
         if self.divisor is None:
             return np.asarray(matrix)

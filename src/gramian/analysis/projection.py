@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian import arrays
-from gramian.checks import NAMES_SHOWN, counted, slices
+from gramian.checks import counted, first_few, slices
 from gramian.data import Rows
 from gramian.data.rows import row_text
 from gramian.errors import MissingValuesWarning
@@ -19,7 +19,7 @@ from gramian.operators.centered import CenteredRows
 from gramian.records import FloatArray
 
 if TYPE_CHECKING:
-    from gramian.analysis.normal_model import IncompleteRows
+    from gramian.analysis.normal_model import NormalModel
 
 HOLED = 1 << 22  # entries of rows with missing values that are mapped at a time
 
@@ -40,7 +40,7 @@ class LinearProjection:
         Standard deviations that whitening divides scores by; 0 gives scores of 0.
     rank : int
         Scores beyond it are exactly 0.
-    incomplete : IncompleteRows or None
+    incomplete : NormalModel or None
         How rows with missing values are mapped; None raises a DataError for them.
     """
 
@@ -49,7 +49,7 @@ class LinearProjection:
     divisor: FloatArray | None
     deviations: FloatArray | None
     rank: int
-    incomplete: IncompleteRows | None = None
+    incomplete: NormalModel | None = None
 
     def centered(self, rows: Rows) -> CenteredRows:
         """Return new rows as the model centres and scales them."""
@@ -140,12 +140,11 @@ def warn_of_undetermined(rows: Rows, places: npt.NDArray[np.intp]) -> None:
     """Warn of rows whose observed entries determine no scores."""
     if not len(places):
         return
-    names = [row_text(rows, int(place)) for place in places[:NAMES_SHOWN]]
-    more = f" and {len(places) - NAMES_SHOWN} more" if len(places) > NAMES_SHOWN else ""
+    names = first_few(places.tolist(), lambda place: row_text(rows, place))
     warnings.warn(
         MissingValuesWarning(
             f"{counted(len(places), 'row has', 'rows have')} too few observed entries to determine scores, "
-            f"which are NaN: {', '.join(names)}{more}. Leave such rows out, or measure more of their columns."
+            f"which are NaN: {names}. Leave such rows out, or measure more of their columns."
         ),
         stacklevel=2,
     )

@@ -28,6 +28,7 @@ from gramian.version import __version__
 if TYPE_CHECKING:
     from gramian.store.passes import Passes
 
+Folder = str | os.PathLike[str] | None  # where a checkpoint is stored
 SCALES = ("unit", "pareto", "genotype")
 
 
@@ -188,9 +189,7 @@ def streams(seeds: list[int], count: int) -> tuple[np.random.Generator, ...]:
 
 
 @contextmanager
-def checkpointed(
-    estimator: Any, rows: Rows, checkpoint: str | os.PathLike[str] | None
-) -> Iterator[tuple[Passes | None, list[int]]]:
+def checkpointed(estimator: Any, rows: Rows, checkpoint: Folder) -> Iterator[tuple[Passes | None, list[int]]]:
     """Yield the stored passes, if there is a checkpoint folder, and the seeds of the fit.
 
     Raises

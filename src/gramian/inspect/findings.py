@@ -359,14 +359,14 @@ def no_signal(e: Evidence) -> Iterator[Finding]:
         return
     rng = np.random.default_rng(0)
     null = np.array([_largest(rng.permuted(Z, axis=0)) for _ in range(PERMUTATIONS)])
-    if largest <= null.mean() + ABOVE_NULL * null.std():
-        mean = float(null.mean())
+    mean, limit = float(null.mean()), float(null.mean() + ABOVE_NULL * null.std())
+    if largest <= limit:
         yield Finding(
             *("no-signal", "serious"),
             "No component exceeds what independent columns give: the largest eigenvalue of the correlations "
-            f"is {largest:.3g}, and {mean:.3g} on average after each column is shuffled.",
+            f"is {largest:.3g}; with each column shuffled it is {mean:.3g} on average, and up to {limit:.3g}.",
             "Do not interpret the components.",
-            {"largest": largest, "shuffled": mean, "deviation of shuffled": float(null.std())},
+            {"largest": largest, "shuffled": mean, "limit": limit},
         )
 
 

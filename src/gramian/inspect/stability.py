@@ -21,7 +21,7 @@ from gramian.analysis.sampling import POWERS, grouped, named_group, reaches, sep
 from gramian.arrays import as_float64, dense, memory_limit_bytes, to_numpy
 from gramian.base.inputs import generators
 from gramian.checks import check_integer, check_number, counted, percent
-from gramian.data import as_rows
+from gramian.data import Rows, as_rows
 from gramian.errors import (
     CertificateWarning,
     DataError,
@@ -32,6 +32,7 @@ from gramian.errors import (
 )
 from gramian.notebook import Grid, Tabulated
 from gramian.pca.estimator import PCA
+from gramian.pca.missing import rows_as_fitted
 from gramian.pca.tables import scores_and_squares
 from gramian.records import FloatArray, IntArray, Seed
 from gramian.solve import factors, require_memory
@@ -263,35 +264,14 @@ def stability(
     n_resamples = check_integer("n_resamples", n_resamples, 2, advice="200 are enough for intervals of 95 %.")
     level = check_number("level", level, above=0.0, below=1.0, advice="Use a coverage such as 0.95.")
     rows = model._new_rows(X)
-    k, (n, d) = min(int(model.n_components_), int(model.rank_)), rows.shape
-    require_memory(
-        f"{n_resamples} replicates of {k} x {d:,} loadings and {n:,} rows",
-        8 * (3 * n * d + 2 * min(n, d) ** 2 + (n_resamples * k + 2 * n_resamples) * d),
-        memory_limit_bytes(model.memory_limit),
-        "Use fewer components, or a sample of the rows.",
-    )
-    resampled: _Resampled | _Refitted
-    imputed = model.imputed_
-    if imputed is None:
-        rows.require_finite()
-        resampled = _Resampled.of(model, as_float64(dense(rows.in_memory())))
-    else:
-        k = min(k, imputed.n_components or k)
-        resampled = _Refitted.of(model, rows, k)
+    resampled, k = _resampling(model, rows, n_resamples)
+    n = rows.shape[0]
     values, total, _, errors = resampled.components(np.ones(n), k)
     _require_same_rows(model, values, n)
-    (rng,) = generators(random_state, 1)
     P = as_float64(model.components_)[:k]
-    groups = _equal(model, k)
-    scales = _scales(values, total)
-    drawn, drawn_errors = np.empty((2, n_resamples, 2, k))
-    loadings = np.empty((n_resamples, k, d))
-    with progress_bar.shows_progress("stability"):
-        for b in progress.track(range(n_resamples), "replicate"):
-            counts = resampled.draw(rng)
-            some, whole, directions, drawn_errors[b] = resampled.components(counts, k)
-            drawn[b], loadings[b] = _scales(some, whole), _aligned(directions, P, groups)
-    off = drawn - scales
+    (rng,) = generators(random_state, 1)
+    drawn, drawn_errors, loadings = _replicates(resampled, P, _equal(model, k), n_resamples, rng)
+    off = drawn - _scales(values, total)
     # Replicates without the one row that makes a variance state far too small an error.
     halves = np.minimum(errors * _reach(off / drawn_errors, level), 2 * _reach(off, level))
     known = np.append(values, separable(model)[k:] if k == model.n_components_ else [])
@@ -307,7 +287,7 @@ def stability(
     turned = (cosines < math.sqrt(0.5)).mean(axis=0)
     own = alone & (turned < TURNED) & (np.arange(k) < stated)
     # Component by component: quantiles copy what they sort.
-    reach = np.array([_reach(loadings[:, j] - P[j], level) for j in range(k)]).reshape(k, d, 1)
+    reach = np.array([_reach(loadings[:, j] - P[j], level) for j in range(k)]).reshape(*P.shape, 1)
     between = np.clip(P[..., None] + reach * [-1.0, 1.0], -1.0, 1.0)
     between[~own] = np.nan
     return Stability(
@@ -478,7 +458,7 @@ class _Refitted:
     def of(cls, model: PCA, rows: Any, k: int) -> _Refitted:
         imputed = model.imputed_
         assert imputed is not None
-        X = as_float64(model._rows_as_fitted(rows).in_memory()).copy()
+        X = as_float64(rows_as_fitted(model, rows).in_memory()).copy()
         X[imputed.rows, imputed.columns] = np.nan
         options = {"n_components": k, "max_rmse": None, "whiten": False, "missing": model._missing_method}
         return cls(clone(model).set_params(**options), X)
@@ -509,6 +489,36 @@ class _Refitted:
         errors = [np.sqrt(counts @ part**2) / counts.sum() for part in (ratios - 1.0, of_odds)]
         least = SMALLEST * math.sqrt(2.0 / counts.sum())
         return values, total, as_float64(model.components_), np.asarray(np.maximum(errors, least))
+
+
+def _resampling(model: PCA, rows: Rows, n_resamples: int) -> tuple[_Resampled | _Refitted, int]:
+    """Return what fits samples of the rows, and how many components it compares."""
+    k, (n, d) = min(int(model.n_components_), int(model.rank_)), rows.shape
+    require_memory(
+        f"{n_resamples} replicates of {k} x {d:,} loadings and {n:,} rows",
+        8 * (3 * n * d + 2 * min(n, d) ** 2 + (n_resamples * k + 2 * n_resamples) * d),
+        memory_limit_bytes(model.memory_limit),
+        "Use fewer components, or a sample of the rows.",
+    )
+    if model.imputed_ is None:
+        rows.require_finite()
+        return _Resampled.of(model, as_float64(dense(rows.in_memory()))), k
+    k = min(k, model.imputed_.n_components or k)
+    return _Refitted.of(model, rows, k), k
+
+
+def _replicates(
+    resampled: _Resampled | _Refitted, P: FloatArray, groups: list[Any], count: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return scales of variances and ratios, their errors, and loadings of samples of the rows."""
+    k = len(P)
+    drawn, errors = np.empty((2, count, 2, k))
+    loadings = np.empty((count, *P.shape))
+    with progress_bar.shows_progress("stability"):
+        for b in progress.track(range(count), "replicate"):
+            some, whole, directions, errors[b] = resampled.components(resampled.draw(rng), k)
+            drawn[b], loadings[b] = _scales(some, whole), _aligned(directions, P, groups)
+    return drawn, errors, loadings
 
 
 def _stated(n: int, k: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,19 +14,8 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from gramian import arrays
 from gramian.analysis.components import Summary, summary_of
-from gramian.arrays import (
-    as_float64,
-    dense,
-    from_numpy,
-    is_dask,
-    memory_limit_bytes,
-    moved,
-    numpy_dtype,
-    require_range,
-    to_dtype,
-    to_float64,
-)
 from gramian.base import declarations, inputs, saving, sklearn
 from gramian.base.fitted import (
     Decomposer,
@@ -37,6 +25,7 @@ from gramian.base.fitted import (
     store_parameters,
     store_solution,
 )
+from gramian.base.inputs import Folder
 from gramian.data import Rows, as_rows, device
 from gramian.data.table import Expected
 from gramian.data.weights import weighted
@@ -246,13 +235,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         return self._fit_of(X, sample_weight).plan
 
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        **metadata: Any,
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None, **metadata: Any
     ) -> Self:
         """Find the components of X in the kernel's feature space.
 
@@ -294,13 +277,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         return self
 
     def fit_transform(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        **metadata: Any,
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None, **metadata: Any
     ) -> RealArray:
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_).
 
@@ -327,13 +304,13 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
             fit = self._fit_of(X, sample_weight)
             result = fit.solve(checkpoint)
             self._adopt(result, X, fit.rows)
-        if result.found.vectors is None or is_dask(X):
+        if result.found.vectors is None or arrays.is_dask(X):
             return self.transform(X)
-        scale, vectors = np.sqrt(as_float64(self.eigenvalues_)), self.eigenvectors_
+        scale, vectors = np.sqrt(arrays.as_float64(self.eigenvalues_)), self.eigenvectors_
         with np.errstate(over="ignore"):  # of float32, which the scores may be within and the scale not
-            scores = to_float64(vectors) * from_numpy(scale, vectors)[None, :]
-            scores = to_dtype(scores, numpy_dtype(vectors))
-        result_scores: RealArray = require_range(scores, "Scores")
+            scores = arrays.to_float64(vectors) * arrays.from_numpy(scale, vectors)[None, :]
+            scores = arrays.to_dtype(scores, arrays.numpy_dtype(vectors))
+        result_scores: RealArray = arrays.require_range(scores, "Scores")
         return result_scores
 
     def _has_fixed_features(self) -> bool:
@@ -404,7 +381,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
 
     def _rows(self, X: Any, sample_weight: Any = None, **options: Any) -> Rows:
         if self._approximate:
-            options.setdefault("limit", memory_limit_bytes(self.memory_limit))
+            options.setdefault("limit", arrays.memory_limit_bytes(self.memory_limit))
         rows = as_rows(X, weigh=True, estimator="KernelPCA", **options)
         if fits.is_precomputed(self):
             rows.require_dense(
@@ -417,8 +394,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
     def _fit_of(self, X: Any, sample_weight: Any = None) -> fits.ExactFit | fits.FeatureFit:
         """Return the fit to X of the chosen solver; an exact one stores all rows in this process."""
         options: dict[str, Any] = {"minimum": 2, "sample_weight": sample_weight}
-        if not self._approximate and is_dask(X):
-            options["limit"] = memory_limit_bytes(self.memory_limit)
+        if not self._approximate and arrays.is_dask(X):
+            options["limit"] = arrays.memory_limit_bytes(self.memory_limit)
         rows = self._rows(X, **options)
         if rows.weights is not None:
             inputs.ddof_of(1, rows)  # a variance is divided by the sum of the weights less 1
@@ -468,10 +445,10 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         maps, k = self._projection, self.n_components_
         both = np.column_stack([maps.coefficients, maps.weights])
         maps = replace(maps, coefficients=both, offset=np.append(maps.offset, 0.0))
-        values = as_float64(maps.scores(as_rows(rows.at(zero))))
-        vectors, top = as_float64(self.eigenvectors_).copy(), np.sqrt(self.eigenvalues_)
+        values = arrays.as_float64(maps.scores(as_rows(rows.at(zero))))
+        vectors, top = arrays.as_float64(self.eigenvectors_).copy(), np.sqrt(self.eigenvalues_)
         vectors[zero] = np.divide(values[:, :k], top, out=np.zeros((len(zero), k)), where=top > 0)
-        self.eigenvectors_ = from_numpy(vectors.astype(rows.dtype), self.eigenvectors_)
+        self.eigenvectors_ = arrays.from_numpy(vectors.astype(rows.dtype), self.eigenvectors_)
         self._row_means[zero] = values[:, k]
 
     @property
@@ -500,7 +477,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         The kernel matrix between new and fitted rows is computed tile by tile and never stored as a whole.
         """
         check_is_fitted(self)
-        limit = memory_limit_bytes(self.memory_limit)
+        limit = arrays.memory_limit_bytes(self.memory_limit)
         return self._scores(self._new_rows(X, limit=limit))
 
     def _scores(self, rows: Rows) -> RealArray:
@@ -550,16 +527,16 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
     @property
     def _projection(self) -> projection.KernelProjection:
         """The map of new rows, the same for fitted rows, landmarks and random features."""
-        alpha, weights = as_float64(self.projection_coef_), self._mean_weights
+        alpha, weights = arrays.as_float64(self.projection_coef_), self._mean_weights
         n, k = alpha.shape
         if not parameter_at_fit(self, "center"):
             weights, offset = np.zeros(n), np.zeros(k)
         elif weights is None:
             # Centred coefficients cancel the row means of the new kernel values; what is left is constant.
             alpha, weights = alpha - alpha.mean(axis=0), np.full(n, 1.0 / n)
-            offset = as_float64(self._row_means) @ alpha
+            offset = arrays.as_float64(self._row_means) @ alpha
         else:
-            weights, offset = as_float64(weights), as_float64(self._row_means) @ alpha
+            weights, offset = arrays.as_float64(weights), arrays.as_float64(self._row_means) @ alpha
         nodes = self.X_fit_ if self.landmarks_ is None else self.landmarks_
         return projection.KernelProjection(
             self.kernel_,
@@ -626,7 +603,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         if not rows.in_one_place:
             return self._lazily(rows, self.inverse_transform)
         self._require_scores(rows)
-        return self._back(method, to_float64(rows.dense_block(slice(None))), None, rows, return_error)
+        return self._back(method, arrays.to_float64(rows.dense_block(slice(None))), None, rows, return_error)
 
     def denoise(self, X: Any, return_error: bool = False) -> Any:
         """Return pre-images of the rows' projections onto the components.
@@ -662,8 +639,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
                 return self._lazily(rows, self.denoise)
             rows = rows.here()
             rows.require_finite()
-        scores, start = self._projection.scores(rows), to_float64(dense(rows.in_memory()))
-        return self._back(method, to_float64(scores), start, rows, return_error)
+        scores, start = self._projection.scores(rows), arrays.to_float64(arrays.dense(rows.in_memory()))
+        return self._back(method, arrays.to_float64(scores), start, rows, return_error)
 
     def _lazily(self, rows: Rows, f: Callable[[Any], Any]) -> Any:
         d = self.n_features_in_
@@ -676,42 +653,46 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         return method.method
 
     def _back(self, method: str, Z: Any, start: Any, rows: Rows, return_error: bool) -> Any:
-        Z, space, xp = moved(Z[:, : self.rank_], rows.like), self._space(rows.like), rows.xp
+        Z, space, xp = arrays.moved(Z[:, : self.rank_], rows.like), self._space(rows.like), rows.xp
         result = preimages.found_rows(
-            space, method, Z, None if start is None else moved(start, rows.like), self._ridge
+            space, method, Z, None if start is None else arrays.moved(start, rows.like), self._ridge
         )
         # In the precision of what came in; residuals are about what is handed back.
         with np.errstate(over="ignore"):
-            returned = require_range(to_dtype(result, rows.dtype), "Rows of these scores")
-        back = self._as_fitted(moved(returned, rows.home))
+            returned = arrays.require_range(arrays.to_dtype(result, rows.dtype), "Rows of these scores")
+        back = self._as_fitted(arrays.moved(returned, rows.home))
         if not return_error:
             return back
         if method == "exact":
-            off = xp.linalg.vector_norm(to_float64(returned) - result, axis=1)
-            return back, moved(off, rows.home)
-        return back, from_numpy(preimages.residuals(space, to_float64(returned), Z), rows.home)
+            off = xp.linalg.vector_norm(arrays.to_float64(returned) - result, axis=1)
+            return back, arrays.moved(off, rows.home)
+        return back, arrays.from_numpy(preimages.residuals(space, arrays.to_float64(returned), Z), rows.home)
 
     def _ridge(self, space: preimages.FeatureSpace) -> preimages.RidgeMap:
         """Return the learned map, which the model caches."""
         if self._ridge_map is None:
-            self._ridge_map = preimages.learn_map(as_float64(space.scores), as_float64(space.rows))
+            self._ridge_map = preimages.learn_map(
+                arrays.as_float64(space.scores), arrays.as_float64(space.rows)
+            )
         return self._ridge_map
 
     def _space(self, like: Any) -> preimages.FeatureSpace:
         """What was found, where the scores or rows are that are taken back."""
         map, r = self._projection, self.rank_
-        fitted = moved(map.nodes, like)
+        fitted = arrays.moved(map.nodes, like)
         if self.landmarks_ is None:
-            scores = as_float64(self.eigenvectors_)[:, :r] * np.sqrt(as_float64(self.eigenvalues_)[:r])
+            scores = arrays.as_float64(self.eigenvectors_)[:, :r] * np.sqrt(
+                arrays.as_float64(self.eigenvalues_)[:r]
+            )
         else:
-            scores = to_float64(map.scores(as_rows(fitted)))[:, :r]
+            scores = arrays.to_float64(map.scores(as_rows(fitted)))[:, :r]
         return preimages.FeatureSpace(
             evaluator=map.bound(fitted),
-            rows=to_float64(fitted),
-            coefficients=from_numpy(map.coefficients[:, :r], like),
-            scores=moved(scores, like),
-            mean_weights=from_numpy(map.weights, like),
-            row_means=from_numpy(as_float64(self._row_means), like),
+            rows=arrays.to_float64(fitted),
+            coefficients=arrays.from_numpy(map.coefficients[:, :r], like),
+            scores=arrays.moved(scores, like),
+            mean_weights=arrays.from_numpy(map.weights, like),
+            row_means=arrays.from_numpy(arrays.as_float64(self._row_means), like),
             mean=float(self._mean),
         )
 

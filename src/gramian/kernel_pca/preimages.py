@@ -14,20 +14,7 @@ import numpy.typing as npt
 from scipy.linalg import eigh, svd
 from scipy.spatial.distance import cdist
 
-from gramian.arrays import (
-    as_float64,
-    blas_threads,
-    from_numpy,
-    is_numpy,
-    namespace,
-    parallel_map,
-    power_of_two,
-    row_products,
-    rows_of,
-    to_float64,
-    to_numpy,
-    with_rows,
-)
+from gramian import arrays
 from gramian.base.declarations import register_record
 from gramian.checks import check_choice, evenly, slices
 from gramian.errors import (
@@ -170,12 +157,14 @@ def found_rows(
         if method == "exact":
             rows = space.combined(Z)
         elif method == "ridge":
-            rows = namespace(Z).maximum(from_numpy(ridge(space)(as_float64(Z)), Z), space.floor)
+            rows = arrays.namespace(Z).maximum(
+                arrays.from_numpy(ridge(space)(arrays.as_float64(Z)), Z), space.floor
+            )
         else:
             rows = _searched(space, method, Z, start)
-    xp = namespace(rows)
+    xp = arrays.namespace(rows)
     if not bool(xp.all(xp.isfinite(rows))):
-        given, known = (np.abs(as_float64(scores)).max() for scores in (Z, space.scores))
+        given, known = (np.abs(arrays.as_float64(scores)).max() for scores in (Z, space.scores))
         raise DataError(
             f"Scores reach {given:.3g}, so that rows leave the range of float64. Give scores "
             f"nearer to those of the fitted rows, which reach {known:.3g}."
@@ -249,25 +238,25 @@ class FeatureSpace:
     def right(self) -> Any:
         """The fitted rows, encoded."""
         right = self.evaluator.encode(self.rows)[1]
-        return np.ascontiguousarray(right) if is_numpy(right) else right
+        return np.ascontiguousarray(right) if arrays.is_numpy(right) else right
 
     @cached_property
     def tiles(self) -> list[slice]:
         """Fitted rows that are worked with at a time."""
         n = self.rows.shape[0]
-        return slices(n, COLUMNS if is_numpy(self.rows) else n)
+        return slices(n, COLUMNS if arrays.is_numpy(self.rows) else n)
 
     @cached_property
     def center(self) -> Any:
         """Mean of the fitted rows, by way of a multiple of them whose sum stays in the range of float64."""
-        xp = namespace(self.rows)
+        xp = arrays.namespace(self.rows)
         largest = float(xp.max(xp.abs(self.rows))) or 1.0
         return xp.mean(self.rows / largest, axis=0) * largest
 
     @cached_property
     def spread(self) -> float:
         """Root of the mean squared distance of fitted rows from their mean; their size if that is 0."""
-        xp = namespace(self.rows)
+        xp = arrays.namespace(self.rows)
         away = xp.abs(self.rows - self.center)
         largest = float(xp.max(away))
         if largest == 0.0:
@@ -277,25 +266,25 @@ class FeatureSpace:
     @cached_property
     def floor(self) -> Any:
         """Least value of every entry that the kernel takes."""
-        return from_numpy(self.evaluator.kernel.floor(self.rows.shape[1]), self.rows)
+        return arrays.from_numpy(self.evaluator.kernel.floor(self.rows.shape[1]), self.rows)
 
     @cached_property
     def norms(self) -> Any:
         """Squared distance of every fitted row from the mean, in feature space."""
-        return to_float64(self.evaluator.diagonal(self.rows)) - 2.0 * self.row_means + self.mean
+        return arrays.to_float64(self.evaluator.diagonal(self.rows)) - 2.0 * self.row_means + self.mean
 
     def coordinates(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return the scores of rows of shape (b, d), and their squared distances from the mean, in NumPy."""
-        sums = namespace(X).concat([self.coefficients, self.mean_weights[:, None]], axis=1)
+        sums = arrays.namespace(X).concat([self.coefficients, self.mean_weights[:, None]], axis=1)
 
         def work(part: slice) -> FloatArray:
             left, _ = self.evaluator.encode(X[part, :])
-            return as_float64(self.evaluator.times(left, self.right, sums))
+            return arrays.as_float64(self.evaluator.times(left, self.right, sums))
 
         parts = slices(X.shape[0], max(1, BLOCK_BYTES // (8 * COLUMNS)))
-        values = np.concatenate(parallel_map(work, parts, most=_workers(X)))
-        norms = as_float64(self.evaluator.diagonal(X)) - 2.0 * values[:, -1] + self.mean
-        return values[:, :-1] - as_float64(self.row_means @ self.coefficients), norms
+        values = np.concatenate(arrays.parallel_map(work, parts, most=_workers(X)))
+        norms = arrays.as_float64(self.evaluator.diagonal(X)) - 2.0 * values[:, -1] + self.mean
+        return values[:, :-1] - arrays.as_float64(self.row_means @ self.coefficients), norms
 
     def weights(self, Z: Any) -> Any:
         """Return g for scores of shape (b, r): shape (b, n)."""
@@ -303,7 +292,7 @@ class FeatureSpace:
 
     def combined(self, Z: Any) -> Any:
         """Return ``g @ rows``: the points themselves, where phi is linear."""
-        xp = namespace(self.rows)
+        xp = arrays.namespace(self.rows)
         origin = self.center if bool(xp.any(self.mean_weights != 0)) else xp.zeros_like(self.center)
         gaps = self.rows - origin
         sums = Z @ xp.sum(self.coefficients, axis=0) + xp.sum(self.mean_weights)
@@ -319,14 +308,14 @@ def nearest_rows(space: FeatureSpace, Z: Any) -> npt.NDArray[np.intp]:
     Z : array of shape (b, r)
         Scores.
     """
-    xp, b = namespace(space.rows), Z.shape[0]
+    xp, b = arrays.namespace(space.rows), Z.shape[0]
     least = np.full(b, np.inf)
     values = np.zeros(b, dtype=np.intp)
     # Halved and scaled like the scores, so that large ones do not overflow.
     size = max(1.0, _largest(Z))
     for part in space.tiles:
         gaps = 0.5 * space.norms[part] / size - (Z / size) @ space.scores[part, :].T
-        best, value = to_numpy(xp.argmin(gaps, axis=1)), as_float64(xp.min(gaps, axis=1))
+        best, value = arrays.to_numpy(xp.argmin(gaps, axis=1)), arrays.as_float64(xp.min(gaps, axis=1))
         closer = value < least
         least[closer], values[closer] = value[closer], part.start + best[closer]
     return values
@@ -347,7 +336,7 @@ def residuals(space: FeatureSpace, X: Any, Z: Any) -> FloatArray:
         Where the square of a distance is negative beyond rounding, which no valid kernel gives.
     """
     scores, norms = space.coordinates(X)
-    own, Z = as_float64(space.evaluator.diagonal(X)), as_float64(Z)
+    own, Z = arrays.as_float64(space.evaluator.diagonal(X)), arrays.as_float64(Z)
     # In units in which no square leaves the range of float64.
     unit = np.maximum(np.sqrt(np.abs(own)), np.abs(Z).max(axis=1, initial=0.0))
     unit[unit == 0] = 1.0
@@ -384,9 +373,9 @@ def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> De
     ----------
     Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature spaces.
     """
-    b, n, xp = Z.shape[0], space.rows.shape[0], namespace(space.rows)
+    b, n, xp = Z.shape[0], space.rows.shape[0], arrays.namespace(space.rows)
     size = max(8, DEVICE_BYTES // (8 * n))
-    if is_numpy(Z):
+    if arrays.is_numpy(Z):
         size = min(max(8, BLOCK_BYTES // (8 * n)), 240 if b > 480 else max(8, -(-b // 2)))
 
     def work(part: slice) -> Descended:
@@ -394,7 +383,7 @@ def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> De
 
     # Warnings of overflow would only say that a step was too long, for which it is halved.
     with np.errstate(over="ignore", invalid="ignore"):
-        result = parallel_map(work, slices(b, size), most=_workers(Z))
+        result = arrays.parallel_map(work, slices(b, size), most=_workers(Z))
     return Descended(
         xp.concat([part.points for part in result], axis=0) * space.spread + space.center,
         np.concatenate([part.values for part in result]),
@@ -405,13 +394,13 @@ def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> De
 
 def _descended(space: FeatureSpace, Z: Any, method: str, start: Any) -> Descended:
     g = space.weights(Z)
-    begin = rows_of(space.rows, nearest_rows(space, Z))
+    begin = arrays.rows_of(space.rows, nearest_rows(space, Z))
     objective = _objective(space, g, begin)
     begin = (begin - space.center) / space.spread
     if start is not None:
         own, every = (start - space.center) / space.spread, np.arange(Z.shape[0])
         nearer = np.flatnonzero(objective(own, every).values < objective(begin, every).values)
-        begin = with_rows(begin, nearer, rows_of(own, nearer))
+        begin = arrays.with_rows(begin, nearer, arrays.rows_of(own, nearer))
     direction = FixedPoint() if method == "fixed-point" else LimitedMemory()
     floor = (space.floor - space.center) / space.spread
     return descend(objective, begin, direction, floor=floor, tol=TOL, limit=LIMIT)
@@ -419,42 +408,42 @@ def _descended(space: FeatureSpace, Z: Any, method: str, start: Any) -> Descende
 
 def _objective(space: FeatureSpace, g: Any, begin: Any) -> Callable[[Any, npt.NDArray[np.intp]], Local]:
     """Return ``k(x, x) - 2 sum_i g_i k(x, x_i)`` as a function of x in units of the data's spread."""
-    evaluator, unit, xp = space.evaluator, space.spread, namespace(g)
+    evaluator, unit, xp = space.evaluator, space.spread, arrays.namespace(g)
 
     def raw(X: Any, rows: npt.NDArray[np.intp]) -> tuple[Any, ...]:
         own = evaluator.diagonal_slopes(X)
-        value, gradient = to_float64(own.values), to_float64(own.gradient)
+        value, gradient = arrays.to_float64(own.values), arrays.to_float64(own.gradient)
         stiffness = damping = zeros(X, 1)
         for part in space.tiles:
-            W = rows_of(g[:, part], rows)
+            W = arrays.rows_of(g[:, part], rows)
             slopes = evaluator.slopes(X, space.right[part, :])
-            value = value - 2.0 * row_products(W, slopes.values)
+            value = value - 2.0 * arrays.row_products(W, slopes.values)
             gradient = gradient - 2.0 * slopes.pull(W)
             if slopes.stiffness is not None:
                 stiffness = stiffness + 2.0 * slopes.stiffness(W)
                 damping = damping + 2.0 * slopes.stiffness(xp.abs(W))
         return value, gradient, stiffness, damping
 
-    own = as_float64(evaluator.diagonal_slopes(begin).values)
-    size = np.abs(own) + np.abs(as_float64(raw(begin, np.arange(begin.shape[0]))[0]) - own)
+    own = arrays.as_float64(evaluator.diagonal_slopes(begin).values)
+    size = np.abs(own) + np.abs(arrays.as_float64(raw(begin, np.arange(begin.shape[0]))[0]) - own)
     size = np.where(size > 0, size, 1.0)
 
     def local(U: Any, rows: npt.NDArray[np.intp]) -> Local:
         value, gradient, *curvature = raw(xp.maximum(U * unit + space.center, space.floor), rows)
-        scale = from_numpy((unit / size[rows])[:, None], U)
+        scale = arrays.from_numpy((unit / size[rows])[:, None], U)
         curvature = [part * scale * unit for part in curvature]
-        return Local(as_float64(value) / size[rows], gradient * scale, *curvature)
+        return Local(arrays.as_float64(value) / size[rows], gradient * scale, *curvature)
 
     return local
 
 
 def _largest(Z: Any) -> float:
-    return float(namespace(Z).max(namespace(Z).abs(Z))) if 0 not in Z.shape else 0.0
+    return float(arrays.namespace(Z).max(arrays.namespace(Z).abs(Z))) if 0 not in Z.shape else 0.0
 
 
 def _workers(Z: Any) -> int | None:
     """Threads of the host that help; a device has its own."""
-    return None if is_numpy(Z) else 1
+    return None if arrays.is_numpy(Z) else 1
 
 
 # -------- descent of many rows at once, where no step ever makes a row worse
@@ -492,12 +481,12 @@ class Local:
 
     def taken(self, rows: IndexArray) -> Local:
         """Return the same of some rows."""
-        return Local(*(rows_of(fact, rows) for fact in vars(self).values()))
+        return Local(*(arrays.rows_of(fact, rows) for fact in vars(self).values()))
 
     def replaced(self, rows: IndexArray, new: Local) -> Local:
         """Return it with new facts about some rows in place of the old ones."""
         pairs = zip(vars(self).values(), vars(new).values(), strict=True)
-        return Local(*(with_rows(old, rows, fact) for old, fact in pairs))
+        return Local(*(arrays.with_rows(old, rows, fact) for old, fact in pairs))
 
 
 Objective = Callable[[Any, IndexArray], Local]
@@ -514,7 +503,7 @@ class FixedPoint:
 
     def __call__(self, here: Local, free: Any) -> Any:
         """Return ``centre - x``, or a part of it; ``free`` is 0 where an entry is held fast, else 1."""
-        xp = namespace(here.gradient)
+        xp = arrays.namespace(here.gradient)
         divisor = xp.maximum(here.stiffness, DAMPING * here.damping)
         seen = divisor > 0
         return xp.where(seen, -here.gradient * free / xp.where(seen, divisor, 1.0), 0.0)
@@ -542,28 +531,32 @@ class LimitedMemory:
 
     def __call__(self, here: Local, free: Any) -> Any:
         """Return minus the estimated inverse Hessian times the gradient."""
-        xp, q = namespace(here.gradient), here.gradient * free
+        xp, q = arrays.namespace(here.gradient), here.gradient * free
         length = xp.linalg.vector_norm(q, axis=1)
         before = xp.zeros_like(length) if self.scale is None else self.scale
         # Of the first step nothing is known but the units, in which the data has size 1.
         self.scale = scale = xp.where(before <= 0, 0.1 / xp.clip(length, 0.1, None), before)
         shares = []
         for s, y, inverse in reversed(self.pairs):
-            share = inverse * row_products(s, q)
+            share = inverse * arrays.row_products(s, q)
             q = q - share[:, None] * y
             shares.append(share)
         q = q * scale[:, None]
         for s, y, inverse in self.pairs:
-            q = q + (shares.pop() - inverse * row_products(y, q))[:, None] * s
+            q = q + (shares.pop() - inverse * arrays.row_products(y, q))[:, None] * s
         p = -q * free
         # What is no descent, by rounding or by entries held fast, gives way to the gradient.
-        steep = row_products(p, here.gradient) <= -1e-12 * xp.linalg.vector_norm(p, axis=1) * length
+        steep = arrays.row_products(p, here.gradient) <= -1e-12 * xp.linalg.vector_norm(p, axis=1) * length
         return xp.where(steep[:, None], p, -scale[:, None] * here.gradient * free)
 
     def learn(self, step: Any, change: Any) -> None:
         """Remember a pair where the function curves upwards; elsewhere dare longer steps."""
-        xp, curvature, size = namespace(step), row_products(step, change), row_products(change, change)
-        good = curvature > 1e-10 * xp.sqrt(size * row_products(step, step))
+        xp, curvature, size = (
+            arrays.namespace(step),
+            arrays.row_products(step, change),
+            arrays.row_products(change, change),
+        )
+        good = curvature > 1e-10 * xp.sqrt(size * arrays.row_products(step, step))
         inverse = xp.where(good, 1.0 / xp.where(good, curvature, 1.0), 0.0)
         kept = good[:, None]
         self.pairs.append((xp.where(kept, step, 0.0), xp.where(kept, change, 0.0), inverse))
@@ -574,8 +567,11 @@ class LimitedMemory:
 
     def keep(self, rows: IndexArray) -> None:
         """Forget all rows but these."""
-        self.pairs = [(rows_of(s, rows), rows_of(y, rows), rows_of(i, rows)) for s, y, i in self.pairs]
-        self.scale = rows_of(self.scale, rows)
+        self.pairs = [
+            (arrays.rows_of(s, rows), arrays.rows_of(y, rows), arrays.rows_of(i, rows))
+            for s, y, i in self.pairs
+        ]
+        self.scale = arrays.rows_of(self.scale, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -629,7 +625,7 @@ def descend(
     Descended
         No row has a larger value than at the start.
     """
-    xp = namespace(start)
+    xp = arrays.namespace(start)
     points = xp.maximum(start, floor)
     active, at = np.arange(points.shape[0]), points
     here = objective(points, active)
@@ -637,26 +633,31 @@ def descend(
     converged = np.zeros(len(active), dtype=bool)
     count = 0
     for count in range(limit + 1):
-        free = to_float64(~((at <= floor) & (here.gradient > 0)))
-        done = as_float64(xp.linalg.vector_norm(here.gradient * free, axis=1)) <= tol
+        free = arrays.to_float64(~((at <= floor) & (here.gradient > 0)))
+        done = arrays.as_float64(xp.linalg.vector_norm(here.gradient * free, axis=1)) <= tol
         step = direction(here, free)
-        gain = -as_float64(row_products(step, here.gradient))
+        gain = -arrays.as_float64(arrays.row_products(step, here.gradient))
         done |= gain <= NOISE * np.maximum(1.0, np.abs(here.values))
         converged[active[done]] = True
         if done.all() or count == limit:
             break
         if done.any():
             left = np.flatnonzero(~done)
-            active, at, here, step = active[left], rows_of(at, left), here.taken(left), rows_of(step, left)
+            active, at, here, step = (
+                active[left],
+                arrays.rows_of(at, left),
+                here.taken(left),
+                arrays.rows_of(step, left),
+            )
             direction.keep(left)
         moved, new = _line_search(objective, at, here, step, floor, active)
-        stuck = ~to_numpy(xp.any(moved != at, axis=1))
+        stuck = ~arrays.to_numpy(xp.any(moved != at, axis=1))
         direction.learn(moved - at, new.gradient - here.gradient)
-        points, values[active] = with_rows(points, active, moved), new.values
+        points, values[active] = arrays.with_rows(points, active, moved), new.values
         at, here = moved, new
         if stuck.any():
             left = np.flatnonzero(~stuck)
-            active, at, here = active[left], rows_of(at, left), here.taken(left)
+            active, at, here = active[left], arrays.rows_of(at, left), here.taken(left)
             direction.keep(left)
         if not len(active):
             break
@@ -667,7 +668,7 @@ def _line_search(
     objective: Objective, points: Any, here: Local, step: Any, floor: Any, rows: IndexArray
 ) -> tuple[Any, Local]:
     """Go along the steps, halved until the values fall as promised; a row that never does stays."""
-    xp = namespace(points)
+    xp = arrays.namespace(points)
     moved = xp.maximum(points + step, floor)
     new = objective(moved, rows)
     todo = np.flatnonzero(_failed(here, new, moved - points))
@@ -676,16 +677,16 @@ def _line_search(
         if not len(todo):
             return moved, new
         length /= 2
-        start = rows_of(points, todo)
-        tried = xp.maximum(start + length * rows_of(step, todo), floor)
+        start = arrays.rows_of(points, todo)
+        tried = xp.maximum(start + length * arrays.rows_of(step, todo), floor)
         there = objective(tried, rows[todo])
-        moved, new = with_rows(moved, todo, tried), new.replaced(todo, there)
+        moved, new = arrays.with_rows(moved, todo, tried), new.replaced(todo, there)
         todo = todo[_failed(here.taken(todo), there, tried - start)]
-    return with_rows(moved, todo, rows_of(points, todo)), new.replaced(todo, here.taken(todo))
+    return arrays.with_rows(moved, todo, arrays.rows_of(points, todo)), new.replaced(todo, here.taken(todo))
 
 
 def _failed(here: Local, new: Local, step: Any) -> BoolArray:
-    promised = as_float64(row_products(step, here.gradient))
+    promised = arrays.as_float64(arrays.row_products(step, here.gradient))
     # What is no number has left the range of float64.
     return ~(new.values <= here.values + PROMISE * np.minimum(promised, 0.0))
 
@@ -779,7 +780,7 @@ def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
     """
     n = len(rows)
     scores = scores[:, :COMPONENTS]
-    factor = 2.0 ** power_of_two(float(np.abs(rows).max(initial=0.0)))
+    factor = 2.0 ** arrays.power_of_two(float(np.abs(rows).max(initial=0.0)))
     intercept = (rows / factor).mean(axis=0)
     target = rows / factor - intercept
     mean = scores.mean(axis=0)
@@ -798,8 +799,8 @@ def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
 
     # One width a thread: eigenvectors of a thousand columns take several threads longer than one.
     widths = [np.inf, *(share * median for share in WIDTHS if median > 0)]
-    with blas_threads():
-        fits = parallel_map(fit, widths)
+    with arrays.blas_threads():
+        fits = arrays.parallel_map(fit, widths)
     # Ties go to the simpler map.
     best = min(range(len(fits)), key=lambda i: fits[i][0] * (1.0 if i == 0 else 1.0 + 1e-6))
     score, penalty, freedom, coefficients = fits[best]

@@ -1,5 +1,7 @@
 """Kernels k(x, y), checked for positive semidefiniteness, with bounds on their evaluation errors."""
 
+from typing import TYPE_CHECKING, Any
+
 from gramian.kernels.algebra import (
     After,
     Constant,
@@ -13,7 +15,6 @@ from gramian.kernels.algebra import (
     Sum,
     exp,
 )
-from gramian.kernels.auditing import audit
 from gramian.kernels.evaluator import Evaluator
 from gramian.kernels.expression import kernel_from_name, table
 from gramian.kernels.facts import Facts, Validity
@@ -30,6 +31,9 @@ from gramian.kernels.formulas import (
     Sigmoid,
 )
 from gramian.kernels.functions import FunctionKernel
+
+if TYPE_CHECKING:
+    from gramian.kernels.auditing import audit
 
 __all__ = [
     "RBF",
@@ -61,3 +65,13 @@ __all__ = [
     "kernel_from_name",
     "table",
 ]
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name != "audit":  # a fit audits nothing
+            raise AttributeError(f"module 'gramian.kernels' has no attribute {name!r}")
+        from gramian.kernels.auditing import audit
+
+        return audit

@@ -41,6 +41,7 @@ from gramian.kernel_pca.estimator import KernelPCA
 from gramian.models import monitoring
 from gramian.notebook import Grid, Tabulated
 from gramian.pca.estimator import PCA
+from gramian.pca.missing import rows_as_fitted
 from gramian.pca.stream import TooFewRowsError
 from gramian.records import FloatArray, ModelKind
 from gramian.solve.linear import eigenvalues
@@ -490,7 +491,7 @@ class Monitor(Saved, MonitorAttributes):
                 )
             rows = "fit" if same else "new"
             if same and isinstance(self.model_, PCA):
-                data = self.model_._rows_as_fitted(data)
+                data = rows_as_fitted(self.model_, data)
         limits = self.limits_.deciding(rows)
         names = np.array([*feature_names_of(self.model_), ""], dtype=object)
         values = self._measured(data, list(limits.values()))

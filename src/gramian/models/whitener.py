@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis import components, whitening
+from gramian.analysis import components
 from gramian.arrays import as_float64, as_pictures, from_numpy, memory_limit_bytes, to_numpy
 from gramian.base import fitted, inputs, saving
 from gramian.base.sklearn import knows_names, refuse_metadata
@@ -19,6 +19,7 @@ from gramian.checks import check_choice
 from gramian.data import Rows, as_rows, table, weights
 from gramian.data.device import sent_to
 from gramian.errors import DataError, ParameterError, RankWarning, option
+from gramian.models import whitening
 from gramian.pca.estimator import PCA
 from gramian.progress_bar import shows_progress
 from gramian.records import FloatArray, ModelKind, Plan, RealArray, Seed

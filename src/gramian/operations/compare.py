@@ -36,7 +36,7 @@ def compare(options: Compare, old: Any, new: Any) -> Result:
     Matches components whatever their order and signs, and says whether the error bounds of both fits explain
     the changes. Exit code 3 means that a change exceeds --tol.
     """
-    from gramian.analysis.comparison import compare
+    from gramian.inspect.compare import compare
     from gramian.report.facts import payload
 
     limit = None

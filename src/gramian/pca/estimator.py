@@ -19,6 +19,7 @@ from gramian.analysis.components import Summary, summary_of
 from gramian.analysis.projection import LinearProjection, divided, incomplete_rows, warn_of_undetermined
 from gramian.base import deferred, fitted, inputs, saving
 from gramian.base.declarations import LACKED, DecompositionAttributes, Parts, register_record
+from gramian.base.inputs import Folder
 from gramian.base.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names, refuse_metadata
 from gramian.data import Rows, as_rows, device, weights
 from gramian.data.rows import SeenRows
@@ -31,7 +32,7 @@ from gramian.solve import LinearProblem, direct, linear, warn_of_cost
 if TYPE_CHECKING:
     from gramian.analysis import sampling
     from gramian.analysis.imputation import Imputed
-    from gramian.analysis.normal_model import Gaussian, IncompleteRows, ProjectionQuality
+    from gramian.analysis.normal_model import NormalModel, ProjectionQuality
     from gramian.pca.missing import Filled
     from gramian.solve.stream import StreamMoments
     from gramian.store import Array, Nested, Optional
@@ -260,13 +261,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         return replace(fit.plan, matrices=tuple(matrices))
 
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        **metadata: Any,
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None, **metadata: Any
     ) -> Self:
         """Find the components of X.
 
@@ -315,13 +310,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         return self
 
     def fit_transform(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        **metadata: Any,
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None, **metadata: Any
     ) -> RealArray:
         """Find the components of X and return its scores, shape (n_samples, n_components_).
 
@@ -445,9 +434,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
             return planned(4 * rows.resident_bytes - 1)
         return fit, rows, table
 
-    def _fit(
-        self, X: Any, sample_weight: Any = None, checkpoint: str | os.PathLike[str] | None = None
-    ) -> tuple[Decomposition, Rows]:
+    def _fit(self, X: Any, sample_weight: Any, checkpoint: Folder) -> tuple[Decomposition, Rows]:
         fit, rows, table = self._completed(X, sample_weight, in_place=checkpoint is not None)
         if checkpoint is not None and rows.free_to_revisit:
             raise ParameterError(
@@ -626,7 +613,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         """
         from gramian.analysis.normal_model import ProjectionQuality
 
-        rows, incomplete = self._rows_with_holes(X), self._incomplete()
+        rows, incomplete = self._rows_with_holes(X), self._normal_model()
         n, d = rows.shape
         observed, errors = np.ones(n), np.zeros((n, self.n_components_))
         for places, some in incomplete_rows(rows):
@@ -667,21 +654,12 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         >>> PCA(1, missing="em").fit(X).impute(X)[2].round(3)
         array([2., 4., 6.])
         """
-        rows, incomplete = self._rows_with_holes(X), self._incomplete()
+        rows, incomplete = self._rows_with_holes(X), self._normal_model()
         values = np.array(arrays.to_numpy(arrays.dense(rows.in_memory())))
         for places, some in incomplete_rows(rows):
             values[places] = incomplete.filled(some)
         warn_of_undetermined(rows, np.flatnonzero(np.isnan(values).any(axis=1)))
         return self._as_fitted(arrays.from_numpy(values, rows.like))
-
-    def _rows_as_fitted(self, rows: Rows) -> Rows:
-        """Return the rows of the fit as it took them, whether or not the imputed entries are filled in."""
-        imputed = vars(self).get("imputed_")
-        if imputed is None:
-            return rows
-        from gramian.pca.missing import rows_as_fitted
-
-        return rows_as_fitted(self, imputed, rows)
 
     def _rows_with_holes(self, X: Any) -> Rows:
         check_is_fitted(self)
@@ -704,26 +682,24 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         # Of a stream, whose parameters are those of its next decomposition, which this must not start.
         return str(vars(self).get("_fit_parameters", {}).get("missing", "error"))
 
-    def _incomplete(self) -> IncompleteRows:
-        from gramian.analysis.normal_model import IncompleteRows
+    def _normal_model(self) -> NormalModel:
+        """Return the normal model: of imputed rows with the components that imputed them."""
+        from gramian.analysis.normal_model import NormalModel
 
-        rank, gaussian = self.rank_, self._gaussian()
-        means, imputed = self.column_means_, self.imputed_
-        variances, noise = np.zeros(rank), gaussian.noise
-        count = min(rank, len(gaussian.variances))
-        variances[:count] = gaussian.variances[:count]
-        if count == self.n_features_in_:
-            # With all directions there is no rest; the smallest variance in every direction says the same.
-            noise = float(variances.min())
-        strength = 1.0 if imputed is None else imputed.regularization
-        return IncompleteRows(
+        check_is_fitted(self)
+        rank, imputed, means = self.rank_, self.imputed_, self.column_means_
+        variances, noise = arrays.as_float64(self.explained_variance_)[:rank], float(self.noise_variance_)
+        if imputed is not None and imputed.noise_variance is not None:
+            noise = imputed.noise_variance
+            variances = np.where(np.arange(rank) < imputed.n_components, variances, 0.0)
+        return NormalModel(
             self.components_[:rank, :],
             variances,
             noise,
-            strength * noise,
             arrays.as_float64(self._center),
             self._host_divisor,
             self._missing_method,
+            1.0 if imputed is None else imputed.regularization,
             None if means is None else arrays.as_float64(means),
         )
 
@@ -738,7 +714,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
             self._host_divisor,
             deviations,
             self.rank_,
-            self._incomplete() if self._missing_method != "error" else None,
+            self._normal_model() if self._missing_method != "error" else None,
         )
 
     @property
@@ -1012,7 +988,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         ----------
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 7.
         """
-        return self._gaussian().covariance()
+        return self._normal_model().covariance()
 
     def get_precision(self) -> FloatArray:
         """Return the inverse of :meth:`get_covariance`, shape (n_features, n_features).
@@ -1027,7 +1003,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         DataError
             If the covariance is singular: directions without variance have no precision.
         """
-        return self._gaussian().precision()
+        return self._normal_model().precision()
 
     def score_samples(self, X: Any) -> RealArray:
         """Return the log-likelihood of each row under the probabilistic PCA model, shape (n_samples,).
@@ -1050,16 +1026,15 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         ----------
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
         """
-        gaussian = self._gaussian()
-        rows = self._new_rows(X)
-        projection, incomplete = self._projection(), self._incomplete()
+        model = self._normal_model()
+        rows, projection = self._new_rows(X), self._projection()
         holes = self._missing_method != "error"
 
         def densities(part: Rows) -> Any:
             part.require_finite(holes=holes)
-            values = np.concatenate([*map(gaussian.log_density, projection.centered_blocks(part))])
+            values = np.concatenate([*map(model.log_density, projection.centered_blocks(part))])
             for places, X in incomplete_rows(part, np.flatnonzero(np.isnan(values))):
-                values[places] = incomplete.log_density(X)
+                values[places] = model.observed_log_density(X)
             return arrays.from_numpy(values, part.like)[:, None]
 
         with of_new_rows():
@@ -1081,21 +1056,6 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
             The mean of :meth:`score_samples`.
         """
         return float(arrays.as_float64(self.score_samples(X)).mean())
-
-    def _gaussian(self) -> Gaussian:
-        """Return the normal model: of imputed rows with the components that imputed them."""
-        from gramian.analysis.normal_model import Gaussian
-
-        check_is_fitted(self)
-        k, noise = None, float(self.noise_variance_)
-        imputed = self.imputed_
-        if imputed is not None and imputed.noise_variance is not None:
-            k, noise = imputed.n_components, imputed.noise_variance
-        components, variances = (
-            arrays.as_float64(self.components_),
-            arrays.as_float64(self.explained_variance_),
-        )
-        return Gaussian(components[:k], variances[:k], noise, self._host_divisor)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from gramian.analysis.imputation import (
-    MOST_CHOSEN,
-    HeldOut,
-    Imputation,
-    Imputed,
-    choose_count,
-    choose_strength,
-    excess,
-    expected_scatter,
-    impute_em,
-    impute_iterative,
-    undetermined,
-)
+from gramian.analysis import imputation
 from gramian.analysis.projection import incomplete_rows
 from gramian.arrays import as_float64, dense, is_numpy, memory_limit_bytes, power_of_two, to_numpy
 from gramian.base.inputs import check_feature_weight, check_scale, ddof_of, generators
-from gramian.checks import NAMES_SHOWN, check_choice, check_number, counted
+from gramian.checks import check_choice, check_number, counted, first_few
 from gramian.data import Rows, array, as_rows
 from gramian.data.rows import Holes, row_text
 from gramian.data.weights import true_weights
@@ -36,7 +25,7 @@ from gramian.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.pca.stream import ExpectedFit
 from gramian.records import Components, FloatArray, Moments
 from gramian.solve import require_memory
-from gramian.solve.stream import StreamMoments, empty_like
+from gramian.solve.stream import StreamMoments
 
 BY = {
     "mean": "column means",
@@ -79,7 +68,7 @@ class Filled:
     given: Rows
     method: str
     missing: int = 0
-    imputed: Imputed | None = None
+    imputed: imputation.Imputed | None = None
     expected: StreamMoments | None = None
 
     @property
@@ -163,7 +152,7 @@ class Filled:
             model.imputed_ = imputed = replace(imputed, noise_variance=left / (d - k))
         assert imputed.noise_variance is not None
         model.noise_variance_ = imputed.noise_variance
-        incomplete, values, errors = model._incomplete(), [], []
+        incomplete, values, errors = model._normal_model(), [], []
         for _, X in incomplete_rows(self.given):
             holes = np.isnan(X)
             values.append(incomplete.filled(X)[holes])
@@ -300,22 +289,22 @@ def _refuse_empty(rows: Rows, holes: Holes) -> None:
     empty_columns = [f"column {j}" + (f" ({names[j]!r})" if names else "") for j in columns]
     for what, empty in (("row", empty_rows), ("column", empty_columns)):
         if empty:
-            listed = ", ".join(empty[:NAMES_SHOWN])
-            more = f" and {len(empty) - NAMES_SHOWN} more" if len(empty) > NAMES_SHOWN else ""
             raise DataError(
-                f"{counted(len(empty), f'{what} has', f'{what}s have')} no entry at all: {listed}{more}. "
+                f"{counted(len(empty), f'{what} has', f'{what}s have')} no entry at all: {first_few(empty)}. "
                 "Nothing determines what is missing there.",
                 f"Leave out such {what}s.",
             )
 
 
-def _by_means(X: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, Imputed]:
+def _by_means(X: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, imputation.Imputed]:
     rows, columns = np.nonzero(np.isnan(X))
     means, deviations = _spread(X, weights)
     values = X.copy()
     values[rows, columns] = means[columns]
     nothing = np.empty(0)
-    return values, Imputed("mean", rows, columns, means[columns], deviations[columns], nothing, None, 0, True)
+    return values, imputation.Imputed(
+        "mean", rows, columns, means[columns], deviations[columns], nothing, None, 0, True
+    )
 
 
 def _spread(X: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -388,7 +377,7 @@ def _divisor(asked: PCAParameters, rows: Rows, means: FloatArray, deviations: Fl
 
 def _by_model(
     asked: PCAParameters, rows: Rows, X: FloatArray, method: str, strength: float | str, number: int | None
-) -> tuple[FloatArray, Imputed, StreamMoments | None]:
+) -> tuple[FloatArray, imputation.Imputed, StreamMoments | None]:
     """Return the filled table, what was imputed, and for EM the expected moments.
 
     The model is one of scaled columns. Values and standard errors of the imputed entries follow from the
@@ -403,37 +392,28 @@ def _by_model(
     means, deviations = _spread(X, weights)
     varying = np.flatnonzero(deviations > CONSTANT * np.abs(means))
     given, most = _number(asked, method, rows, (int(own.sum()), len(varying)))
-    k = number or given or min(most, MOST_CHOSEN)
-    instead = ("iterative", "mean") if method == "em" else ("mean",)
-    require_memory(
-        f"Imputing {n:,} rows x {d:,} columns with {k} components",
-        # The table and copies of it, the k x k matrices of every row and column, and the expected covariance.
-        8 * (6 * n * d + 2 * (n + d) * (k + 1) ** 2 + (3 * d * d if method == "em" else 0)),
-        memory_limit_bytes(asked.memory_limit),
-        f"Use {option('missing', *instead)}, fewer components, or raise {option('memory_limit')}.",
-    )
+    k = number or given or min(most, imputation.MOST_CHOSEN)
+    _require_room(asked, (n, d), k, method)
     shares = None if weights is None else weights[own]
     table, total = X[np.ix_(own, varying)], float(own.sum()) if weights is None else float(weights.sum())
     divisor = _divisor(asked, rows, means, deviations)[varying]
     exponent = power_of_two(float(np.nanmax(np.abs(table / divisor))))
-    chosen, result, steps = 1.0, None, STEPS[method]
+    scaled = np.ldexp(table / divisor, -exponent)
+    held_out = imputation.HeldOut(scaled, generators(asked.random_state, 1)[0], shares)
+    k = min(number or given or imputation.choose_count(held_out, most, method)[0], most)
+    more: dict[str, Any] = {"weights": shares}
+    impute: Callable[..., imputation.Imputation] = imputation.impute_em
+    moments, chosen, result, steps = imputation.expected_scatter, 1.0, None, STEPS[method]
+    if method == "iterative":
+        impute, moments = imputation.impute_iterative, imputation.filled_squares
+        chosen = imputation.choose_strength(held_out, k)[0] if isinstance(strength, str) else strength
+        more |= {"strength": chosen, "ddof": ddof}
+        chosen *= imputation.excess(max(total, float(own.sum())), len(varying), k)
     while True:
-        scaled = np.ldexp(table / divisor, -exponent)
-        if result is None:
-            held_out = HeldOut(scaled, generators(asked.random_state, 1)[0], shares)
-            k = min(number or given or choose_count(held_out, most, method)[0], most)
-            if method == "iterative":
-                chosen = choose_strength(held_out, k)[0] if isinstance(strength, str) else strength
-        more: dict[str, Any] = {"weights": shares, "start": result, "max_iter": steps}
-        if method == "em":
-            result = impute_em(scaled, k, **more)
-            mean, squares = expected_scatter(scaled, result, shares)
-        else:
-            result = impute_iterative(scaled, k, strength=chosen, ddof=ddof, **more)
-            mean = np.average(result.filled, axis=0, weights=shares)
-            squares = np.diag(total * np.average((result.filled - mean) ** 2, axis=0, weights=shares))
+        result = impute(scaled, k, start=result, max_iter=steps, **more)
+        mean, squares = moments(scaled, result, shares)
         back, steps = np.ldexp(divisor, exponent), steps - result.iterations
-        why = undetermined(scaled, k, result.model.noise)
+        why = imputation.undetermined(scaled, k, result.model.noise)
         means[varying] = mean * back
         if not isinstance(asked.scale, str) or why or steps <= 0:
             break
@@ -443,14 +423,14 @@ def _by_model(
         if not result.converged or np.abs(divisor / before - 1.0).max() <= STEADY:
             divisor = before
             break
-        result = result.rescaled(before / divisor)
+        result, scaled = result.rescaled(before / divisor), np.ldexp(table / divisor, -exponent)
     _warn(result, method, why)
     entries = (np.ones((n, 1)) if weights is None else weights[:, None]) * ~np.isnan(X)
     units = exponent * math.log(2.0) * float(entries[:, varying].sum()) if method == "em" else 0.0
     values = np.where(np.isnan(X), means, X)
     values[np.ix_(own, varying)] = np.where(np.isnan(table), result.filled * back, table)
     i, j = np.nonzero(np.isnan(X))
-    imputed = Imputed(
+    imputed = imputation.Imputed(
         method,
         i,
         j,
@@ -460,7 +440,7 @@ def _by_model(
         float(np.ldexp(result.model.noise, 2 * exponent)),
         result.iterations,
         result.converged,
-        chosen * excess(max(total, float(own.sum())), len(varying), k) if method == "iterative" else 1.0,
+        chosen,
         k,
     )
     if method == "iterative":
@@ -470,7 +450,19 @@ def _by_model(
     return values, imputed, _moments(rows, np.ldexp(means, -exponent), scatter, exponent, k)
 
 
-def _warn(result: Imputation, method: str, why: str) -> None:
+def _require_room(asked: PCAParameters, shape: tuple[int, int], k: int, method: str) -> None:
+    n, d = shape
+    instead = ("iterative", "mean") if method == "em" else ("mean",)
+    require_memory(
+        f"Imputing {n:,} rows x {d:,} columns with {k} components",
+        # The table and copies of it, the k x k matrices of every row and column, and the expected covariance.
+        8 * (6 * n * d + 2 * (n + d) * (k + 1) ** 2 + (3 * d * d if method == "em" else 0)),
+        memory_limit_bytes(asked.memory_limit),
+        f"Use {option('missing', *instead)}, fewer components, or raise {option('memory_limit')}.",
+    )
+
+
+def _warn(result: imputation.Imputation, method: str, why: str) -> None:
     """Warn of an imputation that did not converge, or of components that the observed entries do not show."""
     if result.converged and not why:
         return
@@ -491,20 +483,22 @@ def _moments(rows: Rows, mean: FloatArray, squares: FloatArray, exponent: int, k
     n = rows.shape[0]
     result = Moments(rows.total_weight, mean, squares, np.zeros(len(mean)))
     # The covariances of the rows are sums of k products each.
-    return StreamMoments(
-        n, 1, True, result, rows.total_weight, exponent, empty_like(rows.home), blur=n * k * EPS
-    )
+    like = np.empty((0, 0), dtype=rows.dtype)
+    return StreamMoments(n, 1, True, result, rows.total_weight, exponent, like, blur=n * k * EPS)
 
 
 SAME_VALUE = 1e-4  # difference of an imputed entry, relative to size and error, up to which it is the same
 
 
-def rows_as_fitted(model: Any, imputed: Imputed, rows: Rows) -> Rows:
+def rows_as_fitted(model: Any, rows: Rows) -> Rows:
     """Return the rows of a fit as it took them, whether or not the imputed entries are filled in.
 
     For "em" these entries are missing, since their covariance is part of the fit; otherwise they have
     their imputed values.
     """
+    imputed: imputation.Imputed | None = model.imputed_
+    if imputed is None:
+        return rows
     at = imputed.rows, imputed.columns
     X = np.array(to_numpy(dense(rows.in_memory())), dtype=np.float64)
     same = rows.shape[0] == model.n_samples_ and int(np.isnan(X).sum()) == int(np.isnan(X[at]).sum())

@@ -5,27 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from gramian.analysis.component_rules import (
-    REPEATS,
-    RULES,
-    SPLITS,
-    ComponentChoice,
-    Scree,
-    bi_cross_validation,
-    fraction_rule,
-    parallel_analysis,
-    rmse_rule,
-    sign_flips,
-)
+from gramian.analysis import component_rules
 from gramian.analysis.components import effective_rows, known_variances
 from gramian.arrays import memory_limit_bytes, power_of_two, to_numpy
 from gramian.base.inputs import ComponentRequest
-from gramian.checks import check_choice
+from gramian.checks import check_choice, check_number
 from gramian.data import Rows
 from gramian.errors import ParameterError, choice, option
 from gramian.operators.centered import CenteredRows
@@ -81,27 +69,23 @@ def rule_request(asked: Any, rows: Rows) -> ComponentRequest:
 
 def check_rmse(max_rmse: Any) -> float:
     """Return the largest error that is allowed."""
-    real = isinstance(max_rmse, Real) and not isinstance(max_rmse, bool)
-    if not real or not 0 < float(max_rmse) < math.inf:
-        raise ParameterError(
-            "max_rmse",
-            max_rmse,
-            "must be a positive number: the root-mean-square error of one entry of the reconstruction, in "
-            "fitted units (those of the data if columns are not scaled)",
-        )
-    return float(max_rmse)
+    advice = (
+        "It is the root-mean-square error of one entry of the reconstruction, in fitted units (those of the "
+        "data if columns are not scaled)."
+    )
+    return check_number("max_rmse", max_rmse, above=0.0, advice=advice)
 
 
 def refusal(rule: str, shape: tuple[int, int], *, center: bool, sparse: bool, equal: bool = True) -> str:
     """Return why a rule does not apply to such data, with advice; "" if it applies."""
     if rule in NAMED and not equal:
         return UNEQUAL
-    if sparse and RULES[rule].draws:
+    if sparse and component_rules.RULES[rule].draws:
         return (
             f"'{rule}' draws new dense data of the same size, but X is sparse. "
             f"Pass X.toarray() if it fits into memory, or use {choice('gavish-donoho')}."
         )
-    if not center and RULES[rule].of_covariances:
+    if not center and component_rules.RULES[rule].of_covariances:
         why = "the rule is for variances, and without centring the mean is the first component"
         if rule == "parallel":
             why = "permuted columns keep their means, so the rule cannot tell the mean from noise"
@@ -127,7 +111,7 @@ def with_rule(result: Plan, wanted: ComponentRequest, problem: LinearProblem, me
     """
     assert wanted.rule is not None
     costs = problem.costs
-    if not RULES[wanted.rule].draws:
+    if not component_rules.RULES[wanted.rule].draws:
         route = plan(costs, SolveRequest(Target(), 1e-6, memory_limit))
         step = Step("choose", f"all eigenvalues, for the rule '{wanted.rule}'", route.seconds)
         return replace(result, steps=(step, *result.steps), bytes=max(result.bytes, route.bytes))
@@ -141,11 +125,15 @@ def with_rule(result: Plan, wanted: ComponentRequest, problem: LinearProblem, me
         route = plan(TableCosts(shape, kind), SolveRequest(Target(count=count), 1e-6, memory_limit))
         flat = FLAT if any(step.name == "iterate" for step in route.steps) else 1.0
         if splits:
-            seconds += SPLITS * (4 * route.seconds + SPLIT * n * d * dtype.itemsize)
+            seconds += component_rules.SPLITS * (4 * route.seconds + SPLIT * n * d * dtype.itemsize)
         else:
-            seconds += (REPEATS + 1) * (flat * route.seconds + DRAWN[wanted.rule] * n * d)
+            seconds += (component_rules.REPEATS + 1) * (flat * route.seconds + DRAWN[wanted.rule] * n * d)
         most = max(most, route.bytes)
-    often = f"{SPLITS} random cuts into halves" if splits else f"{REPEATS + 1} spectra of random data"
+    often = (
+        f"{component_rules.SPLITS} random cuts into halves"
+        if splits
+        else f"{component_rules.REPEATS + 1} spectra of random data"
+    )
     detail = f"{often}, of {', '.join(map(str, counts))}, ... components, for the rule '{wanted.rule}'"
     step = Step("choose", detail, seconds)
     return replace(result, steps=(step, *result.steps), bytes=max(result.bytes, most + need))
@@ -179,7 +167,7 @@ def settle(
             return Target(count=1), None
         if 1 - fraction > SMALL_REST:
             return replace(wanted.target, fraction=fraction), None
-        choice = rmse_rule(material.scree, float(model.max_rmse))
+        choice = component_rules.rmse_rule(material.scree, float(model.max_rmse))
     else:
         choice = material.choose(str(wanted.rule), rng)
         if choice.number is None:
@@ -187,17 +175,17 @@ def settle(
     return Target(count=max(int(choice.number or 0), 1)), choice
 
 
-def after_the_fit(model: Any) -> ComponentChoice:
+def after_the_fit(model: Any) -> component_rules.ComponentChoice:
     """Return the answer of the rule that a model followed whose decomposition found the number."""
     if model.max_rmse is not None:
-        return rmse_rule(scree_of(model), float(model.max_rmse))
-    return fraction_rule(scree_of(model), float(model.n_components))
+        return component_rules.rmse_rule(scree_of(model), float(model.max_rmse))
+    return component_rules.fraction_rule(scree_of(model), float(model.n_components))
 
 
-def scree_of(model: Any) -> Scree:
+def scree_of(model: Any) -> component_rules.Scree:
     """Return what a fitted PCA knows about the spectrum: all of it, or a part and the trace."""
     d, n = model.n_features_in_, model.n_samples_
-    return Scree(
+    return component_rules.Scree(
         values=known_variances(model),
         total=model.total_variance_,
         n_samples=n,
@@ -243,7 +231,7 @@ class Material:
         return 1.0 - (max_rmse / unit / math.sqrt(mean_square)) ** 2
 
     @cached_property
-    def scree(self) -> Scree:
+    def scree(self) -> component_rules.Scree:
         """Every eigenvalue, without any vector."""
         request = SolveRequest(Target(), 1e-6, self.memory_limit, vectors=False, certify=False)
         spectrum = solve(self.problem, request).spectrum
@@ -254,7 +242,7 @@ class Material:
         centered, tolerance = self.problem.center, spectrum.rank_tolerance
         # Errors are of a row on average: sums of squares are over the weights.
         degrees = n * self.problem.degrees / self.problem.weight
-        return Scree(values, total, n, d, self.varying, centered, degrees, tolerance)
+        return component_rules.Scree(values, total, n, d, self.varying, centered, degrees, tolerance)
 
     @cached_property
     def matrix(self) -> tuple[Any, float]:
@@ -267,20 +255,24 @@ class Material:
         C = np.ldexp(C, -exponent) if exponent else C
         return C, math.ldexp(view.square_unit, 2 * exponent) / self.problem.degrees
 
-    def choose(self, rule: str, rng: np.random.Generator) -> ComponentChoice:
+    def choose(self, rule: str, rng: np.random.Generator) -> component_rules.ComponentChoice:
         """Ask one of :data:`NAMED`."""
         if not self.view.total > 0:
-            return ComponentChoice(rule, 0, {}, "All columns are constant, so there are no components.")
-        of_spectrum = RULES[rule].request
+            return component_rules.ComponentChoice(
+                rule, 0, {}, "All columns are constant, so there are no components."
+            )
+        of_spectrum = component_rules.RULES[rule].request
         if of_spectrum is not None:
             return of_spectrum(self.scree)
         (C, factor), centered = self.matrix, self.problem.center
         squares, size = factor * self.problem.degrees, min(len(C) - int(centered), C.shape[1])
         if rule == "cv":
-            return bi_cross_validation(C, factors, rng, centered=centered, factor=squares)
+            return component_rules.bi_cross_validation(C, factors, rng, centered=centered, factor=squares)
         if rule == "parallel":
-            return parallel_analysis(C, self.spectrum_of, rng, size=size, factor=factor)
-        return sign_flips(C, self.spectrum_of, rng, size=size, centered=centered, factor=squares)
+            return component_rules.parallel_analysis(C, self.spectrum_of, rng, size=size, factor=factor)
+        return component_rules.sign_flips(
+            C, self.spectrum_of, rng, size=size, centered=centered, factor=squares
+        )
 
     def spectrum_of(self, A: Any, count: int) -> FloatArray:
         """Return the largest eigenvalues of ``A.T A`` for a matrix that is not centred again."""

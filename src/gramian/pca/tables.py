@@ -14,6 +14,7 @@ from gramian.analysis.projection import incomplete_rows
 from gramian.data import Rows
 from gramian.errors import DataError, ParameterError
 from gramian.io.metadata import as_metadata
+from gramian.pca.missing import rows_as_fitted
 from gramian.records import FloatArray
 
 ROWS, COLUMNS = "rows", "columns"
@@ -36,7 +37,7 @@ def linear_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
 
 def linear_rows(model: Any, X: Any, k: int) -> tables.Items:
     """Return the statistics of the rows of the fit by the first k components of a PCA."""
-    rows = model._rows_as_fitted(fitted_rows(model, X))
+    rows = rows_as_fitted(model, fitted_rows(model, X))
     sums: FloatArray | None = arrays.as_float64(model.singular_values_)[:k] ** 2
     degrees = rows.shape[0] - float(model.ddof)
     if vars(model).get("_unequal", False) or abs(model._degrees - degrees) > 1e-6 * degrees:
@@ -103,7 +104,7 @@ def scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, Floa
         part.require_finite(holes=model._missing_method != "error")
         spread = np.zeros((part.shape[0], k + 1))
         for places, X in incomplete_rows(part):
-            incomplete = model._incomplete()
+            incomplete = model._normal_model()
             rank = min(k, projection.rank)
             spread[places, :rank] = incomplete.scores(X)[1][:, :rank] ** 2
             divisor = 1.0 if model._divisor is None else model._host_divisor

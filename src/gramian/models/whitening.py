@@ -1,7 +1,7 @@
 """Whitening: linear maps after which columns are uncorrelated and of variance 1.
 
 A covariance ``S = U.T diag(variances) U`` has many square roots of its inverse, all rotations of each other.
-Here are their formulas; :mod:`gramian.analysis.whitening` applies them.
+Here are their formulas; :class:`Whitening` applies them.
 """
 
 from __future__ import annotations
@@ -14,20 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from gramian import arrays
 from gramian.analysis.projection import inverse_deviations
-from gramian.arrays import (
-    as_float64,
-    each_thread,
-    from_numpy,
-    is_numpy,
-    namespace,
-    numpy_dtype,
-    power_of_two,
-    require_range,
-    to_dtype,
-    to_float64,
-    to_numpy,
-)
 from gramian.checks import check_choice, check_number, slices
 from gramian.data import Block, Rows
 from gramian.errors import DataError, choice, option
@@ -211,7 +199,7 @@ def _sum_of_squares(spectrum: Spectrum, view: CenteredRows) -> float:
         values = values / values.sum()
         return float(values @ values)
     A = (GramOperator if n < d else CovarianceOperator)(view).dense()
-    xp = namespace(A)
+    xp = arrays.namespace(A)
     A = A / float(xp.linalg.trace(A))
     return float(xp.sum(A * A))
 
@@ -250,17 +238,17 @@ def orthonormal_rows(directions: Any) -> Any:
     """
     k, d = directions.shape
     parts = slices(d, COLUMNS)
-    dtype = numpy_dtype(directions)
+    dtype = arrays.numpy_dtype(directions)
 
     def block(part: slice) -> Any:
-        return to_float64(directions[:, part])
+        return arrays.to_float64(directions[:, part])
 
-    gap = as_float64(sum(B @ B.T for B in map(block, parts))) - np.eye(k)
+    gap = arrays.as_float64(sum(B @ B.T for B in map(block, parts))) - np.eye(k)
     if float(np.abs(gap).max(initial=0.0)) <= max(2 * float(np.finfo(dtype).eps), ROUNDING):
-        return np.ascontiguousarray(directions) if is_numpy(directions) else directions
-    step = from_numpy(np.eye(k) - gap / 2, directions)
-    turned = [to_dtype(step @ block(part), dtype) for part in parts]
-    return namespace(directions).concat(turned, axis=1)
+        return np.ascontiguousarray(directions) if arrays.is_numpy(directions) else directions
+    step = arrays.from_numpy(np.eye(k) - gap / 2, directions)
+    turned = [arrays.to_dtype(step @ block(part), dtype) for part in parts]
+    return arrays.namespace(directions).concat(turned, axis=1)
 
 
 def triangular_root(
@@ -374,7 +362,7 @@ class Whitening:
             size = max(float(self.deviations.max(initial=0.0)), self.rest)
         else:
             size = float(self.divisor[np.isfinite(self.divisor)].max(initial=0.0))
-        exponent = power_of_two(size)
+        exponent = arrays.power_of_two(size)
         return exponent if abs(exponent) > NEAR_ONE else 0
 
     @property
@@ -425,7 +413,7 @@ class Whitening:
         def whiten(block: Block) -> Any:
             C = view.block(block.rows, slice(None))
             S = C @ factors[0].T if scores is None else scores[block.rows, :]
-            Z = to_dtype(self._whitened(C, S, factors), rows.dtype)
+            Z = arrays.to_dtype(self._whitened(C, S, factors), rows.dtype)
             if not bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(Z)))):
                 rows.require_finite()
                 raise DataError(
@@ -441,21 +429,21 @@ class Whitening:
         """What centred rows, and then their scores, are multiplied by."""
         like = view.rows.like
         if self.triangle is not None:
-            return from_numpy(np.ldexp(self.triangle, self._unit), like), None
-        directions = np.ascontiguousarray(to_numpy(self.directions), dtype=view.arithmetic)
-        return from_numpy(directions, like), from_numpy(self._core, like)
+            return arrays.from_numpy(np.ldexp(self.triangle, self._unit), like), None
+        directions = np.ascontiguousarray(arrays.to_numpy(self.directions), dtype=view.arithmetic)
+        return arrays.from_numpy(directions, like), arrays.from_numpy(self._core, like)
 
     def _whitened(self, C: Any, S: Any, factors: tuple[Any, Any]) -> Any:
         first, core = factors
         if core is None:
             return S
         # The scores are few numbers beside the rows, and may be far from the range of float32.
-        P = to_float64(S)
+        P = arrays.to_float64(S)
         P = P * core[None, :] if core.ndim == 1 else P @ core
         if not self.turned:
             return P
-        Z = to_dtype(P, numpy_dtype(first)) @ first
-        return Z + to_float64(C) * self._outside if self.rest > 0 else Z
+        Z = arrays.to_dtype(P, arrays.numpy_dtype(first)) @ first
+        return Z + arrays.to_float64(C) * self._outside if self.rest > 0 else Z
 
     # -------------------------------------------------------------------- back
 
@@ -472,28 +460,30 @@ class Whitening:
         DataError
             Where a row is beyond the range of the values' dtype.
         """
-        dtype = numpy_dtype(Z)
+        dtype = arrays.numpy_dtype(Z)
 
         def like(values: Any, kind: Any = np.float64) -> Any:
-            return from_numpy(np.ascontiguousarray(values, dtype=kind), Z)
+            return arrays.from_numpy(np.ascontiguousarray(values, dtype=kind), Z)
 
         if self.triangle is not None:
             root = scipy.linalg.solve_triangular(
                 np.ldexp(self.triangle, self._unit), np.eye(len(self.center))
             )
-            X = to_float64(Z) @ like(root.T)
+            X = arrays.to_float64(Z) @ like(root.T)
         else:
-            directions = like(to_numpy(self.directions), dtype)
+            directions = like(arrays.to_numpy(self.directions), dtype)
             deviations = np.ldexp(self.deviations, -self._unit)
-            P = to_float64(Z @ directions.T) if self.turned else to_float64(Z)
+            P = arrays.to_float64(Z @ directions.T) if self.turned else arrays.to_float64(Z)
             if self.correction is not None:
                 P = P @ like(np.linalg.inv(self.correction))
             rest = float(np.ldexp(self.rest, -self._unit))
             inside = deviations - rest if self.turned else deviations
-            X = to_dtype(P * like(inside)[None, :], dtype) @ directions
-            X = X + to_float64(Z) * rest if self.turned and rest > 0 else X
-        X = to_dtype(X * like(self._unscaled, numpy_dtype(X))[None, :], dtype) + like(self.center, dtype)
-        return require_range(X, "Rows of these whitened values")
+            X = arrays.to_dtype(P * like(inside)[None, :], dtype) @ directions
+            X = X + arrays.to_float64(Z) * rest if self.turned and rest > 0 else X
+        X = arrays.to_dtype(X * like(self._unscaled, arrays.numpy_dtype(X))[None, :], dtype) + like(
+            self.center, dtype
+        )
+        return arrays.require_range(X, "Rows of these whitened values")
 
     @property
     def _unscaled(self) -> FloatArray:
@@ -523,9 +513,9 @@ class Whitening:
             lambda one, other: ([a + b for a, b in zip(one[0], other[0], strict=True)], None),
         )
         left = left / n
-        shift = as_float64(self.directions) @ left
+        shift = arrays.as_float64(self.directions) @ left
         products = products - n * np.outer(shift * inverse, shift * inverse)
-        kept = None if S is None else S - from_numpy(shift.astype(numpy_dtype(S)), S)[None, :]
+        kept = None if S is None else S - arrays.from_numpy(shift.astype(arrays.numpy_dtype(S)), S)[None, :]
         unit = self._unscaled
         with np.errstate(over="ignore", under="ignore"):
             squares = np.maximum(squares - n * left * left, 0.0) * unit * unit
@@ -542,25 +532,25 @@ class Whitening:
         blocks = view.row_slices(LEAST_ROWS)
 
         # Blocks in the cache are short.
-        wide = {} if is_numpy(rows.like) else {"dtype": xp.float64}
+        wide = {} if arrays.is_numpy(rows.like) else {"dtype": xp.float64}
 
         def of_block(part: slice, C: Any) -> tuple[list[Any], list[tuple[int, Any]]]:
             weights, kept, products = rows.weights_of(part), [], np.zeros((k, k))
             if scores:
                 S = C @ directions.T
                 kept = [(part.start, S)] if keep else []
-                P = to_float64(S) * from_numpy(inverse, S)[None, :]
-                P = P if weights is None else P * xp.sqrt(from_numpy(weights, S))[:, None]
-                products = as_float64(P.T @ P)
-            C = C if weights is None else to_float64(C)
+                P = arrays.to_float64(S) * arrays.from_numpy(inverse, S)[None, :]
+                P = P if weights is None else P * xp.sqrt(arrays.from_numpy(weights, S))[:, None]
+                products = arrays.as_float64(P.T @ P)
+            C = C if weights is None else arrays.to_float64(C)
 
             def column_sums(values: Any) -> FloatArray:
                 if weights is None:
-                    return as_float64(xp.sum(values, axis=0, **wide))
-                return as_float64(from_numpy(weights, values) @ values)
+                    return arrays.as_float64(xp.sum(values, axis=0, **wide))
+                return arrays.as_float64(arrays.from_numpy(weights, values) @ values)
 
             squares = C * C
-            norms = as_float64(xp.sum(squares, axis=1))
+            norms = arrays.as_float64(xp.sum(squares, axis=1))
             own = np.ones(len(norms)) if weights is None else weights
             powers = np.array([own @ norms, own @ (norms * norms)])
             # Sums of columns, of their squares, of row norms to the 2nd and 4th power, of products of scores.
@@ -575,8 +565,8 @@ class Whitening:
                 results += kept
             return totals, results
 
-        if is_numpy(rows.like):
-            results = [of for of in each_thread(share, blocks) if of[0]]
+        if arrays.is_numpy(rows.like):
+            results = [of for of in arrays.each_thread(share, blocks) if of[0]]
         else:
             results = list(view.on_device(of_block, 0))
         totals = [np.sum(parts, axis=0) for parts in zip(*(f for f, _ in results), strict=True)]
@@ -588,7 +578,7 @@ class Whitening:
         """Return W of ``z = W (x - center)``, shape (k, d) or (d, d)."""
         if self.triangle is not None:
             return self.triangle
-        U = as_float64(self.directions)
+        U = arrays.as_float64(self.directions)
         inner = inverse_deviations(self.deviations)[:, None] * U
         inner = inner if self.correction is None else self.correction @ inner
         if self.turned:
@@ -605,7 +595,7 @@ class Whitening:
         variances : ndarray of shape (k,)
             Variance of the fitted (scaled) data along each direction.
         """
-        U = as_float64(self.directions)
+        U = arrays.as_float64(self.directions)
         with np.errstate(under="ignore"):
             inner = (inverse_deviations(self.deviations) * variances)[:, None] * U
         if self.triangle is not None:
