@@ -248,10 +248,10 @@ class Refusal(HTTPException):
         retry_after: int | None = None,
         field: str | None = None,
     ) -> None:
-        # It may quote the client, whose text may not be valid UTF-8.
-        error = error.encode("utf-8", "replace").decode()
+        # They may quote the client, whose text may not be valid UTF-8.
+        error, name = (text.encode("utf-8", "replace").decode() for text in (error, field or ""))
         super().__init__(status, error)
-        self.status, self.problem = status, Problem(error=error, what_to_do=what_to_do, field=field)
+        self.status, self.problem = status, Problem(error=error, what_to_do=what_to_do, field=name or None)
         self.headers: dict[str, str] = {} if retry_after is None else {"Retry-After": str(retry_after)}
 
     def response(self) -> JSONResponse:

@@ -205,4 +205,9 @@ function chosen() {
   made.delete("data");
   return made;
 }
-if (byId("operations")) forms("data", id, OWN, chosen).catch((error) => say(error.message, true));
+byId("further")?.addEventListener("click", () => tried(async () => {
+  await forms("data", id, OWN, chosen);
+  say("");
+  byId("further").hidden = true;
+  document.querySelector("#operations summary").focus();
+}, byId("further")));

@@ -64,7 +64,8 @@ async function form(parent, path, { name, on, summary, inputs, options }, query)
         await show(result, await asked(`${path}/${name}?${given}`, { method: "POST" }));
         say("");
       } catch (error) {
-        const wrong = byId(`${name}-${error.field}`);
+        const option = options.find((one) => one.parameters.includes(error.field))?.name ?? error.field;
+        const wrong = byId(`${name}-${option}`);
         if (!wrong) throw error;
         complain(wrong, error.message);
         say("");
