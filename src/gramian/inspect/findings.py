@@ -364,7 +364,7 @@ def no_signal(e: Evidence) -> Iterator[Finding]:
         yield Finding(
             *("no-signal", "serious"),
             "No component exceeds what independent columns give: the largest eigenvalue of the correlations "
-            f"is {largest:.3g}; with each column shuffled it is {mean:.3g} on average, and up to {limit:.3g}.",
+            f"is {largest:.3g}. With each column shuffled it is {mean:.3g} on average, up to {limit:.3g}.",
             "Do not interpret the components.",
             {"largest": largest, "shuffled": mean, "limit": limit},
         )
