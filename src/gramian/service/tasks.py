@@ -29,6 +29,7 @@ from gramian.errors import (
     ParameterError,
     needs,
     shortened,
+    worded,
 )
 from gramian.faces import Faces, FaceSpace, Gallery, read_faces
 from gramian.io.metadata import with_metadata
@@ -308,7 +309,7 @@ def operate(operation: str, options: Message, draw: int | None, answer: Message,
             raise DataError("The result has no table.", "Request it as JSON.")
         write_table(answer["path"], next(iter(result.tables.values())), answer["kind"])
         return {}
-    text = str(result.text() if callable(result.text) else result.text)
+    text = worded(str(result.text() if callable(result.text) else result.text), "page")
     drawn: Message = {}
     for name, figure in result.figures.items() if draw else ():
         try:
