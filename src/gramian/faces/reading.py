@@ -116,7 +116,7 @@ def read_faces(
 
 def _location(source: Any) -> Location:
     if not isinstance(source, str | os.PathLike):
-        raise InputTypeError(f"{type(source).__name__} is not a path of pictures. Give {SOURCES}.")
+        raise InputTypeError(f"{type(source).__name__} is not a path of pictures.", f"Give {SOURCES}.")
     text = os.fspath(source)
     # locate would also suggest files of tables.
     return Location(Path(text)) if os.path.isfile(text) else locate(text)
@@ -133,7 +133,8 @@ def _wanted_size(size: Any) -> Size | None:
 def _require_side(name: str, width: int, height: int) -> None:
     if min(width, height) < SMALLEST:
         raise DataError(
-            f"{name} is {width}x{height} pixels, below the minimum of {SMALLEST} pixels a side. Leave it out."
+            f"{name} is {width}x{height} pixels, below the minimum of {SMALLEST} pixels a side.",
+            "Leave it out.",
         )
 
 
@@ -170,7 +171,7 @@ class _Reader:
     def read_list(self, paths: Sequence[str | os.PathLike[str]]) -> Faces:
         """Read files and folders of files."""
         if not paths:
-            raise DataError("The list of pictures is empty. Give at least one path.")
+            raise DataError("The list of pictures is empty.", "Give at least one path.")
         pictures: list[PictureFile] = []
         notes: list[str] = []
         for path in (_location(path).path for path in paths):
@@ -221,7 +222,7 @@ class _Reader:
                 if dtype == np.float32 and result.dtype == np.uint16:
                     result = result / np.float32(257)
                 if not np.isfinite(result).all():
-                    raise DataError(f"{readable(picture.name)} contains NaN or infinity. Leave it out.")
+                    raise DataError(f"{readable(picture.name)} contains NaN or infinity.", "Leave it out.")
             except GramianError as error:
                 self.skip(picture.name, error)
                 continue
