@@ -736,7 +736,7 @@ def test_all_components_give_the_data_back():
 
 def test_inverse_transform_refuses_another_number_of_components():
     model = PCA(3).fit(SPECTRA["separated"])
-    with pytest.raises(DataError, match="X has 2 columns, but inverse_transform takes scores of 3"):
+    with pytest.raises(DataError, match="X has 2 columns, but inverse_transform takes 3 scores"):
         model.inverse_transform(np.zeros((4, 2)))
 
 

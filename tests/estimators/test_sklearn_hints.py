@@ -80,18 +80,13 @@ def test_parameters_of_scikit_learns_selection_have_advice():
         gramian.mutual_information(X, y, neighbours=3)
 
 
-def test_routed_parameters_of_a_fit_are_refused_with_what_to_do():
+def test_a_fit_takes_only_the_metadata_that_it_uses():
     selectors = [gramian.FeatureFilter("f", 1), gramian.SequentialFeatureSelector(Ridge())]
     for model in [gramian.PCA(1), gramian.KernelPCA(1), gramian.Whitener(), *selectors]:
         for fit in (model.fit, model.fit_transform):
-            with pytest.raises(InputTypeError, match=r"groups: .*GroupKFold.*; check_input: leave it out"):
-                fit(X, y, groups=np.ones(6), check_input=False)
-    for model in selectors:
-        with pytest.raises(
-            InputTypeError, match=r"does not support sample_weight\. sample_weight: .* repeat rows"
-        ):
-            model.fit(X, y, sample_weight=np.ones(6))
-    with pytest.raises(InputTypeError, match="PCA does not support check_input"):
+            with pytest.raises(TypeError, match="unexpected keyword argument 'groups'"):
+                fit(X, y, groups=np.ones(6))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'check_input'"):
         make_pipeline(gramian.PCA(1), Ridge()).fit(X, y, pca__check_input=False)
     assert has_fit_parameter(gramian.PCA(), "sample_weight")
     assert not has_fit_parameter(selectors[0], "sample_weight")

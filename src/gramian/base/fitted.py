@@ -62,12 +62,9 @@ class Transformer(sklearn.TransformerMixin, sklearn.BaseEstimator):
         result: RealArray = rows if shape is None else as_pictures(rows, shape)
         return result
 
-    def _require_scores(self, rows: Rows) -> None:
-        if rows.shape[1] != self.n_components_:
-            raise DataError(
-                f"X has {rows.shape[1]} columns, but inverse_transform takes scores of "
-                f"{self.n_components_} components."
-            )
+    def _require_columns(self, rows: Rows, count: int, noun: str) -> None:
+        if rows.shape[1] != count:
+            raise DataError(f"X has {rows.shape[1]} columns, but inverse_transform takes {count} {noun}.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,7 +21,7 @@ from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.base.declarations import register_record
 from gramian.base.fitted import parameter_at_fit
 from gramian.base.saving import Saved
-from gramian.base.sklearn import BaseEstimator, OutlierMixin, available_if, knows_names, refuse_metadata
+from gramian.base.sklearn import BaseEstimator, OutlierMixin, available_if, knows_names
 from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.data import Rows, as_rows, table
 from gramian.errors import (
@@ -237,7 +237,7 @@ class Monitor(Saved, MonitorAttributes):
 
     # ------------------------------------------------------------------ fit
 
-    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to normal rows if it is not fitted, and set the limits.
 
         Held-out rows are those of X if the model has not seen them. Otherwise the model is fitted ``cv``
@@ -250,8 +250,6 @@ class Monitor(Saved, MonitorAttributes):
             PCA.
         y : object, ignored
             For pipelines.
-        **metadata
-            Not supported: weights of rows, for instance, raise an InputTypeError.
 
         Returns
         -------
@@ -271,7 +269,6 @@ class Monitor(Saved, MonitorAttributes):
         FewRowsWarning
             For fewer than five rows of the fit for each component.
         """
-        refuse_metadata(self, metadata)
         self._check()
         if _is_begun(self.model):
             self.model_ = self.model
@@ -542,8 +539,7 @@ class Monitor(Saved, MonitorAttributes):
     def _new_rows(self, X: Any) -> Rows:
         if isinstance(X, table.Table) and getattr(self.model_, "_maps_holes", False):
             X = X.observed
-        rows: Rows = self.model_._new_rows(X, **_limit_of(self.model_))
-        return rows
+        return self.model_._new_rows(X, limit=memory_limit_bytes(self.model_.memory_limit))
 
     def _measured(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
         """Return what :class:`_Measure` does, and warn of rows without T2."""
@@ -791,11 +787,6 @@ def _known(model: Any) -> monitoring.Known:
 
 def _is_begun(model: Any) -> bool:
     return bool(vars(model).keys() & {"_moments", "components_", "projection_coef_"})
-
-
-def _limit_of(model: Any) -> dict[str, Any]:
-    """Return the option that lets a kernel PCA read new rows from a file block by block, as a PCA does."""
-    return {} if isinstance(model, PCA) else {"limit": memory_limit_bytes(model.memory_limit)}
 
 
 def _require_model(model: Any) -> None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.analysis import components
 from gramian.arrays import as_float64, as_pictures, from_numpy, memory_limit_bytes, to_numpy
 from gramian.base import fitted, inputs, saving
-from gramian.base.sklearn import knows_names, refuse_metadata
+from gramian.base.sklearn import knows_names
 from gramian.checks import check_choice
 from gramian.data import Rows, as_rows, table, weights
 from gramian.data.device import sent_to
@@ -167,7 +167,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         self._check(rows)
         return self._pca().plan(rows)
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Find the whitening transform of X.
 
         Parameters
@@ -178,8 +178,6 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as in :meth:`gramian.PCA.fit`.
-        **metadata
-            Not supported: other metadata raise an InputTypeError with advice.
 
         Returns
         -------
@@ -194,14 +192,11 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         ParameterError
             A parameter outside its range.
         """
-        refuse_metadata(self, metadata)
         with shows_progress("Whitener"):
             self._fit(X, sample_weight, keep=False)
         return self
 
-    def fit_transform(
-        self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any
-    ) -> RealArray:
+    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> RealArray:
         """Find the whitening transform of X and return X whitened, as :meth:`transform` does.
 
         Parameters
@@ -212,15 +207,12 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             As in :meth:`fit`.
-        **metadata
-            Not supported, as in :meth:`fit`.
 
         Returns
         -------
         array
             Whitened rows, as :meth:`transform` returns them.
         """
-        refuse_metadata(self, metadata)
         with shows_progress("Whitener"):
             rows, scores = self._fit(X, sample_weight, keep=self.method != "cholesky")
         return self._mapped(rows, scores)
@@ -381,20 +373,20 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         """
         check_is_fitted(self)
         rows = self._rows(X, expected=table.Expected())
-        width = self.n_components_ if self._reduces else self.n_features_in_
-        if rows.shape[1] != width:
-            raise DataError(
-                f"X has {rows.shape[1]} columns, but inverse_transform takes {width} whitened values."
-            )
+        self._require_columns(rows, self._width, "whitened values")
         mapping = self._whitening()
         back = rows.mapped(lambda part: mapping.undo(part.in_memory()), self.n_features_in_)
         return self._as_fitted(back)
 
     def _mapped(self, rows: Rows, scores: Any = None) -> RealArray:
-        mapping, width = self._whitening(), self.n_components_ if self._reduces else self.n_features_in_
-        Z, shape = rows.mapped(lambda part: mapping.apply(part, scores), width), rows.picture_shape
+        mapping, shape = self._whitening(), rows.picture_shape
+        Z = rows.mapped(lambda part: mapping.apply(part, scores), self._width)
         result: RealArray = Z if shape is None or self._reduces else as_pictures(Z, shape)
         return result
+
+    @property
+    def _width(self) -> int:
+        return self.n_components_ if self._reduces else self.n_features_in_
 
     @property
     def _reduces(self) -> bool:
@@ -482,8 +474,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
 
     def _require_few(self, name: str) -> None:
         check_is_fitted(self)
-        d = self.n_features_in_
-        entries = (self.n_components_ if self._reduces else d) * d
+        entries = self._width * self.n_features_in_
         if entries > MOST_ENTRIES:
             raise AttributeError(
                 f"{name} would have {entries:,} entries; the limit is {MOST_ENTRIES:,}. transform does not "
