@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import component_names, decomposition_of, shares_of
+from gramian.analysis.components import Summary, component_names, decomposition_of, shares_of, summary_of
 from gramian.arrays import as_float64, as_pictures, from_numpy, is_numpy
 from gramian.base import declarations, inputs, sklearn
 from gramian.checks import counted
@@ -78,6 +78,19 @@ class Decomposer(Transformer, declarations.DecompositionAttributes):
 
     Subclasses add attributes; the dataclass of an estimator cannot, since its annotations are parameters.
     """
+
+    def summary(self) -> Summary:
+        """Return standard deviations, explained variance ratios and their cumulative sums as a table.
+
+        Ratios are NaN for a kernel that is not proven positive semidefinite.
+
+        Returns
+        -------
+        Summary
+            Prints as a table.
+        """
+        check_is_fitted(self)
+        return summary_of(self)
 
 
 def warn_of_none(choice: Any, *, stacklevel: int) -> None:

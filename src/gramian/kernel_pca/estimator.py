@@ -15,7 +15,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import arrays
-from gramian.analysis.components import Summary, summary_of
 from gramian.base import declarations, inputs, saving, sklearn
 from gramian.base.fitted import (
     Decomposer,
@@ -471,19 +470,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
 
     def _scores(self, rows: Rows) -> RealArray:
         return rows.mapped(self._projection.scores, self.n_components_)
-
-    def summary(self) -> Summary:
-        """Return standard deviations, explained variance ratios and their cumulative sums as a table.
-
-        Ratios are NaN for a kernel that is not proven positive semidefinite.
-
-        Returns
-        -------
-        Summary
-            Prints as a table.
-        """
-        check_is_fitted(self)
-        return summary_of(self)
 
     def table(self, of: str, X: Any = None, *, supplementary: Any = None) -> Any:
         """Return scores, squared cosines and contributions of rows in feature space.

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from gramian import errors
 from gramian.analysis import candidates, projection
 from gramian.analysis.components import feature_names_of, known_variances, mapping_of, shares_of
 from gramian.arrays import as_float64, dense, memory_limit_bytes
@@ -25,12 +26,8 @@ from gramian.base.sklearn import BaseEstimator, OutlierMixin, available_if, know
 from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.data import Rows, as_rows, table
 from gramian.errors import (
-    CertificateWarning,
     DataError,
-    FewRowsWarning,
-    MissingValuesWarning,
     ParameterError,
-    RankWarning,
     UnavailableError,
     by_surface,
     ignoring,
@@ -302,7 +299,7 @@ class Monitor(Saved, MonitorAttributes):
         self._weights = np.ones(len(self._held_out))
         self._settle(rows, values if same else None)
         if known.too_few:
-            warnings.warn(FewRowsWarning(known.too_few), stacklevel=2)
+            warnings.warn(errors.FewRowsWarning(known.too_few), stacklevel=2)
         return self
 
     @available_if(lambda monitor: isinstance(monitor.model, PCA))
@@ -389,7 +386,7 @@ class Monitor(Saved, MonitorAttributes):
         everything = asked["n_components"] is None and asked.get("max_rmse") is None
         most = d - (vars(self.model_).get("imputed_") is not None) if isinstance(self.model_, PCA) else n
         # What they say is said of the model itself.
-        with ignoring(RankWarning, CertificateWarning, MissingValuesWarning):
+        with ignoring(errors.GramianWarning):
             for fold in np.array_split(np.arange(n), count):
                 others = rows.picked(np.delete(np.arange(n), fold))
                 model = clone(self.model_)

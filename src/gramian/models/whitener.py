@@ -11,7 +11,6 @@ import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis import components
 from gramian.arrays import as_float64, as_pictures, from_numpy, memory_limit_bytes, to_numpy
 from gramian.base import fitted, inputs, saving
 from gramian.base.sklearn import knows_names
@@ -420,19 +419,6 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             return super().get_feature_names_out(input_features)
         names: npt.NDArray[np.object_] = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
         return names
-
-    def summary(self) -> components.Summary:
-        """Return standard deviations, explained variance ratios and their cumulative sums as a table.
-
-        They are those of the principal components, before regularization.
-
-        Returns
-        -------
-        Summary
-            Prints as a table.
-        """
-        check_is_fitted(self)
-        return components.summary_of(self)
 
     @property
     def explained_variance_(self) -> FloatArray:

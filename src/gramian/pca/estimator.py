@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import arrays, checks, progress_bar
-from gramian.analysis.components import Summary, summary_of
+from gramian.analysis.components import Summary
 from gramian.analysis.projection import LinearProjection, divided, incomplete_rows, warn_of_undetermined
 from gramian.base import deferred, fitted, inputs, saving
 from gramian.base.declarations import LACKED, DecompositionAttributes, Parts, register_record
@@ -845,8 +845,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, P
         """
         from gramian.analysis.units import unit_trap
 
-        check_is_fitted(self)
-        summary, sample = summary_of(self), self.sampling_
+        summary, sample = super().summary(), self.sampling_
         said = unit_trap(self, 'scale="unit"'), "" if sample is None else sample.brief
         return replace(summary, notes=(*summary.notes, *filter(None, said), self.certificate_.brief))
 
