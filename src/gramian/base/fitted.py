@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
@@ -93,12 +92,12 @@ class Decomposer(Transformer, declarations.DecompositionAttributes):
         return summary_of(self)
 
 
-def warn_of_none(choice: Any, *, stacklevel: int) -> None:
+def warn_of_none(choice: Any) -> None:
     """Warn that a rule for the number of components finds none."""
     if choice.number == 0:
         given = by_surface(f"n_components={choice.rule!r}", option("n_components", choice.rule))
         said = f"{given} finds no component; one is kept. {choice.sentence}"
-        warnings.warn(RankWarning(said), stacklevel=stacklevel + 1)
+        RankWarning(said).warn()
 
 
 def store_solution(
@@ -110,7 +109,6 @@ def store_solution(
     of: str,
     already_warned: bool = False,
     hidden: str = "",
-    stacklevel: int = 5,
 ) -> None:
     """Set the attributes for plan, spectrum and certificate, and warn if an error bound does not hold.
 
@@ -128,8 +126,6 @@ def store_solution(
         Whether an earlier warning said that there are no components.
     hidden : str
         Warning of components that rounding hides, in place of one of the rank.
-    stacklevel : int
-        Frames up to the user's, for warnings.
     """
     model.n_components_, model.rank_ = result.values.size, result.rank
     model.explained_variance_ratio_ = result.ratio
@@ -139,24 +135,18 @@ def store_solution(
     model.certificate_ = solution.certificate
     k, rank = result.values.size, result.rank
     if hidden:
-        warnings.warn(RankWarning(hidden), stacklevel=stacklevel)
+        RankWarning(hidden).warn()
     elif rank == 0 and not already_warned:
-        warnings.warn(
-            RankWarning(f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0."),
-            stacklevel=stacklevel,
-        )
+        RankWarning(f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0.").warn()
     elif asked and 0 < rank < k:
-        warnings.warn(
-            RankWarning(
-                f"{option('n_components', k)} but {of} has rank {rank}: the last "
-                f"{counted(k - rank, 'component')} {'has' if k - rank == 1 else 'have'} variance 0 and "
-                "scores 0."
-            ),
-            stacklevel=stacklevel,
-        )
+        RankWarning(
+            f"{option('n_components', k)} but {of} has rank {rank}: the last "
+            f"{counted(k - rank, 'component')} {'has' if k - rank == 1 else 'have'} variance 0 and "
+            "scores 0."
+        ).warn()
     certificate = solution.certificate
     if certificate is not None and not certificate.ok and rank > 0:
-        warnings.warn(CertificateWarning("; ".join(certificate.reasons)), stacklevel=stacklevel)
+        CertificateWarning("; ".join(certificate.reasons)).warn()
 
 
 def store_parameters(model: Any, *names: str) -> None:

@@ -420,7 +420,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         self._sums, self._ridge_map = model.sums, None
         self.component_choice_, self.repair_ = model.choice, result.repair
         asked = self.n_components is not None
-        store_solution(self, components, model.solution, asked=asked, of=model.of, stacklevel=4)
+        store_solution(self, components, model.solution, asked=asked, of=model.of)
         if result.vectors is not None and rows.weights is not None:
             self._complete_vectors(rows)
         on_device(self, rows.home)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
@@ -508,9 +507,7 @@ class ExactFit(KernelFit):
             self._warn_of_products(evaluator, solution, X)
         result = problem.coefficients(solution, target.count)
         if -result.negative > NEGLIGIBLE * result.components.values[0]:
-            warnings.warn(
-                IndefiniteKernelWarning(NEGATIVE.replace("NUMBER", f"{result.negative:.4g}")), stacklevel=3
-            )
+            IndefiniteKernelWarning(NEGATIVE.replace("NUMBER", f"{result.negative:.4g}")).warn()
         certificate = solution.certificate
         if rows.weights is None:
             certificate = with_orthonormality(certificate, result.vectors)
@@ -545,7 +542,7 @@ class ExactFit(KernelFit):
         answer = components_of_kernel(model, self.rows, rule, rng=generators(asked.random_state, 3)[2])
         if answer.number is None:
             raise ParameterError("n_components", rule, f": {answer.sentence}")
-        warn_of_none(answer, stacklevel=5)
+        warn_of_none(answer)
         return answer
 
     def _planned(self, target: Target) -> tuple[KernelProblem, Evaluator | None, Schedule]:
@@ -627,12 +624,9 @@ class ExactFit(KernelFit):
             solution.certificate is not None and solution.certificate.ok and solution.spectrum.rank > 0
         )
         if sparse.issparse(fitted) and not certified and error > precision_of(fitted, self.parameters.tol):
-            warnings.warn(
-                CertificateWarning(
-                    f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values, "
-                    "because rows lie many kernel widths from 0. "
-                    f"{by_surface('Pass X.toarray()', 'Give a dense table')}, so that gramian sums "
-                    "differences instead, or use a wider kernel."
-                ),
-                stacklevel=4,
-            )
+            CertificateWarning(
+                f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values, "
+                "because rows lie many kernel widths from 0. "
+                f"{by_surface('Pass X.toarray()', 'Give a dense table')}, so that gramian sums "
+                "differences instead, or use a wider kernel."
+            ).warn()

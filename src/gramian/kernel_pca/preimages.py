@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -179,14 +178,11 @@ def _searched(space: FeatureSpace, method: str, Z: Any, start: Any) -> Any:
         residuals(space, result.points, Z)
     missed = int(np.sum(~result.converged))
     if missed:
-        warnings.warn(
-            PreimageWarning(
-                f"{missed} of {Z.shape[0]} pre-images did not converge in {LIMIT} steps; they are the "
-                f"nearest rows found. {by_surface('return_error=True says how far each is off; ')}"
-                f"{option('preimage', 'ridge')} needs no steps."
-            ),
-            stacklevel=5,
-        )
+        PreimageWarning(
+            f"{missed} of {Z.shape[0]} pre-images did not converge in {LIMIT} steps; they are the "
+            f"nearest rows found. {by_surface('return_error=True says how far each is off; ')}"
+            f"{option('preimage', 'ridge')} needs no steps."
+        ).warn()
     return result.points
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -299,7 +298,7 @@ class Monitor(Saved, MonitorAttributes):
         self._weights = np.ones(len(self._held_out))
         self._settle(rows, values if same else None)
         if known.too_few:
-            warnings.warn(errors.FewRowsWarning(known.too_few), stacklevel=2)
+            errors.FewRowsWarning(known.too_few).warn()
         return self
 
     @available_if(lambda monitor: isinstance(monitor.model, PCA))

@@ -271,14 +271,11 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         self._settle(settled)
         fitted.on_device(self, rows.home)
         if isinstance(self.n_components, (int, np.integer)) and self.rank_ < self.n_components_:
-            warnings.warn(
-                RankWarning(
-                    f"{option('n_components', self.n_components_)} but the data has rank {self.rank_}: the "
-                    f"last {self.n_components_ - self.rank_} directions have no variance; fitted "
-                    "rows are 0 there."
-                ),
-                stacklevel=3,
-            )
+            RankWarning(
+                f"{option('n_components', self.n_components_)} but the data has rank {self.rank_}: the "
+                f"last {self.n_components_ - self.rank_} directions have no variance; fitted "
+                "rows are 0 there."
+            ).warn()
         return rows, result.scores
 
     def _store_decomposition(self, pca: PCA, n: int) -> None:

@@ -472,7 +472,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, P
         )
         self.component_choice_ = choice = result.choice
         if choice is not None and isinstance(self.n_components, str):
-            fitted.warn_of_none(choice, stacklevel=3)
+            fitted.warn_of_none(choice)
         elif choice is None and (self.max_rmse is not None or isinstance(self.n_components, float)):
             from gramian.pca.rules import after_the_fit
 
