@@ -349,7 +349,7 @@ class GramianWarning(Worded, UserWarning):
     def warn(self) -> None:
         """Warn at the line of the caller's own code, however many frames of libraries are between."""
         frame, level = sys._getframe(), 1
-        while frame.f_back and frame.f_globals["__name__"].startswith(("gramian.", "sklearn.")):
+        while frame.f_back and frame.f_globals.get("__name__", "").startswith(("gramian.", "sklearn.")):
             frame, level = frame.f_back, level + 1
         warnings.warn(self, stacklevel=level)
 

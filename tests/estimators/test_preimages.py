@@ -266,9 +266,7 @@ def test_a_precomputed_kernel_has_no_way_back():
 
 def test_wrong_scores_are_refused():
     model = KernelPCA(3, kernel="rbf").fit(X)
-    with pytest.raises(
-        DataError, match="X has 2 columns, but inverse_transform takes 3 scores"
-    ):
+    with pytest.raises(DataError, match="X has 2 columns, but inverse_transform takes 3 scores"):
         model.inverse_transform(np.zeros((4, 2)))
     with pytest.raises(DataError, match="NaN"):
         model.inverse_transform(np.full((4, 3), np.nan))

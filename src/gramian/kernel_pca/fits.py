@@ -136,6 +136,12 @@ class KernelFit:
         return kernel.resolve(values, rows.feature_names)
 
     @property
+    def target(self) -> Target:
+        """The number of components, or their share, that is asked for."""
+        shape = self.rows.shape
+        return check_target(self.parameters.n_components, shape[0], shape, of="kernel components")
+
+    @property
     def plain_landmarks(self) -> bool:
         """Whether nothing was asked of landmarks but their number."""
         landmarks = self.parameters.landmarks
@@ -185,7 +191,7 @@ class FeatureFit(KernelFit):
     def plan(self) -> Plan:
         """What solving does, with predicted seconds and bytes."""
         rows, m = self.rows, self.count
-        target = self._target(m)
+        target = self._reachable(m)
         costs = feature_costs(rows.shape, m, self._rule, single=self._single, elsewhere=not rows.in_one_place)
         if self._rule == "rpcholesky" and (room := rows.room) is not None:
             need = rows.shape[0] * m * (4 if self._single else 8)
@@ -324,9 +330,8 @@ class FeatureFit(KernelFit):
             )
         return alike(numpy_rows(landmarks.owned()), numpy_rows(rows.block(slice(0, 1)).values))
 
-    def _target(self, m: int) -> Target:
-        of, shape = "random features" if self._rule is None else "landmarks", self.rows.shape
-        target = check_target(self.parameters.n_components, shape[0], shape, of="kernel components")
+    def _reachable(self, m: int) -> Target:
+        of, target = "random features" if self._rule is None else "landmarks", self.target
         if target.count is not None and target.count > m:
             raise ParameterError(
                 "n_components",
@@ -483,7 +488,7 @@ class ExactFit(KernelFit):
         count = self.parameters.n_components
         if isinstance(count, str):
             check_choice("n_components", count, COUNT_RULES)
-        target = Target(count=min(10, self.rows.shape[0])) if isinstance(count, str) else self._target()
+        target = Target(count=min(10, self.rows.shape[0])) if isinstance(count, str) else self.target
         plan = self._planned(target)[2].plan
         if not isinstance(count, str):
             return plan
@@ -495,7 +500,7 @@ class ExactFit(KernelFit):
         """Find the components, and keep all rows."""
         asked, rows, kernel = self.parameters, self.rows, self.kernel
         answer = self._choice()
-        target = self._target() if answer is None else Target(count=max(1, answer.number))
+        target = self.target if answer is None else Target(count=max(1, answer.number))
         preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros)
         problem, evaluator, planned = self._planned(target)
         warn_of_cost(planned.plan, self._cheaper, rows.like)
@@ -525,10 +530,6 @@ class ExactFit(KernelFit):
             None if evaluator is None else rows.owned(),
             answer,
         )
-
-    def _target(self) -> Target:
-        shape = self.rows.shape
-        return check_target(self.parameters.n_components, shape[0], shape, of="kernel components")
 
     def _choice(self) -> Any:
         """Ask a rule for the number of components; None where a number was given."""

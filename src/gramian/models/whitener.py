@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, ClassVar, Self
 
@@ -17,7 +16,7 @@ from gramian.base.sklearn import knows_names
 from gramian.checks import check_choice
 from gramian.data import Rows, as_rows, table, weights
 from gramian.data.device import sent_to
-from gramian.errors import DataError, ParameterError, RankWarning, option
+from gramian.errors import DataError, ParameterError, option
 from gramian.models import whitening
 from gramian.pca.estimator import PCA
 from gramian.progress_bar import shows_progress
@@ -244,10 +243,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
     def _fit(self, X: Any, sample_weight: Any, *, keep: bool) -> tuple[Rows, Any]:
         rows = self._rows(X, sample_weight, minimum=2, check_finite=False)
         self._check(rows)
-        pca = self._pca()
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "(n_components=.* but t|T)he data has rank", RankWarning)
-            pca.fit(rows)
+        pca = self._pca().fit(rows)
         rule = whitening.check_regularization(self.regularization)
         if self.method == "cholesky" and rule is None:
             _require_full_rank(pca.rank_, rows.shape)
@@ -270,12 +266,6 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             )
         self._settle(settled)
         fitted.on_device(self, rows.home)
-        if isinstance(self.n_components, (int, np.integer)) and self.rank_ < self.n_components_:
-            RankWarning(
-                f"{option('n_components', self.n_components_)} but the data has rank {self.rank_}: the "
-                f"last {self.n_components_ - self.rank_} directions have no variance; fitted "
-                "rows are 0 there."
-            ).warn()
         return rows, result.scores
 
     def _store_decomposition(self, pca: PCA, n: int) -> None:
