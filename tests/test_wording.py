@@ -3,6 +3,7 @@ import pytest
 from gramian.checks import check_choice
 from gramian.errors import DataError, ParameterError, RankWarning, by_surface, choice, option
 from gramian.operations import operations
+from refusals import golden, is_there
 
 CASES = (
     # Made of marks; Python, shell, page
@@ -79,3 +80,8 @@ def test_what_is_meant_is_suggested():
                 check_choice(name, given, allowed)
     with pytest.raises(ParameterError, match=r"Allowed: 'a', 'b'\.$"):
         check_choice("scale", "standard", ("a", "b"))
+
+
+def test_each_wording_is_of_a_test():
+    assert golden()
+    assert [test for test in golden() if not is_there(test)] == []

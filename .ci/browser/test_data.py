@@ -114,6 +114,27 @@ def test_rings_are_told_apart_by_the_third_component_of_a_kernel(arrive, sight):
     walk.shot("model")
 
 
+def test_further_questions_about_data_need_no_model(arrive, sight):
+    walk = arrive(*sight, refused=(422,))
+    page = walk.page
+    walk.example("circle")
+    page.get_by_role("button", name="Further questions").click()
+    place = page.locator("#operation-relations")
+    expect(page.locator("#operations summary").first).to_be_focused()
+    place.locator("summary").click()
+    place.get_by_role("button", name="Run").click()
+    expect(place.locator("pre")).to_be_visible()
+    walk.shot("relations")
+    selected = page.locator("#operation-select")
+    selected.locator("summary").click()
+    selected.get_by_label("number of columns").fill("many")
+    selected.get_by_role("button", name="Run").click()
+    expect(page.locator("#select-features-error")).not_to_be_empty()
+    selected.get_by_label("number of columns").fill("1")
+    selected.get_by_role("button", name="Run").click()
+    expect(selected.locator("pre")).to_be_visible()
+
+
 def test_components_of_digits_are_pictures(arrive, sight):
     walk = arrive(*sight)
     walk.example("digits")

@@ -128,6 +128,7 @@ def _field(one: Field[Any], hint: Any) -> dict[str, Any]:
         "kind": "choice" if declared.choices else kind,
         "choices": list(declared.choices),
         "suggestions": list(declared.suggestions),
+        "parameters": list(declared.parameters),
         "default": None if one.default is MISSING else one.default,
         "usual": declared.usual,
         "help": declared.help,

@@ -1,6 +1,5 @@
 """The formulas of whitening against their definitions and against scikit-learn."""
 
-import re
 from itertools import product
 
 import numpy as np
@@ -22,6 +21,7 @@ from gramian.models.whitening import (
 )
 from gramian.records import Spectrum
 from helpers import spectrum_matrix
+from refusals import refused
 
 
 def sums(X):
@@ -149,16 +149,16 @@ def test_regularizations_that_are_understood():
 
 
 def test_regularizations_that_are_refused():
-    for value, message in [
-        (-1e-9, "regularization=-1e-09 must be a number of at least 0. It is added to every variance"),
-        (np.nan, "regularization=nan must be a number"),
-        (np.inf, "regularization=inf must be a number"),
-        (True, "regularization=True must be a number"),
-        ([1.0], "regularization=[1.0] must be a number"),
-        (1j, "regularization=1j must be a number"),
-        ("ledoit", "regularization='ledoit' is not known. Allowed: 'ledoit-wolf', 'oas'. Did you mean"),
+    for value in [
+        -1e-9,
+        np.nan,
+        np.inf,
+        True,
+        [1.0],
+        1j,
+        "ledoit",
     ]:
-        with pytest.raises(ParameterError, match=re.escape(message)):
+        with refused(ParameterError, "regularization"):
             check_regularization(value)
 
 

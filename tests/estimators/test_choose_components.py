@@ -1,7 +1,6 @@
 """All rules side by side: for data, for fitted models that know all or a part, and for kernels."""
 
 import json
-import re
 import sys
 
 import numpy as np
@@ -13,6 +12,7 @@ from gramian import PCA, KernelPCA
 from gramian.errors import DataError, InputTypeError, MissingExtraError, ParameterError
 from gramian.inspect.choose_components import RULES, choose_components
 from helpers import spectrum_matrix
+from refusals import refused
 
 FITTING = ("mle", "parallel", "sign-flip", "gavish-donoho", "cv")
 
@@ -120,38 +120,36 @@ def test_a_model_with_a_part_of_the_spectrum_says_what_it_can():
 
 
 def test_models_that_cannot_be_asked():
-    with pytest.raises(ParameterError, match=r"is a PCA that is not fitted. Pass the data too"):
+    with refused(ParameterError, "model"):
         choose_components(PCA())
-    with pytest.raises(
-        ParameterError, match=r"center is that of the model, and so are scale and ddof. Set them on the model"
-    ):
+    with refused(ParameterError, "center"):
         choose_components(PCA(), planted(), scale="unit")
-    with pytest.raises(InputTypeError, match="Two data sets were passed"):
+    with refused(InputTypeError):
         choose_components(planted(), planted())
     from sklearn.decomposition import PCA as PeerPCA
 
-    with pytest.raises(InputTypeError, match=r"A PCA is neither data nor a gramian\.PCA or KernelPCA"):
+    with refused(InputTypeError):
         choose_components(PeerPCA())
 
 
 def test_other_parameters_are_refused():
-    for parameters, message in [
-        ({"rules": ["paralel"]}, "rules='paralel' is not known. Allowed: 'parallel'"),
-        ({"rules": ["max_rmse"]}, "rules='max_rmse' needs an error. Set max_rmse"),
-        ({"fraction": 1.5}, "n_components=1.5 is not a positive number of components, and not a fraction"),
-        ({"max_rmse": -1}, "max_rmse=-1 must be a positive number"),
-        ({"random_state": "x"}, "random_state='x' cannot start"),
-        ({"scale": "unti"}, "Did you mean 'unit'?"),
-        ({"ddof": 500}, "ddof=500 must be a whole number"),
+    for parameters in [
+        {"rules": ["paralel"]},
+        {"rules": ["max_rmse"]},
+        {"fraction": 1.5},
+        {"max_rmse": -1},
+        {"random_state": "x"},
+        {"scale": "unti"},
+        {"ddof": 500},
     ]:
-        with pytest.raises(ParameterError, match=re.escape(message)):
+        with refused(ParameterError):
             choose_components(planted(), **parameters)
 
 
 def test_data_that_no_rule_can_take_are_refused():
-    with pytest.raises(DataError, match="outside of what float64 can hold"):
+    with refused(DataError):
         choose_components(planted() * 1e200)
-    with pytest.raises(DataError, match="contains NaN: row 0, column 0"):
+    with refused(DataError, "missing"):
         choose_components(np.where(np.arange(6000).reshape(200, 30) == 0, np.nan, planted()))
 
 
@@ -198,16 +196,11 @@ def test_the_share_in_feature_space():
 
 def test_kernels_that_cannot_be_asked():
     K = circle() @ circle().T
-    with pytest.raises(
-        ParameterError,
-        match="is a KernelPCA without rows: it is not fitted, its kernel is precomputed, or it",
-    ):
+    with refused(ParameterError, "model"):
         choose_components(KernelPCA(kernel="precomputed").fit(K))
     result = choose_components(KernelPCA(kernel="precomputed"), K)
     assert "a precomputed kernel has none" in result["parallel"].sentence
-    with pytest.raises(
-        ParameterError, match=r"rules='mle' is not known. Allowed: 'parallel', 'fraction', 'cv'"
-    ):
+    with refused(ParameterError, "rules"):
         choose_components(KernelPCA(), circle(), rules=["mle"])
     raw = choose_components(KernelPCA(kernel="rbf", center=False), circle(), rules=["parallel"])
     assert "needs center=True" in raw["parallel"].sentence
@@ -247,8 +240,6 @@ def test_rows_dictionaries_and_frames_say_the_same():
 def test_a_frame_without_pandas_names_the_extra(monkeypatch):
     result = choose_components(planted(), rules=["kaiser"])
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(
-        MissingExtraError, match=r'A data frame needs pandas.*pip install "gramian\[frames\]"'
-    ):
+    with refused(MissingExtraError):
         result.to_frame()
     assert len(result.rows()) == 1

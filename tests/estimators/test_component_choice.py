@@ -18,6 +18,7 @@ from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarn
 from gramian.pca.rules import NAMED, Material, scree_of
 from gramian.solve import LinearProblem
 from helpers import spectrum_matrix
+from refusals import refused
 
 SHAPES = {"n > d": (200, 30), "n < d": (30, 200)}
 
@@ -37,10 +38,9 @@ def planted(n=200, d=30, k=3, seed=0, strength=4.0):
 def test_every_rule_finds_what_was_planted(rule, shape):
     X = planted(*shape)
     if rule == "mle" and shape[0] < shape[1]:
-        message = "n_components='mle': Minka's evidence needs more rows than columns, but X has 30 rows x 200"
-        with pytest.raises(ParameterError, match=message):
+        with refused(ParameterError, "n_components"):
             PCA(rule).fit(X)
-        with pytest.raises(ParameterError, match=message):
+        with refused(ParameterError, "n_components"):
             PCA(rule).plan(X)
         return
     model = PCA(rule, random_state=0).fit(X)
@@ -68,7 +68,7 @@ def test_the_unit_does_not_matter(rule, scale):
 
 @pytest.mark.parametrize("rule", NAMED)
 def test_a_variance_beyond_float64_is_refused(rule):
-    with pytest.raises(DataError, match=r"outside of what float64 can hold.*power of ten"):
+    with refused(DataError):
         PCA(rule).fit(planted() * 1e160)
 
 
@@ -163,7 +163,7 @@ def test_duplicated_columns_and_rows(rule):
 def test_nan_is_named(rule, bad):
     X = planted()
     X[33, 4] = bad
-    with pytest.raises(DataError, match="row 33, column 4"):
+    with refused(DataError):
         PCA(rule).fit(X)
 
 
@@ -190,17 +190,17 @@ def test_minka_is_scikit_learns():
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    "value",
     [
-        ("mel", "n_components='mel' is not known. Allowed: 'mle', 'gavish-donoho', 'parallel', 'sign-flip'"),
-        ("paralel", "Did you mean 'parallel'?"),
-        ("kaiser", "n_components='kaiser' is not known."),
-        ("", "n_components='' is not known."),
+        "mel",
+        "paralel",
+        "kaiser",
+        "",
     ],
 )
-def test_other_names_are_refused(value, message):
+def test_other_names_are_refused(value):
     for work in (PCA(value).fit, PCA(value).plan):
-        with pytest.raises(ParameterError, match=re.escape(message)):
+        with refused(ParameterError, "n_components"):
             work(planted())
 
 
@@ -209,7 +209,7 @@ def test_without_centring_only_some_rules_have_a_meaning(rule):
     X = planted() - 1.5
     model = PCA(rule, center=False, random_state=0)
     if rule in ("mle", "parallel"):
-        with pytest.raises(ParameterError, match=f"n_components='{rule}': the rule needs center=True: "):
+        with refused(ParameterError, "n_components"):
             model.fit(X)
         return
     # The mean is a direction like any other, and the largest.
@@ -221,7 +221,7 @@ def test_without_centring_only_some_rules_have_a_meaning(rule):
 def test_sparse_data(rule, monkeypatch):
     X = np.where(np.random.default_rng(4).random((200, 30)) < 0.5, planted(strength=12.0), 0)
     if RULES[rule].draws:
-        with pytest.raises(ParameterError, match=f"'{rule}' draws new dense data of the same size"):
+        with refused(ParameterError, "n_components"):
             PCA(rule).fit(sp.csr_matrix(X))
         return
     dense = PCA(rule).fit(X)
@@ -234,33 +234,32 @@ def test_sparse_data(rule, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    "value",
     [
-        (0.0, "max_rmse=0.0 must be a number above 0. It is the root-mean-square error of one entry"),
-        (-1, "max_rmse=-1 must be a number above 0"),
-        (np.nan, "max_rmse=nan must be a number above 0"),
-        (np.inf, "max_rmse=inf must be a number above 0"),
-        (True, "max_rmse=True must be a number above 0"),
-        ("2", "max_rmse='2' must be a number above 0"),
+        0.0,
+        -1,
+        np.nan,
+        np.inf,
+        True,
+        "2",
     ],
 )
-def test_other_errors_are_refused(value, message):
-    with pytest.raises(ParameterError, match=re.escape(message)):
+def test_other_errors_are_refused(value):
+    with refused(ParameterError, "max_rmse"):
         PCA(max_rmse=value).fit(planted())
 
 
 def test_a_number_and_an_error_are_one_too_many():
     for asked in (3, 0.9, "mle"):
-        message = f"n_components={asked!r} and max_rmse=1.0 both set the number of components. Leave out one"
-        with pytest.raises(ParameterError, match=re.escape(message)):
+        with refused(ParameterError, "n_components"):
             PCA(asked, max_rmse=1.0).fit(planted())
 
 
 def test_copies_that_do_not_fit_are_refused_before_work():
     X = np.broadcast_to(np.zeros(1500), (3000, 1500))
-    with pytest.raises(MemoryLimitError, match=r"The rule 'parallel', which copies .* needs about 108 MB of"):
+    with refused(MemoryLimitError):
         PCA("parallel", solver="krylov", memory_limit=40_000_000).plan(X)
-    with pytest.raises(MemoryLimitError, match=r"The covariance route needs about"):
+    with refused(MemoryLimitError):
         PCA("gavish-donoho", solver="krylov", memory_limit=40_000_000).plan(X)
 
 

@@ -14,6 +14,7 @@ from gramian.arrays import as_float64
 from gramian.errors import CertificateWarning, DataError, MemoryLimitError, RankWarning
 from gramian.pca import stream
 from helpers import spectrum_matrix
+from refusals import refused
 
 X = spectrum_matrix(90, 8, [10, 5, 3, 1, 0.3, 0.1, 0.03, 0.01], seed=0, mean=np.arange(8) - 3.0)
 TABLES = ("plain", "offsets", "units", "magnitudes", "repeated", "float32", "sparse", "far")
@@ -149,7 +150,7 @@ def test_the_model_continues_from_a_file_as_it_does_in_memory(tmp_path):
 
 def test_columns_whose_means_have_lost_digits_do_not_continue():
     model = PCA(scale="unit").fit(X * 1e-310)
-    with pytest.raises(DataError, match=r"norm of .*e-3.., too small .* Multiply all rows by a power of ten"):
+    with refused(DataError):
         model.partial_fit(X * 1e-310)
 
 
@@ -157,7 +158,7 @@ def test_a_covariance_that_does_not_fit_is_refused_before_it_is_made():
     wide = np.random.default_rng(0).standard_normal((30, 3000)) * 0.9 ** np.arange(3000)
     model = PCA(2, memory_limit="60MB").fit(wide)
     before = dict(vars(model))
-    with pytest.raises(MemoryLimitError, match="or fit a file of all rows"):
+    with refused(MemoryLimitError):
         model.partial_fit(wide)
     assert vars(model) == before
 

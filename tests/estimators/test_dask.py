@@ -8,6 +8,7 @@ import pytest
 from gramian import PCA, KernelPCA, PolynomialMap, RandomFourierMap, TaylorMap, Whitener
 from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
 from gramian.io.dask import DaskRows
+from refusals import refused
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
 dd = pytest.importorskip("dask.dataframe", reason="needs pandas")
@@ -73,9 +74,9 @@ def test_estimators(model):
     if getattr(model, "_maps_holes", False):
         np.testing.assert_allclose(model.transform(holed).compute(), model.transform(some), atol=1e-9)
     else:
-        with pytest.raises(DataError, match=r"contains NaN: .*row \d+ of chunk"):
+        with refused(DataError, "missing"):
             model.transform(holed).compute()
-    with pytest.raises(DataError, match="contains NaN"):
+    with refused(DataError, "missing"):
         model.fit(holed)
 
 
@@ -96,9 +97,9 @@ def test_batches_of_chunks_are_merged():
 
 def test_what_needs_every_row_has_a_limit_and_checkpoints_are_refused(tmp_path):
     long = da.random.default_rng(0).standard_normal((40_000, 100), chunks=(5000, 100))
-    with pytest.raises(MemoryLimitError, match="use 'gavish-donoho', or a sample of the rows"):
+    with refused(MemoryLimitError):
         PCA("parallel", memory_limit="20MB").fit(long)
-    with pytest.raises(ParameterError, match=r"recomputes what a lost worker had\. Leave"):
+    with refused(ParameterError, "checkpoint"):
         PCA(3).fit(chunked(X), checkpoint=tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
 
@@ -121,11 +122,11 @@ def test_frames():
         model.transform(lazy[NAMES[::-1]])
     with pytest.raises(DataError, match="yet now missing:\n- h"):
         model.transform(lazy[NAMES[:-1]])
-    with pytest.raises(DataError, match=r"1 column holds no numbers: 't' \((str|object|string)"):
+    with refused(DataError):
         PCA().fit(lazy.assign(t="text"))
-    with pytest.raises(DataError, match="holds 0 rows, and a minimum of 2 is required by PCA"):
+    with refused(DataError):
         PCA().fit(lazy[lazy.a > 1e3])
-    with pytest.raises(DataError, match="holds no rows"):
+    with refused(DataError):
         PCA(2).partial_fit(lazy[lazy.a > 1e3])
     assert model.transform(lazy[lazy.a > 1e3]).compute().shape == (0, 3)
 
@@ -150,14 +151,12 @@ def test_exact_kernel_pca_keeps_tiles_where_the_rows_are(monkeypatch):
         np.testing.assert_allclose(ours.compute(), whole, atol=1e-6)
     _, residuals = model.denoise(chunked(X[:20]), return_error=True)
     np.testing.assert_allclose(residuals, model.denoise(X[:20], return_error=True)[1], atol=1e-9)
-    with pytest.raises(ParameterError, match="does not support Dask"):
+    with refused(ParameterError, "checkpoint"):
         model.fit(chunked(X), checkpoint="kept")
     monkeypatch.setattr(DaskRows, "room", 10_000)
-    with pytest.raises(
-        MemoryLimitError, match=r"take 36 MB, but the workers have room for 10 kB.*solver='nystroem'"
-    ):
+    with refused(MemoryLimitError):
         KernelPCA(3, kernel="rbf", gamma=0.01, memory_limit="130MB").fit(da.ones((3000, 5), chunks=1000))
-    with pytest.raises(MemoryLimitError, match=r"all 300 rows.*An exact model stores all rows.*'nystroem'"):
+    with refused(MemoryLimitError):
         KernelPCA(3, kernel="rbf", memory_limit=50_000).fit(chunked(X))
 
 
@@ -174,8 +173,8 @@ def test_landmarks_of_rows_that_are_spread():
     for part in (X[:100], X[100:]):
         lazily.partial_fit(chunked(part, 40))
     np.testing.assert_allclose(lazily.eigenvalues_, streamed.eigenvalues_, rtol=1e-9)
-    with pytest.raises(DataError, match=r"contains NaN: 2,400 values are missing .*: row 0, column 0"):
+    with refused(DataError, "missing"):
         lazily.partial_fit(chunked(X * np.nan))
     assert lazily.n_samples_ == 300
-    with pytest.raises(MemoryLimitError, match=r"where the rows are needs about.*landmarks=.uniform."):
+    with refused(MemoryLimitError):
         KernelPCA(3, **options, memory_limit=30_000).fit(chunked(X))

@@ -9,6 +9,7 @@ from sklearn.decomposition import PCA as SklearnPCA
 import gramian
 from gramian import PCA, KernelPCA, Whitener
 from gramian.errors import DataError, InputTypeError, ParameterError
+from refusals import refused
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_labels_of_a_scan_are_metadata(study, tmp_path):
     found = gramian.describe(model, scan)
     expected = gramian.describe(PCA(3).fit(frame), frame, meta)
     np.testing.assert_allclose(found.r2, expected.r2)
-    with pytest.raises(ParameterError, match="meta is needed"):
+    with refused(ParameterError, "meta"):
         gramian.describe(model, frame)
 
 
@@ -127,16 +128,16 @@ def test_refusals(study, tmp_path):
     model = PCA(2).fit(frame)
     np.save(tmp_path / "x.npy", np.zeros((60, 2)))
     twice = pd.concat([meta, meta])
-    for given, error, message in (
-        (meta.rename(lambda name: f"row {name}"), DataError, "No row of the data has an entry"),
-        (twice, DataError, "more than once"),
-        (meta.reset_index(drop=True)[:7], DataError, "7 rows for the 60 rows"),
-        (np.zeros((60, 2)), InputTypeError, "has shape"),
-        ({"a": [1, 2], "b": [1]}, DataError, r"need one length \(a: 2, b: 1\). Give one value"),
-        (tmp_path / "x.npy", gramian.errors.FileError, "no named columns"),
+    for given, error in (
+        (meta.rename(lambda name: f"row {name}"), DataError),
+        (twice, DataError),
+        (meta.reset_index(drop=True)[:7], DataError),
+        (np.zeros((60, 2)), InputTypeError),
+        ({"a": [1, 2], "b": [1]}, DataError),
+        (tmp_path / "x.npy", gramian.errors.FileError),
     ):
-        with pytest.raises(error, match=message):
+        with refused(error):
             gramian.describe(model, frame, given)
     for other in (Whitener().fit(frame.to_numpy()), SklearnPCA(2).fit(frame.to_numpy())):
-        with pytest.raises(ParameterError, match="must be a fitted"):
+        with refused(ParameterError, "model"):
             gramian.describe(other, frame.to_numpy(), meta)

@@ -10,6 +10,7 @@ from gramian.errors import ParameterError
 from gramian.kernel_pca import estimator  # noqa: F401
 from gramian.kernels import kernel_from_name
 from gramian.records import Repair, Target
+from refusals import refused
 
 VALUES = {
     "none": None,
@@ -52,7 +53,7 @@ def test_names_stay_an_array_of_text():
 
 def test_functions_stay_outside():
     for value in [len, lambda x: x, np.sin]:
-        with pytest.raises(ParameterError, match="a file holds numbers, not code"):
+        with refused(ParameterError, "kernel"):
             encode({"kernel": value}, "parameters", {})
 
 

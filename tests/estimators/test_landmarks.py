@@ -19,6 +19,7 @@ from gramian.errors import (
 )
 from gramian.kernels import RBF, Linear, Polynomial, kernel_from_name
 from gramian.operators.features import random_pivots
+from refusals import refused
 
 
 def definition(K_nm, K_mm, k, new=None, center=True):
@@ -209,9 +210,7 @@ def test_ratios_are_shares_of_all_variance():
     assert 0.3 <= model.explained_variance_ratio_.sum() <= 1
     k = exact.n_components_
     assert (model.explained_variance_ratio_[:k] <= exact.explained_variance_ratio_[:k] + 1e-12).all()
-    with pytest.raises(
-        ParameterError, match=r"n_components=0.999 is more .* 5 landmarks explain \(at least 0\."
-    ):
+    with refused(ParameterError, "n_components"):
         nystroem(0.999, 5).fit(X)
 
 
@@ -271,9 +270,9 @@ def test_scales_that_leave_the_range():
         model.eigenvalues_ / 1e200, nystroem(2, 20, kernel="linear").fit(X).eigenvalues_
     )
     assert np.isfinite(nystroem(2, 20).fit(X * 1e100).transform(X)).all()
-    with pytest.raises(DataError, match="eigenvalues of this kernel matrix overflow float64"):
+    with refused(DataError):
         nystroem(2, 20, kernel="linear").fit(X * 1e152)
-    with pytest.raises(DataError, match="contains NaN"):
+    with refused(DataError, "missing"):
         nystroem().fit(np.full((70, 2), np.nan))
 
 
@@ -297,11 +296,11 @@ def test_sparse_rows_and_other_array_kinds():
     np.testing.assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-9)
     np.testing.assert_allclose(model.transform(sp.csr_array(data)), dense.transform(data), atol=1e-6)
     assert nystroem(landmarks="kmeans").fit(sp.csr_array(data)).certificate_.ok
-    with pytest.raises(DataError, match="takes no sparse rows"):
+    with refused(DataError):
         nystroem(kernel="laplacian").fit(sp.csr_array(data))
     features = KernelPCA(2, kernel="rbf", solver="random-features")
     assert not features.__sklearn_tags__().input_tags.sparse
-    with pytest.raises(DataError, match=r"solver=.random-features. needs dense rows"):
+    with refused(DataError):
         features.fit(sp.csr_array(data))
     strict = pytest.importorskip("array_api_strict")
     model = nystroem().fit(strict.asarray(X))
@@ -342,12 +341,10 @@ def test_what_cannot_be_approximated_is_refused():
             2, kernel="rbf", solver="random-features", landmarks="uniform"
         ),
     }
-    for message, model in fits.items():
-        with pytest.raises(ParameterError, match=message):
+    for model in fits.values():
+        with refused(ParameterError):
             model.fit(X if model.kernel != "precomputed" else X @ X.T)
-    with pytest.raises(
-        MemoryLimitError, match=r'n_landmarks=60 for 700 rows needs about .* or landmarks="uniform", or raise'
-    ):
+    with refused(MemoryLimitError):
         nystroem(memory_limit=10_000).fit(X)
 
 
@@ -400,14 +397,14 @@ def test_rows_in_parts_are_as_all_at_once():
         assert model.partial_fit(X[:150]).n_samples_ == 150
     with pytest.raises(DataError, match="features"):
         model.partial_fit(X[:, :2])
-    with pytest.raises(InputTypeError, match="groups"):
+    with refused(InputTypeError):
         model.partial_fit(X, groups=np.ones(700))
     exact = KernelPCA(2, kernel="rbf")
     assert not hasattr(exact, "partial_fit")
-    with pytest.raises(AttributeError, match="no attribute 'partial_fit'") as refused:
+    with pytest.raises(AttributeError, match="no attribute 'partial_fit'") as raised:
         exact.partial_fit(X)
-    assert isinstance(refused.value.__cause__, UnavailableError)
-    assert "Use KernelPCA(solver='nystroem', n_landmarks=1000)" in str(refused.value.__cause__)
+    assert isinstance(raised.value.__cause__, UnavailableError)
+    assert "Use KernelPCA(solver='nystroem', n_landmarks=1000)" in str(raised.value.__cause__)
 
 
 def test_a_saved_model_goes_on(tmp_path):
@@ -439,9 +436,9 @@ def test_landmarks_lead_back_to_rows():
     model = nystroem(4, 20, kernel="linear").fit(rows)
     np.testing.assert_allclose(model.inverse_transform(model.transform(rows)), rows, atol=1e-4)
     model = KernelPCA(2, kernel="rbf", solver="random-features").fit(X)
-    with pytest.raises(DataError, match=r"fit with solver=.nystroem., whose landmarks are rows"):
+    with refused(DataError):
         model.inverse_transform(model.transform(X))
-    with pytest.raises(ParameterError, match="preimage='ridge' needs rows"):
+    with refused(ParameterError, "preimage"):
         KernelPCA(2, kernel="rbf", solver="random-features", preimage="ridge").fit(X)
 
 
@@ -478,9 +475,7 @@ def test_a_file_larger_than_memory_gives_what_its_array_gives(how, tmp_path):
 
 def test_a_fit_of_all_rows_that_does_not_fit_names_what_does():
     X = np.random.default_rng(0).standard_normal((30_000, 3))
-    with pytest.raises(
-        MemoryLimitError, match=r"needs about .* KernelPCA\(solver='nystroem'\) uses landmarks"
-    ):
+    with refused(MemoryLimitError):
         KernelPCA(5000, kernel="rbf", memory_limit="300MB").plan(X)
 
 
@@ -499,7 +494,7 @@ def test_more_rows_learn_the_way_back_again():
 def test_a_fit_that_fails_leaves_the_model_as_it_was():
     model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=9).fit(np.eye(12))
     before = dict(vars(model))
-    with pytest.raises(ParameterError, match=r"n_landmarks applies only to solver=.nystroem."):
+    with refused(ParameterError, "n_landmarks"):
         model.set_params(solver="krylov").fit(np.eye(12))
     model.set_params(solver="nystroem")
     assert vars(model).keys() == before.keys()

@@ -24,6 +24,7 @@ from gramian.errors import (
 from gramian.models.monitor import monitor_of
 from gramian.models.monitoring import of_all_rows, t2_limit
 from gramian.report.pieces import completed
+from refusals import refused
 
 RNG = np.random.default_rng(0)
 LOADINGS = RNG.normal(size=(3, 8))
@@ -159,9 +160,9 @@ def test_rows_with_missing_values():
             found = monitor.statistics(rows, rows="auto")
             assert found["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
             np.testing.assert_allclose(found["T2"], own["T2"])
-        with pytest.raises(ParameterError, match='Use missing="em" or "iterative"'):
+        with refused(ParameterError, "missing"):
             Monitor(PCA(3, missing="mean")).fit(holed)
-        with pytest.raises(DataError, match="are not the 300 rows of the fit"):
+        with refused(DataError):
             monitor.statistics(new[:300], rows="fit")
     # Without holes the monitor is the one of a plain PCA; a model of complete rows may map holes too.
     whole, plain = Monitor(PCA(3, missing="em")).fit(X[:300]), Monitor(PCA(3)).fit(X[:300])
@@ -199,9 +200,9 @@ def test_rows_that_determine_no_statistics():
     with pytest.warns(MissingValuesWarning, match="too few observed entries"):
         np.testing.assert_array_equal(monitor.predict(rows), [1, 1, -1, 1])
     rows[0, 0] = np.inf
-    with pytest.raises(DataError, match=r"inf.*row 0"):
+    with refused(DataError):
         monitor.predict(rows)
-    with pytest.raises(DataError, match="overflows float64"):
+    with refused(DataError):
         monitor.predict(np.where(np.isinf(rows), 1e200, rows)[[0, 3]])
 
 
@@ -278,7 +279,7 @@ def test_kernels_without_derivatives_have_no_contributors():
     model = KernelPCA(2, kernel=lambda x, y: float(np.exp(-np.abs(x - y).sum() / 9)))
     monitor = Monitor(model).fit(X[:40])
     assert set(monitor.statistics(NEW[:5])["contributor 1"]) == {""}
-    with pytest.raises(UnavailableError, match="contributions need the derivative of the kernel"):
+    with refused(UnavailableError, "contributions"):
         monitor.contributions(NEW[:5])
 
 
@@ -462,7 +463,7 @@ def test_a_monitor_of_the_model_alone():
     assert monitor_of(monitor) is monitor
     other = monitor_of(Monitor(model, alpha=0.2, limit="theory").fit(X), normal=NEW[:500])
     assert (other.limits_.alpha, other.limits_.held_out, other.limit) == (0.2, 500, "theory")
-    with pytest.raises(ParameterError, match="a saved monitor has its own"):
+    with refused(ParameterError, "alpha"):
         monitor_of(monitor, alpha=0.2)
     kernel = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=20, random_state=0).fit(X[:200])
     table = monitor_of(kernel).statistics(NEW[:9])
@@ -489,40 +490,40 @@ def test_kernels_without_spe_have_t2():
         assert table["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
         assert ("SPE" in table.columns, said in str(monitor.limits_)) == (False, True)
         assert set(table["contributor 1"]) == {""}
-        with pytest.raises(UnavailableError, match=said):
+        with refused(UnavailableError, "contributions"):
             monitor.contributions(rows)
 
 
 def test_refusals():
-    for model, said in (
-        (gramian.Whitener(), "model is a Whitener, but must be a PCA or a KernelPCA"),
-        (None, "model is a NoneType"),
+    for model in (
+        gramian.Whitener(),
+        None,
     ):
-        with pytest.raises(ParameterError, match=said):
+        with refused(ParameterError, "model"):
             Monitor(model).fit(X[:50])
-    for options, said in (
-        ({"alpha": 0.0}, "alpha=0.0 must be"),
-        ({"limit": "sigma"}, "limit='sigma' is not known. Allowed: 'empirical', 'theory'"),
-        ({"cv": 1}, "cv=1 must be a whole number of at least 2"),
+    for options in (
+        {"alpha": 0.0},
+        {"limit": "sigma"},
+        {"cv": 1},
     ):
-        with pytest.raises(ParameterError, match=said):
+        with refused(ParameterError, *options):
             Monitor(PCA(1), **options).fit(X)
-    with pytest.raises(ParameterError, match=r"cv=100 but 40 rows have at most 40 folds. Use a smaller cv"):
+    with refused(ParameterError, "cv"):
         Monitor(PCA(1), cv=100).fit(X[:40])
-    with pytest.raises(DataError, match="9 rows and 8 components leave no degrees of freedom"):
+    with refused(DataError):
         Monitor(PCA(8)).fit(X[:9])
     with pytest.raises(TypeError, match="unexpected keyword argument 'sample_weight'"):
         Monitor(PCA(1)).fit(X, sample_weight=np.ones(len(X)))
     for rows in (X[:10], NEW[: len(X)]):
-        with pytest.raises(DataError, match=r'are not the 1,500 rows of the fit. Use rows="new"'):
+        with refused(DataError):
             Monitor(PCA(2)).fit(X).statistics(rows, rows="fit")
     holes = X[:60].copy()
     holes[3, 2] = np.nan
     monitor = Monitor(PCA(2)).fit(X)
     for call in (Monitor(PCA(2)).fit, monitor.predict, monitor.statistics, monitor.contributions):
-        with pytest.raises(DataError, match="NaN: row 3"):
+        with refused(DataError, "missing"):
             call(holes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gramian.errors.RankWarning)
-        with pytest.raises(DataError, match="rank 0"):
+        with refused(DataError):
             Monitor(PCA(1)).fit(np.ones((30, 3)))

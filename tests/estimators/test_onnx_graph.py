@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 from gramian import onnx as onnx_graph  # noqa: E402
 from gramian.onnx import register, to_onnx  # noqa: E402
+from refusals import refused  # noqa: E402
 
 rng = np.random.default_rng(0)
 # Means up to 1e5 deviations from zero, deviations from 3 to 0.01.
@@ -132,12 +133,12 @@ def test_pipelines_in_the_dtype_of_their_input():
 
 def test_what_is_not_exported_is_said(monkeypatch):
     doubled = KernelPCA(2, kernel=lambda x, y: float(x @ y)).fit(X)
-    with pytest.raises(ParameterError, match=r"Kernels that are: .*laplacian, linear, .*rbf"):
+    with refused(ParameterError, "kernel"):
         to_onnx(doubled)
-    with pytest.raises(InputTypeError, match=r"A PolynomialMap is not exported.*PCA, KernelPCA, Whitener"):
+    with refused(InputTypeError):
         to_onnx(PolynomialMap(2).fit(X))
     monkeypatch.setattr(onnx_graph, "MOST_BYTES", 1000)
-    with pytest.raises(MemoryLimitError, match=r"at most 2 GB, but this model has .*nystroem"):
+    with refused(MemoryLimitError):
         to_onnx(KernelPCA(2, kernel="rbf").fit(X))
-    with pytest.raises(DataError, match="exceed the range of float32"):
+    with refused(DataError):
         to_onnx(PCA(2).fit(X.astype(float) * 1e60))

@@ -7,6 +7,7 @@ import gramian
 from gramian import PCA, KernelPCA
 from gramian.errors import ParameterError
 from helpers import spectrum_matrix
+from refusals import refused
 
 
 def test_variances_and_scores_of_rotated_components():
@@ -50,11 +51,11 @@ def test_a_rotation_prints_what_is_lost():
 
 def test_refusals():
     X = np.random.default_rng(2).normal(size=(9, 3))
-    for model, options, message in (
-        (KernelPCA(2).fit(X), {}, "is a KernelPCA"),
-        (PCA(1).fit(X), {}, "1 component with variance"),
-        (PCA(2).fit(X), {"method": "oblimin"}, "oblimin"),
-        (PCA(2).fit(X), {"n_components": 3}, "n_components"),
+    for model, options in (
+        (KernelPCA(2).fit(X), {}),
+        (PCA(1).fit(X), {}),
+        (PCA(2).fit(X), {"method": "oblimin"}),
+        (PCA(2).fit(X), {"n_components": 3}),
     ):
-        with pytest.raises(ParameterError, match=message):
+        with refused(ParameterError):
             gramian.rotate(model, **options)

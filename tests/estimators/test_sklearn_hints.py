@@ -3,7 +3,6 @@
 import copy
 import inspect
 import pickle
-import re
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 import gramian
 import gramian.faces
 from gramian.errors import InputTypeError
+from refusals import refused
 
 X = np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0], [0.0, 1.0], [4.0, 4.0], [5.0, 3.0]])
 y = np.array([0.0, 1.5, 0.5, 2.5, 3.0, 1.0])
@@ -27,8 +27,7 @@ def test_every_parameter_of_scikit_learn_is_ours_or_has_advice(name):
     ours = set(inspect.signature(kind).parameters)
     assert set(kind._habits) == theirs - ours
     for parameter in theirs - ours:
-        said = f"{parameter}: {kind._habits[parameter]}. Or import {name} from gramian.compat.sklearn"
-        with pytest.raises(InputTypeError, match=re.escape(said)):
+        with refused(InputTypeError):
             kind(2, **{parameter: 1})
 
 
@@ -56,27 +55,23 @@ def test_models_are_made_as_ever():
 
 def test_tol_of_nought_says_what_scikit_learn_means_by_it():
     for kind in (gramian.PCA, gramian.KernelPCA):
-        with pytest.raises(gramian.errors.ParameterError, match=r"tol=0.0 .* The default is 1e-6"):
+        with refused(gramian.errors.ParameterError, "tol"):
             kind(1, tol=0.0).fit([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]])
 
 
 def test_parameters_of_scikit_learns_selection_have_advice():
-    with pytest.raises(
-        InputTypeError, match=r"tol: leave it out: \"best\" and .* patience=3 stops after three"
-    ):
+    with refused(InputTypeError):
         gramian.SequentialFeatureSelector(Ridge(), tol=1e-3)
     auto = gramian.SequentialFeatureSelector(Ridge(), n_features_to_select="auto")
-    with pytest.raises(
-        gramian.errors.ParameterError,
-        match=r"n_features_to_select='auto' is not supported: 0\.5 selects half",
-    ):
+    with refused(gramian.errors.ParameterError, "n_features_to_select"):
         auto.fit(X, y)
-    for name, said in {"discrete_features": "discrete= says the same", "copy": "never overwrites"}.items():
-        with pytest.raises(
-            InputTypeError, match=f"gramian.mutual_information does not support {name}. {name}: .*{said}"
-        ):
+    for name in (
+        "discrete_features",
+        "copy",
+    ):
+        with refused(InputTypeError):
             gramian.mutual_information(X, y, **{name: True})
-    with pytest.raises(InputTypeError, match=r"no parameter 'neighbours'.* Did you mean 'n_neighbors'\?"):
+    with refused(InputTypeError):
         gramian.mutual_information(X, y, neighbours=3)
 
 

@@ -15,6 +15,7 @@ from gramian import KernelPCA, choose_components
 from gramian.arrays import to_numpy
 from gramian.errors import CertificateWarning, DataError, ModelFileError, ParameterError, RankWarning
 from gramian.kernels import RBF
+from refusals import refused
 
 RNG = np.random.default_rng(0)
 X = sp.random(80, 40, 0.15, format="csr", random_state=RNG)
@@ -89,9 +90,9 @@ def test_rows_are_never_made_dense():
 def test_what_needs_the_rows_themselves_says_so():
     for kernel in ["laplacian", "chi2", "matern(nu=0.5)", "rbf.on(0, 1)", "linear.after(log1p)", np.dot]:
         for request in (KernelPCA(2, kernel=kernel).fit, KernelPCA(2, kernel=kernel).plan):
-            with pytest.raises(DataError, match=r"Those that do: linear, poly, .* Or pass X.toarray\(\)"):
+            with refused(DataError):
                 request(X)
-    with pytest.raises(DataError, match="needs a dense matrix, but X is sparse"):
+    with refused(DataError):
         KernelPCA(2, kernel="precomputed").fit(X @ X.T)
     # New rows are made dense block by block for a model of dense ones.
     model = KernelPCA(2, kernel="laplacian").fit(X.toarray())
@@ -102,9 +103,9 @@ def test_there_is_no_way_back_to_sparse_rows():
     model = KernelPCA(2, kernel="rbf").fit(X)
     assert str(model.preimage_) == "none: the fitted rows are sparse."
     for back in (model.inverse_transform, model.denoise):
-        with pytest.raises(DataError, match=r"For inverse_transform and denoise, fit on X\.toarray\(\)"):
+        with refused(DataError):
             back(model.transform(X))
-    with pytest.raises(ParameterError, match=r"needs rows\. A model fitted on sparse rows"):
+    with refused(ParameterError, "preimage"):
         KernelPCA(2, preimage="ridge").fit(X)
 
 
@@ -113,7 +114,7 @@ def test_rules_that_need_the_rows_say_so():
     assert "X is sparse" in result["parallel"].sentence
     assert "X is sparse" in result["cv"].sentence
     assert result["fraction"].number > 1
-    with pytest.raises(ParameterError, match="X is sparse"):
+    with refused(ParameterError, "n_components"):
         KernelPCA("parallel").fit(X)
 
 

@@ -10,6 +10,7 @@ from gramian.base.inputs import generators
 from gramian.cli import main
 from gramian.inspect.stability import _Resampled, _scales
 from gramian.progress import report_to
+from refusals import refused
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 6)) * [12, 6, 3, 1.5, 0.7, 0.3] + 10
@@ -222,8 +223,6 @@ def test_signs_of_loadings_and_tables():
 
 def test_progress_is_reported():
     class Reporter:
-        seen = 0
-
         def update(self, message, unit=None, done=0, total=0):
             self.seen += unit == "replicate"
 
@@ -235,19 +234,17 @@ def test_progress_is_reported():
 def test_what_is_refused():
     model = PCA(2).fit(X)
     for other in (KernelPCA(2).fit(X), Whitener().fit(X)):
-        with pytest.raises(gramian.errors.InputTypeError, match="stability takes a fitted PCA"):
+        with refused(gramian.errors.InputTypeError):
             gramian.stability(other, X)
     for rows in (X[:50], X + RNG.standard_normal(X.shape)):
-        with pytest.raises(gramian.errors.DataError, match="not those of the fit"):
+        with refused(gramian.errors.DataError):
             gramian.stability(model, rows)
-    with pytest.raises(
-        gramian.errors.DataError, match="fitted with sample weights, which stability does not support"
-    ):
+    with refused(gramian.errors.DataError):
         gramian.stability(PCA(2).fit(X, sample_weight=np.arange(80.0)), X)
     for given in ({"n_resamples": 1}, {"level": 1.0}):
-        with pytest.raises(gramian.errors.ParameterError, match=next(iter(given))):
+        with refused(gramian.errors.ParameterError):
             gramian.stability(model, X, **given)
-    with pytest.raises(gramian.errors.MemoryLimitError, match="Use fewer components"):
+    with refused(gramian.errors.MemoryLimitError):
         gramian.stability(model.set_params(memory_limit="10KB"), X)
 
 
@@ -284,7 +281,7 @@ def test_an_imputed_fit_imputes_every_replicate(method):
     assert (result.agreement > 0.9).all()
     other = pca.impute(X)
     other[np.nonzero(np.isnan(X))[0][0], np.nonzero(np.isnan(X))[1][0]] += 5
-    with pytest.raises(gramian.errors.DataError, match="X is not the table of the fit"):
+    with refused(gramian.errors.DataError):
         gramian.stability(pca, other, n_resamples=12)
 
 
@@ -292,5 +289,5 @@ def test_columns_of_few_entries_are_named():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20, 1)) @ rng.standard_normal((1, 25)) + 0.3 * rng.standard_normal((20, 25))
     X[:, 5:] = np.where(np.arange(20)[:, None] == np.arange(20), X[:, 5:], np.nan)
-    with pytest.raises(gramian.errors.DataError, match="A column has 1 observed entry, so that"):
+    with refused(gramian.errors.DataError):
         gramian.stability(PCA(1, missing="mean").fit(X), X, n_resamples=2)

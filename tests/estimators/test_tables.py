@@ -14,6 +14,7 @@ import gramian.pca.tables as estimator_tables
 from gramian import PCA, KernelPCA, Whitener, load
 from gramian.errors import DataError, IndefiniteKernelWarning, ParameterError
 from helpers import spectrum_matrix
+from refusals import refused
 
 EVENTS = 10
 # What summary(PCA(decathlon, quanti.sup=11:12, quali.sup=13)) of FactoMineR prints for Dim.1 to Dim.3;
@@ -260,7 +261,7 @@ def test_tables_of_kernel_pca_and_summaries():
     row = np.exp(-0.3 * np.sum((X - X[0] - 0.1) ** 2, axis=1))
     assert new["distance"].iloc[0] ** 2 == pytest.approx(1 - 2 * row.mean() + K.mean(), rel=1e-6)
     assert "distance" not in KernelPCA(2, kernel="precomputed").fit(K).table("rows", K)
-    with pytest.raises(ParameterError, match="lie in feature space"):
+    with refused(ParameterError, "of"):
         model.table("columns")
     summary = model.summary()
     np.testing.assert_allclose(summary.explained_variance_ratio, model.explained_variance_ratio_)
@@ -274,21 +275,21 @@ def test_tables_of_kernel_pca_and_summaries():
 def test_refusals(monkeypatch):
     X = np.random.default_rng(7).normal(size=(9, 3))
     model = PCA(2).fit(X)
-    for given, error, message in (
-        (("rows",), ParameterError, "does not contain the rows"),
-        (("cells", X), ParameterError, "of='cells'"),
-        (("rows", X[:5]), DataError, "5 rows, but the model was fitted on 9"),
+    for given, error in (
+        (("rows",), ParameterError),
+        (("cells", X), ParameterError),
+        (("rows", X[:5]), DataError),
     ):
-        with pytest.raises(error, match=message):
+        with refused(error):
             model.table(*given)
-    with pytest.raises(DataError, match="4 rows for the 9 rows"):
+    with refused(DataError):
         model.table("columns", X, supplementary={"a": [1, 2, 3, 4]})
-    with pytest.raises(DataError, match="fewer than 2 numbers"):
+    with refused(DataError):
         model.table("columns", X, supplementary={"a": [1.0] + [np.nan] * 8})
     monkeypatch.setattr(estimator_tables, "MOST_CATEGORIES", 2)
-    with pytest.raises(DataError, match="'a' has 9 categories, and at most 2"):
+    with refused(DataError):
         model.table("columns", X, supplementary={"a": list("abcdefghi")})
-    with pytest.raises(ParameterError, match="does not contain the rows"):
+    with refused(ParameterError, "X"):
         model.table("columns", supplementary={"a": np.arange(9)})
 
 
@@ -337,5 +338,5 @@ def test_rows_of_an_imputed_fit_with_their_holes_or_filled(method):
             assert np.allclose(by_sparse["PC1"], first["PC1"])
         other = pca.impute(X)
         other[pca.imputed_.rows[0], pca.imputed_.columns[0]] += 1
-        with pytest.raises(DataError, match="X is not the table of the fit, in which"):
+        with refused(DataError):
             pca.table("rows", other)

@@ -6,6 +6,7 @@ import pytest
 import gramian
 from gramian import plots
 from gramian.errors import DataError
+from refusals import refused
 
 pytest.importorskip("altair")
 
@@ -25,10 +26,10 @@ def test_a_relation_is_drawn_where_it_holds():
     far = X + np.array([0, 0, 1e7])
     assert plots.relation(gramian.relations(far)[0], far).data.num_rows > 100  # written with an origin
     three = gramian.relations(np.column_stack([free, t, free + t]), degree=1)[0]
-    for law_, rows, match in [
-        (three, X, "is between 3 columns, and a curve is drawn for two"),
-        (law, X[:, :2], "X has 2 columns, and the equation is between 3"),
-        (gramian.relations(X), X, "A Relations is no single equation"),
+    for law_, rows in [
+        (three, X),
+        (law, X[:, :2]),
+        (gramian.relations(X), X),
     ]:
-        with pytest.raises(DataError, match=match):
+        with refused(DataError):
             plots.relation(law_, rows)

@@ -8,6 +8,7 @@ from gramian.data import as_rows
 from gramian.errors import DataError, MemoryLimitError
 from gramian.laws.points import points_of, stand_ins
 from gramian.laws.polynomials import Monomials, triangle
+from refusals import refused
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
 
@@ -69,13 +70,11 @@ def test_stand_ins_have_the_products_of_the_rows():
 def test_what_one_pass_cannot_tell_is_refused(monkeypatch):
     X = table()
     same = da.from_array(np.tile(X[:15], (100, 1)), chunks=(70, 7))
-    with pytest.raises(DataError, match=r"15 distinct rows and 8 monomials up to degree 1 of 7 columns"):
+    with refused(DataError):
         relations(same, 1)
     X[500, 2] = np.nan
-    with pytest.raises(DataError, match="NaN: row 500, column 2"):
+    with refused(DataError, "missing"):
         relations(da.from_array(X, chunks=(70, 7)), 1)
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "9kB")
-    with pytest.raises(
-        MemoryLimitError, match=r"all 700 rows.*degree=1 takes one pass over any number of rows"
-    ):
+    with refused(MemoryLimitError):
         relations(da.from_array(X, chunks=(70, 7)))

@@ -15,6 +15,7 @@ from gramian.data import as_rows
 from gramian.errors import DataError
 from gramian.operators.moments import center_rows, merge_moments, moments, scatter
 from gramian.records import Moments
+from refusals import refused
 
 RNG = np.random.default_rng(0)
 TALL = RNG.standard_normal((9000, 3)) * [1, 10, 0.1] + [100, -3, 0]
@@ -204,9 +205,7 @@ def test_a_column_whose_squares_vanish_beside_the_others_is_not_scaled():
     X = RNG.standard_normal((30, 3)) * [1e150, 1e30, 1e-150]
     for form in (np.asarray, sp.csr_matrix):
         for scale in ("unit", "pareto", np.ones(3)):
-            with pytest.raises(
-                DataError, match=r"Column 2 varies too little, .*for float64 to hold its squares"
-            ):
+            with refused(DataError):
                 view_of(form(X), scale=scale)
         assert view_of(form(X)).total > 0
     X[:, 2] = 7.0
@@ -237,7 +236,7 @@ def test_a_sum_of_squares_that_float64_cannot_hold_is_infinite():
     assert view_of(X).square_unit == np.inf
     assert view_of(X / 100).square_unit < np.inf
     for factor in (1.0, 1e-306, 1e-308):
-        with pytest.raises(DataError, match="outside of what float64 can hold"):
+        with refused(DataError):
             PCA(2).fit(X * factor)
 
 
@@ -258,7 +257,7 @@ def test_nan_is_found_in_the_pass_that_measures(measure, bad, shape):
     X[17, 2] = bad
     rows = as_rows(X, check_finite=False)
     options = {"scale": None, "ddof": 1} if measure is center_rows else {}
-    with pytest.raises(DataError, match="row 17, column 2"):
+    with refused(DataError):
         measure(rows, center=True, **options)
 
 

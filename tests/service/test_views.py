@@ -31,6 +31,7 @@ API = "/api/v1"
 JSON = {"Content-Type": "application/json"}
 ZIP = {"Content-Type": "application/zip"}
 SHEET = {"Accept": "text/html"}
+CSV_ACCEPTED = {"Accept": "text/csv"}
 
 
 def rows_csv():
@@ -177,12 +178,52 @@ def test_operations_over_http_answer_as_in_python(visitor, models, beside, tmp_p
     assert {one["name"] for one in got["facts"]["variables"]} == {"kind", "batch"}
     for path, params, word in (
         ("stability", query | {"level": 2}, "Level 2 must be"),
-        ("stability", query | {"alpha": 0.1}, "stability takes no alpha"),
+        ("stability", query | {"alpha": 0.1}, "query.alpha: Extra inputs are not permitted"),
         ("compare", {}, "new"),
         ("compare", {"new": "x"}, "new"),
     ):
         got = visitor.post(f"{place}/{path}", params=params)
         assert (got.status_code, word in got.json()["error"]) == (422, True), got.text
+
+
+def test_operations_on_data_answer_as_in_python(visitor, beside):
+    item, query, table = beside
+    reading = {name: value for name, value in query.items() if name != "data"}
+    listed = {one["name"]: one["on"] for one in visitor.get(f"{API}/operations").json()}
+    assert {name for name, on in listed.items() if on == "data"} >= {"whiten", "relations", "select"}
+    assert not {"fit", "plan", "export", "kernels audit"} & set(listed)
+
+    def asked(verb, **options):
+        return visitor.post(f"{API}/data/{item['id']}/{verb}", params=reading | options)
+
+    got = asked("whiten", method="pca").json()
+    np.testing.assert_allclose(got["values"], Whitener("pca").fit_transform(table), atol=1e-8)
+    assert got["labels"][:2] == ["u", "v"]
+    got = asked("relations", degree=1, draw=400).json()
+    assert got["text"].rstrip() == str(gramian.relations(table, 1))
+    assert got["figures"] == {}
+    assert "Nothing is drawn: there is no equation between two columns to draw." in got["notes"]
+    got = asked("select", features=2).json()
+    expected = gramian.FeatureFilter(k=2, random_state=0).fit(table)
+    assert got["facts"]["kept"] == expected.get_feature_names_out().tolist()
+    got = asked("choose-components", rules="elbow,kaiser")
+    assert set(got.json()["facts"]["rules"]) == {"elbow", "kaiser"}
+    head = visitor.post(f"{API}/data/{item['id']}/choose-components", params=reading, headers=CSV_ACCEPTED)
+    assert head.text.startswith("rule,components")
+    got = asked("choose-kernel", criterion="parallel", candidates=["linear", "rbf(sigma=2)"]).json()
+    choice = gramian.choose_kernel(table, candidates=["linear", "rbf(sigma=2)"], criterion="parallel")
+    assert got["text"] == str(choice)
+    for verb, options, field in (
+        ("select", {"label": [], "columns": ["a", "b"]}, "label"),
+        ("select", {"features": "many"}, "k"),
+        ("select", {"estimator": "nothing", "features": "cv"}, "estimator"),
+        ("whiten", {"method": "nothing"}, "method"),
+        ("whiten", {"data": item["id"]}, "data"),
+        ("relations", {"degree": 0}, "degree"),
+        ("choose-kernel", {"criterion": "score", "label": [], "columns": ["a", "b"]}, "criterion"),
+    ):
+        got = asked(verb, **options)
+        assert (got.status_code, got.json().get("field")) == (422, field), (verb, got.text)
 
 
 def whitener_file(folder):
@@ -206,7 +247,7 @@ def test_unusual_rows_are_those_of_the_report(visitor, models, ids, beside, tmp_
     expected = Monitor(models["pca"][0], alpha=0.2).fit(table).statistics(table, rows="auto")
     assert np.array(limited["values"])[0, 1] == pytest.approx(expected["T2 limit"][0])
     got = visitor.post(f"{API}/models/{models['pca'][1]}/transform", params=query | {"alpha": 0.2})
-    assert (got.status_code, "takes no alpha" in got.json()["error"]) == (422, True)
+    assert (got.status_code, got.json()["field"]) == (422, "alpha")
     assert visitor.post(place, params=query | {"alpha": 2}).status_code == 422
     Monitor(models["pca"][0], alpha=0.3).fit(table).save(tmp_path / "m.gramian")
     saved = visitor.post(
@@ -298,7 +339,7 @@ def test_a_width_and_a_kernel(visitor, beside):
 
 
 def test_a_search_for_a_counter_example_ends_at_its_time_limit():
-    answer = views.kernel("rbf - 1e-9*linear", 1, 1e-9)
+    answer = views.kernel("rbf - 1e-9*linear", 1e-9, features=1)
     assert "It ended at its time limit" in answer["text"]
 
 

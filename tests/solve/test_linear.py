@@ -16,6 +16,7 @@ from gramian.solve import LinearProblem, linear, solve, solving
 from gramian.solve.direct import ProductRoute
 from gramian.solve.krylov import KrylovRoute
 from helpers import spectrum_matrix
+from refusals import refused
 
 VALUES = np.array([6.0, 3, 2, 1])
 SOLVERS = ("auto", "full", "covariance", "gram", "krylov")
@@ -93,7 +94,7 @@ def test_every_kind_keeps_its_kind(array_kind, solver):
 def test_a_variance_outside_of_float64_is_refused(solver):
     for scale in (1e160, 1e-165):
         X = spectrum_matrix(20, 5, VALUES, seed=5) * scale
-        with pytest.raises(DataError, match=r"variance of this data is about 2\^-?\d+, outside"):
+        with refused(DataError):
             run(X, solver)
         assert run(X, solver, scale="unit")[2].components.total == pytest.approx(5)
 

@@ -13,6 +13,7 @@ from gramian.operators.tiles import KernelCosts
 from gramian.records import Calls, Plan, SolveRequest, Step, Target
 from gramian.solve.krylov import KrylovRoute
 from gramian.solve.solving import plan, ranked, warn_of_cost
+from refusals import refused
 
 F4, F8 = np.dtype("f4"), np.dtype("f8")
 PLENTY = 1 << 50
@@ -169,21 +170,20 @@ def test_a_limit_chooses_the_route_that_fits():
         results.append(pca((500, 500), limit=results[-1].bytes - 1))
         assert results[-1].bytes in smaller
     assert len(results) > 1
-    with pytest.raises(MemoryLimitError, match=f"The {results[-1].solver} route needs about"):
+    with refused(MemoryLimitError):
         pca((500, 500), limit=min(item.bytes for item in results) // 2)
 
 
 @pytest.mark.parametrize("solver", ["auto", "full", "covariance", "gram", "krylov"])
 def test_nothing_fits(solver):
-    expected = r"route needs about .* MB of working memory, and memory_limit allows 1 kB\. Raise"
-    with pytest.raises(MemoryLimitError, match=expected):
+    with refused(MemoryLimitError):
         pca((5000, 900), solver=solver, limit=1000)
-    with pytest.raises(MemoryError, match='few components, which solver="krylov"'):
+    with refused(MemoryError):
         pca((5000, 900), ALL, solver=solver, limit=1000)
 
 
 def test_an_iteration_that_does_not_fit_wants_less_data():
-    with pytest.raises(MemoryLimitError, match="ask for fewer components, or use fewer rows"):
+    with refused(MemoryLimitError):
         pca((50_000, 9000), FIVE, solver="krylov", limit=1000)
 
 
@@ -230,9 +230,9 @@ def test_tiles_are_kept_where_they_fit():
         part = kernel(n, limit=limit)
         assert part.bytes == none
         assert "do not fit into memory_limit, so they are recomputed in every pass" in part.reason
-    with pytest.raises(MemoryLimitError, match="krylov route needs"):
+    with refused(MemoryLimitError):
         kernel(n, limit=10**6)
-    with pytest.raises(MemoryLimitError, match="dense route needs"):
+    with refused(MemoryLimitError):
         kernel(n, ALL, limit=10**6)
 
 
@@ -249,7 +249,7 @@ def test_a_python_function_is_what_the_time_goes_to():
 def test_a_function_called_pair_by_pair_is_too_slow_to_be_called_twice():
     limit = kernel(20_000, psd=False).bytes - 1
     assert kernel(20_000, limit=limit, psd=False, calls=Calls(1e-9, False)).bytes <= limit
-    with pytest.raises(MemoryLimitError, match="krylov route needs"):
+    with refused(MemoryLimitError):
         kernel(20_000, limit=limit, psd=False, calls=Calls(1e-9, True))
     # What a stall leaves to do needs no call where the whole matrix is kept.
     costs = KernelCosts((3000, 5), Calls(1e-5, True))
@@ -282,9 +282,7 @@ def test_a_substitute_is_planned_before_any_route_and_counts_in_memory():
     assert result.steps == (*making, *inner.steps)
     assert result.bytes == inner.bytes + 10**9
     assert result.reason == "It is approximate."
-    with pytest.raises(
-        MemoryLimitError, match=r"A smaller matrix needs about 1 GB .* allows 1 GB. Take an even"
-    ):
+    with refused(MemoryLimitError):
         plan(costs, SolveRequest(ALL, 1e-9, 10**9))
 
 

@@ -25,6 +25,7 @@ from gramian.solve.kernel import KernelProblem
 from gramian.solve.krylov import KrylovRoute, krylov
 from gramian.solve.route import Route, SolverResult, Status
 from helpers import spectrum_matrix
+from refusals import refused
 
 PLENTY = 1 << 40
 FLAT = np.linspace(1, 0.9999, 180)
@@ -194,7 +195,7 @@ def test_attempts_can_be_read(monkeypatch):
 def test_a_negative_eigenvalue_ends_the_search():
     K = np.diag([3.0, 2.0, -1.0])
     problem = KernelProblem(as_rows(K), MatrixSource(K), center=False, psd=False, clip=False, given=True)
-    with pytest.raises(IndefiniteKernelError, match="eigenvalue -1, negative beyond rounding"):
+    with refused(IndefiniteKernelError):
         solve(problem, request())
 
 
@@ -225,7 +226,7 @@ def test_every_attempt_fits_into_the_limit(kind, monkeypatch):
         assert solution.plan in [attempt.plan for attempt in solution.attempts]
         before = max(before, len(solution.attempts))
     assert before > 1
-    with pytest.raises(MemoryLimitError, match="memory_limit allows"):
+    with refused(MemoryLimitError):
         solve(problem(), replace(wanted, memory_limit=min(item.cost.bytes for item in items) - 1))
 
 

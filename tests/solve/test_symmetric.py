@@ -8,6 +8,7 @@ from gramian.records import SolveRequest, Target
 from gramian.solve import SymmetricProblem, eigenpairs, eigenvalues, factors, solve, solving
 from gramian.solve.linear import leading_values
 from helpers import spectrum_matrix
+from refusals import refused
 
 
 def symmetric(values, seed=0):
@@ -48,7 +49,7 @@ def test_a_given_matrix_takes_part_in_the_engine(monkeypatch):
         assert solver in ("auto", solution.plan.solver)
         np.testing.assert_allclose(solution.spectrum.values, [5, 3, 2], atol=1e-8)
         assert solution.certificate.ok
-    with pytest.raises(MemoryLimitError, match="memory_limit allows 100 bytes"):
+    with refused(MemoryLimitError):
         solve(SymmetricProblem(A), SolveRequest(Target(count=3), 1e-9, 100))
 
 

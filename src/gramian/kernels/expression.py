@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import ast
 import difflib
+import operator
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import counted
+from gramian.checks import counted, slices
 from gramian.errors import DataError, InputTypeError, ParameterError, by_surface, choice, option
 from gramian.kernels.algebra import COMPOSITES, MAPS, Constant, Kernel
 from gramian.kernels.arithmetic import is_number
@@ -42,11 +44,11 @@ ONLY_EIGENVALUES = (
     "Its eigenvalues decide; KernelPCA rejects a negative one, or sets it to 0 with repair='clip'."
 )
 OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.Pow: lambda a, b: a**b if isinstance(a, Kernel) else _power(a, b),
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: lambda a, b: _power(a, b),
 }
 
 
@@ -142,6 +144,11 @@ class _Reader:
         self.depth = 0
 
     def kernel(self) -> Kernel:
+        tree, value = self.read()
+        return PointFormula(self.text.strip()) if isinstance(value, Points) else self.as_kernel(value, tree)
+
+    def read(self) -> tuple[ast.expr, Any]:
+        """Return the tree of the text, and the Kernel, number or Points that it stands for."""
         if len(self.text) > LONGEST:
             raise ParameterError(self.where, allowed=f"has {len(self.text)} characters, more than {LONGEST}")
         if not self.text.isprintable():
@@ -150,12 +157,8 @@ class _Reader:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                tree = ast.parse(self.text.strip(), mode="eval")
-            if not of_points(tree):
-                return self.as_kernel(tree.body)
-            kernels: dict[ast.expr, Kernel] = {}
-            self.formula_of_points(tree.body, kernels)
-            return PointFormula(self.text.strip(), PointFunction(tree.body, kernels))
+                tree = ast.parse(self.text.strip(), mode="eval").body
+            return tree, self.value(tree)
         except SyntaxError as error:
             column = self.shift + error.offset - 1 if error.offset else len(self.text.rstrip())
             raise self.fault(column, f"this cannot be read ({error.msg})") from None
@@ -179,10 +182,10 @@ class _Reader:
         """The column of a node: counted in characters where the tree counts bytes."""
         return self.shift + len(self.text.strip().encode()[: node.col_offset].decode())
 
-    # ------------------------------------------------- kernels and numbers
+    # ------------------------------------------------- kernels, numbers, functions of two rows
 
     def value(self, node: ast.expr) -> Any:
-        """Return the Kernel or number that a node stands for."""
+        """Return the Kernel, number or Points that a node stands for."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise self.fault(self.at(node), f"this is nested too deeply: more than {DEEPEST} levels")
@@ -196,10 +199,12 @@ class _Reader:
                 return node.value
             raise self.fault(self.at(node), f"{node.value!r} is neither a kernel nor a finite number")
         if isinstance(node, ast.Name):
-            return self.formula(node)()
+            return POINTS[node.id] if node.id in POINTS else self.formula(node)()
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
             inner = self.value(node.operand)
-            return -inner if isinstance(node.op, ast.USub) else inner
+            if isinstance(node.op, ast.UAdd):
+                return inner
+            return applied(operator.neg, inner) if isinstance(inner, Points) else -inner
         if isinstance(node, ast.BinOp):
             return self.combined(node)
         if isinstance(node, ast.Call):
@@ -207,14 +212,16 @@ class _Reader:
         raise self.fault(self.at(node), f"{_shown(node)} has no meaning here; see {_allowed()}")
 
     def combined(self, node: ast.BinOp) -> Any:
-        operator = OPERATORS.get(type(node.op))
-        if operator is None:
-            raise self.fault(self.at(node.right), "kernels combine with + - * / and **")
+        combine = OPERATORS.get(type(node.op))
+        if combine is None:
+            raise self.fault(self.at(node.right), "kernels and formulas combine with + - * / and **")
         left, right = self.value(node.left), self.value(node.right)
+        if isinstance(left, Points) or isinstance(right, Points):
+            return applied(combine, points_of(left, node.left), points_of(right, node.right))
         if isinstance(node.op, (ast.Pow, ast.Div)) and isinstance(right, Kernel):
             raise self.fault(self.at(node.right), "what follows / and ** is a number, such as 2")
         try:
-            made = operator(left, right)
+            made = combine(left, right)
         except (ArithmeticError, TypeError, ValueError):
             made = None
         if isinstance(made, Kernel):
@@ -225,69 +232,37 @@ class _Reader:
 
     def formula(self, node: ast.Name) -> type[Kernel]:
         name = ALIASES.get(node.id.lower(), node.id)
-        if name == "exp":
-            raise self.fault(self.at(node), "exp takes a kernel, such as exp(linear)")
+        if name in FUNCTIONS:
+            raise self.fault(self.at(node), f"{name} is a function, such as exp(linear) or abs(x)")
         if name in FORMULAS:
             return FORMULAS[name]
-        near = difflib.get_close_matches(name.lower(), [*FORMULAS, *ALIASES, "exp"], n=1)
+        near = difflib.get_close_matches(name.lower(), [*FORMULAS, *ALIASES, *FUNCTIONS], n=1)
         hint = f" Did you mean {choice(near[0])}?" if near else ""
-        raise self.fault(
-            self.at(node), f"kernel {node.id!r} is not known.{hint} Known: {', '.join(FORMULAS)}"
-        )
-
-    # -------------------------------------------------- formulas of two rows
-
-    def formula_of_points(self, node: ast.expr, kernels: dict[ast.expr, Kernel]) -> None:
-        """Check a formula, and collect its parts that are kernels."""
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise self.fault(self.at(node), f"this is nested too deeply: more than {DEEPEST} levels")
-        for inner in self.parts_of_formula(node, kernels):
-            self.formula_of_points(inner, kernels)
-        self.depth -= 1
-
-    def parts_of_formula(self, node: ast.expr, kernels: dict[ast.expr, Kernel]) -> list[ast.expr]:
-        if is_kernel(node):
-            kernels[node] = self.as_kernel(node)
-            return []
-        if isinstance(node, ast.Constant):
-            if is_number(node.value):
-                return []
-            raise self.fault(self.at(node), f"{node.value!r} is not a finite number")
-        if isinstance(node, ast.Name):
-            return []
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-            return [node.operand]
-        if isinstance(node, ast.BinOp):
-            if type(node.op) in POINT_OPERATORS:
-                return [node.left, node.right]
-            raise self.fault(self.at(node.right), "formulas of x and y combine with + - * / and **")
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            name = node.func.id
-            if name not in FUNCTIONS:
-                known = ", ".join(FUNCTIONS)
-                raise self.fault(self.at(node), f"{name!r} is no function of x and y. Known: {known}")
-            return self.arguments(node, FUNCTIONS[name][1], name)
-        raise self.fault(self.at(node), f"{_shown(node)} has no meaning in a formula of x and y")
+        known = f"Known: {', '.join(FORMULAS)}; of x and y {', '.join(FUNCTIONS)}"
+        raise self.fault(self.at(node), f"kernel {node.id!r} is not known.{hint} {known}")
 
     # --------------------------------------------------------------- calls
 
-    def called(self, node: ast.Call) -> Kernel:
+    def called(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Attribute):
             return self.method(node, node.func)
         if not isinstance(node.func, ast.Name):
             raise self.fault(self.at(node), f"{_shown(node.func)} is not the name of a kernel")
-        if node.func.id == "exp":
-            (inside,) = self.arguments(node, 1, "exp")
-            return self.as_kernel(inside).exp()
+        name = node.func.id
+        if name in FUNCTIONS:
+            function, count = FUNCTIONS[name]
+            given = [(self.value(one), one) for one in self.arguments(node, count, name)]
+            if name == "exp" and not isinstance(given[0][0], Points):
+                return self.as_kernel(*given[0]).exp()
+            return applied(function, *(points_of(*one) for one in given))
         cls = self.formula(node.func)
-        given = [self.literal(argument) for argument in node.args]
+        literals = [self.literal(argument) for argument in node.args]
         named: dict[Any, Any] = {keyword.arg: self.literal(keyword.value) for keyword in node.keywords}
         try:
-            made = cls(*given, **named)
+            made = cls(*literals, **named)
         except TypeError:
             takes = ", ".join(cls().get_params()) or "no parameter"
-            raise self.fault(self.at(node), f"{node.func.id} takes {takes}") from None
+            raise self.fault(self.at(node), f"{name} takes {takes}") from None
         return self.checked(made, node)
 
     def checked(self, made: Kernel, node: ast.expr) -> Kernel:
@@ -299,7 +274,7 @@ class _Reader:
         return made
 
     def method(self, node: ast.Call, function: ast.Attribute) -> Kernel:
-        kernel = self.as_kernel(function.value)
+        kernel = self.as_kernel(self.value(function.value), function.value)
         name = function.attr
         if name in ("normalized", "exp"):
             self.arguments(node, 0, name)
@@ -333,9 +308,10 @@ class _Reader:
             raise self.fault(self.at(node), f"{name}() takes {counted(count, 'argument')}")
         return node.args
 
-    def as_kernel(self, node: ast.expr) -> Kernel:
-        result = self.value(node)
-        return result if isinstance(result, Kernel) else Constant(result)
+    def as_kernel(self, value: Any, node: ast.expr) -> Kernel:
+        if isinstance(value, Points):
+            raise self.fault(self.at(node), f"{_shown(node)} is a formula of x and y, and no kernel")
+        return value if isinstance(value, Kernel) else Constant(value)
 
     def literal(self, node: ast.expr) -> Any:
         """Return a number, text, None, or a tuple of them."""
@@ -353,6 +329,10 @@ class _Reader:
 
 def _power(a: Any, b: Any) -> Any:
     """Raise a number to a power in floating point: whole numbers can be written that fill any memory."""
+    if isinstance(a, Kernel):
+        return a**b
+    if not (is_number(a) and is_number(b)):
+        return np.power(a, b)
     made = float(a) ** float(b)
     exact = isinstance(a, int) and isinstance(b, int) and b >= 0 and made < 2**53
     return int(made) if exact else made
@@ -389,10 +369,13 @@ class PointFormula(FunctionKernel):
     general = "a formula of two rows, such as exp(-norm(x - y))"
     no_proof = "A formula of two rows has no proof"
 
-    def __init__(self, text: str, function: PointFunction | None = None) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self._points: PointFunction = parse(text)._points if function is None else function  # type: ignore[attr-defined]
+        self._tree, self._points = _Reader(text, "kernel").read()
         super().__init__(self._points, None, vectorised=True)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:
+        return type(self), (self.text,)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the text."""
@@ -419,10 +402,8 @@ class PointFormula(FunctionKernel):
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         """Return the formula with every parameter of its kernels a number."""
         known = {node: kernel.resolve(X, names) for node, kernel in self._points.kernels.items()}
-        if not known:
-            return self
-        tree = _Kernels(known).visit(self._points.tree)
-        return PointFormula(ast.unparse(tree))
+        written = {id(node): ast.parse(repr(kernel), mode="eval").body for node, kernel in known.items()}
+        return PointFormula(ast.unparse(deepcopy(self._tree, written))) if known else self
 
     def _numbers(self, x: Any, y: Any, *shape: int) -> Any:
         values = self._points(x, y)
@@ -434,25 +415,6 @@ class PointFormula(FunctionKernel):
         if not np.isfinite(values).all():
             raise DataError(f"{self.text} has no finite value for some of these rows. Scale or choose them.")
         return values
-
-
-class _Kernels(ast.NodeTransformer):
-    """Writes kernels in the place of parts of a tree; what has none stays as it is."""
-
-    def __init__(self, kernels: Mapping[ast.expr, Kernel]) -> None:
-        self.kernels = kernels
-
-    def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, ast.expr) and node in self.kernels:
-            return ast.parse(repr(self.kernels[node]), mode="eval").body
-        children = {
-            name: [self.visit(inner) for inner in value] if isinstance(value, list) else self._inner(value)
-            for name, value in ast.iter_fields(node)
-        }
-        return type(node)(**children)
-
-    def _inner(self, value: Any) -> Any:
-        return self.visit(value) if isinstance(value, ast.AST) else value
 
 
 # What a model file may hold, by the names of the classes.
@@ -548,7 +510,6 @@ def _entry(
 
 # ---- Formulas of two rows, such as ``min(x, y)`` or ``log(1 + linear)``, evaluated for many rows at once
 
-POINTS = ("x", "y")
 MOST = 1 << 22  # numbers of an intermediate array
 
 
@@ -571,85 +532,47 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     "dot": (lambda a, b: np.sum(a * b, axis=-1, keepdims=True), 2),
     "sum": (lambda a: np.sum(a, axis=-1, keepdims=True), 1),
 }
-POINT_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: np.add,
-    ast.Sub: np.subtract,
-    ast.Mult: np.multiply,
-    ast.Div: np.divide,
-    ast.Pow: np.power,
-}
 
 
-def of_points(tree: ast.AST) -> bool:
-    """Say whether an expression is a formula of two rows, and not one of kernels alone.
-
-    Examples
-    --------
-    >>> [of_points(ast.parse(text)) for text in ("min(x, y)", "log(1 + linear)", "exp(linear) + rbf")]
-    [True, True, False]
-    """
-    return any(
-        (isinstance(node, ast.Name) and node.id in POINTS)
-        or (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in FUNCTIONS
-            and node.func.id != "exp"
-        )
-        for node in ast.walk(tree)
-    )
-
-
-def is_kernel(node: ast.expr) -> bool:
-    """Say whether a part of a formula is an expression of kernels."""
-    return not of_points(node) and any(isinstance(inner, ast.Name) for inner in ast.walk(node))
-
-
-class PointFunction:
+@dataclass(frozen=True, eq=False)
+class Points:
     """A formula as a function of many rows at once.
 
-    Parameters
+    Attributes
     ----------
-    tree : ast.expr
-        Checked.
+    formula : callable
+        From rows (n, d) and (m, d) to values that broadcast to (n, m, d), or (n, m, 1) for one number.
     kernels : dict of ast.expr to Kernel
-        Its parts that are expressions of kernels.
+        The parts that are expressions of kernels.
     """
 
-    def __init__(self, tree: ast.expr, kernels: dict[ast.expr, Any]) -> None:
-        self.tree, self.kernels = tree, kernels
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PointFunction) and ast.dump(self.tree) == ast.dump(other.tree)
-
-    def __hash__(self) -> int:
-        return hash(ast.dump(self.tree))
+    formula: Callable[[npt.NDArray[Any], npt.NDArray[Any]], Any]
+    kernels: Mapping[ast.expr, Kernel] = field(default_factory=dict)
 
     def __call__(self, X: npt.NDArray[Any], Y: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return the values of shape (n, m), or (n, m, d) where the formula has one for each column."""
         size = max(1, MOST // max(1, len(Y) * X.shape[1]))
-        blocks = [self._block(X[start : start + size], Y) for start in range(0, len(X), size)]
-        return np.concatenate(blocks)
+        return np.concatenate([self._block(X[rows], Y) for rows in slices(len(X), size)])
 
     def _block(self, X: npt.NDArray[Any], Y: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         with np.errstate(all="ignore"):
-            values = np.asarray(self._value(self.tree, X, Y), dtype=np.float64)
+            values = np.asarray(self.formula(X, Y), dtype=np.float64)
         width = values.shape[2] if values.ndim else 1
         values = np.broadcast_to(values, (len(X), len(Y), width))
         return values[:, :, 0] if values.shape[2] == 1 else values
 
-    def _value(self, node: ast.expr, X: npt.NDArray[Any], Y: npt.NDArray[Any]) -> Any:
-        if node in self.kernels:
-            return np.asarray(self.kernels[node].gram(X, Y), dtype=np.float64)[:, :, None]
-        if isinstance(node, ast.Constant):
-            return np.float64(node.value)  # type: ignore[arg-type]
-        if isinstance(node, ast.Name):
-            return X[:, None, :] if node.id == "x" else Y[None, :, :]
-        if isinstance(node, ast.UnaryOp):
-            inner = self._value(node.operand, X, Y)
-            return -inner if isinstance(node.op, ast.USub) else inner
-        if isinstance(node, ast.BinOp):
-            return POINT_OPERATORS[type(node.op)](self._value(node.left, X, Y), self._value(node.right, X, Y))
-        assert isinstance(node, ast.Call)
-        assert isinstance(node.func, ast.Name)
-        return FUNCTIONS[node.func.id][0](*(self._value(argument, X, Y) for argument in node.args))
+
+POINTS = {"x": Points(lambda X, Y: X[:, None, :]), "y": Points(lambda X, Y: Y[None, :, :])}
+
+
+def applied(function: Callable[..., Any], *parts: Points) -> Points:
+    """Return a function of the values of formulas."""
+    kernels = {node: kernel for part in parts for node, kernel in part.kernels.items()}
+    return Points(lambda X, Y: function(*(part.formula(X, Y) for part in parts)), kernels)
+
+
+def points_of(value: Any, node: ast.expr) -> Points:
+    """Return what a node stands for as a formula, where it is a kernel or a number."""
+    if isinstance(value, Kernel):
+        return Points(lambda X, Y: np.asarray(value.gram(X, Y), dtype=np.float64)[:, :, None], {node: value})
+    return value if isinstance(value, Points) else Points(lambda X, Y: np.float64(value))

@@ -77,6 +77,7 @@ def audit(options: Audit, kernel: str, data: Any = None) -> Result:
     """
     from gramian.kernels import kernel_from_name
     from gramian.kernels.auditing import audit
+    from gramian.plots.registry import function_of
     from gramian.report.facts import audit_facts
 
     if options.time_limit is not None:
@@ -97,4 +98,6 @@ def audit(options: Audit, kernel: str, data: Any = None) -> Result:
     report = audit(audited, rows, **given, time_limit=options.time_limit or TIME_LIMIT)
     # The digits of a witness are needed, those of a kernel are not.
     head, gap, witness = report.worded("shell").partition("\n\n")
-    return Result(six_digits(head) + gap + witness, audit_facts(report))
+    drawn = {"counter-example": lambda: function_of("planes", "counter_example")(report)}
+    figures = {} if report.witness is None else drawn
+    return Result(six_digits(head) + gap + witness, audit_facts(report), figures=figures)

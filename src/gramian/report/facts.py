@@ -305,5 +305,13 @@ def audit_facts(report: Any) -> dict[str, Any]:
     validity, witness = report.validity, report.witness
     return payload(report, *names, "trials", "skipped", "evaluations") | {
         "validity": {"status": validity.status, "reason": validity.reason},
+        "steps": list(_steps(validity).values()),
         "witness": None if witness is None else vars(witness),
     }
+
+
+def _steps(validity: Any) -> dict[str, dict[str, str]]:
+    """Return the steps of a proof by their expressions, each after those that it uses."""
+    below = {name: step for part in validity.parts for name, step in _steps(part).items()}
+    step = {"expression": validity.formula, "status": validity.status, "reason": validity.reason}
+    return below | {validity.formula: step}

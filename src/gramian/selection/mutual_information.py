@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -326,6 +327,8 @@ def _above(
 # ---- Estimates of mutual information in nats: by shares of values, and by distances to nearest neighbours
 
 Codes = npt.NDArray[np.signedinteger[Any]]
+# From columns, one in each row, or codes to the estimates with each permutation of a label.
+Estimate = Callable[[npt.NDArray[Any]], FloatArray]
 # Entries handled together: sorting and gathering stay within the cache of a core.
 TOGETHER = 1 << 16
 NOISE = 1e-10
@@ -379,17 +382,18 @@ def information(
     noise = _noise(n, parts, stream, apart)
     label = y if classes else noisy(y[None, :], stream.standard_normal((1, n)))[0]
     shuffle = np.random.default_rng(stream.randint(0, 2**31 - 1, size=4))
-    target = (_Classes if classes else _Numbers)(label, n_resamples, k, shuffle)
+    labels = _permuted(label, n_resamples, shuffle)
+    with_continuous, with_discrete = (_classes if classes else _numbers)(labels, k, shuffle)
 
     def of_some(part: slice) -> None:
         places = continuous[part]
         values = dense(X[:, places]).T.astype(np.float64, order="C")
-        result[:, places] = target.with_continuous(noisy(values, noise(part).T))
+        result[:, places] = with_continuous(noisy(values, noise(part).T))
         result[:, places[values.min(axis=1) == values.max(axis=1)]] = 0.0
 
     def of_one(place: int) -> None:
         codes = codes_of(column_of(X, place))
-        result[:, place] = target.with_discrete(codes) if codes.max() > 0 else 0.0
+        result[:, place] = with_discrete(codes) if codes.max() > 0 else 0.0
 
     parallel_map(of_some, parts, most=most)
     parallel_map(of_one, np.flatnonzero(discrete).tolist(), most=most)
@@ -412,50 +416,39 @@ def _permuted(label: npt.NDArray[Any], n_resamples: int, rng: np.random.Generato
     return np.vstack([label, *(rng.permutation(label) for _ in range(n_resamples))])
 
 
-class _Classes:
-    """Codes of classes."""
+def _classes(labels: Codes, k: int, rng: np.random.Generator) -> tuple[Estimate, Estimate]:
+    """Return what estimates continuous columns, and a discrete one, with the rows of codes of classes."""
+    kept, codes, sizes = _without_single(labels[0])
+    inner = _permuted(codes, len(labels) - 1, rng)
 
-    def __init__(self, codes: Codes, n_resamples: int, k: int, rng: np.random.Generator) -> None:
-        self.k = k
-        self.labels = _permuted(codes, n_resamples, rng)
-        # A class of one row has no neighbour in it.
-        self.kept, inner, self.sizes = _without_single(codes)
-        self.inner = _permuted(inner, n_resamples, rng)
-        self.table = digamma_table(len(self.kept))
+    def continuous(columns: FloatArray) -> FloatArray:
+        S, order = _sorted(columns[:, kept])
+        return np.array([ross(S, codes[order], sizes, k) for codes in inner])
 
-    def with_continuous(self, columns: FloatArray) -> FloatArray:
-        kept = columns[:, self.kept]
-        order = np.argsort(kept, axis=1)
-        S = np.take_along_axis(kept, order, axis=1)
-        return np.array([ross(S, codes[order], self.sizes, self.k, self.table) for codes in self.inner])
-
-    def with_discrete(self, codes: Codes) -> FloatArray:
-        return np.array([plug_in(codes, label) for label in self.labels])
+    return continuous, lambda codes: np.array([plug_in(codes, label) for label in labels])
 
 
-class _Numbers:
-    """Values of a continuous label."""
+def _numbers(labels: FloatArray, k: int, rng: np.random.Generator) -> tuple[Estimate, Estimate]:
+    """Return the same for rows of numbers."""
+    ascending = np.sort(labels[0])
 
-    def __init__(self, values: FloatArray, n_resamples: int, k: int, rng: np.random.Generator) -> None:
-        self.k = k
-        self.labels = _permuted(values, n_resamples, rng)
-        self.sorted = np.sort(values)
-        self.table = digamma_table(len(values))
+    def continuous(columns: FloatArray) -> FloatArray:
+        return np.array([[kraskov(x, y, ascending, k) for x in columns] for y in labels])
 
-    def with_continuous(self, columns: FloatArray) -> FloatArray:
-        estimates = [kraskov(x, y, self.sorted, self.k, self.table) for y in self.labels for x in columns]
-        return np.array(estimates).reshape(len(self.labels), len(columns))
-
-    def with_discrete(self, codes: Codes) -> FloatArray:
+    def discrete(codes: Codes) -> FloatArray:
         kept, inner, sizes = _without_single(codes)
         if not sizes:
-            return np.zeros(len(self.labels))
-        table = digamma_table(len(kept))
-        order = np.argsort(self.labels[:, kept], axis=1)
-        S = np.take_along_axis(self.labels[:, kept], order, axis=1)
-        return np.concatenate(
-            [ross(s[None, :], inner[o][None, :], sizes, self.k, table) for s, o in zip(S, order, strict=True)]
-        )
+            return np.zeros(len(labels))
+        S, order = _sorted(labels[:, kept])
+        return ross(S, inner[order], sizes, k)
+
+    return continuous, discrete
+
+
+def _sorted(columns: FloatArray) -> tuple[FloatArray, npt.NDArray[np.intp]]:
+    """Return columns, one in each row, sorted, and their order."""
+    order = np.argsort(columns, axis=1)
+    return np.take_along_axis(columns, order, axis=1), order
 
 
 def _without_single(codes: Codes) -> tuple[npt.NDArray[np.intp], Codes, list[int]]:
@@ -470,7 +463,7 @@ def _without_single(codes: Codes) -> tuple[npt.NDArray[np.intp], Codes, list[int
 # --------------------------------------------------------- nearest neighbours
 
 
-def ross(S: FloatArray, L: Codes, sizes: Sequence[int], k: int, table: FloatArray) -> FloatArray:
+def ross(S: FloatArray, L: Codes, sizes: Sequence[int], k: int) -> FloatArray:
     """Return the mutual information of columns with a discrete variable, in nats, by nearest neighbours.
 
     ``psi(n) + <psi(k_i)> - <psi(n_i)> - <psi(m_i)>``, with n_i the size of the class of row i, k_i the
@@ -487,8 +480,6 @@ def ross(S: FloatArray, L: Codes, sizes: Sequence[int], k: int, table: FloatArra
         Rows in each class, all at least 2; they sum to n.
     k : int
         Neighbours.
-    table : ndarray of shape (n + 1,)
-        The digamma function of 0 .. n.
 
     Returns
     -------
@@ -499,7 +490,7 @@ def ross(S: FloatArray, L: Codes, sizes: Sequence[int], k: int, table: FloatArra
     ----------
     Ross (2014), Mutual information between discrete and continuous data sets, PLoS ONE 9(2), e87357.
     """
-    n = S.shape[1]
+    n, table = S.shape[1], digamma_table(S.shape[1])
     # Stable, so that values stay ascending within a class.
     G = np.take_along_axis(S, np.argsort(L, axis=1, kind="stable"), axis=1)
     radius = np.full(S.shape, np.inf)
@@ -550,7 +541,7 @@ def counts_within(S: FloatArray, centers: FloatArray, radius: FloatArray) -> npt
     return last - first
 
 
-def kraskov(x: FloatArray, y: FloatArray, sorted_y: FloatArray, k: int, table: FloatArray) -> float:
+def kraskov(x: FloatArray, y: FloatArray, sorted_y: FloatArray, k: int) -> float:
     """Return the mutual information of two continuous variables, in nats, by nearest neighbours.
 
     ``psi(n) + psi(k) - <psi(n_x + 1) + psi(n_y + 1)>``, with n_x and n_y the numbers of other rows that are
@@ -563,8 +554,6 @@ def kraskov(x: FloatArray, y: FloatArray, sorted_y: FloatArray, k: int, table: F
         ``y`` in ascending order.
     k : int
         Neighbours, less than n.
-    table : ndarray of shape (n + 1,)
-        The digamma function of 0 .. n.
 
     Returns
     -------
@@ -576,7 +565,7 @@ def kraskov(x: FloatArray, y: FloatArray, sorted_y: FloatArray, k: int, table: F
     Kraskov, Stoegbauer, Grassberger (2004), Estimating mutual information, Physical Review E 69, 066138,
     algorithm 1 (equation 8).
     """
-    points = np.column_stack([x, y])
+    points, table = np.column_stack([x, y]), digamma_table(len(x))
     tree = cKDTree(points, compact_nodes=False, balanced_tree=False)
     # The nearest point is the row itself, or one at the same place.
     distance = tree.query(points, k=[k + 1], p=np.inf)[0][:, 0]
@@ -586,6 +575,7 @@ def kraskov(x: FloatArray, y: FloatArray, sorted_y: FloatArray, k: int, table: F
     return float(table[len(x)] + table[k] - table[n_x].mean() - table[n_y].mean())
 
 
+@lru_cache(maxsize=64)
 def digamma_table(n: int) -> FloatArray:
     """Return the digamma function of 0 .. n; minus infinity at 0."""
     return np.asarray(digamma(np.arange(n + 1, dtype=np.float64)))

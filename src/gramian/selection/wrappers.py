@@ -436,17 +436,10 @@ class Exhaustive(SubsetSearch):
         for number, size in enumerate(sizes, 1):
             subsets = [union for union in unions if len(union) == size]
             scores = scorer.scores(np.empty(0, dtype=np.intp), subsets, True)
-            means = scores.mean(axis=1)
-            place = int(np.argmax(means >= means.max() - tolerance(means.max())))
-            tried = tuple(tuple(one.tolist()) for one in subsets)
+            tried, place = _tuples(subsets), first_best(scores)
+            facts = {"candidates": tried, "candidate_scores": scores}
             yield SearchStep.in_folds(
-                tried[place],
-                len(tried[place]),
-                scores[place],
-                number=number,
-                action="best",
-                candidates=tried,
-                candidate_scores=scores,
+                tried[place], size, scores[place], number=number, action="best", **facts
             )
 
 
@@ -588,12 +581,9 @@ class _Walk:
     def round(self, candidates: list[int], adding: bool, *, undo: bool = False) -> SearchStep:
         groups = [self.space.free[i] for i in candidates]
         scores = self.scorer.scores(self.columns, groups, adding)
-        means = scores.mean(axis=1)
-        # The first one of those that tie.
-        place = int(np.argmax(means >= means.max() - tolerance(means.max())))
+        tried, place = _tuples(groups), first_best(scores)
         count = len(self.inside) + (1 if adding else -1)
-        known, mean = self.best.get(count, -np.inf), float(means[place])
-        tried = tuple(tuple(group.tolist()) for group in groups)
+        known, mean = self.best.get(count, -np.inf), float(scores.mean(axis=1)[place])
         if undo and not mean > known + tolerance(mean):
             return self._step("keep", (), scores, tried)
         self.best[count] = max(known, mean)
@@ -614,16 +604,18 @@ class _Walk:
     ) -> SearchStep:
         self.number += action != "start"
         subset = tuple(self.columns.tolist())
-        return SearchStep.in_folds(
-            subset,
-            len(subset),
-            self.now,
-            number=self.number,
-            action=action,
-            moved=moved,
-            candidates=tried,
-            candidate_scores=scores,
-        )
+        facts = {"moved": moved, "candidates": tried, "candidate_scores": scores}
+        return SearchStep.in_folds(subset, len(subset), self.now, number=self.number, action=action, **facts)
+
+
+def _tuples(groups: Sequence[IntArray]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(group.tolist()) for group in groups)
+
+
+def first_best(scores: FloatArray) -> int:
+    """Return the first of the rows whose mean is the best but for rounding."""
+    means = scores.mean(axis=1)
+    return int(np.argmax(means >= means.max() - tolerance(means.max())))
 
 
 # ---- The search space: free groups and fixed columns, from names, numbers, masks or labels

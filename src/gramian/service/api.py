@@ -33,6 +33,7 @@ EXAMPLES = {
     "circle": "circle.csv",
     "faces": "drawn-faces.zip",
 }
+OF_FITS = ("fit", "plan")
 SEARCHED = 0.7  # of the time of a request; the rest is for shrinking and drawing the counterexample
 KINDS = {plural: kind for kind, plural in schemas.PLURALS.items()}
 ROWS_OUT: dict[str, Any] = {
@@ -251,8 +252,8 @@ async def enroll(
 
 @api.get("/operations")
 async def list_operations(state: AppState) -> list[schemas.OperationFacts]:
-    """List what can be done with a model, as POST /models/ID/NAME, with its options."""
-    return [schemas.OperationFacts.of(one) for one in on_models()]
+    """List what can be done with a model or with data, as POST /ON/ID/NAME, with its options."""
+    return [schemas.OperationFacts.of(one) for one in with_routes()]
 
 
 # These routes read files, so FastAPI runs them in threads.
@@ -280,21 +281,21 @@ async def remove(caller: CurrentCaller, kinds: schemas.Kinds, id: Id) -> None:
     await caller.state.forget(item.id)
 
 
-# ------------------------------------------------------------------ models applied
+# ------------------------------------------------------------------ operations
 
 
 @asynccontextmanager
 async def rows_in(
-    caller: Caller, query: DataQuery, kinds: Mapping[str, str] = media.ROWS
+    caller: Caller, data: str | None, reading: schemas.Reading, kinds: Mapping[str, str] = media.ROWS
 ) -> AsyncIterator[dict[str, Any]]:
     """Yield what a worker needs to read the rows: the body, or uploaded data."""
-    if query.data is None:
+    if data is None:
         async with media.received(caller.request, kinds, caller.state.work) as path:
-            yield payload(path, "the data", query)
+            yield payload(path, "the data", reading)
     elif sends_body(caller.request.headers):
         raise Refusal(422, "The request has a body and data=ID.", "Send one of them.")
     else:
-        yield caller.data(query.data, query)
+        yield caller.data(data, reading)
 
 
 async def send(
@@ -308,38 +309,39 @@ async def send(
         return media.send_file(path, kind, filename)
 
 
-def on_models() -> list[Operation]:
-    """Return the operations that take a model first."""
-    named = [one for one in operations().values() if not one.shell_only]
-    return [one for one in named if one.inputs and one.inputs[0].kind == "model"]
+def with_routes() -> list[Operation]:
+    """Return the operations on a model or on data; a fit and its plan have routes of their own."""
+    named = [one for one in operations().values() if one.inputs and not one.shell_only]
+    return [one for one in named if one.inputs[0].kind in ("model", "data") and one.name not in OF_FITS]
 
 
 def add_operation(operation: Operation) -> None:
-    """Add the route of an operation on a model, whose other inputs are uploads, or rows in the body."""
+    """Add the route of an operation, whose other inputs are uploads, or rows in the body."""
     first, *others = operation.inputs
     takes_rows = any(one.name == "data" for one in others)
 
     async def apply(caller: CurrentCaller, id: Id, query: Any) -> Response:
         options = query.model_dump(exclude_unset=True, exclude=set(schemas.DrawQuery.model_fields))
-        parts: dict[str, Any] = {first.name: caller.payload("model", id)}
-        for one in others:
-            if (other := options.pop(one.name, None)) is not None:
+        rows = options.pop("data", None)
+        given = {first.name: id} | {one.name: options.pop(one.name, None) for one in others}
+        parts: dict[str, Any] = {"operation": operation.name, "draw": query.draw, "options": options}
+        for one in operation.inputs:
+            if (its := given[one.name]) is not None:
                 is_model = one.kind == "model"
-                parts[one.name] = caller.payload("model", other) if is_model else caller.data(other, query)
-        parts |= {"operation": operation.name, "draw": query.draw, "options": options}
+                parts[one.name] = caller.payload("model", its) if is_model else caller.data(its, query)
         if not takes_rows:
             return await send(caller, None, "operate", **parts)
-        async with rows_in(caller, query) as data:
+        async with rows_in(caller, rows, query) as data:
             return await send(caller, None, "operate", data=data, **parts)
 
     apply.__annotations__["query"] = Annotated[schemas.query_of(operation), Query()]
     apply.__doc__ = f"{operation.summary}\n\nAccept selects the format of its table."
     body = media.body_schema(media.ROWS, required=False) if takes_rows else None
-    path = f"/models/{{id}}/{operation.name}"
+    path = f"/{schemas.on(operation)}/{{id}}/{operation.name}"
     api.add_api_route(path, apply, methods=["POST"], name=operation.name, openapi_extra=body, **ROWS_OUT)
 
 
-for one in on_models():
+for one in with_routes():
     add_operation(one)
 
 
@@ -354,7 +356,7 @@ async def components(
 async def recognised(caller: Caller, id: str, gallery: str, **how: Any) -> schemas.Recognised:
     """Recognise people."""
     parts = {"model": caller.payload("model", id), "gallery": caller.payload("gallery", gallery), **how}
-    async with rows_in(caller, DataQuery(), media.FACES) as data:
+    async with rows_in(caller, None, schemas.Reading(), media.FACES) as data:
         return schemas.Recognised(**await caller.ask("recognise", data=data, **parts))
 
 

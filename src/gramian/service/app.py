@@ -22,7 +22,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from gramian.checks import duration, shown
 from gramian.errors import FileError
 from gramian.service.api import api
-from gramian.service.guard import Guard, Head, is_for_people
+from gramian.service.guard import Guard, is_for_people
 from gramian.service.logs import Metrics
 from gramian.service.pages import machines, page, people
 from gramian.service.schemas import Kind, Problem, Refusal
@@ -112,7 +112,6 @@ def create_app(
         app.include_router(people)
     for kind in (HTTPException, RequestValidationError, ClientDisconnect):
         app.add_exception_handler(kind, _refused)
-    app.add_middleware(Head)
     app.add_middleware(Guard, settings=settings, metrics=metrics)
     if settings.proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.proxies))
@@ -177,15 +176,11 @@ async def _refused(request: Request, error: Exception) -> Response:
         return Response(status_code=400)  # the client is gone
     settings, shows = request.app.state.gramian.settings, is_for_people(request.scope)
     if isinstance(error, RequestValidationError):
-        verb = request.url.path.rpartition("/")[2]
-        texts = [
-            f"{verb} takes no {one['loc'][-1]}."
-            if one["type"] == "extra_forbidden" and one["loc"][0] == "query"
-            else f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
-            for one in error.errors()[:5]
-        ]
+        wrong = error.errors()[:5]
+        texts = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong)
         advice = "GET /api/v1/openapi.json describes the parameters."
-        error = Refusal(404 if shows else 422, "; ".join(texts), advice)
+        field = next((one for one in wrong[0]["loc"][1:2] if isinstance(one, str)), None)
+        error = Refusal(404 if shows else 422, texts, advice, field=field)
     assert isinstance(error, HTTPException)
     if not isinstance(error, Refusal):
         headers, error = error.headers or {}, Refusal(error.status_code, str(error.detail))

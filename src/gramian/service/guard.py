@@ -209,7 +209,7 @@ def is_for_people(scope: Scope) -> bool:
 
 
 class Guard:
-    """Wraps a whole application."""
+    """Wraps a whole application. It answers HEAD as GET, without waiting for the body."""
 
     def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics) -> None:
         self.app, self.settings, self.metrics, self.access = app, settings, metrics, Access(settings.token)
@@ -223,6 +223,7 @@ class Guard:
         if scope["type"] != "http":
             return await send({"type": "websocket.close", "code": 1008})
         headers, began, status = Headers(scope=scope), time.perf_counter(), 0
+        head, inner = scope["method"] == "HEAD", scope
         body = _Body(receive, headers, self.settings.limits.upload_seconds, partial(self._admit, scope))
 
         async def guarded(message: Message) -> None:
@@ -238,12 +239,17 @@ class Guard:
                     result["Connection"] = "close"  # the rest of the body is not read
                 for cookie in scope.get("state", {}).get("cookies", ()):
                     result.append("Set-Cookie", cookie)
-            await send(message)
+                await send(message)
+                if head:
+                    await send({"type": "http.response.body"})
+            elif not head:
+                await send(message)
 
         try:
             await self._check(scope, headers)
             body.limit = self._limit(scope["path"], headers)
-            await self.app(scope, body, guarded)
+            inner = {**scope, "method": "GET"} if head else scope
+            await self.app(inner, body, guarded)
         except Refusal as refusal:
             await refusal.response()(scope, receive, guarded)
         except Exception as error:
@@ -257,6 +263,7 @@ class Guard:
             await answer.response()(scope, receive, guarded)
         finally:
             self._slow.pop(body, None)
+            scope["route"] = inner.get("route")
             self.metrics.note(scope, status or 500, time.perf_counter() - began)
 
     # ------------------------------------------------------------ access
@@ -367,28 +374,6 @@ class _Body:
             async with asyncio.timeout(REST_SECONDS):
                 while not self.done and self._taken < SMALL:
                     await self()
-
-
-class Head:
-    """Wraps an application: answers HEAD as GET, without waiting for the body."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "HEAD":
-            return await self.app(scope, receive, send)
-
-        async def head(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                await send(message)
-                await send({"type": "http.response.body"})
-
-        asked = {**scope, "method": "GET"}
-        try:
-            await self.app(asked, receive, head)
-        finally:
-            scope["route"] = asked.get("route")  # for the log
 
 
 def _origin(scheme: str, host: str) -> str:

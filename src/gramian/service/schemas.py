@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from gramian.operations import operations
 from gramian.operations.operation import Operation
 from gramian.options import declared_of
 from gramian.reading import ReadingOptions
@@ -74,20 +75,24 @@ class DataQuery(Reading):
     data: str | None = Field(default=None, pattern=ID, description="Id of uploaded data.")
 
 
-class DrawQuery(DataQuery):
-    """Uploaded data, and whether to draw."""
+class DrawQuery(Reading):
+    """Reading options, and whether to draw."""
 
     draw: int | None = Field(default=None, ge=200, le=2000, description="Width of figures to return too.")
 
 
+def on(operation: Operation) -> Kinds:
+    """Return what an operation is about, as URLs have it."""
+    return "data" if operation.inputs[0].kind == "data" else "models"
+
+
 def query_of(operation: Operation) -> type[DrawQuery]:
-    """Return the query of an operation on a model: its options, and ids of what it takes besides."""
+    """Return the query of an operation: its options, and ids of what it takes besides the first input."""
     asked = dict(_fields(operation.options))
     for one in operation.inputs[1:]:
-        if one.name != "data":
-            kind, pattern = str if one.required else str | None, None if one.kind == "text" else ID
-            default = ... if one.required else None
-            asked[one.name] = (kind, Field(default=default, description=f"Id. {one.help}", pattern=pattern))
+        required = one.required and one.name != "data"  # which may be the body
+        kind, default = (str, ...) if required else (str | None, None)
+        asked[one.name] = (kind, Field(default=default, description=f"Id. {one.help}", pattern=ID))
     made: type[DrawQuery] = create_model(f"{operation.options.__name__}Query", __base__=DrawQuery, **asked)
     return made
 
@@ -112,13 +117,13 @@ class FigureQuery(DataQuery):
     )
 
 
-class KernelQuery(Strict):
-    """A function that may be a kernel."""
+_Audit: Any = create_model("_Audit", __base__=Strict, **dict(_fields(operations()["kernels audit"].options)))
+
+
+class KernelQuery(_Audit):  # type: ignore[misc]
+    """A function that may be a kernel, and the options of ``gramian kernels audit``."""
 
     expression: str = Field(min_length=1, max_length=1000)
-    features: int | None = Field(
-        default=None, ge=1, le=10, description="Coordinates of the points, by default 1, 2 and 3."
-    )
 
 
 class ContoursQuery(Strict):
@@ -157,9 +162,10 @@ class ItemFacts(BaseModel):
 
 
 class OperationFacts(BaseModel):
-    """An operation on a model: what it takes besides, and its options, as fields of a form."""
+    """An operation on a model or on data: what it takes besides, and its options, as fields of a form."""
 
     name: str
+    on: Kinds
     summary: str
     inputs: list[dict[str, Any]]
     options: list[dict[str, Any]]
@@ -168,7 +174,13 @@ class OperationFacts(BaseModel):
     def of(cls, operation: Operation) -> OperationFacts:
         """Describe an operation."""
         inputs = [{part: getattr(one, part) for part in PARTS} for one in operation.inputs[1:]]
-        return cls(name=operation.name, summary=operation.summary, inputs=inputs, options=operation.form())
+        return cls(
+            name=operation.name,
+            on=on(operation),
+            summary=operation.summary,
+            inputs=inputs,
+            options=operation.form(),
+        )
 
 
 class PlanFacts(BaseModel):
@@ -236,10 +248,10 @@ class Refusal(HTTPException):
         retry_after: int | None = None,
         field: str | None = None,
     ) -> None:
-        # It may quote the client, whose text may not be valid UTF-8.
-        error = error.encode("utf-8", "replace").decode()
+        # They may quote the client, whose text may not be valid UTF-8.
+        error, name = (text.encode("utf-8", "replace").decode() for text in (error, field or ""))
         super().__init__(status, error)
-        self.status, self.problem = status, Problem(error=error, what_to_do=what_to_do, field=field)
+        self.status, self.problem = status, Problem(error=error, what_to_do=what_to_do, field=name or None)
         self.headers: dict[str, str] = {} if retry_after is None else {"Retry-After": str(retry_after)}
 
     def response(self) -> JSONResponse:

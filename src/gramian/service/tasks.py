@@ -310,7 +310,12 @@ def operate(operation: str, options: Message, draw: int | None, answer: Message,
         write_table(answer["path"], next(iter(result.tables.values())), answer["kind"])
         return {}
     text = str(result.text() if callable(result.text) else result.text)
-    drawn = {name: drawing(figure, draw) for name, figure in result.figures.items()} if draw else {}
+    drawn: Message = {}
+    for name, figure in result.figures.items() if draw else ():
+        try:
+            drawn[name] = drawing(figure, draw)
+        except DataError as error:  # the result shows nothing that could be drawn
+            notes.append(error.worded("page").partition("\n")[0])
     whole = {"text": text, "notes": notes, "facts": plain(facts), "figures": drawn}
     return written(answer, json.dumps(whole, allow_nan=False))
 

@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from gramian import KernelPCA, arrays, checks, errors, load, plots
+from gramian import KernelPCA, arrays, checks, errors, load
 from gramian.analysis.components import decomposition_of, mapping_of
 from gramian.data.table import Table
 from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs
 from gramian.faces.drawing import drawn_faces, drawn_others
 from gramian.io.metadata import labels_of
-from gramian.kernels import Validity, audit, auditing, kernel_from_name, table, widths
+from gramian.kernels import kernel_from_name, table, widths
+from gramian.operations import operations
 from gramian.plots.images import Picture, contact_sheet, enlarged, grey
 from gramian.plots.names import component_titles, groupings
 from gramian.plots.registry import available
-from gramian.report.facts import audit_facts, plain
+from gramian.report.facts import plain
 from gramian.report.page import report_page, typeset
 from gramian.report.results import write_results
 from gramian.report.sections import Fitted
@@ -214,38 +215,35 @@ def code(model: Message, data: Message | None) -> Message:
 # ------------------------------------------------------------------ kernels
 
 
-def kernel(expression: str, features: int | None, seconds: float) -> Message:
+def kernel(expression: str, seconds: float, **chosen: Any) -> Message:
     """Check whether an expression is a kernel; return the proof or a counterexample."""
-    kernel = kernel_from_name(expression)
-    report = audit(kernel, n_features=features, time_limit=seconds)
-    facts = plain(audit_facts(report)) | {"text": str(report), "formula": typeset(str(kernel))}
-    facts |= {"steps": _steps(report.validity, []), "sum": _negative_sum(report.witness), "figure": None}
-    if report.witness is not None:
-        with suppress(MissingExtraError):
-            facts["figure"] = drawing(lambda: plots.counter_example(report), NARROW)["spec"]
-    return dict(facts)
+    verb = operations()["kernels audit"]
+    result = verb(verb.options(**chosen, time_limit=seconds), kernel=expression)
+    facts: Message = plain(result.facts) | {"text": str(result.text), "figure": None}
+    facts["formula"], facts["sum"] = _typeset(facts["kernel"]), _negative_sum(facts["witness"] or {})
+    facts["steps"] = [step | {"formula": _typeset(step["expression"])} for step in facts["steps"]]
+    with suppress(MissingExtraError):
+        for draw in result.figures.values():
+            facts["figure"] = drawing(draw, NARROW)["spec"]
+    return facts
 
 
-def _steps(validity: Validity, steps: list[Message]) -> list[Message]:
-    """Return the steps of a proof, each after those that it uses."""
-    for part in validity.parts:
-        _steps(part, steps)
-    if validity.formula not in [step["expression"] for step in steps]:
-        formula = ""
-        with suppress(GramianError):  # a Python function has no expression
-            formula = typeset(str(kernel_from_name(validity.formula)))
-        about = {"expression": validity.formula, "formula": formula, "reason": validity.reason}
-        steps.append(about | {"status": validity.status})
-    return steps
+def _typeset(expression: str) -> str:
+    """Return an expression as a formula, or "" for a Python function, which has none."""
+    try:
+        return typeset(str(kernel_from_name(expression)))
+    except GramianError:
+        return ""
 
 
-def _negative_sum(witness: Any) -> str:
+def _negative_sum(witness: Message) -> str:
     """Return the weights, the Gram matrix and their negative sum as MathML; "" for many points."""
-    if not isinstance(witness, auditing.Witness) or len(witness.points) > MOST_POINTS:
+    if "gram" not in witness or len(witness["points"]) > MOST_POINTS:
         return ""
     names = "<msup><mi>v</mi><mo>T</mo></msup><mi>K</mi><mi>v</mi>"
-    parts = "".join(map(_matrix, (witness.vector[None], witness.gram, witness.vector[:, None])))
-    value = _number(witness.quadratic_form)
+    vector = witness["vector"]
+    parts = "".join(map(_matrix, ([vector], witness["gram"], [[one] for one in vector])))
+    value = _number(witness["quadratic_form"])
     return f"<math><mrow>{names}<mo>=</mo>{parts}<mo>=</mo>{value}<mo>&lt;</mo><mn>0</mn></mrow></math>"
 
 

@@ -358,7 +358,6 @@ class Job:
         self._began = time.monotonic()
         self._changed = asyncio.Event()
         self._task = asyncio.create_task(self._run(run))
-        self._planned = asyncio.Event()
         self._refused: Refusal | None = None
 
     @property
@@ -374,8 +373,9 @@ class Job:
         Refusal
             If there is none.
         """
-        await self._planned.wait()
-        if self.facts.state == "failed" and self._refused is not None:
+        while self.facts.state == "planning":
+            await self._changed.wait()
+        if self._refused is not None:
             raise self._refused
 
     async def cancel(self) -> None:
@@ -413,13 +413,11 @@ class Job:
         finally:
             self._ended(self.facts.state)
             self._note()
-            self._planned.set()
 
     def _on_message(self, said: Message) -> None:
         if "plan" in said:
             self.facts.plan, self.facts.plan_text = said["plan"], said["text"]
             self.facts.state = "running"
-            self._planned.set()
         else:
             self.facts.progress = Progress(**said)
         self._note()

@@ -1,6 +1,7 @@
 // Select columns and a method, show the plan, run and cancel the fit.
 
 import { ask, asked, byId, complain, say, tried } from "./api.js";
+import { forms } from "./operations.js";
 import { watch } from "./run.js";
 
 const main = byId("main"), form = byId("fit"), id = main.dataset.id;
@@ -92,9 +93,7 @@ const WORDS = { PCA: "PCA", KernelPCA: "Kernel PCA", FaceSpace: "Eigenfaces" };
 const order = () => ({ data: id, estimator: method(), parameters: parameters(), reading: reading(), name: `${WORDS[method()]} of ${document.querySelector("h1").textContent}`.slice(0, 200) });
 
 async function widths() {
-  const made = query(reading());
-  made.delete("data");
-  median = (await asked(`data/${id}/width?${made}`)).median;
+  median = (await asked(`data/${id}/width?${chosen()}`)).median;
 }
 
 function layout() {
@@ -198,3 +197,17 @@ if (sheet?.complete && !sheet.naturalWidth) unseen();
 sheet?.addEventListener("error", unseen);
 roles();
 plan();
+
+// What answers with rows to download.
+const OWN = ["whiten"];
+function chosen() {
+  const made = query(reading());
+  made.delete("data");
+  return made;
+}
+byId("further")?.addEventListener("click", () => tried(async () => {
+  await forms("data", id, OWN, chosen);
+  say("");
+  byId("further").hidden = true;
+  document.querySelector("#operations summary").focus();
+}, byId("further")));

@@ -2,7 +2,7 @@
 
 import { asked, byId, element, say } from "./api.js";
 import { arrange, card } from "./charts.js";
-import { form } from "./operations.js";
+import { forms } from "./operations.js";
 
 const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.components);
 const query = new URLSearchParams(location.search);
@@ -166,13 +166,9 @@ async function unusual() {
   list(null);
 }
 
-// What has no part of its own on the page.
+// What has a part of its own on the page, or answers with rows to download.
 const OWN = ["transform", "reconstruct", "denoise", "monitor"];
-async function further() {
-  const place = byId("operations");
-  for (const one of place ? await asked("operations") : []) if (!OWN.includes(one.name)) await form(place, id, one, query);
-}
 
 if (main.dataset.kind === "FaceSpace") import("./faces.js");
-further().catch((error) => say(error.message, true));
+if (byId("operations")) forms("models", id, OWN, () => query).catch((error) => say(error.message, true));
 all().then(() => { main.dataset.ready = "yes"; }, (error) => say(error.message, true));

@@ -7,17 +7,18 @@ const WIDTH = 560;  // pixels of a figure
 const KINDS = { model: "models", data: "data", meta: "data" };  // what an input is chosen from
 
 // Returns the field of an option, and a function that returns its value as text, empty for the default.
-function field(id, { label, kind, choices, suggestions, default: usual, help }) {
+function field(id, { label, kind, choices, suggestions, default: first, usual, help }) {
   const about = `${id}-help`, shown = { id, ariaDescribedBy: about }, text = element("label", { htmlFor: id }, label);
   let input;
   if (kind === "flag") {
     input = element("input", { ...shown, type: "checkbox" });
     text.prepend(input, " ");
   } else if (kind === "choice") {
-    input = element("select", shown, ...choices.map((one) => new Option(one, one, false, one === usual)));
+    const none = first === null ? [new Option(usual || "none", "")] : [];
+    input = element("select", shown, ...none, ...choices.map((one) => new Option(one, one, false, one === first)));
   } else {
     const numeric = { integer: "numeric", number: "decimal" }[kind] ?? "text";
-    input = element("input", { ...shown, inputMode: numeric, value: usual ?? "", size: 12 });
+    input = element("input", { ...shown, inputMode: numeric, value: first ?? "", size: 12 });
     if (suggestions?.length) {
       input.setAttribute("list", `${id}-values`);
       text.append(element("datalist", { id: `${id}-values` }, ...suggestions.map((one) => new Option(one))));
@@ -34,8 +35,15 @@ async function chooser(id, { kind, required, help }) {
   return { place: element("div", {}, element("label", { htmlFor: id }, help), input), value: () => input.value };
 }
 
-// Adds the form of an operation on a model; `query` names the data and how they are read.
-export async function form(parent, model, { name, summary, inputs, options }, query) {
+// Adds the forms of the operations on a model or on data, but for those that have a part of their own on the page;
+// `query` returns the data and how they are read.
+export async function forms(kind, id, own, query) {
+  for (const one of await asked("operations")) {
+    if (one.on === kind && !own.includes(one.name)) await form(byId("operations"), `${kind}/${id}`, one, query);
+  }
+}
+
+async function form(parent, path, { name, on, summary, inputs, options }, query) {
   const takesData = inputs.some((one) => one.name === "data"), fields = new Map();
   for (const one of inputs) if (one.name !== "data") fields.set(one.name, await chooser(`${name}-${one.name}`, one));
   for (const one of options) fields.set(one.name, field(`${name}-${one.name}`, one));
@@ -45,18 +53,19 @@ export async function form(parent, model, { name, summary, inputs, options }, qu
     event.preventDefault();
     result.replaceChildren();
     tried(async () => {
-      if (takesData && !query.get("data")) throw new Error("Choose the data to plot, at the top.");
-      const given = new URLSearchParams(takesData ? query : []);
+      if (takesData && !query().get("data")) throw new Error("Choose the data to plot, at the top.");
+      const given = new URLSearchParams(takesData || on === "data" ? query() : []);
       for (const [option, { value }] of fields) {
         if (value()) given.set(option, value());
         complain(byId(`${name}-${option}`), "");
       }
       given.set("draw", WIDTH);
       try {
-        await show(result, await asked(`models/${model}/${name}?${given}`, { method: "POST" }));
+        await show(result, await asked(`${path}/${name}?${given}`, { method: "POST" }));
         say("");
       } catch (error) {
-        const wrong = byId(`${name}-${error.field}`);
+        const option = options.find((one) => one.parameters.includes(error.field))?.name ?? error.field;
+        const wrong = byId(`${name}-${option}`);
         if (!wrong) throw error;
         complain(wrong, error.message);
         say("");
