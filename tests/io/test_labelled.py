@@ -5,6 +5,7 @@ import pytest
 
 from gramian import PCA, KernelPCA
 from gramian.errors import DataError, InputTypeError
+from refusals import refused
 
 xarray = pytest.importorskip("xarray", reason="xarray is not installed")
 
@@ -26,7 +27,7 @@ def test_names_of_features_are_kept_and_put_in_order():
         assert np.allclose(scores, expected, rtol=0, atol=1e-12)
     rows = PCA(2).fit(X).table("rows", X)
     assert list(rows.index if hasattr(rows, "index") else rows["name"])[3] == "t3"
-    with pytest.raises(DataError, match="lack 'd'"):
+    with refused(DataError):
         model.transform(X[:, :3])
 
 
@@ -54,13 +55,13 @@ def test_missing_values_are_missing():
 
 def test_what_is_no_table_is_refused_in_words():
     cube = xarray.DataArray(np.zeros((3, 4, 5)), dims=("time", "lat", "lon"))
-    with pytest.raises(DataError, match=r"X\.stack\(feature=\['lat', 'lon'\]\)"):
+    with refused(DataError):
         PCA(1).fit(cube)
-    with pytest.raises(DataError, match=r"\('time',\), but a table has two"):
+    with refused(DataError):
         PCA(1).fit(array()[:, 0])
-    with pytest.raises(DataError, match=r"\('feature', 'sample'\).*Pass X.T"):
+    with refused(DataError):
         PCA(1).fit(xarray.DataArray(VALUES, dims=("feature", "sample")))
-    with pytest.raises(InputTypeError, match=r"an xarray.Dataset of several variables"):
+    with refused(InputTypeError):
         PCA(1).fit(array().to_dataset(name="v"))
     stacked = xarray.DataArray(rng.standard_normal((6, 2, 3)), dims=("time", "lat", "lon"))
     assert PCA(1).fit(stacked.stack(feature=["lat", "lon"])).components_.shape == (1, 6)

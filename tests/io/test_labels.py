@@ -9,6 +9,7 @@ from PIL import Image
 
 from gramian.errors import DataError, FileError, InputTypeError, ParameterError
 from gramian.io.scan import scan
+from refusals import refused
 
 GENES = "gene,s1,s2,s3\nclass,A,B,A\ng1,1.5,2,3\ng2,4,5,6\n"
 
@@ -55,12 +56,12 @@ def test_a_row_of_numbers_labels_columns_of_numbers(tmp_path):
 
 
 def test_a_row_that_is_not_there(write, tmp_path):
-    with pytest.raises(ParameterError, match=r"label='clas' with transpose .* column 'gene', .* 'class'"):
+    with refused(ParameterError, "label"):
         scan(write("x.csv", GENES), transpose=True, label="clas").read()
-    with pytest.raises(DataError, match=r"has no rows other than 'class'"):
+    with refused(DataError):
         scan(write("one.csv", "gene,s1,s2\nclass,A,B\n"), transpose=True, label="class").read()
     np.save(tmp_path / "x.npy", np.eye(3))
-    with pytest.raises(ParameterError, match=r"rows of .*x\.npy have no names.*labels_from"):
+    with refused(ParameterError, "label"):
         scan(tmp_path / "x.npy", transpose=True, label="0").read()
 
 
@@ -77,19 +78,13 @@ def test_labels_go_to_rows_of_their_name(write):
         "v",
         "w",
     ]
-    with pytest.raises(
-        ParameterError, match=r"y\.csv has the columns 'name', 'kind', 'size'\. Say which .*y\.csv:size"
-    ):
+    with refused(ParameterError, "labels_from"):
         scan(data, labels_from=labels).read()
-    with pytest.raises(
-        DataError, match=r"short\.csv has no label for 'b', 'c' of .*x\.csv\. Its rows are named 'a'"
-    ):
+    with refused(DataError):
         scan(data, labels_from=write("short.csv", "name,kind\na,u\nd,v\n")).read()
-    with pytest.raises(DataError, match=r"names 'a' more than once"):
+    with refused(DataError):
         scan(data, id="name", labels_from=str(write("two.csv", "name,kind\na,u\na,v\n")) + ":kind").read()
-    with pytest.raises(
-        ParameterError, match=r"label=\"knd\": .*y\.csv has no such column. Did you mean 'kind'"
-    ):
+    with refused(ParameterError, "label"):
         scan(data, labels_from=f"{labels}:knd").read()
 
 
@@ -110,11 +105,9 @@ def test_labels_without_names_go_by_order(write, tmp_path):
     assert any(
         "y.csv:k has no unique row names, so labels were matched by order" in n for n in twice.read().notes
     )
-    with pytest.raises(
-        DataError, match=r"y\.csv has 2 labels, which do not match the rows of .*\(3 used\).*by order"
-    ):
+    with refused(DataError):
         scan(data, labels_from=write("y.csv", "kind\n1\n2\n")).read()
-    with pytest.raises(DataError, match="4 labels, which do not match"):
+    with refused(DataError):
         scan(data, labels_from=write("y.csv", "kind\n1\n2\n3\n4\n"), rows="1:").read()
 
 
@@ -131,11 +124,9 @@ def test_labels_of_arrays_and_pictures(tmp_path):
     ]:
         table = scan(f"{file}::X", labels_from=place, rows="1:3").read()
         assert (table.labels.tolist(), table.label_name) == (labels, name)
-    with pytest.raises(
-        DataError, match=r"x\.npz::X holds 4 x 3 x 2 float64, but labels need one text or number"
-    ):
+    with refused(DataError):
         scan(f"{file}::X", labels_from=f"{file}::X").read()
-    with pytest.raises(DataError, match=r"Choose one, as in .*x\.npz::y"):
+    with refused(DataError):
         scan(f"{file}::X", labels_from=file).read()
     (tmp_path / "p").mkdir()
     for index in (1, 2, 10):
@@ -146,11 +137,11 @@ def test_labels_of_arrays_and_pictures(tmp_path):
 
 def test_labels_that_cannot_be(write, tmp_path):
     data = write("x.csv", "x\n1\n2\n")
-    with pytest.raises(InputTypeError, match=r"labels_from is a list\. Give the path"):
+    with refused(InputTypeError):
         scan(data, labels_from=[1, 2])
-    with pytest.raises(FileError, match="is a folder, but labels are read from a file"):
+    with refused(FileError):
         scan(data, labels_from=tmp_path)
-    with pytest.raises(FileError, match=r"gone\.csv: there is no such file"):
+    with refused(FileError):
         scan(data, labels_from="gone.csv:kind")
-    with pytest.raises(ParameterError, match=r"labels_from another file\. Leave out one"):
+    with refused(ParameterError, "label"):
         scan(io.BytesIO(b"x"), label="x", labels_from=data)

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import polars as pl
-import pytest
 
 from gramian import scan
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
 from gramian.io.metadata import as_metadata, as_variable, labels_of, with_metadata
+from refusals import refused
 
 
 def test_numbers_and_text_of_every_kind():
@@ -76,16 +76,16 @@ def test_several_labels_of_every_kind_of_file(tmp_path):
     }
     (tmp_path / "comma.csv").write_text('a,"b,c",d\n1,x,2\n2,y,3\n')
     assert scan(tmp_path / "comma.csv", label='"b,c"').read().labels.tolist() == ["x", "y"]
-    for label, message in (
-        ("sex,colour", "no such column"),
-        ("sex,sex", "more than once"),
-        ([], "holds no names"),
+    for label in (
+        "sex,colour",
+        "sex,sex",
+        [],
     ):
-        with pytest.raises(ParameterError, match=message):
+        with refused(ParameterError):
             scan(tmp_path / "t.csv", label=label).read()
 
 
 def test_metadata_without_columns_or_rows():
-    with pytest.raises(DataError, match=r'The metadata have no column. Give one or more, such as {"batch"'):
+    with refused(DataError):
         as_metadata({})
     assert labels_of(Table(np.zeros((2, 2)))) == {}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gramian.errors import DataError, FileError, GramianError
 from gramian.io.formats.arrays import open_npy, open_npz
 from gramian.io.source import Opened, damage
+from refusals import refused
 
 
 def saved(array, **options):
@@ -46,27 +47,27 @@ def test_what_was_saved_is_read(order):
 
 
 @pytest.mark.parametrize(
-    ("array", "message"),
+    "array",
     [
-        (np.array([[1, None]], dtype=object), r"need pickle, .* reading it can run code"),
-        (np.array([(1, None)], dtype=[("a", int), ("b", object)]), "need pickle"),
-        (np.eye(2) * 1j, "holds 2 x 2 complex128. A table has real numbers"),
-        (np.array([["a"]]), "A table has real numbers"),
-        (np.zeros((2, 2), dtype="M8[s]"), "A table has real numbers"),
-        (np.zeros(2, dtype=[("a", int)]), "A table has real numbers"),
-        (np.zeros(3), "holds 3 float64. A table has real numbers and two axes"),
-        (np.zeros((1, 1, 1, 1)), "A table has real numbers and two axes"),
-        (np.float64(3), "holds single float64"),
-        (np.zeros((0, 3)), "there are no rows"),
-        (np.zeros((3, 0)), "there are no columns"),
+        np.array([[1, None]], dtype=object),
+        np.array([(1, None)], dtype=[("a", int), ("b", object)]),
+        np.eye(2) * 1j,
+        np.array([["a"]]),
+        np.zeros((2, 2), dtype="M8[s]"),
+        np.zeros(2, dtype=[("a", int)]),
+        np.zeros(3),
+        np.zeros((1, 1, 1, 1)),
+        np.float64(3),
+        np.zeros((0, 3)),
+        np.zeros((3, 0)),
     ],
 )
-def test_what_is_no_table_of_numbers_is_refused(array, message):
-    with pytest.raises(DataError, match=message):
+def test_what_is_no_table_of_numbers_is_refused(array):
+    with refused(DataError):
         npy(saved(array, allow_pickle=True))
-    with pytest.raises(DataError, match=message):
+    with refused(DataError):
         npz(archived(X=array))
-    with pytest.raises(DataError, match=message):
+    with refused(DataError):
         npz(archived(X=array, other=np.eye(2)), "X")
 
 
@@ -77,14 +78,13 @@ def test_the_only_table_in_an_archive_is_used_and_noted():
 
 
 def test_a_choice_between_arrays_is_asked_for():
-    message = r"holds A \(2 x 2 float64\), B \(1 x 2 x 3 uint8\)\. Choose one, as in x.npz::A"
-    with pytest.raises(DataError, match=message):
+    with refused(DataError):
         npz(archived(A=np.eye(2), B=np.zeros((1, 2, 3), np.uint8)))
-    with pytest.raises(DataError, match="and 3 more"):
+    with refused(DataError):
         npz(archived(**{f"a{index}": np.eye(2) for index in range(15)}))
-    with pytest.raises(DataError, match=r"has no array 'C'\. It holds A"):
+    with refused(DataError):
         npz(archived(A=np.eye(2)), "C")
-    with pytest.raises(DataError, match="holds no arrays"):
+    with refused(DataError):
         npz(archived())
 
 

@@ -12,6 +12,7 @@ from gramian import PCA, scan
 from gramian.base.inputs import expected_columns
 from gramian.data import as_rows
 from gramian.errors import DataError, FileError, MissingExtraError, ParameterError
+from refusals import refused
 
 LIMIT = 6_000_000
 
@@ -99,7 +100,7 @@ def test_a_part_of_the_people_and_variants(tmp_path):
     assert not rows.free_to_revisit
     exact = np.delete(filled(X[10:300], np.nanmean(X[10:300], axis=0)), 5, axis=1)
     assert np.allclose(rows.block(slice(100, 120)).values, exact[100:120])
-    with pytest.raises(ParameterError, match="already names its rows"):
+    with refused(ParameterError, "id"):
         scan(path, id="rs1").read()
 
 
@@ -151,18 +152,18 @@ def test_what_is_not_there_is_named(tmp_path, monkeypatch):
     X[:, 5] = np.nan
     path = saved(tmp_path / "x.bed", X)
     for limit in (LIMIT, 2_000_000):
-        with pytest.raises(DataError, match=r"'?rs5'?.* Leave "):
+        with refused(DataError):
             as_rows(path, limit=limit)
     (tmp_path / "y.bed").write_text("chr1 100 200 peak\n")
-    with pytest.raises(FileError, match=r"y.bed needs y.bim in the same folder"):
+    with refused(FileError):
         as_rows(tmp_path / "y.bed")
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
     for limit in (2_000_000, None):
-        with pytest.raises(DataError, match=r"x.bed has 100,001 bytes, but .* need 200,003"):
+        with refused(DataError):
             as_rows(path, limit=limit)
     monkeypatch.setitem(sys.modules, "bed_reader", None)
-    with pytest.raises(MissingExtraError, match=r"gramian\[genetics\]"):
+    with refused(MissingExtraError):
         as_rows(path)
 
 
@@ -187,7 +188,7 @@ def test_a_cohort_that_counts_other_alleles_is_mapped_alike(limit, tmp_path):
     PCA(2, random_state=0).fit(tmp_path / "x.bed").save(tmp_path / "m.gramian")
     model = gramian.load(tmp_path / "m.gramian").set_params(memory_limit=limit)
     assert model.counted_alleles_[5] == "A"
-    with pytest.raises(DataError, match=r"lack 'rs39'.*unmatched=\"leave-out\""):
+    with refused(DataError):
         model.transform(tmp_path / "new.bed")
     # What is left out is missing, and predicted from the other variants.
     holed = X.copy()
@@ -210,7 +211,7 @@ def test_what_was_exchanged_and_left_out_is_noted(tmp_path):
     assert "1 variant of unclear allele count as missing" in notes
     assert "1 absent variant count as missing" in notes
     assert np.array_equal(table.values[:, :7], X[:, :7], equal_nan=True)
-    with pytest.raises(ParameterError, match=r"unmatched='leave-out' .*applies to genotypes"):
+    with refused(ParameterError, "unmatched"):
         PCA(2).fit(scan(tmp_path / "x.bed", unmatched="leave-out"))
     # A batch of a stream is exchanged as well.
     names = [f"rs{i}" for i in range(40)]
@@ -227,7 +228,7 @@ def test_what_was_exchanged_and_left_out_is_noted(tmp_path):
     for one, other, values in (("0", "G", X), ("0", "0", X), ("0", "A", 2 - X)):
         assert np.allclose(model.transform(write(values, one, other)), scores, rtol=0, atol=1e-4)
     for one, other in (("T", "A"), ("C", "G")):
-        with pytest.raises(DataError, match=rf"alleles of 40 variants.*'rs0' \({one}/{other}, fitted A\)"):
+        with refused(DataError):
             model.transform(write(X, one, other))
     assert not hasattr(model.fit(np.nan_to_num(X)), "counted_alleles_")
 

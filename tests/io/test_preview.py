@@ -1,7 +1,6 @@
 """What is known of a table before its columns have a use."""
 
 import io
-import re
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +11,7 @@ from scipy import sparse
 from gramian.errors import DataError, FileError
 from gramian.io.preview import FIRST, MOST, WIDEST, preview
 from gramian.io.scan import Scan, scan
+from refusals import refused
 
 
 def seen(text):
@@ -72,7 +72,7 @@ def test_columns_of_lists_and_structures_are_text_that_needs_a_use():
         odd, _ = seen(stream.getvalue()).columns
         assert (odd.kind, odd.missing, odd.distinct) == ("text", column.null_count, 2)
         for read in (Scan.read, lambda asked: asked.open(1)):
-            with pytest.raises(DataError, match=rf"'odd' \({re.escape(str(column.type).split('<')[0])}"):
+            with refused(DataError):
                 read(scan(io.BytesIO(stream.getvalue())))
             assert read(scan(io.BytesIO(stream.getvalue()), drop="odd")).values.shape == (4, 1)
 
@@ -86,13 +86,13 @@ def test_much_and_strange_is_told_in_short():
     assert (one.missing, one.distinct, one.low, one.high) == (1, 3, 2.0, 2.0)
     twice = seen("a,a\n1,2\n3,4\n")
     assert [column.name for column in twice.columns] == ["a", "a_2"]
-    for wrong, error, words in (("\n\n", DataError, "no rows"), ("a,b\n1\n2,3\n", DataError, "line 2")):
-        with pytest.raises(error, match=f"table.*{words}"):
+    for wrong, error in (("\n\n", DataError), ("a,b\n1\n2,3\n", DataError)):
+        with refused(error):
             seen(wrong)
-    with pytest.raises(FileError, match="table"):
+    with refused(FileError):
         seen(b"PAR1 and no more")
 
 
 def test_a_header_alone_is_refused():
-    with pytest.raises(DataError, match="x has no rows"):
+    with refused(DataError):
         preview(io.BytesIO(b"a,b\n"), "x")

@@ -14,6 +14,7 @@ from PIL import Image
 
 from gramian.errors import DataError, FileError, GramianError, InputTypeError, ParameterError
 from gramian.io.scan import Scan, scan
+from refusals import refused
 
 CSV = "name,x,y,kind\na,1,2,u\nb,3,,v\nc,5,6,u\nd,7,8,v\n"
 
@@ -53,14 +54,14 @@ def test_a_scan_is_frozen_and_reads_later(path):
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
         later.missing = "mean"
     path.unlink()
-    with pytest.raises(FileError, match="cannot be read: No such file"):
+    with refused(FileError):
         later.read()
 
 
 def test_nan_is_refused_with_the_row_of_the_file(path):
-    with pytest.raises(DataError, match=r"NaN: row 1 \(named 'b'\), column 1 \('y'\)"):
+    with refused(DataError, "missing"):
         scan(path, rows="1:3", label="kind").read()
-    with pytest.raises(DataError, match=r"NaN: row 1 \(named 'b'\), column 1 \('y'\)"):
+    with refused(DataError, "missing"):
         scan(path, rows="-3:", label="kind").read()
 
 
@@ -99,65 +100,65 @@ def test_names_with_commas_can_be_quoted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "error"),
     [
-        ({"rows": "5"}, ParameterError, "rows='5' is not understood. Write a range such as"),
-        ({"rows": "0:4:0"}, ParameterError, "the step of rows=0 must be a whole number of at least 1"),
-        ({"rows": slice(None, None, -1)}, ParameterError, "the step of rows=-1 must be"),
-        ({"rows": 5}, InputTypeError, "rows is a int"),
-        ({"columns": {"x": 1}}, ParameterError, "columns={'x': 1} holds no names"),
-        ({"columns": [1]}, ParameterError, r"columns=\[1\] holds no names. Give some, such as columns="),
-        ({"columns": []}, ParameterError, r"columns=\[\] holds no names"),
-        ({"drop": "x,,y"}, ParameterError, r"drop=\['x', '', 'y'\] holds no names"),
-        ({"drop": "x,x"}, ParameterError, "columns, drop, id, label and weights name 'x' more"),
-        ({"id": ["x"]}, ParameterError, r"id=\['x'\] is not a name. Name one column"),
-        ({"label": ""}, ParameterError, "label='' is not a name"),
-        ({"columns": "x,y", "drop": "y"}, ParameterError, "name 'y' more than once. A column has one use"),
-        ({"id": "x", "label": "x"}, ParameterError, "name 'x' more than once"),
-        ({"missing": "zero"}, ParameterError, "missing='zero' is not known. Allowed: 'error', 'mean'"),
-        ({"na_values": "\udcff"}, ParameterError, "na_values=.*holds no names"),
-        ({"na_values": []}, ParameterError, r"na_values=\[\] holds no names"),
-        ({"size": "0x5"}, InputTypeError, "not two integers of at least 1"),
-        ({"size": (3, 4, 5)}, InputTypeError, "not two integers"),
-        ({"size": 3}, InputTypeError, "not two integers"),
-        ({"size": "24×28"}, ParameterError, "not understood. Give width and height in pixels: size="),
+        ({"rows": "5"}, ParameterError),
+        ({"rows": "0:4:0"}, ParameterError),
+        ({"rows": slice(None, None, -1)}, ParameterError),
+        ({"rows": 5}, InputTypeError),
+        ({"columns": {"x": 1}}, ParameterError),
+        ({"columns": [1]}, ParameterError),
+        ({"columns": []}, ParameterError),
+        ({"drop": "x,,y"}, ParameterError),
+        ({"drop": "x,x"}, ParameterError),
+        ({"id": ["x"]}, ParameterError),
+        ({"label": ""}, ParameterError),
+        ({"columns": "x,y", "drop": "y"}, ParameterError),
+        ({"id": "x", "label": "x"}, ParameterError),
+        ({"missing": "zero"}, ParameterError),
+        ({"na_values": "\udcff"}, ParameterError),
+        ({"na_values": []}, ParameterError),
+        ({"size": "0x5"}, InputTypeError),
+        ({"size": (3, 4, 5)}, InputTypeError),
+        ({"size": 3}, InputTypeError),
+        ({"size": "24×28"}, ParameterError),
     ],
 )
-def test_arguments_are_checked_at_once(path, options, error, message):
-    with pytest.raises(error, match=message):
+def test_arguments_are_checked_at_once(path, options, error):
+    with refused(error):
         scan(path, **options)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"columns": "z"}, "columns=.z.: .*has no such column"),
-        ({"drop": "kinds"}, "drop=.kinds.: .*Did you mean 'kind'"),
-        ({"rows": "0:5"}, "reaches outside the 4 rows of "),
-        ({"rows": "2:2"}, "selects none of the 4 rows"),
-        ({"size": "3x4"}, "holds a table"),
+        {"columns": "z"},
+        {"drop": "kinds"},
+        {"rows": "0:5"},
+        {"rows": "2:2"},
+        {"size": "3x4"},
     ],
 )
-def test_what_only_the_content_can_tell_is_refused_when_reading(path, options, message):
-    options = {"label": "kind", **options} if "size" not in options and "drop" not in options else (options)
-    with pytest.raises(ParameterError, match=message):
-        scan(path, **options).read()
+def test_what_only_the_content_can_tell_is_refused_when_reading(path, options):
+    other = {} if "size" in options or "drop" in options else {"label": "kind"}
+    with refused(ParameterError, *options):
+        scan(path, **other, **options).read()
 
 
 @pytest.mark.parametrize(
-    ("wrong", "error", "message"),
+    ("wrong", "error"),
     [
-        (np.eye(2), InputTypeError, "path is a ndarray.*pass them to fit"),
-        (None, InputTypeError, "path is a NoneType"),
-        ([], ParameterError, "names no picture"),
-        ([1], InputTypeError, "path is a list. Allowed are a path, a list of paths"),
-        (["gone.png"], FileError, "no such file"),
-        ("gone.csv", FileError, "no such file"),
-        (Path("gone.csv"), FileError, "no such file"),
+        (np.eye(2), InputTypeError),
+        (None, InputTypeError),
+        ([], ParameterError),
+        ([1], InputTypeError),
+        (["gone.png"], FileError),
+        ("gone.csv", FileError),
+        (Path("gone.csv"), FileError),
     ],
 )
-def test_paths_are_checked_at_once(wrong, error, message):
-    with pytest.raises(error, match=message):
+def test_paths_are_checked_at_once(wrong, error):
+    with refused(error):
         scan(wrong)
 
 
@@ -180,7 +181,7 @@ def test_marks_of_missing_values_may_be_numbers(tmp_path):
 def test_marks_of_missing_values_belong_to_text(tmp_path, folder):
     np.save(tmp_path / "x.npy", np.eye(2))
     for place in (tmp_path / "x.npy", folder / "0.png"):
-        with pytest.raises(ParameterError, match=r"na_values does not apply to .*, which holds no text"):
+        with refused(ParameterError, "na_values"):
             scan(place, na_values="-").read()
 
 
@@ -188,30 +189,30 @@ def test_streams():
     assert scan(io.BytesIO(b"1,2\n3,4\n")).read().values.tolist() == [[1, 2], [3, 4]]
     once = scan(io.BytesIO(b"1,2\n"))
     once.read()
-    with pytest.raises(FileError, match="A stream can be read only once"):
+    with refused(FileError):
         once.read()
 
 
 def test_text_streams_are_refused():
-    with pytest.raises(InputTypeError, match=r"pass sys\.stdin\.buffer"):
+    with refused(InputTypeError):
         scan(io.StringIO("1,2")).read()
 
 
 def test_pictures(folder):
-    with pytest.raises(DataError, match=r"0\.png is 3x4, 2\.png is 6x8"):
+    with refused(DataError):
         scan(folder).read()
     assert scan(folder, rows="0:2").read().values.shape == (2, 4, 3)
     assert scan(folder, size="6x8").read().values.shape == (3, 8, 6)
     table = scan([folder / "1.png", str(folder / "0.png")]).read()
     assert table.values[:, 0, 0].tolist() == [1, 0]
-    with pytest.raises(ParameterError, match="holds pictures"):
+    with refused(ParameterError, "transpose"):
         scan(folder, rows="0:2", transpose=True).read()
 
 
 def test_a_list_of_pictures_takes_no_folders_or_tables(folder, path):
-    with pytest.raises(DataError, match=r"is not named like a picture\. A list of paths is for pictures"):
+    with refused(DataError):
         scan([folder]).read()
-    with pytest.raises(DataError, match="is not named like a picture"):
+    with refused(DataError):
         scan([path]).read()
 
 
@@ -266,10 +267,10 @@ def test_nci60_with_labels(data_dir):
 
 def test_multidrug_with_missing_values(data_dir):
     file = existing(data_dir, "tables", "multidrug_nci60.npz")
-    with pytest.raises(DataError, match=r"3,300 values are missing in 54 rows and 576 columns.*missing="):
+    with refused(DataError, "missing"):
         scan(f"{file}::compound").read()
     assert scan(f"{file}::compound", missing="mean").read().values.shape == (60, 1429)
-    with pytest.raises(DataError, match=r"ABC .*compound .*cls .*::ABC"):
+    with pytest.raises(DataError, match=r"ABC .*compound .*cls .*::ABC"):  # names the folder of data
         scan(file).read()
 
 

@@ -16,6 +16,7 @@ from pyarrow import feather, ipc
 from gramian.data import as_rows
 from gramian.errors import DataError, FileError, MemoryLimitError, MissingExtraError, ParameterError
 from gramian.io.scan import scan
+from refusals import refused
 
 
 def write_book(path, **sheets):
@@ -43,11 +44,9 @@ def test_sheets_of_excel(tmp_path):
     assert scan(
         io.BytesIO(path.read_bytes()), label="kind", drop="y", missing="mean"
     ).read().values.shape == (3, 1)
-    with pytest.raises(
-        ParameterError, match=r"has no sheet 'third'\. Its sheets are 'first', 'second', 'none'"
-    ):
+    with refused(ParameterError, "path"):
         scan(f"{path}::third").read()
-    with pytest.raises(DataError, match="the sheet 'none' is empty"):
+    with refused(DataError):
         scan(f"{path}::none").read()
 
 
@@ -55,7 +54,7 @@ def test_errors_in_cells_are_missing_values(tmp_path):
     errors = ["#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A"]
     rows = [["x", "y"], [1, 2], [2.5, 4], *([error, 6] for error in errors)]
     path = write_book(tmp_path / "x.xlsx", a=rows)
-    with pytest.raises(DataError, match="7 values are missing in 7 rows and 1 column"):
+    with refused(DataError, "missing"):
         as_rows(scan(path))
     table = scan(path, missing="drop-rows").read()
     assert (table.values.tolist(), table.row_names) == ([[1, 2], [2.5, 4]], None)
@@ -67,7 +66,7 @@ def test_what_spreadsheets_hold_beside_numbers(tmp_path):
         tmp_path / "x.xlsx", a=[["x", "t", "b"], [1, day, True], [2, day, False], [None, None, None]]
     )
     assert scan(path, drop="t").read().values.tolist() == [[1, 1], [2, 0]]
-    with pytest.raises(DataError, match=r"holds no numbers: 't' \(timestamp"):
+    with refused(DataError):
         scan(path).read()
     labels = write_book(tmp_path / "y.xlsx", a=[["x"], [9]], b=[["kind"], [5], [6]])
     assert scan(path, drop="t", labels_from=f"{labels}::b:kind").read().labels.tolist() == [5, 6]
@@ -81,7 +80,7 @@ def test_excel_files_that_cannot_be_read(tmp_path, monkeypatch):
         with pytest.raises(FileError, match="truncated, damaged or protected, or of another kind"):
             scan(path).read()
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(MissingExtraError, match=r'needs openpyxl.*pip install "gramian\[excel\]"'):
+    with refused(MissingExtraError):
         scan(path).read()
 
 
@@ -102,7 +101,7 @@ def test_sheets_that_claim_to_be_huge(tmp_path, monkeypatch):
     assert scan(path).read().values.tolist() == [[1, 2], [3, 4]]
     rewritten(path, b"<v>1</v>", b"<v>1" + b"0" * 10**6 + b"</v>")
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "4 MB")
-    with pytest.raises(MemoryLimitError, match=r"takes 5.* MB, and 4 MB of memory may be used"):
+    with refused(MemoryLimitError):
         scan(path).read()
 
 

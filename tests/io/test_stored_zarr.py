@@ -17,6 +17,7 @@ from gramian.errors import (
     MissingExtraError,
     ParameterError,
 )
+from refusals import refused
 
 zarr = pytest.importorskip("zarr", reason='needs pip install "gramian[cluster]"')
 
@@ -60,9 +61,9 @@ def test_arrays_of_a_group_are_told_apart(tmp_path, consolidated):
         assert faces.picture_shape == (4, 5)
         np.testing.assert_array_equal(np.reshape(faces.values[0:1995], (1995, 20)), X[5:2000])
         np.testing.assert_array_equal(scan(f"{tmp_path}/g::a/old").open(limit).values[0:3000], X > 3)
-    with pytest.raises(DataError, match=r"names \(3000 text\).*Choose one, as in .*g::a/faces"):
+    with refused(DataError):
         scan(tmp_path / "g").read()
-    with pytest.raises(DataError, match=r"holds 3000 text\. A table has"):
+    with refused(DataError):
         scan(f"{tmp_path}/g::names").read()
 
 
@@ -75,20 +76,18 @@ def test_chunks_that_are_damaged_or_not_there_are_named_by_their_rows(store):
             scan(store).open(limit).values[0:300]
     (store / "c/3/1").unlink()
     for limit in (SMALL, 1 << 30):
-        with pytest.raises(
-            FileError, match=r"rows 210 to 279: the chunk c/3/1 is not there.*all its entries are 0.0"
-        ):
+        with refused(FileError):
             scan(store).open(limit).values[0:300]
 
 
 def test_what_is_no_store_of_numbers_is_refused(store, tmp_path, monkeypatch):
-    with pytest.raises(DataError, match=r"has no array 'y'\. It holds x"):
+    with refused(DataError):
         scan(f"{store}::y").read()
     zarr.create_array(tmp_path / "long.zarr", data=X, chunks=(3000, 20))
-    with pytest.raises(MemoryLimitError, match=r"chunks of 3000 x 20.*chunks=\(208, 20\)"):
+    with refused(MemoryLimitError):
         scan(tmp_path / "long.zarr").open(SMALL)
     (tmp_path / "pictures").mkdir()
-    with pytest.raises(ParameterError, match="Leave out ::x"):
+    with refused(ParameterError, "path"):
         scan(f"{tmp_path}/pictures::x")
     old = zarr.create_array(tmp_path / "old.zarr", data=X, zarr_format=2, filters=None)
     np.testing.assert_array_equal(scan(tmp_path / "old.zarr").read().values, old[:])
@@ -101,7 +100,7 @@ def test_what_is_no_store_of_numbers_is_refused(store, tmp_path, monkeypatch):
     with pytest.raises(FileError, match="truncated, damaged or protected"):
         scan(store).read()
     monkeypatch.setitem(sys.modules, "zarr", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "gramian\[cluster\]"'):
+    with refused(MissingExtraError):
         scan(store).read()
 
 
@@ -122,10 +121,10 @@ def test_a_store_in_a_zip_file(tmp_path):
             np.testing.assert_array_equal(np.reshape(read.values[0:1995], (1995, 20)), X[5:2000])
     with zarr.storage.ZipStore(tmp_path / "one.zarr", mode="w") as store:
         zarr.create_array(store, shape=(6, 4), chunks=(2, 4), dtype="f4")[:4] = X[:4, :4]
-    with pytest.raises(FileError, match=r"rows 4 to 5: the chunk c/2/0 is not there"):
+    with refused(FileError):
         scan(tmp_path / "one.zarr").read()
     (tmp_path / "text.zarr").write_text("no store")
-    with pytest.raises(FileError, match=r"a Zarr store is a folder, or a .zip file of one .*ZipStore"):
+    with refused(FileError):
         scan(tmp_path / "text.zarr").read()
 
 
@@ -135,7 +134,7 @@ def test_a_packed_store_is_known_by_its_content(tmp_path):
         for name in "xy":
             group.create_array(name, data=X)
     stream = io.BytesIO((tmp_path / "a.zarr.zip").read_bytes())
-    with pytest.raises(DataError, match=r"holds x .*, y .*Choose one"):
+    with refused(DataError):
         scan(stream).read()
     with zarr.storage.ZipStore(tmp_path / "b.zarr.zip", mode="w") as store:
         zarr.create_array(store, data=X, chunks=(700, 12))

@@ -11,6 +11,7 @@ from gramian.io.choose import table_of
 from gramian.io.parts import contiguous, pick_columns, pick_rows, transpose, unique_names
 from gramian.io.source import ArraySource, Header
 from gramian.reading import ReadingOptions
+from refusals import refused
 
 
 def table_from_array(array, choice, name):
@@ -49,8 +50,7 @@ def test_pick_rows_is_python_slicing_inside_the_table(n, start, stop, step):
 
 
 def test_pick_rows_refusal_shows_what_came_and_what_is_allowed():
-    message = r"rows=.0:2286. reaches outside the 400 rows of x\..*0:400"
-    with pytest.raises(ParameterError, match=message):
+    with refused(ParameterError, "rows"):
         pick_rows(400, slice(0, 2286), "x")
 
 
@@ -66,12 +66,12 @@ def test_pick_columns_takes_id_label_and_weights_out():
 def test_unknown_names_are_answered_with_the_closest():
     for option in ("columns", "drop", "id", "label", "weights"):
         value = "murdr" if option in ("id", "label", "weights") else ("murdr",)
-        with pytest.raises(ParameterError, match=f"{option}=.murdr..*Did you mean 'Murder'"):
+        with refused(ParameterError, option):
             pick_columns(["Murder", "Rape"], ReadingOptions(**{option: value}), "x")
 
 
 def test_unknown_name_like_no_other_lists_the_columns():
-    with pytest.raises(ParameterError, match="Its 2 columns are 'Murder', 'Rape'"):
+    with refused(ParameterError, "columns"):
         pick_columns(["Murder", "Rape"], ReadingOptions(columns=("zzz",)), "x")
 
 
@@ -100,7 +100,7 @@ def test_columns_of_arrays_are_known_by_position():
 
 
 def test_array_with_every_column_dropped_is_refused():
-    with pytest.raises(DataError, match="no columns left"):
+    with refused(DataError):
         table_from_array(np.eye(2), ReadingOptions(drop=("0", "1")), "x")
 
 
@@ -109,7 +109,7 @@ def test_pictures_keep_their_shape_and_have_no_columns():
     table = table_from_array(pictures, ReadingOptions(rows=slice(0, 2)), "x")
     assert table.values.shape == (2, 4, 5)
     assert table.picture_shape == (4, 5)
-    with pytest.raises(ParameterError, match="label does not apply to x, which holds pictures"):
+    with refused(ParameterError, "label"):
         table_from_array(pictures, ReadingOptions(label="0"), "x")
 
 
@@ -123,5 +123,5 @@ def test_transpose_swaps_names_and_makes_them_unique():
 
 
 def test_transpose_refuses_pictures():
-    with pytest.raises(ParameterError, match="holds pictures"):
+    with refused(ParameterError, "transpose"):
         transpose(Table(np.zeros((1, 2, 2)), picture_shape=(2, 2)))

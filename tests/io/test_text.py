@@ -10,6 +10,7 @@ from gramian.io.columns import table_of_columns
 from gramian.io.formats.text import TextSource, detect_layout
 from gramian.io.source import Opened
 from gramian.reading import ReadingOptions
+from refusals import refused
 
 
 def read(text, **choice):
@@ -47,16 +48,14 @@ def test_commas_between_thousands():
 
 
 def test_a_comma_that_may_separate_thousands_or_decimals_is_refused_with_both_readings():
-    with pytest.raises(
-        DataError, match=r"In 'x', 12,345 may be 12345 or 12\.345, and no other value decides"
-    ):
+    with refused(DataError):
         read("x\ty\n12,345\t2\n1,234\t5\n")
-    with pytest.raises(DataError, match=r"In 'y', 1,065 may be 1065 or 1\.065"):
+    with refused(DataError):
         read('n,x,y\n1,"1,5","1,065"\n2,"2,5","2,065"\n')
 
 
 def test_decimal_points_and_commas_in_one_file_are_not_mixed():
-    with pytest.raises(DataError, match="no numbers: 'y'"):
+    with refused(DataError):
         read("x;y\n1.5;2,5\n2.5;3,5\n")
 
 
@@ -93,18 +92,14 @@ def test_texts_that_are_to_stand_for_missing_values():
 
 
 def test_a_column_of_numbers_but_for_marks_says_how_to_read_them():
-    message = (
-        r"'x', 'y' would be numbers without '-' \(2 times\) and '\.' \(1 time\)\. If that stands for a "
-        r'missing value, read it as one with na_values=\["-", "\."\]'
-    )
     for more in ("", ",5"):
-        with pytest.raises(DataError, match=message):
+        with refused(DataError):
             read(
                 f"x,y{more and ',z'}\n"
                 + "".join(f"{row}{more}\n" for row in ("1,2", "-,3", "4,.", "5,-", "6,7", "8,9"))
             )
     for text in ("x,y\n1,2\n3.O,4\n5,6\n", "x,y\nu,2\nv,4\nu,6\n"):
-        with pytest.raises(DataError, match=r"in row 0\)|in row 1\)") as caught:
+        with refused(DataError) as caught:
             read(text)
         assert "na_values" not in str(caught.value)
 
@@ -143,9 +138,9 @@ def test_a_late_letter_shows_that_a_text_is_not_utf8():
 
 
 def test_text_that_is_not_text_is_refused():
-    with pytest.raises(FileError, match="is neither text nor a file of another known kind"):
+    with refused(FileError):
         read(b"1,2\n\x00\x00")
-    with pytest.raises(FileError, match="damaged or cut off"):
+    with refused(FileError):
         read(b"\xff\xfea")
 
 
@@ -185,31 +180,31 @@ def test_lines_before_the_header():
         for top in ([], ["# one"], ["# one", "# two"], [""], ["", ""]):
             table = read(end.join([*top, "x,y", "1,2", "3,4"]) + end)
             assert (table.feature_names, table.values.tolist()) == (("x", "y"), [[1, 2], [3, 4]]), top
-    with pytest.raises(DataError, match=r"line 4: 1 fields where 2 are expected \('3'\)"):
+    with refused(DataError):
         read("# one\nx,y\n1,2\n3\n")
 
 
 def test_uneven_rows_are_refused_with_their_line():
-    with pytest.raises(DataError, match=r"x.csv, line 3: 2 fields where 3 .* \('4,5'\)"):
+    with refused(DataError):
         read("4,5,6\n1,2,3\n4,5\n6,7,8\n")
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("x,y\n", "only a header line"),
-        ("\n\n", "there is no text in it"),
-        ("   \n", "has no rows"),
-        ("# only a comment\n", "has no rows"),
-        ("name,town\nAnn,Rome\nBob,Oslo\n", "no numeric columns: "),
-        ("hello", "has no rows"),
-        ("a" * 200_000, "begins with a field of more than"),
-        ("x,y\n1," + "b" * 200_000 + "\n", "holds no numbers: 'y'"),
-        ('x,y\n1,"2\n3,4', "no numbers|fields where"),
+        "x,y\n",
+        "\n\n",
+        "   \n",
+        "# only a comment\n",
+        "name,town\nAnn,Rome\nBob,Oslo\n",
+        "hello",
+        "a" * 200_000,
+        "x,y\n1," + "b" * 200_000 + "\n",
+        'x,y\n1,"2\n3,4',
     ],
 )
-def test_text_without_a_table_is_refused(text, message):
-    with pytest.raises(DataError, match=message):
+def test_text_without_a_table_is_refused(text):
+    with refused(DataError):
         read(text)
 
 

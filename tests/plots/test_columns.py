@@ -1,7 +1,6 @@
 """Loadings, biplot and correlation circle."""
 
 import numpy as np
-import pytest
 
 import gramian
 from gramian import plots
@@ -10,6 +9,7 @@ from gramian.errors import DataError
 from gramian.plots.points import LabelLayout
 from gramian.plots.registry import available
 from gramian.plots.style import COLOURS, GREY, room
+from refusals import refused
 
 
 def test_loadings_are_the_components_as_a_long_table(pca, X):
@@ -100,7 +100,7 @@ def test_every_panel_of_loadings_has_the_names(X):
 
 
 def test_one_row_has_no_correlations(pca, X):
-    with pytest.raises(DataError, match="Nothing varies in one row"):
+    with refused(DataError):
         plots.correlation_circle(pca, X[:1])
 
 
@@ -116,7 +116,7 @@ def test_the_correlation_circle(X):
             np.testing.assert_allclose(np.column_stack([data["PC1"], data["PC3"]]), expected, atol=1e-12)
             np.testing.assert_allclose(data["squares"], np.square(expected).sum(axis=1), atol=1e-12)
     moments = gramian.PCA(center=False).fit(X)
-    with pytest.raises(DataError, match="it knows no correlations"):
+    with refused(DataError):
         plots.correlation_circle(moments)
     assert [
         "correlation-circle" in [figure.name for figure in available(one)] for one in (model, moments)
@@ -126,7 +126,7 @@ def test_the_correlation_circle(X):
 def test_kernel_pca_has_no_loadings(X):
     model = gramian.KernelPCA(2, kernel="rbf").fit(X)
     for draw in (lambda: plots.loadings(model), lambda: plots.biplot(model, X)):
-        with pytest.raises(DataError, match="KernelPCA has no loadings"):
+        with refused(DataError):
             draw()
-    with pytest.raises(DataError, match="biplot needs two components"):
+    with refused(DataError):
         plots.biplot(gramian.PCA(1).fit(X), X)

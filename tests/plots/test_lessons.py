@@ -9,6 +9,7 @@ from gramian import plots
 from gramian.analysis.candidates import Candidate, Choice, Selection
 from gramian.errors import DataError
 from gramian.plots.planes import contour
+from refusals import refused
 
 
 def test_contours_of_a_circle_are_circles_in_the_component_that_is_the_radius(tmp_path):
@@ -25,7 +26,7 @@ def test_contours_of_a_circle_are_circles_in_the_component_that_is_the_radius(tm
         here = radius[(data["panel"] == panel) & (data["level"] == level)]
         assert (here.std() < spread) == (panel == panels[4])
     chart.save(tmp_path / "a.svg")
-    with pytest.raises(DataError, match="model of two columns, and this one has 3"):
+    with refused(DataError):
         plots.kernel_contours(gramian.PCA(2).fit(np.eye(3)), np.eye(3))
 
 
@@ -63,7 +64,7 @@ def test_selection_curves(tmp_path):
     chart = plots.selection(one)
     assert len(chart.to_dict()["layer"]) == 2
     chart.save(tmp_path / "a.svg")
-    with pytest.raises(DataError, match="no selection to draw"):
+    with refused(DataError):
         plots.selection(gramian.PCA(1).fit(np.arange(12.0).reshape(6, 2)))
 
 
@@ -71,7 +72,7 @@ def test_scores_with_thresholds():
     both = plots.face_scores({"same": [0.9, 0.8], "others": [0.1]}, {"accept": 0.5}, title="similarity")
     assert set(both.data["group"].to_pylist()) == {"same", "others"}
     assert len(both.to_dict()["layer"]) == 3
-    with pytest.raises(DataError, match="A group has no scores"):
+    with refused(DataError):
         plots.face_scores({"same": []})
 
 
@@ -107,7 +108,7 @@ def test_directions_in_space_are_drawn_by_an_orthographic_projection():
     assert "Orthographic projection from azimuth 35 and elevation 25" in " ".join(chart.title.subtitle)
     assert chart.to_dict()["$schema"]
     for other in (gramian.PCA(2).fit(np.eye(4)), gramian.Whitener().fit(X[:, :2])):
-        with pytest.raises(DataError, match="for a PCA of two or three columns, and this is a"):
+        with refused(DataError):
             plots.directions(other, X)
 
 
@@ -121,9 +122,9 @@ def test_errors_fall_with_the_number_of_components():
     np.testing.assert_allclose(data[data.set == "fitted"].error, expected)
     assert data[data.set == "new"].error.is_monotonic_decreasing
     assert chart.to_dict()["$schema"]
-    with pytest.raises(DataError, match="those of a PCA"):
+    with refused(DataError):
         plots.reconstruction_errors(gramian.Whitener().fit(X), X)
-    with pytest.raises(DataError, match="The rows are all equal to the mean"):
+    with refused(DataError):
         plots.reconstruction_errors(model, np.tile(model.mean_, (3, 1)))
 
 

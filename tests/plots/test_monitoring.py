@@ -10,6 +10,7 @@ from gramian.data.table import Table
 from gramian.errors import ParameterError
 from gramian.plots import monitoring
 from gramian.plots.registry import available
+from refusals import refused
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=(400, 2)) @ RNG.normal(size=(2, 4)) + 0.1 * RNG.normal(size=(400, 4))
@@ -67,11 +68,11 @@ def test_contributions_of_a_row(monitor, tmp_path):
     read = Table(frame.to_numpy(), tuple("abcd"), tuple(frame.index))
     assert plots.contributions(named, read, "h7").data.to_pydict() == data
     chart.save(tmp_path / "row.svg")
-    for row, said in (
-        ("h999", "is not the name of a row"),
-        (400, "row=400 must be a whole number from 0 to 399"),
+    for row in (
+        "h999",
+        400,
     ):
-        with pytest.raises(ParameterError, match=said):
+        with refused(ParameterError, "row"):
             plots.contributions(named, frame, row)
 
 

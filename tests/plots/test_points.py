@@ -13,6 +13,7 @@ from gramian.plots.names import groupings
 from gramian.plots.points import Group
 from gramian.plots.registry import available
 from gramian.plots.style import room
+from refusals import refused
 
 
 def caption(chart):
@@ -40,18 +41,18 @@ def test_the_table_has_a_row_a_point(pca, X):
 
 
 def test_what_does_not_fit_is_refused(pca, X):
-    for match, options in (
-        ("color has 3 entries for 20 rows", {"color": [1, 2, 3]}),
-        ("names has 1 entries for 20 rows", {"names": ["a"]}),
-        ("color='petal' is not a column of the data: 'x0', 'x1'", {"color": "petal"}),
-        ("x='PC7' is not a component|x=7 must be a whole number from 1 to 2", {"x": "PC7"}),
-        ("y='two' is not a component. Choose PC1 to PC2", {"y": "two"}),
-        ("x and y are both PC1", {"y": 1}),
-        ("ellipses=1.5 must be a number above 0 and below 1", {"ellipses": 1.5, "color": ["a", "b"] * 10}),
+    for options in (
+        {"color": [1, 2, 3]},
+        {"names": ["a"]},
+        {"color": "petal"},
+        {"x": "PC7"},
+        {"y": "two"},
+        {"y": 1},
+        {"ellipses": 1.5, "color": ["a", "b"] * 10},
     ):
-        with pytest.raises(ParameterError, match=match):
+        with refused(ParameterError):
             plots.scores(pca, **({"X": X} | options))
-    with pytest.raises(DataError, match="The model does not contain its training rows"):
+    with refused(DataError):
         plots.scores(pca)
 
 
@@ -204,9 +205,9 @@ def test_colour_and_shape_by_two_groupings(pca, X):
     two = Table(X, labels=site, label_name="site", metadata={"kit": np.arange(20) % 2})
     assert groupings(two) == {"color": "site", "shape": "kit"}
     assert groupings(Table(X, labels=site))["color"] is site
-    with pytest.raises(ParameterError, match="shapes are for classes"):
+    with refused(ParameterError, "shape"):
         plots.scores(pca, X, shape=dose)
-    with pytest.raises(ParameterError, match=r"shape='plate' is not a column of the data: .*dose"):
+    with refused(ParameterError, "shape"):
         plots.scores(pca, table, shape="plate")
     many = plots.scores(pca, X, shape=[f"s{i % 10}" for i in range(20)]).data.to_pydict()
     assert len(set(many["shape"])) == 8
@@ -225,5 +226,5 @@ def test_metadata_are_drawn_as_a_heat_map(pca, X):
     assert "metadata" not in [figure.name for figure in available(pca, Table(X))]
     drawn = next(figure for figure in available(pca, table) if figure.name == "metadata").draw(pca, table)
     assert drawn.data.to_pydict()["r2"] == pytest.approx(result["r2"][:3])
-    with pytest.raises(DataError, match="side was left out: 20 rows with a value, all of them equal"):
+    with refused(DataError):
         plots.metadata(gramian.describe(pca, X, {"side": ["same"] * 20}))

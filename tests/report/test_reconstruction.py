@@ -8,6 +8,7 @@ from gramian.data.table import Table
 from gramian.errors import FileError
 from gramian.report import pictures
 from gramian.report.pictures import Errors, check_picture_folder, picture_names, rebuilt
+from refusals import refused
 
 
 def test_errors_are_those_of_the_definition():
@@ -47,5 +48,5 @@ def test_names_differ_even_where_case_does_not_count():
 def test_a_folder_in_use_is_refused(tmp_path):
     check_picture_folder(tmp_path, "list.csv")
     (tmp_path / "a.png").write_text("")
-    with pytest.raises(FileError, match="is not empty"):
+    with refused(FileError):
         check_picture_folder(tmp_path, "list.csv")

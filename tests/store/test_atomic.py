@@ -13,6 +13,7 @@ import pytest
 from gramian.errors import FileError, InputTypeError, ParameterError
 from gramian.store import atomic
 from gramian.store.atomic import as_path, atomic_write
+from refusals import refused
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="about POSIX permissions and signals")
 needs_user = pytest.mark.skipif(
@@ -60,7 +61,7 @@ def test_a_failing_rename_leaves_everything_as_it_was(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", refuse)
     with (
-        pytest.raises(FileError, match=r"out\.csv cannot be written: Permission denied\. Choose"),
+        refused(FileError),
         atomic_write(target) as file,
     ):
         file.write(b"new")
@@ -70,7 +71,7 @@ def test_a_failing_rename_leaves_everything_as_it_was(tmp_path, monkeypatch):
 
 def test_a_full_disk_is_said_and_leaves_nothing(tmp_path):
     with (
-        pytest.raises(FileError, match=r"not written: No space left on device\. Free some space"),
+        refused(FileError),
         atomic_write(tmp_path / "out.csv"),
     ):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -79,7 +80,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path):
 
 def test_a_file_that_would_be_too_large_is_said_and_leaves_nothing(tmp_path):
     with (
-        pytest.raises(FileError, match=r"not written: the file would be larger than .*Raise the limit"),
+        refused(FileError),
         atomic_write(tmp_path / "out.csv"),
     ):
         raise OSError(errno.EFBIG, "File too large")
@@ -97,7 +98,7 @@ def test_a_name_that_is_too_long(tmp_path):
 
 def test_the_name_of_a_folder_is_refused(tmp_path):
     with (
-        pytest.raises(FileError, match=r"out\.csv/ names a folder\. Name a file"),
+        refused(FileError),
         atomic_write(f"{tmp_path}/out.csv/"),
     ):
         pytest.fail("the block must not run")
@@ -135,7 +136,7 @@ def test_a_name_as_long_as_the_disk_allows(tmp_path):
 
 def test_missing_folder(tmp_path):
     with (
-        pytest.raises(FileError, match=r"there is no folder .*missing\. Create it first"),
+        refused(FileError),
         atomic_write(tmp_path / "missing" / "out.csv"),
     ):
         pytest.fail("the block must not run")
@@ -144,7 +145,7 @@ def test_missing_folder(tmp_path):
 def test_a_file_in_place_of_the_folder(tmp_path):
     (tmp_path / "plain").write_bytes(b"")
     with (
-        pytest.raises(FileError, match="cannot be written: Not a directory"),
+        refused(FileError),
         atomic_write(tmp_path / "plain" / "out.csv"),
     ):
         pytest.fail("the block must not run")
@@ -152,7 +153,7 @@ def test_a_file_in_place_of_the_folder(tmp_path):
 
 def test_a_folder_is_refused(tmp_path):
     with (
-        pytest.raises(FileError, match=r"is a folder\. Name a file in it"),
+        refused(FileError),
         atomic_write(tmp_path),
     ):
         pytest.fail("the block must not run")
@@ -162,7 +163,7 @@ def test_a_write_protected_file_is_refused(tmp_path, monkeypatch):
     target = tmp_path / "out.csv"
     target.write_bytes(b"old")
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(FileError, match="is write-protected"), atomic_write(target):
+    with refused(FileError), atomic_write(target):
         pytest.fail("the block must not run")
     assert target.read_bytes() == b"old"
 
@@ -212,9 +213,7 @@ def test_a_device_is_written_to_and_stays_a_device():
 def test_a_full_device_is_said(size):
     # A few bytes fail when the file is closed, many when they are written.
     with (
-        pytest.raises(
-            FileError, match=r"/dev/full was not written: No space left on device\. Free some space"
-        ),
+        refused(FileError),
         atomic_write("/dev/full") as file,
     ):
         file.write(bytes(size))
@@ -237,7 +236,7 @@ def test_a_named_pipe_whose_reader_is_gone(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    with pytest.raises(FileError, match=r"pipe was not written to its end: .* is gone\. Start it again"):
+    with refused(FileError):
         write_and_lose_the_reader(pipe, reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
@@ -257,7 +256,7 @@ def test_a_place_that_cannot_be_opened(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as made:
         made.bind("socket")
-        with pytest.raises(FileError, match="socket cannot be written: "), atomic_write("socket"):
+        with refused(FileError), atomic_write("socket"):
             pytest.fail("the block must not run")
 
 
@@ -326,9 +325,9 @@ def test_a_name_taken_for_what_was_left_is_made_again(folder, tmp_path, monkeypa
 
 
 def test_only_paths_are_paths():
-    with pytest.raises(InputTypeError, match=r"3 is not a path\. Pass a string"):
+    with refused(InputTypeError):
         as_path(3)
-    with pytest.raises(InputTypeError, match="b'a' is not a path"):
+    with refused(InputTypeError):
         as_path(b"a")
-    with pytest.raises(ParameterError, match="null character"):
+    with refused(ParameterError, "path"):
         as_path("a\0b")

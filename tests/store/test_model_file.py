@@ -22,6 +22,7 @@ import gramian
 from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError
 from gramian.store import model_file
 from gramian.store.model_file import FORMAT_VERSION, read_model, write_model
+from refusals import refused
 
 HEADER = {"n_components": 2, "tol": None, "kernel": {"name": "rbf", "gamma": 0.1}, "names": ["a"]}
 ARRAYS = {
@@ -150,25 +151,25 @@ def test_the_documented_reader_reads_it(path):
 
 
 def test_what_cannot_be_kept_is_refused_before_writing(tmp_path):
-    for header, arrays, error, message in [
-        ({"a": {1, 2}}, {}, InputTypeError, r"header\['a'\] is set, which a model file cannot"),
-        ({"a": [0, b"x"]}, {}, InputTypeError, r"header\['a'\]\[1\] is bytes"),
-        ({"a": np.zeros(2)}, {}, InputTypeError, "is ndarray, which a model file"),
-        ({"a": 1j}, {}, InputTypeError, "is complex"),
-        ({3: 1}, {}, ParameterError, "header has the key 3. Use strings"),
-        ({"a": {"$int": 1}}, {}, ParameterError, r"header\['a'\] has the key '\$int'"),
-        ({}, {"a": np.zeros(2, complex)}, InputTypeError, "a has dtype complex128, which"),
-        ({}, {"a": np.array(["x"])}, InputTypeError, "a has dtype <U1"),
-        ({}, {"a": np.array([None])}, InputTypeError, "a has dtype object"),
-        ({}, {"a": np.zeros(2, "f,f")}, InputTypeError, "a has dtype"),
+    for header, arrays, error in [
+        ({"a": {1, 2}}, {}, InputTypeError),
+        ({"a": [0, b"x"]}, {}, InputTypeError),
+        ({"a": np.zeros(2)}, {}, InputTypeError),
+        ({"a": 1j}, {}, InputTypeError),
+        ({3: 1}, {}, ParameterError),
+        ({"a": {"$int": 1}}, {}, ParameterError),
+        ({}, {"a": np.zeros(2, complex)}, InputTypeError),
+        ({}, {"a": np.array(["x"])}, InputTypeError),
+        ({}, {"a": np.array([None])}, InputTypeError),
+        ({}, {"a": np.zeros(2, "f,f")}, InputTypeError),
     ]:
-        with pytest.raises(error, match=message):
+        with refused(error):
             write_model(tmp_path / "m", "k", header, arrays)
         assert list(tmp_path.iterdir()) == []
 
 
 def test_missing_file(tmp_path):
-    with pytest.raises(FileError, match=r"nowhere does not exist\. Check the name"):
+    with refused(FileError):
         read_model(tmp_path / "nowhere")
 
 
@@ -190,7 +191,7 @@ def test_a_private_model_is_for_its_owner_only(tmp_path):
 
 
 def test_folder(tmp_path):
-    with pytest.raises(FileError, match=r"is not a file\. Name the \.gramian file"):
+    with refused(FileError):
         read_model(tmp_path)
 
 
@@ -199,13 +200,13 @@ def test_unreadable_file(path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("builtins.open", refuse)
-    with pytest.raises(FileError, match="cannot be read: Permission denied"):
+    with refused(FileError):
         read_model(path)
 
 
 def test_empty_file(tmp_path):
     (tmp_path / "m").touch()
-    with pytest.raises(ModelFileError, match=r"m is empty\. .* save the model again"):
+    with refused(ModelFileError):
         read_model(tmp_path / "m")
 
 
@@ -235,10 +236,10 @@ def test_any_altered_byte(path):
 def test_altered_values_and_parameters(path):
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 0xFF]))
-    with pytest.raises(ModelFileError, match="content does not match its checksum"):
+    with refused(ModelFileError):
         read_model(path)
     path.write_bytes(whole.replace(b'\\"n_components\\":2', b'\\"n_components\\":3'))
-    with pytest.raises(ModelFileError, match="content does not match its checksum"):
+    with refused(ModelFileError):
         read_model(path)
 
 
@@ -255,21 +256,18 @@ def npz() -> bytes:
 
 
 def test_foreign_files(tmp_path):
-    for content, message in [
-        (b"\x89PNG\r\n\x1a\n" + bytes(20), "of another kind"),
-        (npz(), "of another kind"),
-        (pickle.dumps({"a": 1}), "a pickle or joblib file, which could run code"),
-        (zlib.compress(b"joblib"), "a pickle or joblib file"),
-        (b"a,b\n1,2\n3,4\n", "of another kind"),
-        (b'{"mean": [1.0, 2.0]}', "of another kind"),
-        (safetensors.numpy.save({"a": np.zeros(2)}), "a safetensors file of another program"),
-        (
-            safetensors.numpy.save({"a": np.zeros(2)}, metadata={"format": "pt"}),
-            "a safetensors file of another program",
-        ),
+    for content in [
+        b"\x89PNG\r\n\x1a\n" + bytes(20),
+        npz(),
+        pickle.dumps({"a": 1}),
+        zlib.compress(b"joblib"),
+        b"a,b\n1,2\n3,4\n",
+        b'{"mean": [1.0, 2.0]}',
+        safetensors.numpy.save({"a": np.zeros(2)}),
+        safetensors.numpy.save({"a": np.zeros(2)}, metadata={"format": "pt"}),
     ]:
         (tmp_path / "m").write_bytes(content)
-        with pytest.raises(ModelFileError, match=f"m is {message}.*not a model saved by gramian.*Name"):
+        with refused(ModelFileError):
             read_model(tmp_path / "m")
 
 
@@ -279,7 +277,7 @@ def test_nothing_is_executed(tmp_path):
             return (Path.touch, (tmp_path / "exploded",))
 
     (tmp_path / "m").write_bytes(pickle.dumps(Bomb()))
-    with pytest.raises(ModelFileError, match="pickle"):
+    with refused(ModelFileError):
         read_model(tmp_path / "m")
     assert not (tmp_path / "exploded").exists()
 
@@ -295,22 +293,22 @@ def test_newer_format(path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"format": "other"}, "a safetensors file of another program"),
-        ({"format_version": "1"}, "its format version is '1'"),
-        ({"format_version": 0}, "its format version is 0"),
-        ({"kind": None}, "kind, header or versions are missing or malformed"),
-        ({"header": []}, "kind, header or versions are missing or malformed"),
-        ({"versions": 3}, "kind, header or versions are missing or malformed"),
-        ({"header": {"a": {"$int": "x"}}}, "is no number"),
-        ({"header": {"a": {"$float": []}}}, "is no number"),
-        ({"header": {"a": math.nan}}, "is not strict JSON"),
+        {"format": "other"},
+        {"format_version": "1"},
+        {"format_version": 0},
+        {"kind": None},
+        {"header": []},
+        {"versions": 3},
+        {"header": {"a": {"$int": "x"}}},
+        {"header": {"a": {"$float": []}}},
+        {"header": {"a": math.nan}},
     ],
 )
-def test_malformed_description(path, changes, message):
+def test_malformed_description(path, changes):
     rewrite(path, **changes)
-    with pytest.raises(ModelFileError, match=message):
+    with refused(ModelFileError):
         read_model(path)
 
 
@@ -319,18 +317,18 @@ def outer(header: bytes) -> bytes:
 
 
 def test_malformed_header(tmp_path):
-    for header, message in [
-        (b"{not json}", "its header is not JSON"),
-        (b"{\xff}", "its header is not JSON"),
+    for header in [
+        b"{not json}",
+        b"{\xff}",
         # How deep a value may be is a limit of Python's parser.
-        (b'{"a":' * 20_000 + b"1" + b"}" * 20_000, "its header is not JSON|file of another program"),
-        (b'{"__metadata__": 3}', "a safetensors file of another program"),
-        (b'{"__metadata__": {"gramian": 3}}', "a safetensors file of another program"),
-        (b'{"__metadata__": {"gramian": "{"}}', "its description is not strict JSON"),
-        (b'{"__metadata__": {"gramian": "[]"}}', "a safetensors file of another program"),
+        b'{"a":' * 20_000 + b"1" + b"}" * 20_000,
+        b'{"__metadata__": 3}',
+        b'{"__metadata__": {"gramian": 3}}',
+        b'{"__metadata__": {"gramian": "{"}}',
+        b'{"__metadata__": {"gramian": "[]"}}',
     ]:
         (tmp_path / "m").write_bytes(outer(header))
-        with pytest.raises(ModelFileError, match=message):
+        with refused(ModelFileError):
             read_model(tmp_path / "m")
 
 
