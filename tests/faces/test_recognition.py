@@ -352,7 +352,7 @@ def test_names_and_variances_that_do_not_fit(world):
             Recogniser().fit(world.vectors, people, variances)
     with pytest.raises(ParameterError, match="one finite number of at least 0"):
         Recogniser().fit(world.vectors, world.people, -world.variances)
-    with pytest.raises(DataError, match="Give at least one"):
+    with pytest.raises(ValueError, match="a minimum of 1 is required"):
         Recogniser().fit(world.vectors[:0], [], world.variances)
 
 

@@ -225,14 +225,17 @@ def test_along_discriminants_likeness_is_that_of_projections():
 
 def test_vectors_that_are_none():
     for vectors, message in (
-        ([[1.0, 2.0], [np.nan, 1.0]], "Vector 1 contains NaN"),
-        ([1.0, 2.0], r"float64 of shape \(2,\)"),
-        (np.empty((0, 0)), r"of shape \(0, 0\)"),
-        ([["a"]], "Give real numbers"),
-        ([[1e200]], "too large for float32"),
+        ([[1.0, 2.0], [np.nan, 1.0]], "Input vectors contains NaN"),
+        ([1.0, 2.0], "Expected 2D array, got 1D array"),
+        (np.empty((0, 0)), r"shape=\(0, 0\)"),
+        ([["a"]], "could not convert string"),
+        ([[1e200]], "too large for dtype"),
+        ([[1j]], "Complex data not supported"),
     ):
-        with pytest.raises(DataError, match=message):
+        with pytest.raises(ValueError, match=message):
             as_vectors(vectors)
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        as_vectors(np.empty((0, 3)), at_least=1)
     assert as_vectors(np.empty((0, 3)), 3).shape == (0, 3)
     with pytest.raises(DataError, match="have 5 components, but the enrolled people have 12"):
         as_vectors(np.ones((2, 5)), 12)

@@ -15,7 +15,7 @@ from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.faces import FaceSpace, drawn_faces, read_faces
 from gramian.faces.drawing import drawn_others
 from gramian.faces.light import LIGHTS, relight
-from gramian.faces.space import as_counts, relative_errors
+from gramian.faces.space import relative_errors
 
 FACES = drawn_faces(12, 5, size=(20, 24), seed=0)
 NEW = drawn_faces(4, 2, size=(20, 24), seed=1)
@@ -253,8 +253,6 @@ def test_what_is_not_fitted_says_so():
 def test_errors_of_one_number_of_components():
     space = FaceSpace(5).fit(FACES)
     np.testing.assert_array_equal(space.errors(NEW, 3), space.errors(NEW, [3]))
-    with pytest.raises(ParameterError, match="n_components is empty"):
-        space.errors(NEW, [])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="about POSIX permissions")
@@ -409,15 +407,10 @@ def test_a_picture_that_is_the_mean_has_no_error():
 
 
 def test_numbers_of_components():
-    assert as_counts(3, 5) == [3]
-    assert as_counts(np.int64(3), 5) == [3]
-    assert as_counts((5, 1, 5), 5) == [5, 1, 5]
-    assert as_counts(np.array([2, 4]), 5) == [2, 4]
-
-
-def test_numbers_of_components_that_cannot_be():
+    space = FaceSpace(5).fit(PICTURES)
+    for given in (3, np.int64(3), (5, 1, 5), np.array([2, 4])):
+        assert space.errors(PICTURES, given).shape == (30, np.size(given))
     for given, message in (
-        ([], "n_components is empty. Give at least one"),
         (0, "n_components=0 must be a whole number from 1 to 5"),
         (2.0, r"n_components=2\.0 must be"),
         ([True], "n_components=True must be"),
@@ -426,4 +419,4 @@ def test_numbers_of_components_that_cannot_be():
         (None, "n_components=None must be"),
     ):
         with pytest.raises(ParameterError, match=message):
-            as_counts(given, 5)
+            space.errors(PICTURES, given)
