@@ -15,6 +15,7 @@ import numpy as np
 
 from gramian import KernelPCA, arrays, checks, errors, load
 from gramian.analysis.components import decomposition_of, mapping_of
+from gramian.checks import plain
 from gramian.data.table import Table
 from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs
 from gramian.faces.drawing import drawn_faces, drawn_others
@@ -24,7 +25,6 @@ from gramian.operations import operations
 from gramian.plots.images import Picture, contact_sheet, enlarged, grey
 from gramian.plots.names import component_titles, groupings
 from gramian.plots.registry import available
-from gramian.report.facts import plain
 from gramian.report.page import report_page, typeset
 from gramian.report.results import write_results
 from gramian.report.sections import Fitted
