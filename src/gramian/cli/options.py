@@ -264,10 +264,10 @@ def parameter_of(
         about |= {"metavar": declared.metavar, "show_default": False}
         about["autocompletion"] = _completion((*declared.choices, *declared.suggestions))
     about["rich_help_panel"] = declared.panel or PANEL_OF.get(name, panel)
-    if declared.choices:
-        about["callback"] = lambda value: value and check_choice(flags[0], value, declared.choices)
-    elif (check := declared.check) is not None:
+    if (check := declared.check) is not None:
         about["callback"] = lambda value: None if value is None else check(flags[0], value)
+    elif declared.choices:
+        about["callback"] = lambda value: value and check_choice(flags[0], value, declared.choices)
     given = {kind, *get_args(kind)}
     plain = next((one for one in (bool, int, float) if one in given), str)
     kind = TextList if declared.is_list or list[str] in given else plain

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from gramian.checks import check_choice
 from gramian.errors import ParameterError
+from gramian.errors import option as option_of
 from gramian.operations.operation import DATA, Result, operation
 from gramian.operations.shared import DEVICE, SEED, number_or_name, read_components
 from gramian.options import (
@@ -29,6 +30,7 @@ from gramian.solver_names import solver_names
 
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")  # of a kernel whose name stands alone
 LISTED = 10  # components
+LANDMARKS = ("rpcholesky", "uniform", "kmeans")
 CENTER = flag("Do not subtract the mean.", label="no centring", parameters=("center",))
 SCALE = option(
     "HOW",
@@ -39,6 +41,14 @@ SCALE = option(
     label="scaling",
 )
 DDOF = option("NUMBER", "PCA: variances divide by rows - ddof.", usual="1")
+
+
+def _check_landmarks(flag: str, value: str) -> str:
+    if value.isdecimal():
+        raise ParameterError(
+            flag, value, "is a number, but this names a rule", f"Use {option_of('n_landmarks', int(value))}."
+        )
+    return check_choice(flag, value, LANDMARKS)
 
 
 def _solvers(estimator: str, approximate: bool = False) -> str:
@@ -99,8 +109,9 @@ class Model:
         "HOW",
         "Landmarks of nystroem: rpcholesky, uniform or kmeans.",
         usual="rpcholesky",
-        choices=("rpcholesky", "uniform", "kmeans"),
+        choices=LANDMARKS,
         label="rule for landmarks",
+        check=_check_landmarks,
     )
     tol: float | None = option(
         "NUMBER",
