@@ -58,9 +58,10 @@ def wording(error: GramianError) -> Wording:
 
 
 def _neutral(text: str) -> str:
-    """Leave out what differs between runs, the folders of tests, and what a file of lines cannot hold."""
+    """Leave out folders of tests, the last digits of numbers, and what a file of lines cannot hold."""
     for folder in folders:
         text = re.sub(rf"{re.escape(str(folder))}(/\w+)?", "TMP", text)
+    text = re.sub(r"(\.\d{6})\d+", r"\1", text)
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
