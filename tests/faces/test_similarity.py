@@ -1,6 +1,7 @@
 """Distances against literal double loops."""
 
 import numpy as np
+import pytest
 import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
@@ -224,15 +225,18 @@ def test_along_discriminants_likeness_is_that_of_projections():
 
 
 def test_vectors_that_are_none():
-    for vectors in (
-        [[1.0, 2.0], [np.nan, 1.0]],
-        [1.0, 2.0],
-        np.empty((0, 0)),
-        [["a"]],
-        [[1e200]],
+    for vectors, message in (
+        ([[1.0, 2.0], [np.nan, 1.0]], "Input vectors contains NaN"),
+        ([1.0, 2.0], "Expected 2D array, got 1D array"),
+        (np.empty((0, 0)), r"shape=\(0, 0\)"),
+        ([["a"]], "could not convert string"),
+        ([[1e200]], "too large for dtype"),
+        ([[1j]], "Complex data not supported"),
     ):
-        with refused(DataError):
+        with pytest.raises(ValueError, match=message):
             as_vectors(vectors)
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        as_vectors(np.empty((0, 3)), at_least=1)
     assert as_vectors(np.empty((0, 3)), 3).shape == (0, 3)
     with refused(DataError):
         as_vectors(np.ones((2, 5)), 12)

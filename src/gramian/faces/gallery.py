@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ from gramian.faces.recognition import Recogniser
 from gramian.faces.similarity import as_vectors
 from gramian.io.names import natural_key
 from gramian.records import FloatArray
-from gramian.store.atomic import as_file_error, as_path, temporary_beside
+from gramian.store.atomic import as_path, atomic_write, check_writable, locked
 from gramian.version import __version__
 
 SHORT = 12
@@ -96,16 +96,40 @@ class Gallery:
     def __init__(
         self, path: str | os.PathLike[str], *, read_only: bool = False, timeout: float = 5.0
     ) -> None:
-        self._file = GalleryFile(path, read_only=read_only, timeout=timeout)
-        self._fitted: tuple[Any, Recogniser] | None = None
-        meta = self._file.meta
-        self.path: Path = self._file.path
+        self.path: Path = as_path(path)
         self.read_only: bool = read_only
-        self.fingerprint: str = meta.fingerprint
-        self.n_components: int = len(meta.variances)
-        self.variances: FloatArray = meta.variances
-        self.shift_covariance: FloatArray | None = meta.shifts
-        self.created: str = meta.created
+        self._guard: AbstractContextManager[Any] = threading.RLock()  # held by whoever uses the connection
+        self._fitted: tuple[Any, Recogniser] | None = None
+        _check_place(self.path, read_only)
+        with _as_file_errors(self.path):
+            uri = f"{Path(os.path.abspath(self.path)).as_uri()}?mode=rw"
+            self._connection: sqlite3.Connection = sqlite3.connect(
+                uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
+            )
+        # A gallery that nobody closes is closed when it is no longer used.
+        weakref.finalize(self, self._connection.close)
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self) -> None:
+        with self._reading() as connection:
+            for setting in ("trusted_schema = OFF", "foreign_keys = ON", "temp_store = MEMORY"):
+                connection.execute(f"PRAGMA {setting}")
+            _check_gallery(self.path, connection)
+            rows = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+            self.fingerprint, self.variances, self.shift_covariance, self.created = read_meta(rows)
+            self.n_components: int = len(self.variances)
+            if self.read_only:
+                connection.execute("PRAGMA query_only = ON")
+                return
+            connection.execute("PRAGMA secure_delete = ON")
+            # Where another program chose a write-ahead log, old vectors would stay in it.
+            connection.execute("PRAGMA journal_mode = DELETE")
+        if REBUILD in rows:
+            self._rebuild()
 
     @classmethod
     def create(
@@ -191,7 +215,8 @@ class Gallery:
 
     def close(self) -> None:
         """Close the file; may be called again."""
-        self._file.close()
+        with self._guard:
+            self._connection.close()
 
     def __enter__(self) -> Gallery:
         return self
@@ -201,26 +226,58 @@ class Gallery:
 
     def __len__(self) -> int:
         """Number of pictures."""
-        with self._file.reading() as connection:
+        with self._reading() as connection:
             return int(connection.execute("SELECT count(*) FROM pictures").fetchone()[0])
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection for questions."""
+        with self._guard, _as_file_errors(self.path):
+            yield self._connection
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection for a change as a whole or not at all; others may read meanwhile."""
+        if self.read_only:
+            raise FileError(f"{self.path} was opened read-only. Open it again without read_only.")
+        with self._reading() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                # Where SQLite itself has rolled back, as for a full disk, there is nothing left to undo.
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _rebuild(self) -> None:
+        """Write the file anew without its unused parts.
+
+        Where another program moved rows without overwriting them, copies of them are left there.
+        """
+        with self._reading() as connection:
+            connection.execute("VACUUM")
+            connection.execute("DELETE FROM meta WHERE key = ?", (REBUILD,))
 
     # ------------------------------------------------------------ changes
 
     def enroll(
         self,
-        person: str,
+        person: str | Iterable[str],
         vectors: Any,
         hashes: Iterable[str],
         pictures: Iterable[bytes] | None = None,
         *,
         sources: Iterable[str] | None = None,
     ) -> Enrolled:
-        """Add pictures of one person: all of them, or none.
+        """Add pictures: all of them, or none.
 
         Parameters
         ----------
-        person : str
-            At most 200 characters; stored composed (NFC), without blanks around it.
+        person : str or iterable of str
+            Whom all pictures show, or whom each does. A name has at most 200 characters; it is stored
+            composed (NFC), without blanks around it.
         vectors : array-like of shape (n, n_components)
             What the model's ``transform`` returns; stored as float32.
         hashes : iterable of str
@@ -243,40 +300,12 @@ class Gallery:
         FileError
             When the file cannot be changed.
         """
-        person = person_name(person)
-        return self.enroll_many([person] * len(vectors), vectors, hashes, pictures, sources=sources)
-
-    def enroll_many(
-        self,
-        people: Iterable[str],
-        vectors: Any,
-        hashes: Iterable[str],
-        pictures: Iterable[bytes] | None = None,
-        *,
-        sources: Iterable[str] | None = None,
-    ) -> Enrolled:
-        """Add pictures of many people: all of them, or none.
-
-        Parameters
-        ----------
-        people : iterable of str
-            Whom each picture shows.
-        vectors, hashes, pictures, sources : optional
-            As for :meth:`enroll`.
-
-        Returns
-        -------
-        Enrolled
-            How many pictures were added, and which were there.
-
-        Raises
-        ------
-        DataError, FileError
-            As for :meth:`enroll`.
-        """
+        people = [person] * len(vectors) if isinstance(person, str) else person
         rows = as_batch(people, vectors, hashes, sources, pictures, self.n_components)
-        with self._file.changing() as connection:
+        with self._changing() as connection:
             return add_pictures(connection, rows)
+
+    enroll_many = enroll
 
     def forget(self, person: str) -> int:
         """Remove a person with everything that is stored about them.
@@ -300,13 +329,16 @@ class Gallery:
         FileError
             When the file cannot be changed.
         """
-        with self._file.guard:
-            with self._file.changing() as connection:
-                removed = remove_person(connection, person)
-                self._file.want_rebuild()
+        with self._guard:
+            with self._changing() as connection:
+                number = (person_number(connection, person),)
+                removed = connection.execute("DELETE FROM pictures WHERE person = ?", number).rowcount
+                connection.execute("DELETE FROM people WHERE id = ?", number)
+                # Now, or by the next who opens it.
+                connection.execute("INSERT OR REPLACE INTO meta VALUES (?, 1)", (REBUILD,))
             self._fitted = None
             try:
-                self._file.rebuild()
+                self._rebuild()
             except FileError as error:
                 raise FileError(
                     f"{person_name(person)} was removed from {self.path}, but the file was not rebuilt: "
@@ -330,7 +362,7 @@ class Gallery:
         TypeError
             For another name.
         """
-        with self._file.changing() as connection:
+        with self._changing() as connection:
             text = settings_text(self.settings | settings, self.n_components)
             connection.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
 
@@ -339,14 +371,19 @@ class Gallery:
     @property
     def settings(self) -> dict[str, Any]:
         """What was chosen with :meth:`configure`."""
-        with self._file.reading() as connection:
+        with self._reading() as connection:
             (text,) = connection.execute("SELECT value FROM meta WHERE key = 'settings'").fetchone()
             return read_settings(text)
 
     def people(self) -> tuple[Person, ...]:
         """Return who is enrolled, by name."""
-        with self._file.reading() as connection:
-            return list_people(connection)
+        with self._reading() as connection:
+            rows = connection.execute(
+                "SELECT name, count(*), min(enrolled), max(enrolled), count(originals.picture) FROM people "
+                "JOIN pictures ON pictures.person = people.id "
+                "LEFT JOIN originals ON originals.picture = pictures.id GROUP BY people.id"
+            )
+            return tuple(sorted((Person(*row) for row in rows), key=lambda one: natural_key(one.name)))
 
     def person(self, name: str) -> str:
         """Return the name of somebody as it is stored.
@@ -366,7 +403,7 @@ class Gallery:
         DataError
             When nobody of that name is enrolled; says who has a name like it.
         """
-        with self._file.reading() as connection:
+        with self._reading() as connection:
             person_number(connection, name)
         return person_name(name)
 
@@ -385,8 +422,19 @@ class Gallery:
         FileError
             When a vector is not as it was stored.
         """
-        with self._file.reading() as connection:
-            return read_vectors(connection, self.n_components)
+        with self._reading() as connection:
+            # In the order of the pictures, so that the file is read from front to back.
+            rows = connection.execute(
+                "SELECT name, vector, crc FROM pictures JOIN people ON people.id = person "
+                "ORDER BY pictures.id"
+            ).fetchall()
+            for name, vector, crc in rows:
+                whole = isinstance(vector, bytes) and len(vector) == 4 * self.n_components
+                if not whole or zlib.crc32(vector) != crc:
+                    raise sqlite3.DatabaseError(f"a vector of {name} is not as it was stored")
+        joined = np.frombuffer(bytearray().join(row[1] for row in rows), dtype="<f4")
+        vectors = joined.reshape(len(rows), self.n_components).astype(np.float32, copy=False)
+        return vectors, np.array([row[0] for row in rows], dtype=np.str_)
 
     def originals(self, person: str) -> tuple[tuple[str, bytes], ...]:
         """Return the pictures of a person that were stored: where each came from, and its file's bytes.
@@ -406,8 +454,15 @@ class Gallery:
         DataError
             When nobody of that name is enrolled.
         """
-        with self._file.reading() as connection:
-            return read_originals(connection, person)
+        with self._reading() as connection:
+            rows = connection.execute(
+                "SELECT source, bytes, hash FROM pictures JOIN originals ON originals.picture = pictures.id "
+                "WHERE person = ? ORDER BY pictures.id",
+                (person_number(connection, person),),
+            ).fetchall()
+            if any(hashlib.sha256(data).digest() != digest for _, data, digest in rows):
+                raise sqlite3.DatabaseError(f"a picture of {person} is not as it was stored")
+        return tuple((source, data) for source, data, _ in rows)
 
     def recogniser(self, **settings: Any) -> Recogniser:
         """Return a recogniser of the people enrolled.
@@ -432,9 +487,11 @@ class Gallery:
         ParameterError, TypeError
             As for :meth:`configure`.
         """
-        with self._file.guard:
+        with self._guard:
             given = {name: value for name, value in settings.items() if value is not None}
-            version = (self._file.version(), sorted(given.items()))
+            with self._reading() as connection:  # the first changes with every change by another process
+                changes = connection.execute("PRAGMA data_version").fetchone(), connection.total_changes
+            version = (*changes, sorted(given.items()))
             if self._fitted is None or self._fitted[0] != version:
                 vectors, people = self.vectors()
                 if not len(vectors):
@@ -486,7 +543,7 @@ def enroll_into(
             # Another process may have made it meanwhile.
             if not os.path.exists(path):
                 raise
-    with Gallery.open(path, model, timeout=timeout) as gallery, gallery._file.changing() as connection:
+    with Gallery.open(path, model, timeout=timeout) as gallery, gallery._changing() as connection:
         return add_pictures(connection, rows)
 
 
@@ -532,20 +589,6 @@ def add_pictures(connection: sqlite3.Connection, rows: Sequence[Row]) -> Enrolle
     return Enrolled(counts, tuple(repeated))
 
 
-def remove_person(connection: sqlite3.Connection, name: str) -> int:
-    """Remove somebody with all pictures, inside of the caller's transaction; say how many there were.
-
-    Raises
-    ------
-    DataError
-        When nobody of that name is enrolled.
-    """
-    number = (person_number(connection, name),)
-    removed = connection.execute("DELETE FROM pictures WHERE person = ?", number).rowcount
-    connection.execute("DELETE FROM people WHERE id = ?", number)
-    return removed
-
-
 def person_number(connection: sqlite3.Connection, name: str) -> int:
     """Return the number that stands for somebody in the tables.
 
@@ -563,58 +606,6 @@ def person_number(connection: sqlite3.Connection, name: str) -> int:
     hint = f"Did you mean {' or '.join(near)}?" if near else "See who is: gramian faces list GALLERY"
     many = counted(len(people), "person", "people")
     raise DataError(f"{name} is not among the {many} of the gallery. {hint}")
-
-
-def list_people(connection: sqlite3.Connection) -> tuple[Person, ...]:
-    """Return who is enrolled, by name, numbers in names counting as numbers."""
-    rows = connection.execute(
-        "SELECT name, count(*), min(enrolled), max(enrolled), count(originals.picture) FROM people "
-        "JOIN pictures ON pictures.person = people.id "
-        "LEFT JOIN originals ON originals.picture = pictures.id GROUP BY people.id"
-    )
-    return tuple(sorted((Person(*row) for row in rows), key=lambda person: natural_key(person.name)))
-
-
-def read_vectors(
-    connection: sqlite3.Connection, n_components: int
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.str_]]:
-    """Return all vectors (n, n_components) and whose they are (n,), in the order of enrolment.
-
-    Raises
-    ------
-    sqlite3.DatabaseError
-        When a vector is not as it was stored.
-    """
-    # In the order of the pictures, so that the file is read from front to back.
-    rows = connection.execute(
-        "SELECT name, vector, crc FROM pictures JOIN people ON people.id = person ORDER BY pictures.id"
-    ).fetchall()
-    for name, vector, crc in rows:
-        if not isinstance(vector, bytes) or len(vector) != 4 * n_components or zlib.crc32(vector) != crc:
-            raise sqlite3.DatabaseError(f"a vector of {name} is not as it was stored")
-    joined = np.frombuffer(bytearray().join(row[1] for row in rows), dtype="<f4")
-    vectors = joined.reshape(len(rows), n_components).astype(np.float32, copy=False)
-    return vectors, np.array([row[0] for row in rows], dtype=np.str_)
-
-
-def read_originals(connection: sqlite3.Connection, name: str) -> tuple[tuple[str, bytes], ...]:
-    """Return the stored pictures of somebody: where each came from, and the bytes of its file.
-
-    Raises
-    ------
-    DataError
-        When nobody of that name is enrolled.
-    sqlite3.DatabaseError
-        When a picture is not as it was stored.
-    """
-    rows = connection.execute(
-        "SELECT source, bytes, hash FROM pictures JOIN originals ON originals.picture = pictures.id "
-        "WHERE person = ? ORDER BY pictures.id",
-        (person_number(connection, name),),
-    ).fetchall()
-    if any(hashlib.sha256(data).digest() != digest for _, data, digest in rows):
-        raise sqlite3.DatabaseError(f"a picture of {name} is not as it was stored")
-    return tuple((source, data) for source, data, _ in rows)
 
 
 # ---- The SQLite file of a gallery: tables, creating, opening, changing, and errors as messages
@@ -648,110 +639,6 @@ NOT_A_GALLERY = "is not a gallery. Name a file written by gramian faces enroll."
 IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 # Codes of errors that are not the file's own fault.
 OUTSIDE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
-
-
-class GalleryFile:
-    """One connection, used by one thread at a time; errors of SQLite become FileError.
-
-    Parameters
-    ----------
-    path : str or path-like
-    read_only : bool
-        Change nothing. A change that was interrupted is undone all the same, where that is allowed.
-    timeout : float
-        Seconds to wait while another process changes the file.
-
-    Attributes
-    ----------
-    meta : Meta
-        What the gallery said about itself when it was opened.
-    guard : RLock
-        Held by whoever uses the connection.
-
-    Raises
-    ------
-    FileError
-        If it is missing, damaged, no gallery, of a newer gramian, in use, or may not be opened.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], *, read_only: bool, timeout: float) -> None:
-        self.path: Path = as_path(path)
-        self.read_only: bool = read_only
-        self.guard: AbstractContextManager[Any] = threading.RLock()
-        _check_place(self.path, read_only)
-        with _as_file_errors(self.path):
-            uri = f"{Path(os.path.abspath(self.path)).as_uri()}?mode=rw"
-            self.connection: sqlite3.Connection = sqlite3.connect(
-                uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
-            )
-        # A gallery that nobody closes is closed when it is no longer used.
-        weakref.finalize(self, self.connection.close)
-        try:
-            self._prepare()
-        except BaseException:
-            self.close()
-            raise
-
-    def _prepare(self) -> None:
-        with self.reading() as connection:
-            for setting in ("trusted_schema = OFF", "foreign_keys = ON", "temp_store = MEMORY"):
-                connection.execute(f"PRAGMA {setting}")
-            _check_gallery(self.path, connection)
-            rows = dict(connection.execute("SELECT key, value FROM meta").fetchall())
-            self.meta: Meta = read_meta(rows)
-            if self.read_only:
-                connection.execute("PRAGMA query_only = ON")
-                return
-            connection.execute("PRAGMA secure_delete = ON")
-            # Where another program chose a write-ahead log, old vectors would stay in it.
-            connection.execute("PRAGMA journal_mode = DELETE")
-        if REBUILD in rows:
-            self.rebuild()
-
-    def close(self) -> None:
-        """Close the file; may be called again."""
-        with self.guard:
-            self.connection.close()
-
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """Lend the connection for questions."""
-        with self.guard, _as_file_errors(self.path):
-            yield self.connection
-
-    @contextmanager
-    def changing(self) -> Iterator[sqlite3.Connection]:
-        """Lend the connection for a change as a whole or not at all; others may read meanwhile."""
-        if self.read_only:
-            raise FileError(f"{self.path} was opened read-only. Open it again without read_only.")
-        with self.reading() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                # Where SQLite itself has rolled back, as for a full disk, there is nothing left to undo.
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
-
-    def want_rebuild(self) -> None:
-        """Note, inside of a change, that the file is to be rebuilt, now or by the next who opens it."""
-        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, 1)", (REBUILD,))
-
-    def rebuild(self) -> None:
-        """Write the file anew without its unused parts.
-
-        Where another program moved rows without overwriting them, copies of them are left there.
-        """
-        with self.reading() as connection:
-            connection.execute("VACUUM")
-            connection.execute("DELETE FROM meta WHERE key = ?", (REBUILD,))
-
-    def version(self) -> tuple[int, int]:
-        """Return what changes whenever the file does, by this connection or by another process."""
-        with self.reading() as connection:
-            return int(connection.execute("PRAGMA data_version").fetchone()[0]), connection.total_changes
 
 
 # ------------------------------------------------------------------ opening
@@ -847,35 +734,22 @@ def create_file(
         If the name is taken, or the file cannot be written.
     """
     target = Path(os.path.realpath(as_path(path)))
-    _require_free(target)
+    taken = f"{shown(target)} exists already. Open it, or choose another name."
+    if os.path.lexists(target):
+        raise FileError(taken)
+    check_writable(target)
     with _as_file_errors(target), closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(TABLES)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.executemany("INSERT INTO meta VALUES (?, ?)", description.items())
         result, content = fill(connection), connection.serialize()
-    with as_file_error(target), temporary_beside(target, 0o600) as temporary:
-        with open(temporary, "wb") as file:
+    with locked(target.parent):  # against another process that makes it meanwhile
+        if os.path.lexists(target):
+            raise FileError(taken)
+        with atomic_write(target, mode=0o600) as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        _name(temporary, target)
     return result
-
-
-def _require_free(target: Path) -> None:
-    if os.path.lexists(target):
-        raise FileError(f"{shown(target)} exists already. Open it, or choose another name.")
-
-
-def _name(temporary: Path, target: Path) -> None:
-    """Give a file its final name unless that is taken, also by another process a moment ago."""
-    try:
-        os.link(temporary, target)
-    except OSError:
-        _require_free(target)
-        # A disk without hard links.
-        os.rename(temporary, target)
 
 
 # ---- Contents of a gallery: pictures of people as vectors, the model of the vectors, and settings
@@ -998,15 +872,6 @@ def check_model(model: Any) -> None:
         check_is_fitted(model, "fingerprint_")
 
 
-class Meta(NamedTuple):
-    """What a gallery says about itself in its table ``meta``."""
-
-    fingerprint: str
-    variances: FloatArray
-    shifts: FloatArray | None
-    created: str
-
-
 def meta_of(model: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is written into the table ``meta`` for a fitted model.
 
@@ -1031,8 +896,8 @@ def meta_of(model: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def read_meta(rows: Mapping[str, Any]) -> Meta:
-    """Return what :func:`meta_of` has written.
+def read_meta(rows: Mapping[str, Any]) -> tuple[str, FloatArray, FloatArray | None, str]:
+    """Return fingerprint, variances, shifts and creation time, as :func:`meta_of` has written them.
 
     Raises
     ------
@@ -1046,7 +911,7 @@ def read_meta(rows: Mapping[str, Any]) -> Meta:
         shifts = np.frombuffer(rows["shifts"], dtype="<f4").astype(np.float64)
         read_settings(rows["settings"])
         square = shifts.reshape(count, count) if len(shifts) else None
-        return Meta(str(rows["fingerprint"]), variances, square, str(rows["created"]))
+        return str(rows["fingerprint"]), variances, square, str(rows["created"])
     except (KeyError, TypeError, ValueError) as error:
         raise sqlite3.DatabaseError("what it says of its model is missing or malformed") from error
 

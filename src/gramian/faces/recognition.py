@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any, Self
 
@@ -169,9 +170,7 @@ class Recogniser:
             For NaN or infinity, no vector, an empty name, and lengths that do not match.
         """
         self.check_parameters()
-        values, spread = similarity.as_vectors(vectors), as_float64(variances)
-        if not len(values):
-            raise DataError("There is no vector. Give at least one.")
+        values, spread = similarity.as_vectors(vectors, at_least=1), as_float64(variances)
         names, factors = _as_names(people, len(values)), similarity.whitening(spread)
         if len(spread) != values.shape[1]:
             raise DataError(
@@ -307,16 +306,14 @@ class Recogniser:
             One for each picture.
         """
         likeness = self.similarity(vectors)
-        faces = _as_face_scores(face_scores, face_threshold, len(likeness))
         two = min(2, likeness.shape[1])
         # Only the two most alike are needed, of perhaps thousands.
         places = np.argpartition(-likeness, two - 1, axis=1)[:, :two]
-        answers = []
-        for scores, top, face in zip(likeness, places, faces, strict=True):
+        named = []
+        for scores, top in zip(likeness, places, strict=True):
             ranked = sorted(((float(scores[i]), -int(i)) for i in top), reverse=True)
-            named = [(score, self.people_[-place]) for score, place in ranked]
-            answers.append(_answer(named, self.threshold_, face, face_threshold))
-        return answers
+            named.append([(score, self.people_[-place]) for score, place in ranked])
+        return _answered(named, self.threshold_, face_scores, face_threshold)
 
     def verify(
         self, vectors: Any, person: str, face_scores: Any = None, face_threshold: float | None = None
@@ -345,12 +342,28 @@ class Recogniser:
         likeness = self.similarity(vectors)
         if person not in self.people_:
             raise DataError(f"{person!r} is not among the {len(self.people_):,} people enrolled (people_).")
-        scores = likeness[:, self.people_.index(person)]
-        faces = _as_face_scores(face_scores, face_threshold, len(scores))
-        return [
-            _answer([(float(score), person)], self.verify_threshold_, face, face_threshold, asked=True)
-            for score, face in zip(scores, faces, strict=True)
-        ]
+        named = [[(float(score), person)] for score in likeness[:, self.people_.index(person)]]
+        return _answered(named, self.verify_threshold_, face_scores, face_threshold, asked=True)
+
+
+def _answered(
+    named: Sequence[Sequence[tuple[float, str]]],
+    threshold: float,
+    scores: Any,
+    limit: Any,
+    *,
+    asked: bool = False,
+) -> list[Answer]:
+    """Return the answers for the most similar people of each picture, or for the claimed person alone."""
+    if (scores is None) != (limit is None):
+        raise ParameterError(
+            "face_scores",
+            allowed="and face_threshold belong together",
+            hint="Give both or neither: face_score(pictures) and face_threshold_ of the model.",
+        )
+    faces = [None] * len(named) if scores is None else as_float64(scores).tolist()
+    pairs = zip(named, faces, strict=True)
+    return [_answer(one, threshold, face, limit, asked=asked) for one, face in pairs]
 
 
 def _answer(
@@ -371,16 +384,6 @@ def _answer(
     runner_up_score, runner_up = others[0] if others else (None, None)
     known = person if kind == "person" else None
     return Answer(kind, known, score, runner_up, runner_up_score, threshold, face_score, face_threshold)
-
-
-def _as_face_scores(scores: Any, threshold: Any, count: int) -> Sequence[float | None]:
-    if (scores is None) != (threshold is None):
-        raise ParameterError(
-            "face_scores",
-            allowed="and face_threshold belong together",
-            hint="Give both or neither: face_score(pictures) and face_threshold_ of the model.",
-        )
-    return [None] * count if scores is None else list(as_float64(scores).tolist())
 
 
 def _as_names(people: Any, count: int) -> npt.NDArray[Any]:
@@ -450,11 +453,7 @@ def verify(model: FaceSpace, recogniser: Recogniser, faces: Any, person: str) ->
     DataError
         As :func:`identify`, and for somebody who is not enrolled.
     """
-
-    def asked(vectors: Any, **likeness: Any) -> list[Answer]:
-        return recogniser.verify(vectors, person, **likeness)
-
-    return _answers(model, asked, faces)
+    return _answers(model, partial(recogniser.verify, person=person), faces)
 
 
 def _answers(model: FaceSpace, request: Callable[..., list[Answer]], faces: Any) -> list[Answer]:

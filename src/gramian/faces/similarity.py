@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.covariance import empirical_covariance, shrunk_covariance
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.utils.validation import check_array
 
 from gramian.arrays import as_float64, blas_threads, to_numpy
 from gramian.checks import evenly, slices
@@ -21,7 +22,7 @@ Codes = npt.NDArray[np.intp]
 Vectors = npt.NDArray[np.float32]
 
 
-def as_vectors(vectors: Any, n_components: int | None = None) -> Vectors:
+def as_vectors(vectors: Any, n_components: int | None = None, at_least: int = 0) -> Vectors:
     """Return the vectors of pictures, as a model's ``transform`` gives them, as finite float32.
 
     Parameters
@@ -29,29 +30,25 @@ def as_vectors(vectors: Any, n_components: int | None = None) -> Vectors:
     vectors : array-like of shape (n, k)
     n_components : int, optional
         What k must be.
+    at_least : int
+        How many there must be.
 
     Raises
     ------
+    ValueError
+        By scikit-learn's check_array: for another shape, other than real numbers, and a vector that is not
+        finite in float32.
     DataError
-        For another shape, other than real numbers, and a vector that is not finite in float32.
+        For another number of components.
     """
-    given = np.asarray(to_numpy(vectors))
-    if given.ndim != 2 or given.dtype.kind not in "fiu" or not given.shape[1]:
-        raise DataError(
-            f"The vectors are {given.dtype} of shape {given.shape}.",
-            "Give real numbers of shape (n, k), as transform returns them; for one picture use vector[None].",
-        )
-    if n_components is not None and given.shape[1] != n_components:
-        raise DataError(
-            f"The vectors have {given.shape[1]} components, but the enrolled people have {n_components}.",
-            "Use the model that they were enrolled with.",
-        )
     with np.errstate(over="ignore"):
-        values = np.ascontiguousarray(given, dtype=np.float32)
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if len(bad):
+        values: Vectors = check_array(
+            to_numpy(vectors), dtype=np.float32, order="C", ensure_min_samples=at_least, input_name="vectors"
+        )
+    if n_components is not None and values.shape[1] != n_components:
         raise DataError(
-            f"Vector {bad[0]} contains NaN, infinity, or a number too large for float32. Leave it out."
+            f"The vectors have {values.shape[1]} components, but the enrolled people have {n_components}.",
+            "Use the model that they were enrolled with.",
         )
     return values
 

@@ -16,7 +16,7 @@ from gramian.arrays import as_float64
 from gramian.base import inputs, saving, sklearn
 from gramian.base.fitted import InNotebooks, parameter_at_fit, store_parameters
 from gramian.checks import check_choice, check_integer, counted, slices
-from gramian.errors import DataError, ParameterError, RankWarning, ignoring, option
+from gramian.errors import DataError, RankWarning, ignoring, option
 from gramian.faces.face_images import Faces, Pictures, as_pictures
 from gramian.faces.light import (
     LIGHTS,
@@ -34,27 +34,6 @@ from gramian.pca.estimator import PCA
 from gramian.progress_bar import shows_progress
 from gramian.records import FloatArray, ModelKind, Plan, Seed
 from gramian.store import Array, Nested, Optional, Sizes
-
-
-def as_counts(n_components: Any, most: int | None = None) -> list[int]:
-    """Return numbers of components as a list; one number is a list of one.
-
-    Raises
-    ------
-    ParameterError
-        For none, and for numbers outside of what they may be.
-
-    Examples
-    --------
-    >>> as_counts((1, 5), 10), as_counts(3, 10)
-    ([1, 5], [3])
-    """
-    given = [n_components] if np.ndim(n_components) == 0 else list(n_components)
-    if not given:
-        raise ParameterError(
-            "n_components", allowed="is empty", hint="Give at least one number of components."
-        )
-    return [check_integer("n_components", count, 1, most) for count in given]
 
 
 def relative_errors(model: Any, relit: Relit, mean: Relit, counts: Sequence[int]) -> FloatArray:
@@ -352,7 +331,7 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
         """
         check_is_fitted(self)
         most = self.n_components_
-        count = most if n_components is None else as_counts([n_components], most)[0]
+        count = check_integer("n_components", most if n_components is None else n_components, 1, most)
         scores = self.transform(faces)
         scores[:, count:] = 0
         return np.asarray(self.decomposition_.inverse_transform(scores), dtype=np.float32)
@@ -373,7 +352,8 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
             0 for a picture that is the mean.
         """
         check_is_fitted(self)
-        counts = as_counts(n_components, self.n_components_)
+        given: Any = [n_components] if np.ndim(n_components) == 0 else n_components
+        counts = [check_integer("n_components", count, 1, self.n_components_) for count in given]
         result: FloatArray = self._of_relit(
             faces, lambda relit: relative_errors(self.decomposition_, relit, self.mean_face_, counts)
         )
@@ -417,7 +397,8 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
             Entries may be negative.
         """
         check_is_fitted(self)
-        count = self.n_components_ if count is None else as_counts([count], self.n_components_)[0]
+        most = self.n_components_
+        count = check_integer("n_components", most if count is None else count, 1, most)
         result = self.decomposition_
         if isinstance(result, PCA):
             return as_float64(result.components_[:count]).reshape(-1, *self.picture_shape_)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 from gramian.checks import counted, first_few, shown
@@ -16,7 +17,7 @@ from gramian.options import flag, option
 
 COUNTS = (25, 50, 100, 200, 400, 800, 1600)
 SHOWN = 3  # names of pictures in a warning
-APPLICATION = "gramian.faces"
+FACTS = ("eigenvalues", "face_threshold", "face_keep", "fingerprint")  # attributes of a model
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,10 @@ GALLERY = Input("gallery", "gallery", "GALLERY", "A file written by faces enroll
 CHANGED = replace(GALLERY, access="change")
 CREATED = replace(GALLERY, access="create", help="The file of people; created if it does not exist.")
 NAMED = Input("person", "text", "NAME", "The claimed person.", option=True)
+FORGOTTEN = replace(NAMED, help="The person to remove.")
+PERSON = replace(
+    NAMED, required=False, help="The person on the pictures.", usual="the names of folders in a folder"
+)
 
 
 def _check_model(options: Any, model: Any) -> None:
@@ -114,23 +119,22 @@ def _check_model(options: Any, model: Any) -> None:
         )
 
 
+verb = partial(operation, application="gramian.faces", shell_only=True)
+of_model = partial(verb, MODEL, check=_check_model)
+
+
+def _out(kind: Any, help: str, ends: str, writes: str) -> list[Out]:
+    return [Out(kind, "FILE", help, ends=(ends,), writes=writes, key="out", required=True)]
+
+
 # ------------------------------------------------------------------ models
 
 
-@operation(
+@verb(
     TRAINING,
     name="faces fit",
-    outs=[
-        Out(
-            *("model", "FILE", "The model, FILE.gramian."),
-            ends=(".gramian",),
-            writes="faces fit writes a model",
-            key="out",
-            required=True,
-        )
-    ],
+    outs=_out("model", "The model, FILE.gramian.", ".gramian", "faces fit writes a model"),
     check=lambda options: read_components(options.components),
-    application=APPLICATION,
 )
 def fit(options: FitFaces, pictures: Any) -> Result:
     """Fit a model of faces to pictures.
@@ -157,10 +161,7 @@ def fit(options: FitFaces, pictures: Any) -> Result:
         **payload(model, "light", "shift", "kernel"),
         "components": model.n_components_,
         "explained_variance_ratio": None if shares is None else float(shares.sum()),
-        "eigenvalues": model.eigenvalues_,
-        "face_threshold": model.face_threshold_,
-        "face_keep": model.face_keep_,
-        "fingerprint": model.fingerprint_,
+        **{name: getattr(model, f"{name}_") for name in FACTS},
         "plan": plan_facts(model.plan_),
         "certificate": certificate_facts(model.certificate_),
     }
@@ -180,23 +181,11 @@ def fit(options: FitFaces, pictures: Any) -> Result:
     return Result("\n".join(lines), facts, model=model, written=written)
 
 
-@operation(
-    MODEL,
+@of_model(
     PICTURE,
     name="faces reconstruct",
-    outs=[
-        Out(
-            *("file", "FILE", "A .png file."),
-            ends=(".png",),
-            writes="the strip is a picture",
-            key="out",
-            required=True,
-        )
-    ],
-    check=_check_model,
-    application=APPLICATION,
+    outs=_out("file", "A .png file.", ".png", "the strip is a picture"),
     doing="reconstructing",
-    shell_only=True,
 )
 def reconstruct(options: Reconstruct, model: Any, picture: Any) -> Result:
     """Reconstruct a picture from increasing numbers of components.
@@ -242,18 +231,10 @@ def reconstruct(options: Reconstruct, model: Any, picture: Any) -> Result:
 # ------------------------------------------------------------------ galleries
 
 
-@operation(
-    MODEL,
-    CREATED,
-    ENROLLED,
-    replace(
-        NAMED, required=False, help="The person on the pictures.", usual="the names of folders in a folder"
-    ),
+@of_model(
+    *(CREATED, ENROLLED, PERSON),
     name="faces enroll",
-    check=_check_model,
-    application=APPLICATION,
     doing="enrolling",
-    shell_only=True,
 )
 def enroll(options: Enroll, model: Any, gallery: Any, pictures: Any, person: str | None = None) -> Result:
     """Add people to a gallery.
@@ -280,24 +261,22 @@ def enroll(options: Enroll, model: Any, gallery: Any, pictures: Any, person: str
     )
     strange = np.concatenate([model.face_score(faces) for faces in given]) > model.face_threshold_
     unlike = [name for name, one in zip(names, strange, strict=True) if one]
-    notes, lines, known = [], [], Counter(who for who, _ in enrolled.repeated)
+    known = Counter(who for who, _ in enrolled.repeated)
+    notes, counts = [], enrolled.counts.items()
     if unlike:
         notes.append(
             f"warning: {len(unlike)} of {counted(len(names), 'enrolled picture')} not recognised as a face: "
             f"{first_few(unlike, shown, SHOWN)}. Check them."
         )
-    for who, padded in zip(enrolled.counts, _padded(enrolled.counts), strict=True):
-        again = f", {known[who]} known already" if known[who] else ""
-        lines.append(f"{padded}  {enrolled.counts[who]} enrolled{again}")
+    again = {who: f", {count} known already" for who, count in known.items()}
+    rows = zip(_padded(enrolled.counts), counts, strict=True)
+    lines = [f"{padded}  {count} enrolled{again.get(who, '')}" for padded, (who, count) in rows]
     skipped = _skipped(pictures)
     lines += ["", f"{enrolled}{f', {len(skipped)} skipped' if skipped else ''}. Written: {gallery}"]
     facts: dict[str, Any] = {
         "gallery": str(gallery),
         "enrolled": sum(enrolled.counts.values()),
-        "people": [
-            {"person": who, "enrolled": count, "known_already": known[who]}
-            for who, count in enrolled.counts.items()
-        ],
+        "people": [{"person": who, "enrolled": n, "known_already": known[who]} for who, n in counts],
         "known_already": [{"person": who, "picture": source} for who, source in enrolled.repeated],
         "looks_like_no_face": unlike,
         "notes": [note for faces in given for note in faces.notes],
@@ -358,14 +337,7 @@ def _people(faces: Any, person: str | None) -> Sequence[str]:
     return [person] * len(faces)
 
 
-@operation(
-    CHANGED,
-    replace(NAMED, help="The person to remove."),
-    name="faces forget",
-    application=APPLICATION,
-    doing="forgetting",
-    shell_only=True,
-)
+@verb(CHANGED, FORGOTTEN, name="faces forget", doing="forgetting")
 def forget(options: Change, gallery: Any, person: str) -> Result:
     """Remove all data of a person from a gallery."""
     name, path = _named(person), str(gallery.path)
@@ -374,7 +346,7 @@ def forget(options: Change, gallery: Any, person: str) -> Result:
     return Result(_text([text]), {"gallery": path, "person": name, "removed": removed})
 
 
-@operation(GALLERY, name="faces list", application=APPLICATION, shell_only=True)
+@verb(GALLERY, name="faces list")
 def list_people(options: Change, gallery: Any) -> Result:
     """List the people in a gallery."""
     from gramian.report.facts import gallery_facts
@@ -402,14 +374,7 @@ def _shown_time(text: str) -> str:
     return text.replace("T", " ").replace("+00:00", "Z")
 
 
-@operation(
-    *(MODEL, GALLERY, PICTURES),
-    name="faces identify",
-    check=_check_model,
-    application=APPLICATION,
-    doing="comparing",
-    shell_only=True,
-)
+@of_model(GALLERY, PICTURES, name="faces identify", doing="comparing")
 def identify(options: Recognise, model: Any, gallery: Any, pictures: Any) -> Result:
     """Identify the person on each picture.
 
@@ -420,14 +385,7 @@ def identify(options: Recognise, model: Any, gallery: Any, pictures: Any) -> Res
     return _answered(options, model, gallery, pictures)
 
 
-@operation(
-    *(MODEL, GALLERY, PICTURES, NAMED),
-    name="faces verify",
-    check=_check_model,
-    application=APPLICATION,
-    doing="comparing",
-    shell_only=True,
-)
+@of_model(GALLERY, PICTURES, NAMED, name="faces verify", doing="comparing")
 def verify(options: Recognise, model: Any, gallery: Any, pictures: Any, person: str) -> Result:
     """Verify that pictures show a given person.
 
