@@ -86,5 +86,7 @@ def is_there(test: str) -> bool:
 def refresh() -> None:
     """Write what the errors of this run said, next to those of the tests that did not run."""
     tests = {test: said for test, said in golden().items() if is_there(test)} | seen
-    blocks = ["\n".join([test, *("\n".join(entry) for entry in tests[test])]) for test in sorted(tests)]
+    blocks = [
+        "\n".join([test, *("\n".join(entry) for entry in sorted(tests[test]))]) for test in sorted(tests)
+    ]
     GOLDEN.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
