@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server calibrate compat lint bench bench-quick bench-gpu docs site release-check clean
+.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server calibrate diagnose compat lint bench bench-quick bench-gpu docs site release-check clean
 FITS = 10000
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make attack         check certificates against extended precision (FITS=10000)"
 	@echo "make attack-server  attack a server and the commands; uses Chromium, nginx and openssl if installed"
 	@echo "make calibrate      simulate intervals and limits: do 95 % cover 95 %? about 20 minutes"
+	@echo "make diagnose       what diagnose finds in tables with a trap, and in tables without one"
 	@echo "make compat         run scikit-learn's own tests on gramian.compat.sklearn"
 	@echo "make lint           check style, types, the import layers and docstrings"
 	@echo "make bench          compare speed and accuracy with other libraries, all suites"
@@ -64,6 +65,11 @@ attack: .venv/installed-dev
 
 attack-server: .venv/installed-dev
 	$(BIN)/python benchmarks/attack_server.py
+
+# statsmodels has some of the tables.
+diagnose: .venv/installed-dev
+	$(BIN)/python -m pip install --quiet --group diagnose
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/diagnose.py
 
 calibrate: .venv/installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/calibrate.py

@@ -46,6 +46,8 @@ RESULTS = (
     "analysis.sampling.Sampling",
     "inspect.choose_components.ComponentChoices",
     "models.monitor.RowStatistics",
+    "inspect.diagnose.Diagnosis",
+    "inspect.findings.Finding",
     "inspect.rotate.Rotation",
     "inspect.stability.Stability",
     "faces.gallery.Person",

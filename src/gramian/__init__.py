@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gramian.inspect.choose_components import choose_components
     from gramian.inspect.compare import compare
     from gramian.inspect.describe import describe
+    from gramian.inspect.diagnose import diagnose
     from gramian.inspect.rotate import rotate
     from gramian.inspect.stability import stability
     from gramian.io.scan import scan
@@ -52,6 +53,7 @@ __all__ = [
     "choose_kernel",
     "compare",
     "describe",
+    "diagnose",
     "errors",
     "faces",
     "kernels",
@@ -80,6 +82,7 @@ _HOME = {
     "choose_kernel": "gramian.selection.choose_kernel",
     "compare": "gramian.inspect.compare",
     "describe": "gramian.inspect.describe",
+    "diagnose": "gramian.inspect.diagnose",
     "load": "gramian.loading",
     "mutual_information": "gramian.selection.mutual_information",
     "relations": "gramian.laws.relations",

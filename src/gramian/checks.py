@@ -274,3 +274,23 @@ def evenly(length: int, most: int) -> list[int]:
     if count <= 1:
         return list(range(count))
     return [round(i * (length - 1) / (count - 1)) for i in range(count)]
+
+
+def plain(value: Any) -> Any:
+    """Convert a value for strict JSON: infinities and NaN become null, unknown types text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain({"a": np.float32(0.5), "b": (1, np.inf), "c": np.arange(2)})
+    {'a': 0.5, 'b': [1, None], 'c': [0, 1]}
+    """
+    if hasattr(value, "tolist"):  # of NumPy, which is not loaded for this
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -372,7 +372,7 @@ def test_a_full_disk_is_named_and_nothing_is_left(tmp_path, monkeypatch):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     with pytest.raises(FileError, match=rf"{tmp_path}: it has .* of room\. 1,000,000 TB are needed"):
-        Spool("x.parquet", 10**18, sure=True)
+        Spool("x.parquet", 10**18)
     rows = as_rows(blocks(numbers()), limit=LIMIT)
     assert not list(tmp_path.iterdir())
     assert "temporary file in" in rows.table.notes[0]

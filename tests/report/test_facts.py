@@ -3,7 +3,8 @@ import json
 import numpy as np
 
 import gramian
-from gramian.report.facts import component_facts, kernel_text, model_facts, plain, versions
+from gramian.checks import plain
+from gramian.report.facts import component_facts, kernel_text, model_facts, versions
 
 X = np.random.default_rng(0).normal(size=(12, 3))
 

@@ -159,7 +159,7 @@ def note_makers(folder):
     yield folder / "cells.h5ad", {}, "repeated column names were numbered: 'g'"
     people = text("people.csv", "who,x\nAnn,1\nBob,2\n")
     kinds = text("kinds.csv", "who,kind\nAnn,a\nBob,b\nEve,c\n")
-    note = f"1 label was left out because no row has that name, in {kinds}"
+    note = f"{kinds} was joined by row names: 2 of 2 rows have an entry"
     yield people, {"labels_from": kinds}, note
     listing = text("list.txt", "a\nb\na\n")
     yield text("three.csv", "x,y\n1,2\n3,4\n5,7\n"), {"labels_from": listing}, "'a', was read as a label"

@@ -83,7 +83,7 @@ def test_a_spool_without_room_is_a_full_disk(monkeypatch):
     monkeypatch.setattr("gramian.io.spool.shutil.disk_usage", lambda folder: os.statvfs_result)
     monkeypatch.setattr(os.statvfs_result, "free", 5, raising=False)
     for order in ({}, {"data": {"path": "/srv/x.csv", "name": "x.csv"}}):
-        got = failed(lambda **order: Spool("x.csv", 10, sure=True), **order)
+        got = failed(lambda **order: Spool("x.csv", 10), **order)
         assert (got["status"], "server's disk is full" in got["error"]) == (507, True)
 
 

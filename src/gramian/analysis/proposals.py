@@ -78,7 +78,7 @@ def proposals(table: Preview) -> tuple[Proposal, ...]:
     for column in free:
         if column is groups:
             continue
-        if why := "holds text" if column.kind == "text" else _why_not(column, table.rows):
+        if why := "holds text" if column.kind == "text" else why_no_measurement(column, table.rows):
             drops.append(Proposal("drop", column.name, f'"{column.name}" {why}'))
         else:
             used.append(column)
@@ -100,11 +100,13 @@ def columns_to_drop(table: Table) -> tuple[Proposal, ...]:
     if not isinstance(values, np.ndarray):
         return ()
     columns = (of_numbers(name, column) for name, column in zip(names, values.T, strict=False))
-    reasons = ((column.name, _why_not(column, len(values))) for column in columns if column.distinct > 1)
+    reasons = (
+        (column.name, why_no_measurement(column, len(values))) for column in columns if column.distinct > 1
+    )
     return tuple(Proposal("drop", name, f'"{name}" {why}') for name, why in reasons if why)
 
 
-def _why_not(column: Column, rows: int) -> str:
+def why_no_measurement(column: Column, rows: int) -> str:
     """Return why a column of numbers is no measurement; "" if it may be one."""
     parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column.name)  # of sampleId too
     words = set(re.findall(r"[^\W\d_]+", parts.casefold()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -116,3 +117,31 @@ def dominance(variances: npt.ArrayLike, names: Sequence[str]) -> tuple[int, str]
     have, their = ("has", "its") if len(who) == 1 else ("have", "their")
     subject = shown[0] if len(who) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
     return len(who), f"{subject} {have} {share} of the variance because of {their} scale"
+
+
+# Words of a unit in the name of a column, such as "height_cm" or "mass (kg)".
+UNITS = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        nm um mm cm dm m km in inch ft mi mg g kg t lb oz ms s sec min h hr hour hours day days month months
+        year years yr yrs jahr jahre c k degc degf pa hpa kpa mpa bar psi v mv a ma w kw mw wh kwh j kj mj
+        cal kcal hz khz mhz ghz ml cl l n nmol umol mmol mol ppm ppb percent pct usd eur dollars mph kmh bpm
+        mmhg
+        """,
+    )
+)
+
+
+def unit_words(names: Sequence[str]) -> set[str]:
+    """Return the units that names of columns end in.
+
+    Examples
+    --------
+    >>> sorted(unit_words(["height_cm", "weight (kg)", "age"]))
+    ['cm', 'kg']
+    """
+    ends = (
+        re.findall(r"[^\W\d_]+|%", name.casefold())[-1:] for name in names if re.search(r"[ _(\[/]", name)
+    )
+    return {"".join(end) for end in ends if "".join(end) in UNITS}

@@ -16,7 +16,7 @@ from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_da
 from gramian.cli.options import Engine, JsonFlag, Reading, argument, parameter_of, spread_parameters
 from gramian.cli.outputs import TABLES, answer, check_out, check_pictures, rows_target, write_content
 from gramian.cli.progress import progress, say
-from gramian.errors import ParameterError
+from gramian.errors import ParameterError, worded
 from gramian.operations.operation import Input, Operation, Out, Result
 from gramian.options import OUTPUT, Declared, as_arguments, spelled
 from gramian.plots.registry import function_of
@@ -190,7 +190,7 @@ class Call:
     def _answer(self, result: Result, files: list[tuple[Out, str, str]]) -> None:
         outs = self.operation.outs
         names = [name for _, name, _ in files if name != "-"]
-        text, piped = str(_known(result.text)), len(names) < len(files)
+        text, piped = worded(str(_known(result.text)), "shell"), len(names) < len(files)
         if piped and (not text or outs[0].kind == "table"):
             return
         facts = dict(_known(result.facts))

@@ -237,7 +237,7 @@ def print_json(facts: Any) -> None:
 
     What could control a terminal is escaped too.
     """
-    from gramian.report.facts import plain
+    from gramian.checks import plain
 
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     readable = codecs.lookup(encoding).name == "utf-8"

@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
 
 import array_api_compat
@@ -53,33 +54,15 @@ class DeviceRows(Rows):
     device: Any
     keeps_scores: ClassVar[bool] = False
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.host.shape
+    # What is asked of the rows, not of where they are worked on.
+    shape, at_home, free_to_revisit, speed, cuts_columns, least_columns = (
+        property(attrgetter(f"host{of}"))
+        for of in (".shape", "", ".free_to_revisit", ".speed", ".cuts_columns", ".least_columns")
+    )
 
     @cached_property
     def like(self) -> Any:
         return _torch().asarray(np.empty((0, 0), dtype=self.dtype), device=self.device)
-
-    @property
-    def at_home(self) -> Rows:
-        return self.host
-
-    @property
-    def free_to_revisit(self) -> bool:  # type: ignore[override]
-        return self.host.free_to_revisit
-
-    @property
-    def speed(self) -> float:  # type: ignore[override]
-        return self.host.speed
-
-    @property
-    def cuts_columns(self) -> bool:
-        return self.host.cuts_columns
-
-    @property
-    def least_columns(self) -> int:
-        return self.host.least_columns
 
     @property
     def resident_bytes(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,22 +15,13 @@ from scipy import sparse
 from gramian import arrays, checks
 from gramian.data.table import Expected, Origin, Table
 from gramian.errors import DataError, ParameterError, of_new_rows, option
+from gramian.io import parts, spool
 from gramian.io.expected import as_expected
 from gramian.io.files import Place, opened_source
 from gramian.io.lazy import LazyArray
 from gramian.io.metadata import LabelPlace, with_labels
 from gramian.io.missing import handle_missing, rows_of_table
-from gramian.io.parts import (
-    LOGICAL,
-    contiguous,
-    label_fields,
-    pick_columns,
-    pick_rows,
-    take_columns,
-    transpose,
-)
 from gramian.io.source import ArraySource, PictureSource, Source, damage, whole_within
-from gramian.io.spool import columns_taken, parts, rows_taken
 from gramian.reading import COLUMN_OPTIONS, IMPUTED, ReadingOptions, Remembered
 
 UNMATCHED = f"Count them as missing with {option('unmatched', 'leave-out')}."
@@ -75,8 +66,7 @@ def choose(
         read = not (table.origin.sha256 or isinstance(table.values, LazyArray))
         if sha256 := opened.hash() if read else opened.sha256:
             table = replace(table, origin=Origin(sha256, "the bytes of the file"))
-        options = {one.name: getattr(reading, one.name) for one in fields(ReadingOptions)}
-        origin = replace(table.origin, reading=options)
+        origin = replace(table.origin, reading=vars(reading))
         table = replace(table, notes=(*table.notes, *notes), origin=origin)
     return _completed(table, reading, labels, expected)
 
@@ -89,7 +79,7 @@ def _completed(
 ) -> Table:
     """Return a table transposed, with its labels, and with its missing values treated."""
     if reading.transpose:
-        table = transpose(table)
+        table = parts.transpose(table)
     if labels is not None:
         table = with_labels(table, labels, None if reading.transpose else reading.rows, reading.id)
     if expected is not None:
@@ -109,7 +99,7 @@ def _completed(
         with nullcontext() if expected is None else of_new_rows():
             rows_of_table(table).require_finite(holes=holes or table.missing.method in IMPUTED)
     if not stored:
-        return replace(table, values=contiguous(table.values))
+        return replace(table, values=parts.contiguous(table.values))
     return replace(table, notes=(*table.notes, table.values.note)) if table.values.note else table
 
 
@@ -119,14 +109,14 @@ def _where_it_applies(
     """Return the options without remembered names that a source lacks, and notes on these."""
     changed: dict[str, Any] = {}
     notes: list[str] = []
-    for asked in (*COLUMN_OPTIONS, "na_values"):
+    for asked in COLUMN_OPTIONS if marks else (*COLUMN_OPTIONS, "na_values"):
         value = getattr(reading, asked)
         names = value if isinstance(value, tuple) else (value,)
         absent = [name for name in names if isinstance(name, Remembered)]
         if absent and asked != "na_values":
             known = source.column_names
             absent = [name for name in absent if known is not None and name not in known]
-        if absent and not (asked == "na_values" and marks):
+        if absent:
             rest = tuple(name for name in names if name not in absent)
             changed[asked] = (rest[0] if len(rest) == 1 and asked == "label" else rest) if rest else None
             if asked not in ("drop", "na_values"):
@@ -177,7 +167,7 @@ def table_of(
 def _table_of_array(
     source: ArraySource, reading: ReadingOptions, limit: int | None, expected: Expected | None
 ) -> Table:
-    rows = pick_rows(source.shape[0], reading.rows, source.source)
+    rows = parts.pick_rows(source.shape[0], reading.rows, source.source)
     places, notes = _value_columns(source, reading, expected)
     with damage(source.source):
         lazy = None
@@ -205,12 +195,12 @@ def _table_of_array(
         values,
         features,
         names,
-        **label_fields(labels),
+        **parts.label_fields(labels),
         picture_shape=(source.shape[1], source.shape[2]) if len(source.shape) == 3 else None,
         source=source.source,
         notes=(
             *source.notes,
-            *((LOGICAL,) if source.dtype.kind == "b" else ()),
+            *((parts.LOGICAL,) if source.dtype.kind == "b" else ()),
             *notes,
             *(() if lazy else source.notes_in_memory),
         ),
@@ -249,7 +239,7 @@ def _value_columns(
     columns = columns or tuple(map(str, range(source.shape[1])))
     inside = replace(reading, id=None, label=None, weights=None) if elsewhere else reading
     notes: tuple[str, ...] = ()
-    places = pick_columns(columns, inside, name).values
+    places = parts.pick_columns(columns, inside, name).values
     if source.by_columns and expected is not None and expected.names is not None:
         available = [columns[place] for place in places]
         there = set(available) if reading.unmatched == "leave-out" else set(expected.names)
@@ -280,14 +270,14 @@ def _numbers(
         array = source.read(rows)
         if array.dtype.kind == "b":
             array = array.astype(np.uint8) if sparse.issparse(array) else array.view(np.uint8)
-        values = contiguous(array) if places is None else take_columns(array, places)
+        values = parts.contiguous(array) if places is None else parts.take_columns(array, places)
     else:
-        array = lazy() if reading.rows is None else rows_taken(lazy(), rows)
-        values = array if places is None else columns_taken(array, places)
+        array = lazy() if reading.rows is None else spool.rows_taken(lazy(), rows)
+        values = array if places is None else spool.columns_taken(array, places)
     return values, partial(_column, array)
 
 
 def _column(matrix: Any, place: int) -> npt.NDArray[Any]:
     """Return a column of a matrix, in memory or in its file."""
-    blocks = [matrix[part] for part in parts(matrix)] if isinstance(matrix, LazyArray) else [matrix]
+    blocks = [matrix[part] for part in spool.parts(matrix)] if isinstance(matrix, LazyArray) else [matrix]
     return np.concatenate([np.ravel(arrays.dense(block[:, [place]])) for block in blocks])

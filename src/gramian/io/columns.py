@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,15 +23,7 @@ import pyarrow.compute as pc
 from gramian.checks import NAMES_SHOWN, counted, first_few, listed
 from gramian.data.table import Expected, Table
 from gramian.errors import DataError, ParameterError, by_surface, option
-from gramian.io import numerals, spool
-from gramian.io.parts import (
-    LOGICAL,
-    label_fields,
-    pick_columns,
-    pick_rows,
-    repeated_note,
-    unique_names,
-)
+from gramian.io import numerals, parts, spool
 from gramian.io.source import whole_within
 from gramian.reading import ReadingOptions
 
@@ -79,13 +70,13 @@ class ColumnSource:
     @property
     def column_names(self) -> tuple[str, ...] | None:
         """All names that options may use for columns; None where they have none."""
-        return None if self.names is None else unique_names(self.names)[0]
+        return None if self.names is None else parts.unique_names(self.names)[0]
 
     def unique_names(self, width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the names of the first columns, or their positions, and names that occur more than once."""
         if self.names is None:
             return tuple(map(str, range(width))), ()
-        return unique_names(self.names[:width])
+        return parts.unique_names(self.names[:width])
 
     def prepared(
         self, reading: ReadingOptions, expected: Expected | None
@@ -194,7 +185,7 @@ class Columns:
     ) -> tuple[list[int], list[int], tuple[str, ...] | None]:
         """Return the places of the label and of the other columns, and names of rows."""
         asked = ReadingOptions(id=id if id in self.names and id != label else None, label=label)
-        roles = pick_columns(self.names, asked, self.source.source)
+        roles = parts.pick_columns(self.names, asked, self.source.source)
         place, others, _ = find_row_names(
             self.names, self.source, asked, roles.id, roles.values, self.arrays.__getitem__
         )
@@ -299,97 +290,7 @@ def labels_of_columns(
     return as_labels(columns.arrays[place]), row_names, columns.names[place], ()
 
 
-# ------------------------------------------------------- what the first rows decide
-
-
-class _Plan(NamedTuple):
-    """What the first rows decide.
-
-    Attributes
-    ----------
-    names : tuple of str
-    comma : str or None
-        What commas separate.
-    commas : bool
-        Whether numbers of the first rows have some.
-    id : int or None
-        The column that names rows.
-    values : list of int
-        Columns of numbers, in the order that is wanted.
-    plain : set of int
-        Those that are float64 without more ado.
-    aside : set of int
-        Columns that are kept as they are written: names of rows, labels and weights.
-    notes, id_notes : tuple of str
-        The others, and those on names of rows.
-    empty : int or None
-        The last column, if it has no name and holds nothing.
-    """
-
-    names: tuple[str, ...]
-    comma: str | None
-    commas: bool
-    id: int | None
-    values: list[int]
-    plain: set[int]
-    aside: set[int]
-    notes: tuple[str, ...]
-    id_notes: tuple[str, ...]
-    empty: int | None
-
-
-def _plan_of(
-    fields: list[Any], source: ColumnSource, reading: ReadingOptions, expected: Expected | None
-) -> tuple[_Plan, list[Any]]:
-    """Return the plan of the first rows, and their columns, of which those of numbers are numbers.
-
-    Raises
-    ------
-    DataError
-        If columns of text have no use.
-    """
-    width, columns, comma, written = len(fields), list(fields), None, list[int]()
-    if source.separator is not None:
-        columns = numerals.as_numbers(fields, source.na_values)
-        written = [place for place in range(width) if not is_number(columns[place])]
-        texts = [fields[place] for place in written]
-        others = [fields[place] for place in range(width) if is_number(columns[place])] if texts else []
-        comma = numerals.meaning_of_commas(texts, others, source.separator, source.na_values)
-        for place, column in zip(written, numerals.as_numbers(texts, source.na_values, comma), strict=True):
-            columns[place] = column
-    odd = {place for place in range(width) if not is_number(columns[place])}
-    hole = columns[-1].null_count == len(columns[-1])
-    empty = width - 1 if _last_is_empty(source, width, hole) else None
-    names, repeated = source.unique_names(width if empty is None else empty)
-    roles = pick_columns(names, reading, source.source)
-
-    def column_of(place: int) -> Any:
-        text = place in odd or place == 0
-        return _typed([fields[place]], source, comma) if text else pa.nulls(0)
-
-    id_column, values, notes = find_row_names(
-        names, source, reading, roles.id, roles.values, column_of, expected
-    )
-    said = (*((EMPTY_LAST,) if empty is not None else ()), *repeated_note(repeated))
-    if source.names is not None and expected is not None and expected.names is not None:
-        order, more = expected.places([names[place] for place in values], source.source)
-        values, said = [values[place] for place in order], (*said, *more)
-    wrong = [place for place in values if place in odd]
-    if wrong or not values:
-        raise refuse_text(Columns.of(fields, source), values, wrong)
-    aside = {*roles.aside, *([] if id_column is None else [id_column])}
-    commas = not set(written).difference(odd).isdisjoint([*values, *aside])
-    plain = {place for place in values if pa.types.is_float64(columns[place].type)}.difference(written)
-    plan = _Plan(names, comma, commas, id_column, values, plain, aside, said, notes, empty)
-    return plan, [columns[place] if place in values else fields[place] for place in range(width)]
-
-
-def _typed(parts: Sequence[Any], source: ColumnSource, comma: str | None) -> Any:
-    """Return the parts of a column as one, in its type."""
-    column = joined(parts, source.source)
-    if source.separator is None:
-        return column
-    return numerals.converted(numerals.typed(column, source.na_values), source.na_values, comma)
+# ------------------------------------------------------------- what names rows
 
 
 def first_free(names: Sequence[str], reading: ReadingOptions, expected: Expected | None = None) -> int | None:
@@ -444,6 +345,155 @@ def find_row_names(
 # -------------------------------------------------------------- the table of all rows
 
 
+class _Growing:
+    """A table of columns as it grows, batch by batch; the first rows decide what columns are.
+
+    Attributes
+    ----------
+    names : tuple of str
+    comma : str or None
+        What commas separate; ``with_commas`` says whether numbers have some.
+    id : int or None
+        The column that names rows.
+    values : list of int
+        Columns of numbers, in the order that is wanted.
+    plain : set of int
+        Those that are float64 without more ado.
+    aside : dict of int to list
+        The others that are used, as they are written: names of rows, labels and weights.
+    empty : int or None
+        The last column, if it has no name and holds nothing.
+    """
+
+    def __init__(
+        self,
+        fields: list[Any],
+        source: ColumnSource,
+        reading: ReadingOptions,
+        within: int | None,
+        expected: Expected | None,
+    ) -> None:
+        self.source, self.reading, self.expected = source, reading, expected
+        self.numbers, self.n_rows = spool.Spool(source.source, within=within, path=source.path), 0
+        width, columns, self.comma, written = len(fields), list(fields), None, list[int]()
+        if source.separator is not None:
+            columns = numerals.as_numbers(fields, source.na_values)
+            written = [place for place in range(width) if not is_number(columns[place])]
+            self.comma = _comma(columns, fields, source)
+            texts = numerals.as_numbers([fields[p] for p in written], source.na_values, self.comma)
+            for place, column in zip(written, texts, strict=True):
+                columns[place] = column
+        odd = {place for place in range(width) if not is_number(columns[place])}
+        hole = columns[-1].null_count == len(columns[-1])
+        self.empty = width - 1 if _last_is_empty(source, width, hole) else None
+        self.names, repeated = source.unique_names(width if self.empty is None else self.empty)
+        self.notes = (*(() if self.empty is None else (EMPTY_LAST,)), *parts.repeated_note(repeated))
+        self.roles = parts.pick_columns(self.names, reading, source.source)
+
+        def column_of(place: int) -> Any:
+            return self._typed([fields[place]]) if place in odd or place == 0 else pa.nulls(0)
+
+        self.id, self.values, self.id_notes = find_row_names(
+            self.names, source, reading, self.roles.id, self.roles.values, column_of, expected
+        )
+        if source.names is not None and expected is not None and expected.names is not None:
+            order, more = expected.places([self.names[place] for place in self.values], source.source)
+            self.values, self.notes = [self.values[place] for place in order], (*self.notes, *more)
+        wrong = [place for place in self.values if place in odd]
+        if wrong or not self.values:
+            raise refuse_text(Columns.of(fields, source), self.values, wrong)
+        used = {*self.roles.aside, *([] if self.id is None else [self.id])}
+        self.aside: dict[int, list[Any]] = {place: [] for place in used}
+        self.with_commas = not set(written).difference(odd).isdisjoint([*self.values, *used])
+        floats = {place for place in self.values if pa.types.is_float64(columns[place].type)}
+        self.plain = floats.difference(written)
+        self.logical = set(self.values)
+        self._add(fields, [columns[place] for place in self.values])
+
+    def append(self, batch: list[Any]) -> None:
+        """Add rows.
+
+        Raises
+        ------
+        DataError
+            If they are of another kind than the first ones.
+        """
+        source, start = self.source, self.n_rows
+        if self.empty is not None and numerals.is_filled(batch[self.empty]):
+            raise DataError(
+                f"{source.source}: the last column has no name and is empty in the first rows, but not in "
+                f"rows {start:,} to {start + len(batch[0]) - 1:,}.",
+                "Name it.",
+            )
+        columns = {place: batch[place] for place in self.values}
+        odd = [place for place, column in columns.items() if not is_number(column)]
+        if odd and source.separator is not None:
+            texts = [batch[place] for place in odd]
+            columns |= zip(odd, numerals.as_numbers(texts, source.na_values, self.comma), strict=True)
+            odd = [place for place in odd if not is_number(columns[place])]
+            self.with_commas = self.with_commas or numerals.has_commas(texts)
+        if odd:
+            raise refuse_text(Columns.of(batch, source, start), self.values, odd)
+        self._add(batch, list(columns.values()))
+
+    def _add(self, batch: list[Any], columns: list[Any]) -> None:
+        for place, some in self.aside.items():
+            some.append(batch[place])
+        kinds = zip(self.values, columns, strict=True)
+        self.logical &= {place for place, column in kinds if pa.types.is_boolean(column.type)}
+        count = len(batch[0])
+        if rows := _share(self.reading.rows, self.n_rows, count):
+            self.numbers.append(_matrix(columns)[rows.start : rows.stop : rows.step])
+        self.n_rows += count
+
+    def _typed(self, parts: Sequence[Any]) -> Any:
+        """Return the parts of a column as one, in its type."""
+        column, marks = joined(parts, self.source.source), self.source.na_values
+        if self.source.separator is None:
+            return column
+        return numerals.converted(numerals.typed(column, marks), marks, self.comma)
+
+    def table(self, within: int | None) -> Table:
+        """Return the rows that were asked for."""
+        source, reading = self.source, self.reading
+        rows = parts.pick_rows(self.n_rows, reading.rows, source.source)
+        wholes = {place: self._typed(parts) for place, parts in self.aside.items()}
+        named = self.id is not None
+        if self.id is not None and reading.id is None and not all_different(wholes[self.id]):
+            if self.expected is None:
+                raise DataError(
+                    f"The first rows of {source.source} are named in column {self.names[self.id]!r}, but "
+                    "later rows have the same names.",
+                    f"Say what it is with {option('id')}, {option('label')} or {option('drop')}.",
+                )
+            named = False
+        wholes = {place: column.take(pa.array(np.array(rows))) for place, column in wholes.items()}
+        values = self.numbers.rows()
+        if _from_the_end(reading.rows):
+            values = spool.rows_taken(values, rows)
+            values = values[:] if within is not None and values.nbytes <= within else values
+        logical = [self.names[place] for place in self.values if place in self.logical]
+        features = tuple(self.names[place] for place in self.values)
+        weights = self.roles.weights
+        return Table(
+            values,
+            feature_names=None if source.names is None else features,
+            row_names=as_names(wholes[self.id]) if self.id is not None and named else None,
+            **parts.label_fields({name: as_labels(wholes[at]) for name, at in self.roles.labels.items()}),
+            source=source.source,
+            notes=(
+                *source.notes,
+                *((f"commas were read as {self.comma} separators",) if self.with_commas else ()),
+                *self.notes,
+                *(self.id_notes if self.id is None or named else ()),
+                *((f"{parts.LOGICAL} in {listed(logical)}",) if logical else ()),
+            ),
+            row_numbers=None if reading.rows is None else rows,
+            column_numbers=tuple(self.values) if source.names is None else None,
+            weights=None if weights is None else as_labels(wholes[weights]),
+        )
+
+
 def table_of_columns(
     source: ColumnSource,
     reading: ReadingOptions,
@@ -488,58 +538,11 @@ def table_of_columns(
         why = ": only a header line" if source.separator and source.names else ""
         raise DataError(f"{source.source} has no rows{why}. Add at least one row of numbers.")
     first = [joined(parts, source.source) for parts in zip(*head, strict=True)]
-    plan, first = _plan_of(first, source, reading, expected)
-    plain |= plan.plain
-    numbers, n_rows = spool.GrowingTable(source.source, within, source.path), 0
-    aside: dict[int, list[Any]] = {place: [] for place in plan.aside}
-    types: list[set[Any]] = [set() for _ in plan.values]
-    with_commas = plan.commas
-    for batch in chain([first], batches):
-        columns, commas = _numbers(batch, plan, source, n_rows)
-        with_commas, count = with_commas or commas, len(batch[0])
-        for known, column in zip(types, columns, strict=True):
-            known.add(column.type)
-        for place, parts in aside.items():
-            parts.append(batch[place])
-        if rows := _share(reading.rows, n_rows, count):
-            numbers.append(_matrix(columns)[rows.start : rows.stop : rows.step])
-        n_rows += count
-    rows = pick_rows(n_rows, reading.rows, source.source)
-    wholes = {place: _typed(parts, source, plan.comma) for place, parts in aside.items()}
-    names = None if plan.id is None else wholes[plan.id]
-    if names is not None and reading.id is None and not all_different(names):
-        if expected is None:
-            raise DataError(
-                f"The first rows of {source.source} are named in column {plan.names[plan.id or 0]!r}, but "
-                "later rows have the same names.",
-                f"Say what it is with {option('id')}, {option('label')} or {option('drop')}.",
-            )
-        names = None
-    wholes = {place: column.take(pa.array(np.array(rows))) for place, column in wholes.items()}
-    values = numbers.rows()
-    if _from_the_end(reading.rows):
-        values = spool.rows_taken(values, rows)
-        values = values[:] if within is not None and values.nbytes <= within else values
-    roles = pick_columns(plan.names, reading, source.source)
-    kinds = zip(plan.values, types, strict=True)
-    logical = [plan.names[place] for place, known in kinds if known == {pa.bool_()}]
-    return Table(
-        values,
-        feature_names=None if source.names is None else tuple(plan.names[place] for place in plan.values),
-        row_names=None if names is None else as_names(names.take(pa.array(np.array(rows)))),
-        **label_fields({name: as_labels(wholes[place]) for name, place in roles.labels.items()}),
-        source=source.source,
-        notes=(
-            *source.notes,
-            *((f"commas were read as {plan.comma} separators",) if with_commas else ()),
-            *plan.notes,
-            *(plan.id_notes if plan.id is None or names is not None else ()),
-            *((f"{LOGICAL} in {listed(logical)}",) if logical else ()),
-        ),
-        row_numbers=None if reading.rows is None else rows,
-        column_numbers=tuple(plan.values) if source.names is None else None,
-        weights=None if roles.weights is None else as_labels(wholes[roles.weights]),
-    )
+    growing = _Growing(first, source, reading, within, expected)
+    plain |= growing.plain
+    for batch in batches:
+        growing.append(batch)
+    return growing.table(within)
 
 
 def _first_of(batches: Iterator[list[Any]], most: int) -> Iterator[list[Any]]:
@@ -549,34 +552,6 @@ def _first_of(batches: Iterator[list[Any]], most: int) -> Iterator[list[Any]]:
         most -= sum(column.nbytes for column in batch)
         if most <= 0:
             return
-
-
-def _numbers(batch: list[Any], plan: _Plan, source: ColumnSource, start: int) -> tuple[list[Any], bool]:
-    """Return the columns of numbers of some rows, the first of which has the number ``start``.
-
-    The second result says whether some of them were read with commas.
-
-    Raises
-    ------
-    DataError
-        If they are of another kind than those of the first rows.
-    """
-    if plan.empty is not None and numerals.is_filled(batch[plan.empty]):
-        raise DataError(
-            f"{source.source}: the last column has no name and is empty in the first rows, but not in rows "
-            f"{start:,} to {start + len(batch[0]) - 1:,}.",
-            "Name it.",
-        )
-    columns, commas = {place: batch[place] for place in plan.values}, False
-    odd = [place for place, column in columns.items() if not is_number(column)]
-    if odd and source.separator is not None:
-        texts = [batch[place] for place in odd]
-        columns |= zip(odd, numerals.as_numbers(texts, source.na_values, plan.comma), strict=True)
-        odd = [place for place in odd if not is_number(columns[place])]
-        commas = not plan.commas and numerals.has_commas(texts)
-    if odd:
-        raise refuse_text(Columns.of(batch, source, start), plan.values, odd)
-    return list(columns.values()), commas
 
 
 def _matrix(columns: Sequence[Any]) -> npt.NDArray[Any]:
@@ -613,7 +588,7 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
     if not fields:
         raise DataError(f"{source.source} has no rows. Add at least one row of numbers.")
     id_name = names[0] if reading.id is None else reading.id
-    entries = as_names(fields[pick_columns(names, ReadingOptions(id=id_name), source.source).id or 0])
+    entries = as_names(fields[parts.pick_columns(names, ReadingOptions(id=id_name), source.source).id or 0])
     if source.names is not None and id_name == row:
         labels: list[Any] = list(names)
         others = np.arange(len(entries))
@@ -631,7 +606,7 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
         )
     if len(others) == 0:
         raise DataError(f"{source.source} has no rows other than {row!r}. Add at least one row of numbers.")
-    others = others[np.array(pick_rows(len(others), reading.rows, source.source))]
+    others = others[np.array(parts.pick_rows(len(others), reading.rows, source.source))]
     arrays = [column.take(pa.array(others)) for column in fields]
     rest = ColumnsInMemory(
         arrays, source.names, source.source, source.notes, source.separator, source.na_values
@@ -641,8 +616,7 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
     if table.feature_names is not None:
         places = tuple(names.index(name) for name in table.feature_names)
     text = pa.array([None if labels[p] is None else str(labels[p]) for p in places or ()], pa.string())
-    comma = numerals.meaning_of_commas([pa.chunked_array([text])], [], ",")
-    values = as_labels(numerals.converted(numerals.typed(text, ()), (), comma))
+    values = as_labels(Columns.of([text], ColumnsInMemory([text], separator=",")).arrays[0])
     if values.dtype.kind == "f" and np.array_equal(values, np.rint(values)):
         values = values.astype(np.int64)
     return replace(table, labels=values, label_name=row)

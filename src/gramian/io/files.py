@@ -12,18 +12,7 @@ from typing import IO, Any, TypeAlias
 
 from gramian.arrays import require_memory
 from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
-from gramian.io.formats import (
-    FOLDER,
-    FORMATS,
-    PARQUET,
-    READABLE,
-    TEXT,
-    ZARR,
-    Format,
-    by_content,
-    by_name,
-    suffix_of,
-)
+from gramian.io import formats
 from gramian.io.formats.pictures import picture_source, pictures_in_list
 from gramian.io.names import R_DATA, R_SUFFIXES, is_zarr, parquet_files, readable
 from gramian.io.source import Opened, Source, Use, damage, opened_file
@@ -67,7 +56,7 @@ def locate(text: str) -> Location:
         return location
     format = format_of(path)
     if location.key is not None and not format.keyed:
-        keyed = ", ".join(one.suffixes[0] for one in FORMATS if one.keyed)
+        keyed = ", ".join(one.suffixes[0] for one in formats.FORMATS if one.keyed)
         problem = f"{readable(text)}: ::NAME chooses one array or sheet of a file of {keyed}."
         raise ParameterError("path", text, problem=problem, hint=f"Leave out ::{key}.")
     return location
@@ -95,7 +84,7 @@ def _similar(path: Path) -> str:
     return f"Did you mean {' or '.join(close)}?" if close else "Check the path."
 
 
-def format_of(path: Path) -> Format:
+def format_of(path: Path) -> formats.Format:
     """Return the format of a file by its name, or of a folder by its content.
 
     Raises
@@ -104,16 +93,16 @@ def format_of(path: Path) -> Format:
         If the format is not supported.
     """
     if path.is_dir():
-        return ZARR if is_zarr(path) else PARQUET if parquet_files(path) else FOLDER
-    format = by_name(path)
+        return formats.ZARR if is_zarr(path) else formats.PARQUET if parquet_files(path) else formats.FOLDER
+    format = formats.by_name(path)
     if format is not None:
         return format
-    suffix = suffix_of(path)
+    suffix = formats.suffix_of(path)
     if suffix in R_SUFFIXES:
         raise FileError(f"{readable(str(path))} {R_DATA}")
     kind = f"of the kind {readable(suffix)}" if suffix else "without a suffix"
     raise FileError(
-        f"{readable(str(path))} is a file {kind}, which is not supported. Readable are {READABLE}."
+        f"{readable(str(path))} is a file {kind}, which is not supported. Readable are {formats.READABLE}."
     )
 
 
@@ -124,7 +113,7 @@ def _may_be_text(sample: bytes) -> bool:
     return b"\0" not in sample and 20 * len(sample.translate(None, _CONTROLS)) >= 19 * len(sample)
 
 
-def format_of_content(opened: Opened) -> Format:
+def format_of_content(opened: Opened) -> formats.Format:
     """Return the format of a stream by its content.
 
     Raises
@@ -133,20 +122,20 @@ def format_of_content(opened: Opened) -> Format:
         If it is neither text nor a supported format.
     """
     file = opened.file
-    format, _ = by_content(file), file.seek(0)
+    format, _ = formats.by_content(file), file.seek(0)
     sample, _ = file.read(SAMPLE), file.seek(0)
     if format is None and not _may_be_text(sample):
         raise FileError(
             f"{opened.name} is neither text nor a known format: it holds bytes that do not occur in text, "
-            f"and its first bytes match no format. Readable are {READABLE}."
+            f"and its first bytes match no format. Readable are {formats.READABLE}."
         )
-    return format or TEXT
+    return format or formats.TEXT
 
 
 @contextmanager
 def opened_source(
     place: Place, use: Use = "table", limit: int | None = None, name: str | None = None
-) -> Iterator[tuple[Format, Opened, Source]]:
+) -> Iterator[tuple[formats.Format, Opened, Source]]:
     """Open a file, a folder, a list of pictures or a stream, whose format follows from its content.
 
     Parameters
@@ -169,7 +158,7 @@ def opened_source(
     """
     if isinstance(place, list | tuple):
         many = f"{len(place)} pictures"
-        yield FOLDER, Opened(many), picture_source(pictures_in_list(place), many)
+        yield formats.FOLDER, Opened(many), picture_source(pictures_in_list(place), many)
         return
     key = place.key if isinstance(place, Location) else None
     with _opened(place, use, name) as opened:
@@ -194,7 +183,7 @@ def _opened(place: Any, use: Use, name: str | None) -> Opened:
     if path.is_dir() or path.is_file():
         return Opened(name, path, use=use)
     # A pipe has no format but that of its content, and some formats are read from their end.
-    format = by_name(path)
+    format = formats.by_name(path)
     with opened_file(path, name, regular=format is not None and not format.packed) as file:
         return Opened(name, data=_content_of(file, name), use=use)
 

@@ -7,8 +7,9 @@ import mmap
 import os
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -161,13 +162,36 @@ class Picked(Derived):
 IN_A_ROW, AHEAD = 1 << 18, 32 << 20  # bytes of a read from which on others follow it, and how far ahead
 
 
+class OpenFile:
+    """A file that is closed when nobody needs it any more; other processes of the machine open it again.
+
+    Parameters
+    ----------
+    path : Path or str
+    number : int, optional
+        Its descriptor, where it is open already and perhaps has no name.
+    """
+
+    def __init__(self, path: Path | str, number: int | None = None) -> None:
+        self.path = path
+        self.number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)) if number is None else number
+        self.before = _state(self.number)
+
+    def __del__(self) -> None:
+        if "number" in vars(self):
+            os.close(self.number)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OpenFile, (self.path or f"/proc/{os.getpid()}/fd/{self.number}",)
+
+
 class StoredArray(LazyArray):
     """The numbers of one array in a file, read by positioned reads when they are sliced.
 
     Parameters
     ----------
     path : Path or None
-        None for a copy of data without a file.
+        The file that numbers come from, if they come from one.
     offset : int
         Where the first number is.
     shape : tuple of int
@@ -178,6 +202,8 @@ class StoredArray(LazyArray):
         Whether columns lie in one piece, not rows.
     source : str
         What the file is called in messages.
+    file : OpenFile, optional
+        Where the numbers are, if that is not the path.
 
     Examples
     --------
@@ -200,6 +226,7 @@ class StoredArray(LazyArray):
         *,
         fortran: bool = False,
         source: str = "",
+        file: OpenFile | None = None,
     ) -> None:
         self.path, self.offset, self.fortran = path, offset, fortran
         self.source = source or str(path)
@@ -207,18 +234,13 @@ class StoredArray(LazyArray):
         self.shape = (int(shape[0]), int(np.prod(shape[1:])))
         self._stored, self._asked = np.dtype(dtype), 0
         self.dtype = self._stored.newbyteorder("=")
-        self._place, self._copy = path, None  # the file to open, or an open one
-        self._before = (0, 0)
-        self._lock = threading.Lock()
+        with damage(self.source):
+            self._file = file or OpenFile(path or "")
 
     def _like(self, **other: Any) -> StoredArray:
-        stored = object.__new__(StoredArray)
-        stored.__setstate__(self._attributes() | other)
-        return stored
-
-    def opened(self, file: Any) -> StoredArray:
-        """Return the same numbers of an open file, which need not have a name any more."""
-        return self._like(_copy=file)
+        like = copy(self)
+        vars(like).update(other)
+        return like
 
     @property
     def T(self) -> StoredArray:
@@ -233,37 +255,6 @@ class StoredArray(LazyArray):
             return super().picked(rows, columns)
         start = self.offset + rows.start * self.shape[1] * self.dtype.itemsize
         return self._like(shape=(len(rows), self.shape[1]), offset=start)
-
-    @cached_property
-    def _file(self) -> int:
-        with self._lock:
-            if "_file" in vars(self):
-                return int(vars(self)["_file"])
-            with damage(self.source):
-                if self._copy is not None:
-                    file = os.dup(self._copy.fileno())
-                else:
-                    file = os.open(self._place or "", os.O_RDONLY | getattr(os, "O_BINARY", 0))
-            vars(self).update(_before=_state(file), _file=file)
-        return file
-
-    def __del__(self) -> None:
-        if "_file" in vars(self):
-            os.close(self._file)
-
-    def _attributes(self) -> dict[str, Any]:
-        return {
-            name: value for name, value in vars(self).items() if name not in ("_file", "_lock", "_before")
-        }
-
-    def __getstate__(self) -> dict[str, Any]:
-        if self._copy is None:
-            return self._attributes()
-        # Other processes on the machine find a file without a name by this one's number for it.
-        return self._attributes() | {"_copy": None, "_place": f"/proc/{os.getpid()}/fd/{self._copy.fileno()}"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock())
 
     def cut(self, rows: slice, columns: slice) -> npt.NDArray[Any]:
         """Return a new array of rows and columns."""
@@ -287,7 +278,7 @@ class StoredArray(LazyArray):
 
     def _fill(self, values: npt.NDArray[Any], place: int, rows: slice) -> None:
         view, done = memoryview(values).cast("B"), 0  # type: ignore[arg-type]
-        file = self._file
+        file = self._file.number
         if len(view) >= IN_A_ROW:
             self._ask_ahead(file, place, place + len(view))
         while done < len(view):
@@ -298,7 +289,7 @@ class StoredArray(LazyArray):
                     "Copy it again."
                 )
             done += read
-        if _state(file) != self._before:
+        if _state(file) != self._file.before:
             raise FileError(f"{self._block(rows)}: the file was changed while it was read. Start again.")
 
     def _ask_ahead(self, file: int, start: int, stop: int) -> None:
@@ -313,9 +304,9 @@ class StoredArray(LazyArray):
         return f"{self.source}, rows {rows.start:,} to {rows.stop - 1:,}"
 
 
-def _state(file: int) -> tuple[int, int]:
-    status = os.fstat(file)
-    return status.st_size, status.st_mtime_ns
+def _state(file: int | Path) -> tuple[int, int, int]:
+    status = os.stat(file)
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def stored_map(mapped: np.memmap[Any, Any], most: int) -> Any:
@@ -332,15 +323,12 @@ def stored_map(mapped: np.memmap[Any, Any], most: int) -> Any:
     if bytes_of_rows(mapped.shape, mapped.dtype) <= most or not mapped.size:
         return mapped
     fortran = not mapped.flags.c_contiguous
-    stored = StoredArray(Path(name), mapped.offset, mapped.shape, mapped.dtype, fortran=fortran)
-    for row in (slice(0, 1), slice(len(mapped) - 1, len(mapped))):
-        try:
-            same = stored[row].tobytes() == np.asarray(mapped[row], stored.dtype).tobytes()
-        except FileError:
-            same = False
-        if not same:  # another file has that name by now
-            return mapped
-    return stored
+    ends = (slice(0, 1), slice(len(mapped) - 1, len(mapped)))
+    with suppress(FileError):
+        stored = StoredArray(Path(name), mapped.offset, mapped.shape, mapped.dtype, fortran=fortran)
+        if all(stored[row].tobytes() == np.asarray(mapped[row], stored.dtype).tobytes() for row in ends):
+            return stored
+    return mapped  # another file has that name by now
 
 
 # ---- Arrays in chunks, read in bands of whole chunks, so that every chunk is unpacked once in a pass
@@ -443,8 +431,7 @@ class StoredDataset(LazyArray):
 
     def _state(self) -> tuple[int, int, int]:
         with damage(self.source):
-            status = os.stat(self._path)
-        return status.st_ino, status.st_size, status.st_mtime_ns
+            return _state(self._path)
 
 
 # -------------------------- Sparse matrices in files, in compressed rows

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,12 +39,12 @@ class Metadata:
     source: str = "the metadata"
 
     def joined(
-        self, n: int, row_names: Sequence[str] | None, of: str = "the data"
+        self, n: int, row_names: Sequence[str] | None, of: str = "the data", *, every: bool = False
     ) -> tuple[dict[str, npt.NDArray[Any]], str]:
         """Return the columns for n rows, and a sentence that says how they were joined.
 
-        Rows go to entries of the same name where both have names, and are missing where there is none.
-        Otherwise they go by order.
+        Rows go to entries of the same name where both have names, and are missing where there is none,
+        unless ``every`` row needs an entry. Otherwise they go by order.
 
         Raises
         ------
@@ -59,33 +59,21 @@ class Metadata:
                     "in both they are joined by order: give one entry for each row, or name the rows."
                 )
             return dict(self.columns), f"{self.source} was joined by order"
-        places = places_of_names(self.row_names, list(map(str, row_names)), self.source, "entry")
+        if twice := [name for name, count in Counter(self.row_names).items() if count > 1]:
+            raise DataError(f"{self.source} names {listed(twice)} more than once. Give each row one entry.")
+        where = {name: place for place, name in enumerate(self.row_names)}
+        places = np.array([where.get(str(name), -1) for name in row_names], dtype=np.intp)
         there = places >= 0
-        if not there.any():
+        if not there.any() or (every and not there.all()):
+            lacking = listed([row_names[row] for row in np.flatnonzero(~there).tolist()])
             raise DataError(
-                f"No row of {of} has an entry in {self.source}: rows are named {listed(row_names)}, and "
-                f"entries {listed(self.row_names)}. Name them alike, or remove the names to join by order."
+                f"{self.source} has no entry for {lacking} of {of}. Its rows are named "
+                f"{listed(self.row_names)}. Name them alike, or remove the names to join by order."
             )
         result = {name: values[places] for name, values in self.columns.items()}
-        for values in result.values():
+        for values in result.values() if not there.all() else ():
             values[~there] = np.nan if values.dtype.kind == "f" else ""
         return result, f"{self.source} was joined by row names: {int(there.sum())} of {n} rows have an entry"
-
-
-def places_of_names(
-    names: Sequence[str], wanted: Sequence[str], source: str, each: str
-) -> npt.NDArray[np.intp]:
-    """Return where the wanted names are among those of a source, -1 where they are not.
-
-    Raises
-    ------
-    DataError
-        If the source has a name twice.
-    """
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise DataError(f"{source} names {listed(twice)} more than once. Give each row one {each}.")
-    where = {name: place for place, name in enumerate(names)}
-    return np.array([where.get(name, -1) for name in wanted], dtype=np.intp)
 
 
 def as_metadata(given: Any, id: str | None = None) -> Metadata:
@@ -212,10 +200,6 @@ class LabelPlace:
         return readable(str(self.file)) + (f":{self.column}" if self.column else "")
 
 
-# The labels, names of their rows, the name of their column, and notes.
-Labels: TypeAlias = tuple[npt.NDArray[Any], tuple[str, ...] | None, str, tuple[str, ...]]
-
-
 def locate_labels(text: str | os.PathLike[str]) -> LabelPlace:
     """Split ``FILE:COLUMN`` and check that the file is there.
 
@@ -258,45 +242,28 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
     DataError
         If a row has no label, or the numbers of labels and rows differ and rows have no names.
     """
-    values, row_names, name, more = _read(place, id, table.values.shape[0] if rows is None else None)
-    if table.row_names is None or row_names is None:
+    n = table.values.shape[0]
+    labels, more = _read(place, id, n if rows is None else None)
+    ((name, values),) = labels.columns.items()
+    named = table.row_names is not None
+    if not named or labels.row_names is None:
         wanted = pick_rows(len(values), rows, str(place))
-        if len(wanted) != table.values.shape[0] or (table.row_numbers not in (None, wanted)):
-            raise DataError(
-                f"{place} has {counted(len(values), 'label')}, which do not match the rows of "
-                f"{table.source} ({table.values.shape[0]} used). Without row names in both files, labels are "
-                "matched by order: give one label for each row of the file."
-            )
-        notes = (*table.notes, *more)
-        if table.row_names is not None:
-            notes = (*notes, f"{place} has no unique row names, so labels were matched by order")
-        return replace(table, labels=values[list(wanted)], label_name=name, notes=notes)
-    places = places_of_names(row_names, table.row_names, str(place), "label")
-    if missing := [table.row_names[row] for row in np.flatnonzero(places < 0)]:
-        raise DataError(
-            f"{place} has no label for {listed(missing)} of {table.source}. Its rows are named "
-            f"{listed(row_names)}. Add the missing labels, or remove the row names to match labels by "
-            "order."
-        )
-    extra = len(set(row_names) - set(table.row_names))
-    left_out = counted(extra, "label was", "labels were")
-    note = f"{left_out} left out because no row has that name, in {place}"
-    return replace(
-        table,
-        labels=values[places],
-        label_name=name,
-        notes=(*table.notes, note) if extra else table.notes,
-    )
+        wanted = wanted if table.row_numbers in (None, wanted) else range(len(values))
+        labels = replace(labels, columns={name: values[list(wanted)]})
+    columns, note = labels.joined(n, table.row_names, table.source, every=True)
+    notes = (*table.notes, *more, *((note,) if named else ()))
+    return replace(table, labels=columns[name], label_name=name, notes=notes)
 
 
-def _read(place: LabelPlace, id: str | None, expected: int | None) -> Labels:
+def _read(place: LabelPlace, id: str | None, n_rows: int | None) -> tuple[Metadata, tuple[str, ...]]:
     file, format = place.file, format_of(place.file.path)
     column = place.column
     if format.keyed and not format.marks and file.key is None:  # of arrays the column is one of several
         file = replace(file, key=column)
     with opened_source(file, "labels") as (_, _, source):
         if isinstance(source, ArraySource) and source.columns is None:
-            return source.read().reshape(-1), None, file.key or column or "label", source.notes
+            name = file.key or column or "label"
+            return Metadata({name: source.read().reshape(-1)}, None, str(place)), source.notes
         if isinstance(source, ArraySource | PictureSource):
             raise FileError(
                 f"{source.source} cannot be read as labels. Give a table of labels, or FILE:COLUMN."
@@ -304,4 +271,5 @@ def _read(place: LabelPlace, id: str | None, expected: int | None) -> Labels:
         # Arrow takes longer to import than everything else here.
         from gramian.io.columns import labels_of_columns
 
-        return labels_of_columns(source, column, id, expected)
+        values, row_names, name, notes = labels_of_columns(source, column, id, n_rows)
+        return Metadata({name: values}, row_names, str(place)), notes

@@ -108,7 +108,7 @@ def table_of_blocks(blocks: Iterator[Any], request: RowsRequest) -> Table:
     FileError
         If the disk is full.
     """
-    numbers, names, first = spool.GrowingTable(_SOURCE, whole_within(request.working)), None, None
+    numbers, names, first = spool.Spool(_SOURCE, within=whole_within(request.working)), None, None
     for number, block in enumerate(blocks):
         try:
             rows = ArrayRows.checked(block, replace(request, minimum=1))

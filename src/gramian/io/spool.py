@@ -16,30 +16,15 @@ import numpy.typing as npt
 from gramian.checks import amount, slices
 from gramian.data.rows import BLOCK_BYTES
 from gramian.errors import FULL, FileError, option, reason
-from gramian.io.lazy import LazyArray, StoredArray
+from gramian.io.lazy import LazyArray, OpenFile, StoredArray
 from gramian.io.parts import take_columns
 from gramian.progress import track
 
 _DISK = "/var/tmp"
 
 
-class _Nameless:
-    """An open file that has no name, closed when nobody needs it any more."""
-
-    def __init__(self, folder: str) -> None:
-        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
-            self._number = os.dup(file.fileno())
-
-    def fileno(self) -> int:
-        return self._number
-
-    def __del__(self) -> None:
-        if "_number" in vars(self):
-            os.close(self._number)
-
-
 class Spool:
-    """A table that grows block by block in a temporary file.
+    """A table that grows block by block: in memory while it is small, else in a temporary file.
 
     The file has no name: it is gone with the process, however that ends.
 
@@ -48,9 +33,9 @@ class Spool:
     source : str
         What is copied, for messages.
     needed : int
-        Bytes that it will take.
-    sure : bool
-        Whether that is exact and not an estimate: then a disk with less space raises at once.
+        Bytes that it will take, where that is known: a disk with less space raises at once.
+    within : int or None
+        Bytes up to which it stays in memory; None if all of it does.
     path : Path, optional
         The file that is copied.
 
@@ -59,23 +44,20 @@ class Spool:
     >>> spool = Spool("an example")
     >>> for start in (0, 2):
     ...     spool.append(np.arange(start, start + 2.0)[:, None])
-    >>> spool.stored()[1:3].tolist()
+    >>> spool.rows()[1:3].tolist()
     [[1.0], [2.0]]
     """
 
-    def __init__(self, source: str, needed: int = 0, *, sure: bool = False, path: Path | None = None) -> None:
-        self.source, self.needed, self.path = source, needed, path
+    def __init__(
+        self, source: str, needed: int = 0, *, within: int | None = 0, path: Path | None = None
+    ) -> None:
+        self.source, self.needed, self.within, self.path = source, needed, within, path
         self.n_rows, self.finite = 0, True
         self.dtype: np.dtype[Any] | None = None
         self.folder = spool_folder()
         self._width: tuple[int, ...] = ()
-        try:
-            free = shutil.disk_usage(self.folder).free
-            if sure and needed > free:
-                raise OSError(errno.ENOSPC, f"it has {amount(free)} of room")
-            self._file = _Nameless(self.folder)
-        except OSError as error:
-            raise self._full(reason(error)) from error
+        self._waiting: list[npt.NDArray[Any]] = []
+        self._file = None if within != 0 else self._nameless()
 
     @property
     def nbytes(self) -> int:
@@ -83,45 +65,63 @@ class Spool:
         return self.n_rows * int(np.prod(self._width)) * self.dtype.itemsize if self.dtype else 0
 
     def append(self, values: npt.NDArray[Any]) -> None:
-        """Write the next rows, (m, d) or pictures (m, height, width); a wider dtype widens the earlier rows.
+        """Add the next rows, (m, d) or pictures (m, height, width); a wider dtype widens the earlier rows.
 
         Raises
         ------
         FileError
             If the disk is full.
         """
+        self._waiting.append(values)
+        if self._file is None:
+            if self.within is None or sum(block.nbytes for block in self._waiting) <= self.within:
+                return
+            self._file = self._nameless()
+        for block in self._waiting:
+            self._add(block)
+        self._waiting.clear()
+
+    def rows(self) -> Any:
+        """Return all rows: in memory, or to be read block by block."""
+        if self._file is None:
+            return np.concatenate(self._waiting)
+        shape = (self.n_rows, *self._width)
+        dtype, kept = self.dtype or np.dtype("f8"), OpenFile("", os.dup(self._file.number))
+        stored = StoredArray(self.path, 0, shape, dtype, source=self.source, file=kept)
+        stored.finite = self.finite
+        stored.note = f"{amount(self.nbytes)} of numbers were written to a temporary file in {self.folder}"
+        return stored
+
+    def _nameless(self) -> OpenFile:
+        try:
+            free = shutil.disk_usage(self.folder).free
+            if self.needed > free:
+                raise OSError(errno.ENOSPC, f"it has {amount(free)} of room")
+            with tempfile.TemporaryFile(dir=self.folder, buffering=0) as file:
+                return OpenFile("", os.dup(file.fileno()))
+        except OSError as error:
+            raise self._full(reason(error)) from error
+
+    def _add(self, values: npt.NDArray[Any]) -> None:
         if self.dtype is None:
             self.dtype, self._width = values.dtype, values.shape[1:]
         wider = np.result_type(self.dtype, values.dtype)
         if wider != self.dtype:
-            self._widen(wider)
+            before, self.dtype, self.n_rows, self._file = self.rows(), wider, 0, self._nameless()
+            for part in parts(before):
+                self._add(before[part].reshape(-1, *self._width))
         values = np.ascontiguousarray(values, dtype=self.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             self.finite = self.finite and bool(np.isfinite(values.sum(dtype=np.float64)))
-        self._write(values)
-        self.n_rows += len(values)
-
-    def stored(self) -> StoredArray:
-        """Return the written rows, to be read block by block."""
-        shape = (self.n_rows, *self._width)
-        stored = StoredArray(self.path, 0, shape, self.dtype or np.dtype("f8"), source=self.source)
-        stored.finite, stored.note = self.finite, self.note
-        return stored.opened(self._file)
-
-    @property
-    def note(self) -> str:
-        """How much went where."""
-        return f"{amount(self.nbytes)} of numbers were written to a temporary file in {self.folder}"
-
-    def _write(self, values: npt.NDArray[Any]) -> None:
         view = memoryview(values).cast("B") if values.size else memoryview(b"")  # type: ignore[arg-type]
-        while view:
+        while view and self._file is not None:
             try:
-                view = view[os.write(self._file.fileno(), view) :]
+                view = view[os.write(self._file.number, view) :]
             except OSError as error:
                 if error.errno not in FULL:
                     raise
                 raise self._full(f"{reason(error)} after {amount(self.nbytes)}") from error
+        self.n_rows += len(values)
 
     def _full(self, why: str) -> FileError:
         needed = f" {amount(max(self.needed, self.nbytes))} are needed." if self.needed else ""
@@ -130,47 +130,6 @@ class Spool:
             f"{self.folder}: {why}.{needed} Free some space there, set TMPDIR to a folder on a larger disk, "
             f"or raise {option('memory_limit')}."
         )
-
-    def _widen(self, dtype: np.dtype[Any]) -> None:
-        before = self.stored()
-        self.dtype, self.n_rows = dtype, 0
-        self._file = _Nameless(self.folder)
-        for part in parts(before):
-            self.append(before[part].reshape(-1, *self._width))
-
-
-class GrowingTable:
-    """Rows of numbers as they come: in memory while they are few, else in a spool.
-
-    Parameters
-    ----------
-    source : str
-        What they are read from, for messages.
-    within : int or None
-        Bytes up to which they are few; None if all are.
-    path : Path, optional
-        The file that they are read from.
-    """
-
-    def __init__(self, source: str, within: int | None, path: Path | None = None) -> None:
-        self._source, self._within, self._path = source, within, path
-        self._blocks: list[npt.NDArray[Any]] = []
-        self._nbytes = 0
-        self._spool: Spool | None = None
-
-    def append(self, values: npt.NDArray[Any]) -> None:
-        """Append rows; raises as :meth:`Spool.append`."""
-        self._blocks.append(values)
-        self._nbytes += values.nbytes
-        if self._within is not None and self._nbytes > self._within:
-            self._spool = self._spool or Spool(self._source, path=self._path)
-            for block in self._blocks:
-                self._spool.append(block)
-            self._blocks.clear()
-
-    def rows(self) -> Any:
-        """Return all rows, in memory or on disk."""
-        return np.concatenate(self._blocks) if self._spool is None else self._spool.stored()
 
 
 def columns_taken(values: Any, places: Sequence[int]) -> Any:
@@ -183,10 +142,10 @@ def columns_taken(values: Any, places: Sequence[int]) -> Any:
     picked = values.picked(columns=places)
     if picked is values or not isinstance(values, StoredArray):
         return picked
-    spool = Spool(values.source, picked.nbytes, sure=True, path=values.path)
+    spool = Spool(values.source, picked.nbytes, path=values.path)
     for part in track(parts(values), f"part of {values.source}"):
         spool.append(picked[part])
-    return spool.stored()
+    return spool.rows()
 
 
 def rows_taken(values: Any, rows: Sequence[int] | npt.NDArray[Any]) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -59,9 +60,9 @@ class StoredRows(Rows):
             borrowed=False,
         )
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.values.shape
+    shape, cuts_columns, resident_bytes, speed = (
+        property(attrgetter(f"values.{of}")) for of in ("shape", "reads_columns", "resident_bytes", "speed")
+    )
 
     def identity(self) -> dict[str, str]:
         """Return facts that identify the data: its file's size and time, and some of its rows."""
@@ -76,18 +77,6 @@ class StoredRows(Rows):
             facts["the file's size"] = f"{state.st_size:,} bytes"
             facts["the file's time"] = f"{changed:%Y-%m-%d %H:%M:%S} and {state.st_mtime_ns % 10**9} ns UTC"
         return facts
-
-    @property
-    def cuts_columns(self) -> bool:
-        return self.values.reads_columns
-
-    @property
-    def resident_bytes(self) -> int:
-        return self.values.resident_bytes
-
-    @property
-    def speed(self) -> float:  # type: ignore[override]
-        return self.values.speed
 
     @property
     def least_columns(self) -> int:
@@ -151,7 +140,7 @@ class StoredSparseRows(sparse.Sparse, StoredRows):
 
     @property
     def share(self) -> float:
-        return self.stored_bytes / ENTRY / max(1, self.shape[0] * self.shape[1])
+        return float(self.stored_bytes / ENTRY / max(1, self.shape[0] * self.shape[1]))
 
     @property
     def _starts(self) -> Any:

@@ -37,12 +37,14 @@ class Formula(Kernel):
     expands: bool = False
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
-        """Return the kernel with a number for its factor ``gamma``, where it has one."""
+        """Return the kernel with numbers for its factor ``gamma`` or its ``length_scale``."""
         self.check()
         values = self.get_params(deep=False)
-        if "gamma" not in values:
-            return self
-        return type(self)(**values | {"gamma": widths.resolved_factor(values["gamma"], X)})
+        if "gamma" in values:
+            values["gamma"] = widths.resolved_factor(values["gamma"], X)
+        if "length_scale" in values:
+            values["length_scale"] = widths.resolved_width("length_scale", values["length_scale"], X)
+        return type(self)(**values)
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         """Return float64 rows as the left and right factors that :meth:`tile` combines: as they are."""
@@ -705,10 +707,6 @@ class Matern(Radial):
         if isinstance(self.nu, bool) or self.nu not in NUS:
             raise ParameterError("nu", self.nu, "must be 0.5, 1.5 or 2.5")
 
-    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
-        self.check()
-        return Matern(widths.resolved_width("length_scale", self.length_scale, X), self.nu)
-
     @property
     def facts(self) -> Facts:
         kink = "{kernel} has a kink wherever two rows are equal."
@@ -771,12 +769,6 @@ class RationalQuadratic(Radial):
     def check(self) -> None:
         widths.check_width("length_scale", self.length_scale)
         check_number("alpha", self.alpha, above=0)
-
-    def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
-        self.check()
-        return RationalQuadratic(
-            widths.resolved_width("length_scale", self.length_scale, X), float(self.alpha)
-        )
 
     @property
     def rates(self) -> Any:

@@ -6,11 +6,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gramian.checks import check_number, six_digits
-from gramian.errors import ParameterError
+from gramian.errors import ParameterError, Surface, by_surface
 from gramian.operations.operation import DATA, Input, Result, operation
 from gramian.operations.shared import SEED
 from gramian.options import only_for, option
 
+SURFACES: tuple[Surface, ...] = ("python", "shell", "page")
 TIME_LIMIT = 30.0  # seconds, as long as a server works for a visitor
 
 
@@ -96,8 +97,13 @@ def audit(options: Audit, kernel: str, data: Any = None) -> Result:
     given: dict[str, Any] = {} if options.value_tol is None else {"value_tol": options.value_tol}
     given |= {"n_features": options.features, "random_state": options.seed}
     report = audit(audited, rows, **given, time_limit=options.time_limit or TIME_LIMIT)
-    # The digits of a witness are needed, those of a kernel are not.
-    head, gap, witness = report.worded("shell").partition("\n\n")
     drawn = {"counter-example": lambda: function_of("planes", "counter_example")(report)}
     figures = {} if report.witness is None else drawn
-    return Result(six_digits(head) + gap + witness, audit_facts(report), figures=figures)
+    text = by_surface(*(_rounded(report.worded(surface)) for surface in SURFACES))
+    return Result(text, audit_facts(report), figures=figures)
+
+
+def _rounded(text: str) -> str:
+    """Return a report with the digits of a witness, which are needed, and six of all other numbers."""
+    head, gap, witness = text.partition("\n\n")
+    return six_digits(head) + gap + witness

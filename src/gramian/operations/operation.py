@@ -153,7 +153,8 @@ class Result:
     Attributes
     ----------
     text : object
-        The answer for a person; a callable if it is known only once the rows were written.
+        The answer for a person; a callable if it is known only once the rows were written. Each surface
+        words its parts that are marked, as those of a message.
     facts : mapping of str to object, or callable
         The answer for a program, as values for JSON.
     notes : sequence of str

@@ -487,7 +487,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         fitted.on_device(self, result.rows.home)
 
     def _store_directions(self, rows: Rows, problem: LinearProblem, result: linear.Directions) -> None:
-        components, view, degrees = result.components, problem.data_view(), problem.degrees
+        components, view, degrees = result.components, problem.measured(), problem.degrees
         fitted.store_parameters(self, "missing", "whiten")
         self.n_missing_, self.imputed_ = 0, None
         # In the unit of the user's weights, which is another only where they are very large or small.

@@ -114,7 +114,7 @@ class Filled:
             result = replace(result, solution=replace(result.solution, certificate=certificate))
         if self.method != "iterative" or self.imputed is None:
             return result
-        varying = int(np.count_nonzero(~result.problem.data_view().constant))
+        varying = int(np.count_nonzero(~result.problem.measured().constant))
         components = self._with_noise(result.directions.components, varying)
         return replace(result, directions=replace(result.directions, components=components))
 

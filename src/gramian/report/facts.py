@@ -13,7 +13,7 @@ import numpy as np
 from gramian.analysis import sampling, units
 from gramian.analysis.components import component_names, shares_of
 from gramian.arrays import as_float64
-from gramian.checks import counted, percent, six_digits
+from gramian.checks import counted, percent, plain, six_digits
 from gramian.errors import shortened
 from gramian.reading import IMPUTED
 from gramian.records import Certificate, ModelKind, Plan
@@ -23,25 +23,6 @@ if TYPE_CHECKING:
     from gramian.data.table import Table
 
 NAME = 24  # letters of a column's name in a list of loadings
-
-
-def plain(value: Any) -> Any:
-    """Convert a value for strict JSON: infinities and NaN become null, unknown types text.
-
-    Examples
-    --------
-    >>> plain({"a": np.float32(0.5), "b": (1, np.inf), "c": np.arange(2)})
-    {'a': 0.5, 'b': [1, None], 'c': [0, 1]}
-    """
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 def payload(record: Any, *names: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from gramian.analysis.candidates import Candidate, Choice, Selection, standard_e
 from gramian.analysis.component_rules import BEYOND, REPEATS, leading, permuted_columns
 from gramian.arrays import as_float64, blas_threads, to_numpy
 from gramian.base.inputs import generators
-from gramian.checks import check_choice, check_integer, counted, evenly
+from gramian.checks import check_choice, check_integer, counted, evenly, plain
 from gramian.data import Rows, as_rows
 from gramian.errors import (
     CertificateWarning,
@@ -190,19 +190,17 @@ class KernelSelection(Selection[TriedKernel]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold; None for a value that there is not."""
-        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows()]
-        return {
+        facts = {
             "about": self.about,
             "criterion": self.criterion,
             "measure": self.measure,
             "kernel": repr(self.best),
             "components": self.n_components,
             "reason": self.reason,
-            "notes": list(self.notes),
-            "candidates": [
-                {name: None if value != value else value for name, value in row.items()} for row in rows
-            ],
+            "notes": self.notes,
+            "candidates": [dict(zip(self.columns, row, strict=True)) for row in self.rows()],
         }
+        return dict(plain(facts))
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with one row for each kernel."""

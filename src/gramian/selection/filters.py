@@ -27,7 +27,7 @@ from gramian.checks import check_choice, check_integer, check_number, counted
 from gramian.data import Rows
 from gramian.errors import DataError, ParameterError, by_surface, choice, option
 from gramian.records import FloatArray, Seed
-from gramian.selection.mutual_information import MutualInformation, mutual_information
+from gramian.selection.mutual_information import mutual_information
 from gramian.selection.targets import ColumnSelector, Labelled, as_labelled
 from gramian.selection.validation import (
     Validation,
@@ -685,7 +685,8 @@ class Ranker:
         if callable(self.score):
             return _called(self.score, X, y if self.classes is None else self.classes[y])
         if self.score == "mutual-information":
-            result = self._information(X, y, random_state)
+            options: Any = {"n_neighbors": self.n_neighbors, "random_state": random_state}
+            result = mutual_information(X, y, discrete_target=self.discrete, **options)
             return Scores(result.values, None, tuple(result.notes))
         if isinstance(X, Rows):
             bare = replace(self, names=())
@@ -698,11 +699,6 @@ class Ranker:
             return chi2_score(X, y, discrete=self.discrete, names=self.names)
         score = f_score if self.score == "f" else correlation_score
         return score(X, y, discrete=self.discrete)
-
-    def _information(self, X: Values, y: Values, random_state: Any) -> MutualInformation:
-        return mutual_information(
-            X, y, discrete_target=self.discrete, n_neighbors=self.n_neighbors, random_state=random_state
-        )
 
     def _relevance(self, X: Values, y: Values, scores: Scores) -> FloatArray:
         """Return scores in the unit of the redundancy: nats, or the scale of a correlation."""

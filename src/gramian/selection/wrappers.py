@@ -28,7 +28,7 @@ from gramian.analysis.candidates import (
     within_one_standard_error,
 )
 from gramian.base.sklearn import MetaEstimatorMixin, knows_names, refuse_metadata
-from gramian.checks import check_choice, check_integer, check_share, counted, listed
+from gramian.checks import check_choice, check_integer, check_share, counted, listed, plain
 from gramian.errors import DataError, ParameterError, by_surface, choice, option
 from gramian.progress import track
 from gramian.records import FloatArray, IntArray
@@ -870,34 +870,31 @@ class History(Selection[SearchStep]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold; the standard error of one fold is None."""
-        plain: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "about": self.about,
-            "steps": [self._plain(step, row) for step, row in zip(self.tried, self.rows(), strict=True)],
+            "steps": [
+                dict(zip(self.columns, row, strict=True))
+                | {
+                    "fold_scores": step.fold_scores,
+                    "candidates": [self.named(c) for c in step.candidates],
+                    "candidate_scores": step.candidate_scores,
+                    "validated": step.validated,
+                }
+                for step, row in zip(self.tried, self.rows(), strict=True)
+            ],
         }
         if self.choice is not None:
-            features = list(self.named(self.chosen.subset))
-            plain["chosen"] = {"step": self.chosen.number, "why": self.choice.why, "features": features}
+            features = self.named(self.chosen.subset)
+            facts["chosen"] = {"step": self.chosen.number, "why": self.choice.why, "features": features}
         if self.nested is not None:
-            plain["nested"] = {
-                "scores": self.nested.fold_scores.tolist(),
+            facts["nested"] = {
+                "scores": self.nested.fold_scores,
                 "score": self.nested.mean,
-                "standard_error": _none_for_nan(self.nested.standard_error),
+                "standard_error": self.nested.standard_error,
                 "optimism": self.nested.optimism,
-                "features": [list(self.named(np.flatnonzero(s).tolist())) for s in self.nested.supports],
+                "features": [self.named(np.flatnonzero(s).tolist()) for s in self.nested.supports],
             }
-        return plain
-
-    def _plain(self, step: SearchStep, values: tuple[Any, ...]) -> dict[str, Any]:
-        row = dict(zip(self.columns, values, strict=True))
-        return row | {
-            "moved": list(row["moved"]),
-            "features": list(row["features"]),
-            "standard_error": _none_for_nan(step.standard_error),
-            "fold_scores": step.fold_scores.tolist(),
-            "candidates": [list(self.named(c)) for c in step.candidates],
-            "candidate_scores": step.candidate_scores.tolist(),
-            "validated": step.validated,
-        }
+        return dict(plain(facts))
 
     # ------------------------------------------------------------------ text
 
@@ -947,7 +944,3 @@ class History(Selection[SearchStep]):
 
     def _joined(self, features: Sequence[int]) -> str:
         return textwrap.shorten(", ".join(self.named(features)), LONGEST, placeholder=" ...")
-
-
-def _none_for_nan(value: float) -> float | None:
-    return None if math.isnan(value) else value

@@ -12,12 +12,12 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.checks import plain
 from gramian.data.table import Expected, Table
 from gramian.errors import DataError
 from gramian.io.names import PICTURE_SUFFIXES
 from gramian.io.preview import Preview, preview
 from gramian.io.scan import scan
-from gramian.report.facts import plain
 from gramian.report.tables import row_table, write_table
 
 Message = dict[str, Any]

@@ -19,7 +19,7 @@ from gramian import PCA, KernelPCA, Whitener, arrays, load, progress, reading
 from gramian.analysis.components import component_names, mapping_of
 from gramian.analysis.proposals import proposals
 from gramian.base.inputs import expected_columns
-from gramian.checks import check_choice, check_integer, counted
+from gramian.checks import check_choice, check_integer, counted, plain
 from gramian.data.table import Table
 from gramian.errors import (
     DataError,
@@ -29,6 +29,7 @@ from gramian.errors import (
     ParameterError,
     needs,
     shortened,
+    worded,
 )
 from gramian.faces import Faces, FaceSpace, Gallery, read_faces
 from gramian.io.metadata import with_metadata
@@ -38,7 +39,6 @@ from gramian.options import declared_of
 from gramian.plots.images import Picture
 from gramian.report import facts as report
 from gramian.report import pieces
-from gramian.report.facts import plain
 from gramian.report.tables import feature_names, write_table
 from gramian.service import bodies
 from gramian.service.bodies import Message, read_table
@@ -309,7 +309,7 @@ def operate(operation: str, options: Message, draw: int | None, answer: Message,
             raise DataError("The result has no table.", "Request it as JSON.")
         write_table(answer["path"], next(iter(result.tables.values())), answer["kind"])
         return {}
-    text = str(result.text() if callable(result.text) else result.text)
+    text = worded(str(result.text() if callable(result.text) else result.text), "page")
     drawn: Message = {}
     for name, figure in result.figures.items() if draw else ():
         try:

@@ -15,8 +15,9 @@ import numpy as np
 
 from gramian import KernelPCA, arrays, checks, errors, load
 from gramian.analysis.components import decomposition_of, mapping_of
+from gramian.checks import plain
 from gramian.data.table import Table
-from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs
+from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs, worded
 from gramian.faces.drawing import drawn_faces, drawn_others
 from gramian.io.metadata import labels_of
 from gramian.kernels import kernel_from_name, table, widths
@@ -24,7 +25,6 @@ from gramian.operations import operations
 from gramian.plots.images import Picture, contact_sheet, enlarged, grey
 from gramian.plots.names import component_titles, groupings
 from gramian.plots.registry import available
-from gramian.report.facts import plain
 from gramian.report.page import report_page, typeset
 from gramian.report.results import write_results
 from gramian.report.sections import Fitted
@@ -219,7 +219,7 @@ def kernel(expression: str, seconds: float, **chosen: Any) -> Message:
     """Check whether an expression is a kernel; return the proof or a counterexample."""
     verb = operations()["kernels audit"]
     result = verb(verb.options(**chosen, time_limit=seconds), kernel=expression)
-    facts: Message = plain(result.facts) | {"text": str(result.text), "figure": None}
+    facts: Message = plain(result.facts) | {"text": worded(result.text, "page"), "figure": None}
     facts["formula"], facts["sum"] = _typeset(facts["kernel"]), _negative_sum(facts["witness"] or {})
     facts["steps"] = [step | {"formula": _typeset(step["expression"])} for step in facts["steps"]]
     with suppress(MissingExtraError):

@@ -235,9 +235,10 @@ class Pool:
                 ) from None
 
     async def start(self) -> None:
-        """Start a worker in advance."""
+        """Start a worker in advance, however long a busy machine takes to load it."""
         if self.count:
-            await self.ask({"do": "nothing"})
+            async with self._turn(None), self._worker(ids_in({})) as worker:
+                await worker.ask({"do": "nothing"}, lambda said: None)
 
     async def end(self) -> None:
         """End all workers."""

@@ -124,10 +124,6 @@ class LinearProblem(Problem):
     def _options(self) -> dict[str, Any]:
         return {"center": self.center, "scale": self.scale, "ddof": self.ddof, "metric": self.metric}
 
-    def data_view(self) -> CenteredRows:
-        """Return how the data are centred and scaled."""
-        return self.measured()
-
     def build(self, route: Route) -> ScatterOperator:
         """Build the covariance or the Gram matrix; data that were not measured are on the way."""
         form = route.form
@@ -214,7 +210,7 @@ class LinearProblem(Problem):
         zeroed = zeroed[zeroed > solution.certificate.tol * top] * self.factor()
         if not zeroed.size:
             return ""
-        view = self.data_view()
+        view = self.measured()
         assert view.norms is not None
         varies = view.norms > 0
         spread = view.norms[varies] / math.sqrt(self.weight)
@@ -257,7 +253,7 @@ class LinearProblem(Problem):
         if beyond < trace and complete is not None:
             kind = max(kind, complete.kind, key=get_args(BoundKind).index)
         root = math.sqrt(min(beyond, trace) + 2.0 * error) * 2.0**view.unit_exponent
-        data = self.data_view()
+        data = self.measured()
         assert data.norms is not None
         return Remainder(data.norms * 2.0**data.exponent, root, kind)
 

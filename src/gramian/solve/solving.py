@@ -238,14 +238,9 @@ class Schedule:
         return replace(substitute, steps=steps, bytes=substitute.bytes + cost.bytes)
 
 
-def schedule(costs: Costs, request: SolveRequest, *, everything: bool = False) -> Schedule:
-    """Plan: return the routes for a request, as :func:`ranked` orders them."""
-    return Schedule(costs, request, tuple(ranked(costs, request, everything=everything)))
-
-
 def plan(costs: Costs, request: SolveRequest, *, everything: bool = False) -> Plan:
     """Return the plan for a request without running it."""
-    return schedule(costs, request, everything=everything).plan
+    return Schedule(costs, request, tuple(ranked(costs, request, everything=everything))).plan
 
 
 def warn_of_cost(result: Plan, advice: Callable[[], str], like: Any) -> None:
@@ -290,7 +285,8 @@ class Problem(ABC):
 
     def schedule(self, request: SolveRequest) -> Schedule:
         """Plan: return the routes to what is asked for."""
-        return schedule(self.costs, request, everything=self.everything)
+        costs = self.costs
+        return Schedule(costs, request, tuple(ranked(costs, request, everything=self.everything)))
 
     def operator(self, route: Route) -> Any:
         """Return the matrix that a route works on; the one built last is used again."""

@@ -417,7 +417,7 @@ class ExpectedProblem(StreamProblem):
     def directions(self, solution: Solution, count: int | None) -> Directions:
         """Lift the eigenpairs to directions; there are as many variances as columns that vary."""
         result = super().directions(solution, count)
-        varying = int(np.count_nonzero(~self.data_view().constant))
+        varying = int(np.count_nonzero(~self.measured().constant))
         size = max(varying, result.components.values.size)
         return replace(result, components=replace(result.components, size=size))
 

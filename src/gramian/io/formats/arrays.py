@@ -161,18 +161,18 @@ def _sparse_shape(archive: zipfile.ZipFile, source: str) -> tuple[int, int]:
     return n, d
 
 
-def _unpacked(archive: zipfile.ZipFile, name: str, path: Path | None, source: str) -> StoredArray:
+def _unpacked(archive: zipfile.ZipFile, name: str, path: Path | None, source: str) -> Any:
     """Copy an array of one axis to a temporary file."""
     with archive.open(name) as member:
         header, _, _ = read_header(member)
         require(replace(header, shape=(*header.shape, 1)), f"{source}::{name}")
-        spool = Spool(source, header.n_bytes, sure=True, path=path)
+        spool = Spool(source, header.n_bytes, path=path)
         for part in track(slices(header.shape[0], UNPACKED), f"part of {name}"):
             size = (part.stop - part.start) * header.dtype.itemsize
             values = np.frombuffer(member.read(size), dtype=header.dtype)
             require_all(replace(header, shape=(part.stop - part.start,)), values.nbytes, source)
             spool.append(values[:, None].astype(header.dtype.newbyteorder("=")))
-    return spool.stored()
+    return spool.rows()
 
 
 def _header_in(archive: zipfile.ZipFile, source: str, key: str) -> Header:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gramian.checks import counted, slices
 from gramian.data.rows import Holes
-from gramian.errors import DataError, FileError, needs
+from gramian.errors import DataError, needs
 from gramian.io.lazy import Derived, StoredArray
 from gramian.io.parts import repeated_note, unique_names
 from gramian.io.source import ArraySource, Header, Opened, damage, require, require_room
@@ -124,7 +124,7 @@ def _copy(bed: Any, opened: Opened, limit: int, rows: range, columns: Sequence[i
     """
     n, d = len(rows), len(columns)
     width = max(1, min(d, min(BAND_BYTES, limit // 16) // n))
-    spool = Spool(opened.name, n * d, sure=True, path=opened.path)
+    spool = Spool(opened.name, n * d, path=opened.path)
     of_row, of_column, sums = (np.zeros(length, dtype=np.int64) for length in (n, d, d))
     for part in track(slices(d, width), "part of the variants"):
         index = slice(rows.start, rows.stop, rows.step), list(columns[part])
@@ -135,19 +135,13 @@ def _copy(bed: Any, opened: Opened, limit: int, rows: range, columns: Sequence[i
         of_column[part] = missing.sum(axis=0)
         sums[part] = np.sum(values, axis=0, where=~missing, dtype=np.int64)
     means = sums / np.maximum(n - of_column, 1)
-    return Genotypes(spool.stored(), (n, d), width, Holes.of_counts(of_row, of_column), means)
+    return Genotypes(spool.rows(), (n, d), width, Holes.of_counts(of_row, of_column), means)
 
 
 def _opened_bed(opened: Opened) -> Any:
     path, source = opened.path or Path(), opened.name
     with needs("genetics", "bed-reader", "reading PLINK's .bed files"):
         from bed_reader import open_bed
-    for suffix in (".bim", ".fam"):
-        if not path.with_suffix(suffix).is_file():
-            raise FileError(
-                f"{source} needs {path.with_suffix(suffix).name} in the same folder, which is missing. "
-                "Copy it there: it names the " + ("variants." if suffix == ".bim" else "individuals.")
-            )
     variants = _lines_of(path.with_suffix(".bim"))
     people = _lines_of(path.with_suffix(".fam"))
     size, (n, d) = path.stat().st_size, (len(people), len(variants))

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from gramian.checks import counted, first_few
 from gramian.errors import DataError, FileError, GramianError, needs, option
-from gramian.io.lazy import LazyArray
 from gramian.io.names import PICTURE_SUFFIXES, is_hidden, is_picture, natural_key, readable
 from gramian.io.parts import pick_rows
 from gramian.io.source import SAVE_FIRST, ArraySource, Opened, PictureSource, damage, open_regular
@@ -430,11 +429,11 @@ def array_of_pictures(
             values[place] = picture
         return values
 
-    def lazy(limit: int) -> LazyArray:
-        spool = Spool(name, math.prod(shape) * form.dtype.itemsize, sure=True)
+    def lazy(limit: int) -> Any:
+        spool = Spool(name, math.prod(shape) * form.dtype.itemsize)
         for picture in grey():
             spool.append(picture[None])
-        return spool.stored()
+        return spool.rows()
 
     if frames:
         notes = (*notes, frames_note(frames))

@@ -373,13 +373,9 @@ def _layout_of_rows(data: bytes, source: str, na_values: Sequence[str]) -> Layou
         if score > 0 and (best is None or score > best[0] + 1e-9):
             best = score, separator, rows
     separator, rows = (",", _split(text, ",")) if best is None else best[1:]
-    if not rows and text.strip():
-        raise DataError(
-            f"{source} begins with a field of more than {csv.field_size_limit()} characters. "
-            "Is it a table? A closing quote may be missing."
-        )
     if not rows:
-        raise DataError(f"{source} has no rows: there is no text in it.")
+        why = f"it begins with a field of more than {csv.field_size_limit()} characters"
+        raise DataError(f"{source} has no rows: {why if text.strip() else 'there is no text in it'}.")
     if not _has_header(rows, separator, na_values):
         return Layout(separator, None, len(rows[0]))
     names = [name.strip() for name in rows[0]]

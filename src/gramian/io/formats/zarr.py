@@ -82,11 +82,6 @@ def opened_zarr(path: Path, source: str) -> Any:
         If zarr is not installed.
     """
     zarr = require_zarr("reading Zarr stores")
-    if path.is_file() and not zipfile.is_zipfile(path):
-        raise FileError(
-            f"{source} is a file, but a Zarr store is a folder, or a .zip file of one "
-            "(zarr.storage.ZipStore). Copy the whole folder."
-        )
     with damage(source):
         return zarr.open(zarr.storage.ZipStore(path, mode="r") if path.is_file() else path, mode="r")
 

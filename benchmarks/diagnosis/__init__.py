@@ -1,0 +1,1 @@
+"""Tables by which ``gramian.diagnose`` is measured."""

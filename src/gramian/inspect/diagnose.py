@@ -1,0 +1,125 @@
+"""Whether the answer of a fitted model means what it seems to mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.analysis.components import kind_of, mapping_of
+from gramian.errors import InputTypeError, Surface
+from gramian.inspect.findings import Evidence, Finding, findings
+from gramian.io.metadata import labels_of
+from gramian.notebook import Grid, Tabulated
+from gramian.records import ModelKind
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis(Tabulated):
+    """What misleads in a fitted model, serious findings first; prints as sentences.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        Each with ``code``, ``severity``, ``sentence``, ``remedy`` and ``evidence``.
+    looked_at_rows : bool
+        Whether rows were given. Without them only what the model stores was examined.
+    """
+
+    findings: tuple[Finding, ...]
+    looked_at_rows: bool
+
+    @property
+    def serious(self) -> tuple[Finding, ...]:
+        """The findings by which the answer misleads."""
+        return tuple(one for one in self.findings if one.severity == "serious")
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of all findings."""
+        return tuple(one.code for one in self.findings)
+
+    def lines(self, surface: Surface = "python") -> list[str]:
+        """Return a line for each finding.
+
+        Parameters
+        ----------
+        surface : {"python", "shell", "page"}
+            Whose terms remedies use.
+
+        Returns
+        -------
+        list of str
+            The lines; one that says so where nothing was found.
+        """
+        result = [one.line(surface) for one in self.findings]
+        result = result or ["No check found anything that misleads."]
+        return (
+            result if self.looked_at_rows else [*result, "Only the model was examined: rows were not given."]
+        )
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield from self.lines()
+
+
+def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
+    """Return what misleads in a fitted PCA or kernel PCA, with evidence and the step that mends it.
+
+    A certificate is about arithmetic. A diagnosis is about the question: whether units, a kernel's width,
+    single rows, identifiers or chance are what the components show.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA or Monitor
+        Of a monitor the model that it watches.
+    X : array-like of shape (n_samples, n_features), optional
+        The rows of the fit. Of more than 2,000 rows (kernel PCA: 500) evenly spaced pairs of neighbours
+        are examined. Without them, checks of scores are left out.
+    labels : data frame or mapping of str to sequences of shape (n_samples,), optional
+        Groups of the rows, such as treatment and batch; those of a file by default.
+
+    Returns
+    -------
+    Diagnosis
+        Serious findings first; empty where nothing is known that misleads.
+
+    Raises
+    ------
+    InputTypeError
+        For models other than PCA and KernelPCA.
+    DataError
+        If X has other columns than the fit, or values that cannot be used.
+
+    Notes
+    -----
+    ``make diagnose`` measures all checks on tables with a known trap and on tables without one. "no-signal"
+    compares the largest eigenvalue of the correlations with those of 19 tables of shuffled columns (parallel
+    analysis). "one-row" uses the beta distribution of one of n squared normal scores. "identifier" tests
+    whole, different numbers for an even spread (Kolmogorov and Smirnov) and for correlations.
+
+    References
+    ----------
+    Horn (1965), A rationale and test for the number of factors in factor analysis. Podani and Miklos (2002),
+    Resemblance coefficients and the horseshoe effect in principal coordinates analysis. Jolicoeur and
+    Mosimann (1960), Size and shape variation in the painted turtle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 4)) * [1, 2, 1, 900]
+    >>> found = gramian.diagnose(gramian.PCA(2).fit(X), X)
+    >>> found.codes
+    ('scale-dominates', 'no-signal')
+    """
+    model = mapping_of(model)
+    if kind_of(model) not in (ModelKind.PCA, ModelKind.KERNEL_PCA):
+        raise InputTypeError(f"diagnose takes a fitted PCA or KernelPCA, not a {type(model).__name__}.")
+    check_is_fitted(model)
+    rows = None if X is None else model._new_rows(X)
+    table = None if rows is None else rows.table
+    labels = labels_of(table) if labels is None and table is not None else labels
+    return Diagnosis(findings(Evidence(model, rows, labels)), rows is not None)
