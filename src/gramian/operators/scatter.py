@@ -67,8 +67,6 @@ class ScatterOperator(ABC):
         if keep and arrays.is_numpy(centered.rows.like):
             pieces, rows = self._cutting
             self._memory = np.empty(inner * pieces * rows, dtype=centered.arithmetic)
-            if self.axis == 1:
-                self._keep_columns()
 
     def promoted(self) -> Self | None:
         """Return the same matrix with products in float64, made anew in every pass."""
@@ -226,29 +224,6 @@ class ScatterOperator(ABC):
         if self._memory is not None:
             self._kept[part.start] = shaped
         return shaped
-
-    def _keep_columns(self) -> None:
-        """Fill the memory of all blocks of columns in one pass along the rows, as they lie in memory."""
-        C, (pieces, rows) = self.centered, self._cutting
-        n, d = C.rows.shape
-        parts = C.thin_slices(1)
-        length, order = parts[0].stop, pieces * rows
-        even = d - d % length
-        blocks = self._memory[: even * order].reshape(even // length, order, length)
-        last = self._memory[even * order :].reshape(order, d - even)
-
-        def share(draw: Iterator[slice]) -> None:
-            for part, block in C.along(draw, 0, C.row_slices()[0].stop):
-                cut = block[:, :even].reshape(len(block), -1, length)
-                blocks[:, part] = cut.transpose(1, 0, 2)
-                last[part] = block[:, even:]
-
-        arrays.each_thread(share, C.row_slices())
-        blocks[:, n:] = 0
-        last[n:] = 0
-        for place, part in enumerate(parts):
-            block = blocks[place] if place < len(blocks) else last
-            self._kept[part.start] = block.reshape(pieces, rows, -1)
 
     def _scratch(self, slices: list[slice]) -> Any:
         if self._memory is not None:
