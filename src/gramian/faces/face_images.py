@@ -122,8 +122,8 @@ def as_pictures(faces: Any) -> Pictures:
         faces = faces.values
     if faces is None or isinstance(faces, str | bytes | os.PathLike):
         raise InputTypeError(
-            f"Pictures of faces are an array (n, height, width), not {type(faces).__name__}. Read files with "
-            "read_faces(path)."
+            f"Pictures of faces are an array (n, height, width), not {type(faces).__name__}.",
+            "Read files with read_faces(path).",
         )
     pictures = to_numpy(faces) if hasattr(faces, "shape") else np.asarray(faces)
     if pictures.ndim != 3:
@@ -144,6 +144,6 @@ def as_pictures(faces: Any) -> Pictures:
     bad = np.flatnonzero(~np.isfinite(pictures).all(axis=(1, 2)))
     if len(bad):
         raise DataError(
-            f"Picture {bad[0]} (counted from 0) contains NaN or infinity. Leave it out, or repair it."
+            f"Picture {bad[0]} (counted from 0) contains NaN or infinity.", "Leave it out, or repair it."
         )
     return pictures

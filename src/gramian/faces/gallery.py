@@ -208,8 +208,8 @@ class Gallery:
             gallery.close()
             raise DataError(
                 f"{path} was made with the model {gallery.fingerprint[:SHORT]}, but this model is "
-                f"{model.fingerprint_[:SHORT]}. Their vectors cannot be compared. Use the gallery's "
-                "own model, or enroll everybody in a new gallery."
+                f"{model.fingerprint_[:SHORT]}. Their vectors cannot be compared.",
+                "Use the gallery's own model, or enroll everybody in a new gallery.",
             )
         return gallery
 
@@ -239,7 +239,7 @@ class Gallery:
     def _changing(self) -> Iterator[sqlite3.Connection]:
         """Lend the connection for a change as a whole or not at all; others may read meanwhile."""
         if self.read_only:
-            raise FileError(f"{self.path} was opened read-only. Open it again without read_only.")
+            raise FileError(f"{self.path} was opened read-only.", "Open it again without read_only.")
         with self._reading() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -496,8 +496,8 @@ class Gallery:
                 vectors, people = self.vectors()
                 if not len(vectors):
                     raise DataError(
-                        f"Nobody is enrolled in {self.path}. Start with: "
-                        "gramian faces enroll MODEL GALLERY PICTURES"
+                        f"Nobody is enrolled in {self.path}.",
+                        "Start with: gramian faces enroll MODEL GALLERY PICTURES",
                     )
                 recogniser = Recogniser(**(self.settings | given))
                 recogniser.fit(vectors, people, self.variances, self.shift_covariance)
@@ -581,7 +581,8 @@ def add_pictures(connection: sqlite3.Connection, rows: Sequence[Row]) -> Enrolle
                 known_as = f" ({known_as})" if known_as and known_as != source else ""
                 raise DataError(
                     f"{source or 'A picture'} is already enrolled for {owner}{known_as}, so it cannot be "
-                    f"{name}. Nothing was stored. Leave it out, or forget {owner} first."
+                    f"{name}. Nothing was stored.",
+                    f"Leave it out, or forget {owner} first.",
                 )
             repeated.append((name, source))
         if original is not None:
@@ -605,7 +606,7 @@ def person_number(connection: sqlite3.Connection, name: str) -> int:
     near = [people[key] for key in difflib.get_close_matches(name.casefold(), people, n=3)]
     hint = f"Did you mean {' or '.join(near)}?" if near else "See who is: gramian faces list GALLERY"
     many = counted(len(people), "person", "people")
-    raise DataError(f"{name} is not among the {many} of the gallery. {hint}")
+    raise DataError(f"{name} is not among the {many} of the gallery.", hint)
 
 
 # ---- The SQLite file of a gallery: tables, creating, opening, changing, and errors as messages
@@ -647,17 +648,17 @@ OUTSIDE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL
 def _check_place(path: Path, read_only: bool) -> None:
     if not os.path.exists(path):
         raise FileError(
-            f"{shortened(path)} does not exist. Check the name, or enroll somebody: "
-            "gramian faces enroll MODEL GALLERY PICTURES"
+            f"{shortened(path)} does not exist.",
+            "Check the name, or enroll somebody: gramian faces enroll MODEL GALLERY PICTURES",
         )
     if not path.is_file():
-        raise FileError(f"{path} is a folder or a device. Name the file of the gallery.")
+        raise FileError(f"{path} is a folder or a device.", "Name the file of the gallery.")
     # Every change keeps a journal beside the file.
     for place in () if read_only else (path, Path(os.path.realpath(path)).parent):
         if not os.access(place, os.W_OK):
             raise FileError(
-                f"{path} cannot be changed: {place} is write-protected. Change its permissions, or copy the "
-                "gallery."
+                f"{path} cannot be changed: {place} is write-protected.",
+                "Change its permissions, or copy the gallery.",
             )
 
 
@@ -673,7 +674,8 @@ def _check_gallery(path: Path, connection: sqlite3.Connection) -> None:
     if version > SCHEMA_VERSION:
         raise FileError(
             f"{path} was made by a newer gramian (schema {version}). gramian {__version__} reads schemas up "
-            f"to {SCHEMA_VERSION}. Upgrade with: pip install -U gramian"
+            f"to {SCHEMA_VERSION}.",
+            "Upgrade with: pip install -U gramian",
         )
     # SQLite would fill a page that is cut with zeros.
     if path.stat().st_size % 512:
@@ -838,16 +840,20 @@ def as_batch(
     lists = {name: empty[name] if given is None else list(given) for name, given in columns.items()}
     for name, given in lists.items():
         if len(given) != len(values):
-            raise DataError(f"{len(values):,} vectors but {len(given):,} {name}. Give one for each vector.")
+            raise DataError(
+                f"{len(values):,} vectors but {len(given):,} {name}.", "Give one for each vector."
+            )
     rows = []
     for place, (name, digest, source, picture) in enumerate(zip(*lists.values(), strict=True)):
         if not isinstance(digest, str) or not HASH.fullmatch(digest):
             raise DataError(
-                f"{digest!r} is not a SHA-256 of 64 lowercase hexadecimal digits. Give that of the picture "
-                "file: hashlib.sha256(data).hexdigest()"
+                f"{digest!r} is not a SHA-256 of 64 lowercase hexadecimal digits.",
+                "Give that of the picture file: hashlib.sha256(data).hexdigest()",
             )
         if picture is not None and hashlib.sha256(picture).hexdigest() != digest:
-            raise DataError(f"Picture {place} has another SHA-256. Give pictures in the order of the hashes.")
+            raise DataError(
+                f"Picture {place} has another SHA-256.", "Give pictures in the order of the hashes."
+            )
         vector = values[place].astype("<f4").tobytes()
         # A name from a disk may hold bytes that are no text.
         source = str(source).encode("utf-8", "replace").decode()
@@ -988,18 +994,19 @@ def person_name(name: Any) -> str:
         raise InputTypeError(f"A person's name must be text, not {type(name).__name__}.")
     normal = unicodedata.normalize("NFC", name).strip()
     if not normal:
-        raise DataError(f"A person's name is empty ({name!r}). Give at least one letter.")
+        raise DataError(f"A person's name is empty ({name!r}).", "Give at least one letter.")
     if len(normal) > LONGEST_NAME:
         raise DataError(
             f"The name {shown(normal[:20])!r}... has {len(normal)} characters; at most {LONGEST_NAME} are "
-            "allowed. Shorten it."
+            "allowed.",
+            "Shorten it.",
         )
     for place, letter in enumerate(normal):
         if letter == "\ufffd" or is_hidden(normal, place):
             raise DataError(
-                f"The name {normal!a} contains the character {letter!a}, which cannot be displayed. Leave it "
-                "out."
+                f"The name {normal!a} contains the character {letter!a}, which cannot be displayed.",
+                "Leave it out.",
             )
     if all(unicodedata.category(letter)[0] in "MZ" for letter in normal):
-        raise DataError(f"The name {normal!a} has no letter. Give at least one.")
+        raise DataError(f"The name {normal!a} has no letter.", "Give at least one.")
     return normal

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
+from scipy.stats import rankdata
 
 from gramian.arrays import as_float64, parallel_map
 from gramian.checks import check_choice, check_number, slices
@@ -95,7 +96,8 @@ def _treated(pictures: npt.NDArray[Any], how: str) -> npt.NDArray[Any]:
     if how == "none":
         return pictures
     if how == "equalise":
-        return np.stack([_equalised(picture) for picture in pictures])
+        ranks = rankdata(pictures.reshape(len(pictures), -1), axis=1)
+        return np.reshape((ranks - 0.5) * (255 / pictures[0].size), pictures.shape)
     logarithms = _logarithms(pictures)
     return logarithms if how == "log" else edges(logarithms, 1e-5)
 
@@ -118,12 +120,6 @@ def _logarithms(pictures: npt.NDArray[Any]) -> Relit:
             f"Scale grey values to 0..255, or use {option('light', 'none', 'equalise')}.",
         )
     return np.asarray(np.log1p(pictures, dtype=np.float32))
-
-
-def _equalised(picture: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    _, places, counts = np.unique(picture, return_inverse=True, return_counts=True)
-    share = (np.cumsum(counts) - 0.5 * counts) * (255 / picture.size)
-    return np.asarray(share[places].reshape(picture.shape), dtype=np.float32)
 
 
 # ---- Copies of pictures moved by a few pixels, from which a model learns what bad alignment does
@@ -174,11 +170,10 @@ def moved(pictures: Relit, pixels: int) -> Iterator[Relit]:
     [[1.0, 1.0, 2.0], [2.0, 3.0, 3.0]]
     """
     height, width = pictures.shape[1:]
-    down, across = np.arange(height), np.arange(width)
+    padded = np.pad(pictures, ((0, 0), (pixels, pixels), (pixels, pixels)), mode="edge")
     for y, x in WAYS:
-        rows = np.clip(down - y * pixels, 0, height - 1)
-        columns = np.clip(across - x * pixels, 0, width - 1)
-        yield pictures[:, rows[:, None], columns[None, :]]
+        top, left = pixels * (1 - y), pixels * (1 - x)
+        yield padded[:, top : top + height, left : left + width]
 
 
 def with_moved(pictures: Relit, pixels: int) -> Relit:

@@ -116,7 +116,7 @@ def read_faces(
 
 def _location(source: Any) -> Location:
     if not isinstance(source, str | os.PathLike):
-        raise InputTypeError(f"{type(source).__name__} is not a path of pictures. Give {SOURCES}.")
+        raise InputTypeError(f"{type(source).__name__} is not a path of pictures.", f"Give {SOURCES}.")
     text = os.fspath(source)
     # locate would also suggest files of tables.
     return Location(Path(text)) if os.path.isfile(text) else locate(text)
@@ -133,7 +133,8 @@ def _wanted_size(size: Any) -> Size | None:
 def _require_side(name: str, width: int, height: int) -> None:
     if min(width, height) < SMALLEST:
         raise DataError(
-            f"{name} is {width}x{height} pixels, below the minimum of {SMALLEST} pixels a side. Leave it out."
+            f"{name} is {width}x{height} pixels, below the minimum of {SMALLEST} pixels a side.",
+            "Leave it out.",
         )
 
 
@@ -170,7 +171,7 @@ class _Reader:
     def read_list(self, paths: Sequence[str | os.PathLike[str]]) -> Faces:
         """Read files and folders of files."""
         if not paths:
-            raise DataError("The list of pictures is empty. Give at least one path.")
+            raise DataError("The list of pictures is empty.", "Give at least one path.")
         pictures: list[PictureFile] = []
         notes: list[str] = []
         for path in (_location(path).path for path in paths):
@@ -213,10 +214,7 @@ class _Reader:
         self, pictures: Sequence[PictureFile], forms: Sequence[PictureForm], size: Size, dtype: np.dtype[Any]
     ) -> Faces:
         values = np.empty((len(pictures), size[1], size[0]), dtype=dtype)
-        names: list[str] = []
-        hashes: list[str] = []
-        sizes: list[Size] = []
-        files: list[bytes] = []
+        read: list[tuple[str, str, Size, bytes]] = []
         for picture, form in track(list(zip(pictures, forms, strict=True)), "picture"):
             try:
                 data = images.picture_content(picture)
@@ -224,17 +222,17 @@ class _Reader:
                 if dtype == np.float32 and result.dtype == np.uint16:
                     result = result / np.float32(257)
                 if not np.isfinite(result).all():
-                    raise DataError(f"{readable(picture.name)} contains NaN or infinity. Leave it out.")
+                    raise DataError(f"{readable(picture.name)} contains NaN or infinity.", "Leave it out.")
             except GramianError as error:
                 self.skip(picture.name, error)
                 continue
-            values[len(names)] = result
-            names.append(readable(picture.name))
-            hashes.append(hashlib.sha256(data).hexdigest())
-            sizes.append((form.width, form.height))
-            files += [data] if self.keep_files else []
-        kept = tuple(files) if self.keep_files else None
-        return Faces(values[: len(names)], None, tuple(names), tuple(hashes), sizes=tuple(sizes), files=kept)
+            values[len(read)] = result
+            digest = hashlib.sha256(data).hexdigest()
+            kept = data if self.keep_files else b""
+            read.append((readable(picture.name), digest, (form.width, form.height), kept))
+        names, hashes, sizes, files = zip(*read, strict=True) if read else ((),) * 4
+        kept_files = files if self.keep_files else None
+        return Faces(values[: len(read)], None, names, hashes, sizes=sizes, files=kept_files)
 
     def _require_some(self, result: Sequence[Any], source: str) -> None:
         if result:
@@ -250,14 +248,10 @@ def _common_size(pictures: Sequence[PictureFile], forms: Sequence[PictureForm]) 
     sizes = Counter((form.width, form.height) for form in forms)
     if len(sizes) == 1:
         return next(iter(sizes))
-    names = {
-        (form.width, form.height): readable(p.name)
-        for p, form in zip(pictures[::-1], forms[::-1], strict=True)
-    }
-    parts = [
-        f"{count} {'is' if count == 1 else 'are'} {w}x{h} ({names[w, h]})"
-        for (w, h), count in sizes.most_common(3)
-    ]
+    named = zip(reversed(forms), reversed(pictures), strict=True)
+    names = {(form.width, form.height): readable(picture.name) for form, picture in named}
+    common = [(f"{count} {'is' if count == 1 else 'are'}", size) for size, count in sizes.most_common(3)]
+    parts = [f"{many} {w}x{h} ({names[w, h]})" for many, (w, h) in common]
     most = "{}x{}".format(*sizes.most_common(1)[0][0])
     raise DataError(
         f"pictures of {len(sizes)} different sizes (width x height): {', '.join(parts)}"

@@ -390,10 +390,10 @@ def _as_names(people: Any, count: int) -> npt.NDArray[Any]:
     """Return one name for each vector; labels of a data set may be numbers."""
     given = list(people)
     if len(given) != count:
-        raise DataError(f"{count:,} vectors but {len(given):,} people. Give one name for each vector.")
+        raise DataError(f"{count:,} vectors but {len(given):,} people.", "Give one name for each vector.")
     for place, name in enumerate(given):
         if not isinstance(name, (str, Real)) or name != name or not str(name).strip():
-            raise DataError(f"people[{place}] is {name!r}, not a name. Give one for each vector.")
+            raise DataError(f"people[{place}] is {name!r}, not a name.", "Give one for each vector.")
     return np.array([str(name) for name in given], dtype=object)
 
 

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -67,11 +68,7 @@ BLOCK_BYTES = 64 << 20
 
 def _of_decomposition(name: str, about: str) -> Any:
     """Return a property of a FaceSpace: what its decomposition calls so."""
-
-    def read(space: Any) -> Any:
-        return getattr(space._fitted, name)
-
-    return property(read, doc=about)
+    return property(attrgetter(f"_fitted.{name}"), doc=about)
 
 
 @sklearn.knows_names
