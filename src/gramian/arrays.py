@@ -440,19 +440,20 @@ def blas_threads() -> Iterator[int]:
 
 
 def parallel_map(
-    work: Callable[[T], R], items: Iterable[T], *, most: int | None = None, part: str = ""
+    work: Callable[[T], R], items: Iterable[T], *, most: int | None = None, like: Any = None, part: str = ""
 ) -> list[R]:
     """Apply ``work`` to every item on as many threads as BLAS may use, one BLAS thread each.
 
     Results come in the order of ``items``. The first exception stops what has not started yet.
-    ``most`` is the largest number of threads; ``part``, if given, what progress counts.
+    ``most`` is the largest number of threads. ``like`` is an array of the kind that ``work`` computes with:
+    only NumPy's have threads here, since a device has its own. ``part``, if given, is what progress counts.
     """
 
     def counted(parts: list[Any]) -> Iterable[Any]:
         return track(parts, part) if part else parts
 
     todo = list(items)
-    if len(todo) <= 1:
+    if len(todo) <= 1 or not (like is None or is_numpy(like)):
         return [work(item) for item in todo]
     with blas_threads() as workers:
         workers = min(workers, most or workers)

@@ -10,6 +10,7 @@ import errno
 import json
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -344,6 +345,13 @@ def needs(extra: str, package: str, purpose: str) -> Iterator[None]:
 
 class GramianWarning(Worded, UserWarning):
     """Base of all warnings."""
+
+    def warn(self) -> None:
+        """Warn at the line of the caller's own code, however many frames of libraries are between."""
+        frame, level = sys._getframe(), 1
+        while frame.f_back and frame.f_globals.get("__name__", "").startswith(("gramian.", "sklearn.")):
+            frame, level = frame.f_back, level + 1
+        warnings.warn(self, stacklevel=level)
 
 
 class RankWarning(GramianWarning):

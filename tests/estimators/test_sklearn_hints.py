@@ -75,16 +75,13 @@ def test_parameters_of_scikit_learns_selection_have_advice():
         gramian.mutual_information(X, y, neighbours=3)
 
 
-def test_routed_parameters_of_a_fit_are_refused_with_what_to_do():
+def test_a_fit_takes_only_the_metadata_that_it_uses():
     selectors = [gramian.FeatureFilter("f", 1), gramian.SequentialFeatureSelector(Ridge())]
     for model in [gramian.PCA(1), gramian.KernelPCA(1), gramian.Whitener(), *selectors]:
         for fit in (model.fit, model.fit_transform):
-            with refused(InputTypeError):
-                fit(X, y, groups=np.ones(6), check_input=False)
-    for model in selectors:
-        with refused(InputTypeError):
-            model.fit(X, y, sample_weight=np.ones(6))
-    with refused(InputTypeError):
+            with pytest.raises(TypeError, match="unexpected keyword argument 'groups'"):
+                fit(X, y, groups=np.ones(6))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'check_input'"):
         make_pipeline(gramian.PCA(1), Ridge()).fit(X, y, pca__check_input=False)
     assert has_fit_parameter(gramian.PCA(), "sample_weight")
     assert not has_fit_parameter(selectors[0], "sample_weight")

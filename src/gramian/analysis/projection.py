@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -141,13 +140,10 @@ def warn_of_undetermined(rows: Rows, places: npt.NDArray[np.intp]) -> None:
     if not len(places):
         return
     names = first_few(places.tolist(), lambda place: row_text(rows, place))
-    warnings.warn(
-        MissingValuesWarning(
-            f"{counted(len(places), 'row has', 'rows have')} too few observed entries to determine scores, "
-            f"which are NaN: {names}. Leave such rows out, or measure more of their columns."
-        ),
-        stacklevel=2,
-    )
+    MissingValuesWarning(
+        f"{counted(len(places), 'row has', 'rows have')} too few observed entries to determine scores, "
+        f"which are NaN: {names}. Leave such rows out, or measure more of their columns."
+    ).warn()
 
 
 # ------------------------------------------------------- scores of variance one

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, ClassVar
 
 
-class Deferred:
-    """An attribute that a look at it computes, as long as the instance does not have it.
+class Deferring:
+    """Computes attributes that an instance does not have when somebody asks for one of them.
 
-    Parameters
-    ----------
-    name : str
-    compute : callable
-        Takes the instance and sets the attribute, and others with it, where it can.
+    ``hasattr`` asks too, since only the computation shows whether there is an answer; ``vars`` does not.
     """
 
-    def __init__(self, name: str, compute: Callable[[Any], None]) -> None:
-        self.name, self.compute = name, compute
+    _following: ClassVar[Collection[str]] = ()  # their names
 
-    def __get__(self, instance: object, owner: type) -> Any:
-        """Compute the attribute, or say that it is not there."""
-        if instance is not None:
-            self.compute(instance)
-            if self.name in vars(instance):
-                return vars(instance)[self.name]
-        said = f"{owner.__name__!r} object has no attribute {self.name!r}"
-        raise AttributeError(said, name=self.name, obj=instance)
+    def _look(self) -> None:
+        """Set these attributes, where that is possible now."""
+        raise NotImplementedError
 
+    if not TYPE_CHECKING:  # to a type checker a class with this method has every attribute
 
-def defer(cls: type, names: Iterable[str], compute: Callable[[Any], None]) -> None:
-    """Let a function compute attributes of a class at the first look at one of them."""
-    for name in names:
-        setattr(cls, name, Deferred(name, compute))
+        def __getattr__(self, name: str) -> Any:
+            if name in self._following:
+                self._look()
+                if name in vars(self):
+                    return vars(self)[name]
+            return object.__getattribute__(self, name)  # raises, a property its own error

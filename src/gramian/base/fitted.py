@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import component_names, decomposition_of, shares_of
+from gramian.analysis.components import Summary, component_names, decomposition_of, shares_of, summary_of
 from gramian.arrays import as_float64, as_pictures, from_numpy, is_numpy
 from gramian.base import declarations, inputs, sklearn
 from gramian.checks import counted
@@ -62,12 +61,9 @@ class Transformer(sklearn.TransformerMixin, sklearn.BaseEstimator):
         result: RealArray = rows if shape is None else as_pictures(rows, shape)
         return result
 
-    def _require_scores(self, rows: Rows) -> None:
-        if rows.shape[1] != self.n_components_:
-            raise DataError(
-                f"X has {rows.shape[1]} columns, but inverse_transform takes scores of "
-                f"{self.n_components_} components."
-            )
+    def _require_columns(self, rows: Rows, count: int, noun: str) -> None:
+        if rows.shape[1] != count:
+            raise DataError(f"X has {rows.shape[1]} columns, but inverse_transform takes {count} {noun}.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -82,13 +78,26 @@ class Decomposer(Transformer, declarations.DecompositionAttributes):
     Subclasses add attributes; the dataclass of an estimator cannot, since its annotations are parameters.
     """
 
+    def summary(self) -> Summary:
+        """Return standard deviations, explained variance ratios and their cumulative sums as a table.
 
-def warn_of_none(choice: Any, *, stacklevel: int) -> None:
+        Ratios are NaN for a kernel that is not proven positive semidefinite.
+
+        Returns
+        -------
+        Summary
+            Prints as a table.
+        """
+        check_is_fitted(self)
+        return summary_of(self)
+
+
+def warn_of_none(choice: Any) -> None:
     """Warn that a rule for the number of components finds none."""
     if choice.number == 0:
         given = by_surface(f"n_components={choice.rule!r}", option("n_components", choice.rule))
         said = f"{given} finds no component; one is kept. {choice.sentence}"
-        warnings.warn(RankWarning(said), stacklevel=stacklevel + 1)
+        RankWarning(said).warn()
 
 
 def store_solution(
@@ -100,7 +109,6 @@ def store_solution(
     of: str,
     already_warned: bool = False,
     hidden: str = "",
-    stacklevel: int = 5,
 ) -> None:
     """Set the attributes for plan, spectrum and certificate, and warn if an error bound does not hold.
 
@@ -118,8 +126,6 @@ def store_solution(
         Whether an earlier warning said that there are no components.
     hidden : str
         Warning of components that rounding hides, in place of one of the rank.
-    stacklevel : int
-        Frames up to the user's, for warnings.
     """
     model.n_components_, model.rank_ = result.values.size, result.rank
     model.explained_variance_ratio_ = result.ratio
@@ -129,24 +135,18 @@ def store_solution(
     model.certificate_ = solution.certificate
     k, rank = result.values.size, result.rank
     if hidden:
-        warnings.warn(RankWarning(hidden), stacklevel=stacklevel)
+        RankWarning(hidden).warn()
     elif rank == 0 and not already_warned:
-        warnings.warn(
-            RankWarning(f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0."),
-            stacklevel=stacklevel,
-        )
+        RankWarning(f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0.").warn()
     elif asked and 0 < rank < k:
-        warnings.warn(
-            RankWarning(
-                f"{option('n_components', k)} but {of} has rank {rank}: the last "
-                f"{counted(k - rank, 'component')} {'has' if k - rank == 1 else 'have'} variance 0 and "
-                "scores 0."
-            ),
-            stacklevel=stacklevel,
-        )
+        RankWarning(
+            f"{option('n_components', k)} but {of} has rank {rank}: the last "
+            f"{counted(k - rank, 'component')} {'has' if k - rank == 1 else 'have'} variance 0 and "
+            "scores 0."
+        ).warn()
     certificate = solution.certificate
     if certificate is not None and not certificate.ok and rank > 0:
-        warnings.warn(CertificateWarning("; ".join(certificate.reasons)), stacklevel=stacklevel)
+        CertificateWarning("; ".join(certificate.reasons)).warn()
 
 
 def store_parameters(model: Any, *names: str) -> None:

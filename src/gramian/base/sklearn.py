@@ -6,7 +6,7 @@ follows states the methods that users call. At run time the classes are scikit-l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         def _repr_mimebundle_(self, **options: Any) -> dict[str, str]: ...
 
     class TransformerMixin:
-        def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> RealArray: ...
+        def fit_transform(self, X: Any, y: Any = None) -> RealArray: ...
         def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self: ...
 
     class OutlierMixin:
@@ -57,12 +57,6 @@ else:
 NEVER_OVERWRITTEN = "leave it out: gramian never overwrites the data"
 UNTIL_CERTIFIED = "leave it out, or set tol: the iteration runs until its residuals are below tol"
 ALWAYS_ALL = "leave it out: gramian uses every core"
-# Metadata that users pass to ``fit`` in addition to X and y.
-METADATA = {
-    "sample_weight": "leave it out; for integer weights repeat rows: X[np.repeat(range(n), weights)]",
-    "groups": "pass the splits to cv instead: cv=list(GroupKFold(5).split(X, y, groups))",
-}
-ELSEWHERE = "leave it out, or set it in the constructor of the estimator that has this parameter"
 DROP_IN = "Or import {} from gramian.compat.sklearn, which takes every parameter of scikit-learn's."
 
 
@@ -111,20 +105,6 @@ def knowing(habits: Mapping[str, str], ours: str) -> Callable[[F], F]:
         return call  # type: ignore[return-value]
 
     return decorated
-
-
-def refuse_metadata(estimator: Any, given: Iterable[str]) -> None:
-    """Raise an error for metadata that ``fit`` does not support, such as weights of rows.
-
-    Raises
-    ------
-    InputTypeError
-    """
-    known = {name: METADATA.get(name, ELSEWHERE) for name in given}
-    if known:
-        raise InputTypeError(
-            f"{type(estimator).__name__} does not support {', '.join(known)}. {_advice(known)}."
-        )
 
 
 def _advice(known: Mapping[str, str]) -> str:

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import gramian
 from gramian.analysis.projection import LinearProjection
 from gramian.arrays import as_float64, from_numpy, moved, numpy_dtype, to_dtype
-from gramian.base.deferred import defer
+from gramian.base.deferred import Deferring
 from gramian.errors import GramianError, IndefiniteKernelWarning, InputTypeError, RankWarning, ignoring
 
 __all__ = ["PCA", "IncrementalPCA", "KernelPCA"]
@@ -38,8 +38,6 @@ SOLVER_OF = {"covariance_eigh": "covariance", "arpack": "krylov", "randomized": 
 # gramian's attributes that a fitted model has besides scikit-learn's.
 CERTIFIED = ("plan_", "attempts_", "certificate_")
 VARIANCES = ("explained_variance_", "explained_variance_ratio_", "singular_values_")
-# What follows from the batches so far, computed when somebody asks.
-FOLLOWING = (*CERTIFIED, *VARIANCES, "rank_", "components_", "mean_", "var_", "noise_variance_")
 TO_THE_LAST_DIGITS = 1e-12  # residual relative to the largest eigenvalue; eigenvalues are off by its square
 ROUNDING = 2e-12  # that gramian allows a share for
 # scikit-learn is silent about these.
@@ -165,13 +163,16 @@ class PCA(_Linear, sklearn.decomposition.PCA):  # type: ignore[misc]
         return None if "float32" in str(X.dtype) else TO_THE_LAST_DIGITS
 
 
-class IncrementalPCA(_Linear, sklearn.decomposition.IncrementalPCA):  # type: ignore[misc]
+class IncrementalPCA(Deferring, _Linear, sklearn.decomposition.IncrementalPCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.IncrementalPCA`, whose batches :class:`gramian.PCA` merges exactly.
 
     The components are those of all rows, not an approximation that depends on the batches. This takes a
     matrix of ``n_features x n_features`` numbers; where it exceeds GRAMIAN_MEMORY_LIMIT (80 % of the
     machine's memory), scikit-learn computes. ``copy`` has no effect: data are never overwritten.
     """
+
+    # What follows from the batches so far, computed when somebody asks.
+    _following = (*CERTIFIED, *VARIANCES, "rank_", "components_", "mean_", "var_", "noise_variance_")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit in batches as scikit-learn's does; X of shape (n_samples, n_features), dense or sparse."""
@@ -202,12 +203,12 @@ class IncrementalPCA(_Linear, sklearn.decomposition.IncrementalPCA):  # type: ig
                 return super().partial_fit(X, y, check_input)  # type: ignore[no-any-return]
         else:
             stream.partial_fit(rows)
-        for name in FOLLOWING:
+        for name in self._following:
             self.__dict__.pop(name, None)
         self._stream, self.n_components_, self.n_samples_seen_ = stream, count, stream.n_samples_
         return self
 
-    def _follow(self) -> None:
+    def _look(self) -> None:
         """Compute what follows from the batches, where gramian merged them."""
         stream = self.__dict__.get("_stream")
         if stream is None or "components_" in self.__dict__:
@@ -215,9 +216,6 @@ class IncrementalPCA(_Linear, sklearn.decomposition.IncrementalPCA):  # type: ig
         with ignoring(RankWarning):
             self._adopt(stream)
         self.mean_, self.var_ = stream._moments.column_moments()
-
-
-defer(IncrementalPCA, FOLLOWING, IncrementalPCA._follow)
 
 
 class KernelPCA(ExportsToONNX, sklearn.decomposition.KernelPCA):  # type: ignore[misc]

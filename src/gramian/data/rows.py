@@ -395,7 +395,7 @@ class Rows(ABC):
         def work(part: slice) -> R:
             return f(self.block(part))
 
-        return parallel_map(work, parts) if is_numpy(self.like) else [work(part) for part in parts]
+        return parallel_map(work, parts, like=self.like)
 
 
 class PartState:

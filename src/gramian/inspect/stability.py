@@ -22,14 +22,7 @@ from gramian.arrays import as_float64, dense, memory_limit_bytes, to_numpy
 from gramian.base.inputs import generators
 from gramian.checks import check_integer, check_number, counted, percent
 from gramian.data import Rows, as_rows
-from gramian.errors import (
-    CertificateWarning,
-    DataError,
-    InputTypeError,
-    MissingValuesWarning,
-    RankWarning,
-    ignoring,
-)
+from gramian.errors import DataError, GramianWarning, InputTypeError, ignoring
 from gramian.notebook import Grid, Tabulated
 from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
@@ -478,7 +471,7 @@ class _Refitted:
 
     def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, float, FloatArray, FloatArray]:
         """Return what :meth:`_Resampled.components` does; squares of scores are expected ones."""
-        with ignoring(RankWarning, CertificateWarning, MissingValuesWarning):
+        with ignoring(GramianWarning):
             model = clone(self.model).fit(self.rows, sample_weight=counts)
         X = self.rows if model._maps_holes else model.impute(self.rows)
         scores, squares, spread = scores_and_squares(model, as_rows(X, check_finite=False), k)

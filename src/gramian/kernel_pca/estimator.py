@@ -15,7 +15,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import arrays
-from gramian.analysis.components import Summary, summary_of
 from gramian.base import declarations, inputs, saving, sklearn
 from gramian.base.fitted import (
     Decomposer,
@@ -234,9 +233,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         """
         return self._fit_of(X, sample_weight).plan
 
-    def fit(
-        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None, **metadata: Any
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None) -> Self:
         """Find the components of X in the kernel's feature space.
 
         Parameters
@@ -254,8 +251,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         checkpoint : path, optional
             A folder that stores products with the kernel matrix, as in :meth:`gramian.PCA.fit`: the same
             call continues from there. Kernel values that fit into memory are recomputed.
-        **metadata
-            Not supported: other metadata raise an InputTypeError with advice.
 
         Returns
         -------
@@ -270,14 +265,13 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         IndefiniteKernelError
             If one of the requested eigenvalues is negative beyond rounding.
         """
-        sklearn.refuse_metadata(self, metadata)
         with shows_progress("KernelPCA"):
             fit = self._fit_of(X, sample_weight)
             self._adopt(fit.solve(checkpoint), X, fit.rows)
         return self
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None, **metadata: Any
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None
     ) -> RealArray:
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_).
 
@@ -291,15 +285,12 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
             As in :meth:`fit`.
         checkpoint : path, optional
             As in :meth:`fit`.
-        **metadata
-            Not supported, as in :meth:`fit`.
 
         Returns
         -------
         array of shape (n_samples, n_components_)
             The scores, in the kind and dtype of X.
         """
-        sklearn.refuse_metadata(self, metadata)
         with shows_progress("KernelPCA"):
             fit = self._fit_of(X, sample_weight)
             result = fit.solve(checkpoint)
@@ -329,7 +320,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         return True
 
     @available_if(_has_fixed_features)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Update the model with more rows; the result is a fit to all rows so far.
 
         The first call chooses the landmarks (or random features) and the kernel's parameters. Solvers that
@@ -343,8 +334,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
             For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             As in :meth:`fit`.
-        **metadata
-            Not supported, as in :meth:`fit`.
 
         Returns
         -------
@@ -362,7 +351,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         >>> model.n_samples_, len(model.landmarks_)
         (600, 50)
         """
-        sklearn.refuse_metadata(self, metadata)
         before: FeatureSums | None = vars(self).get("_sums")
         if before is None:
             fit = self._fit_of(X, sample_weight)
@@ -432,7 +420,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         self._sums, self._ridge_map = model.sums, None
         self.component_choice_, self.repair_ = model.choice, result.repair
         asked = self.n_components is not None
-        store_solution(self, components, model.solution, asked=asked, of=model.of, stacklevel=4)
+        store_solution(self, components, model.solution, asked=asked, of=model.of)
         if result.vectors is not None and rows.weights is not None:
             self._complete_vectors(rows)
         on_device(self, rows.home)
@@ -482,19 +470,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
 
     def _scores(self, rows: Rows) -> RealArray:
         return rows.mapped(self._projection.scores, self.n_components_)
-
-    def summary(self) -> Summary:
-        """Return standard deviations, explained variance ratios and their cumulative sums as a table.
-
-        Ratios are NaN for a kernel that is not proven positive semidefinite.
-
-        Returns
-        -------
-        Summary
-            Prints as a table.
-        """
-        check_is_fitted(self)
-        return summary_of(self)
 
     def table(self, of: str, X: Any = None, *, supplementary: Any = None) -> Any:
         """Return scores, squared cosines and contributions of rows in feature space.
@@ -602,7 +577,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         rows = as_rows(X, estimator="KernelPCA", expected=None if return_error else Expected())
         if not rows.in_one_place:
             return self._lazily(rows, self.inverse_transform)
-        self._require_scores(rows)
+        self._require_columns(rows, self.n_components_, "scores")
         return self._back(method, arrays.to_float64(rows.dense_block(slice(None))), None, rows, return_error)
 
     def denoise(self, X: Any, return_error: bool = False) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
@@ -137,6 +136,12 @@ class KernelFit:
         return kernel.resolve(values, rows.feature_names)
 
     @property
+    def target(self) -> Target:
+        """The number of components, or their share, that is asked for."""
+        shape = self.rows.shape
+        return check_target(self.parameters.n_components, shape[0], shape, of="kernel components")
+
+    @property
     def plain_landmarks(self) -> bool:
         """Whether nothing was asked of landmarks but their number."""
         landmarks = self.parameters.landmarks
@@ -186,7 +191,7 @@ class FeatureFit(KernelFit):
     def plan(self) -> Plan:
         """What solving does, with predicted seconds and bytes."""
         rows, m = self.rows, self.count
-        target = self._target(m)
+        target = self._reachable(m)
         costs = feature_costs(rows.shape, m, self._rule, single=self._single, elsewhere=not rows.in_one_place)
         if self._rule == "rpcholesky" and (room := rows.room) is not None:
             need = rows.shape[0] * m * (4 if self._single else 8)
@@ -325,9 +330,8 @@ class FeatureFit(KernelFit):
             )
         return alike(numpy_rows(landmarks.owned()), numpy_rows(rows.block(slice(0, 1)).values))
 
-    def _target(self, m: int) -> Target:
-        of, shape = "random features" if self._rule is None else "landmarks", self.rows.shape
-        target = check_target(self.parameters.n_components, shape[0], shape, of="kernel components")
+    def _reachable(self, m: int) -> Target:
+        of, target = "random features" if self._rule is None else "landmarks", self.target
         if target.count is not None and target.count > m:
             raise ParameterError(
                 "n_components",
@@ -484,7 +488,7 @@ class ExactFit(KernelFit):
         count = self.parameters.n_components
         if isinstance(count, str):
             check_choice("n_components", count, COUNT_RULES)
-        target = Target(count=min(10, self.rows.shape[0])) if isinstance(count, str) else self._target()
+        target = Target(count=min(10, self.rows.shape[0])) if isinstance(count, str) else self.target
         plan = self._planned(target)[2].plan
         if not isinstance(count, str):
             return plan
@@ -496,7 +500,7 @@ class ExactFit(KernelFit):
         """Find the components, and keep all rows."""
         asked, rows, kernel = self.parameters, self.rows, self.kernel
         answer = self._choice()
-        target = self._target() if answer is None else Target(count=max(1, answer.number))
+        target = self.target if answer is None else Target(count=max(1, answer.number))
         preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros)
         problem, evaluator, planned = self._planned(target)
         warn_of_cost(planned.plan, self._cheaper, rows.like)
@@ -508,9 +512,7 @@ class ExactFit(KernelFit):
             self._warn_of_products(evaluator, solution, X)
         result = problem.coefficients(solution, target.count)
         if -result.negative > NEGLIGIBLE * result.components.values[0]:
-            warnings.warn(
-                IndefiniteKernelWarning(NEGATIVE.replace("NUMBER", f"{result.negative:.4g}")), stacklevel=3
-            )
+            IndefiniteKernelWarning(NEGATIVE.replace("NUMBER", f"{result.negative:.4g}")).warn()
         certificate = solution.certificate
         if rows.weights is None:
             certificate = with_orthonormality(certificate, result.vectors)
@@ -529,10 +531,6 @@ class ExactFit(KernelFit):
             answer,
         )
 
-    def _target(self) -> Target:
-        shape = self.rows.shape
-        return check_target(self.parameters.n_components, shape[0], shape, of="kernel components")
-
     def _choice(self) -> Any:
         """Ask a rule for the number of components; None where a number was given."""
         asked = self.parameters
@@ -545,7 +543,7 @@ class ExactFit(KernelFit):
         answer = components_of_kernel(model, self.rows, rule, rng=generators(asked.random_state, 3)[2])
         if answer.number is None:
             raise ParameterError("n_components", rule, f": {answer.sentence}")
-        warn_of_none(answer, stacklevel=5)
+        warn_of_none(answer)
         return answer
 
     def _planned(self, target: Target) -> tuple[KernelProblem, Evaluator | None, Schedule]:
@@ -627,12 +625,9 @@ class ExactFit(KernelFit):
             solution.certificate is not None and solution.certificate.ok and solution.spectrum.rank > 0
         )
         if sparse.issparse(fitted) and not certified and error > precision_of(fitted, self.parameters.tol):
-            warnings.warn(
-                CertificateWarning(
-                    f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values, "
-                    "because rows lie many kernel widths from 0. "
-                    f"{by_surface('Pass X.toarray()', 'Give a dense table')}, so that gramian sums "
-                    "differences instead, or use a wider kernel."
-                ),
-                stacklevel=4,
-            )
+            CertificateWarning(
+                f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values, "
+                "because rows lie many kernel widths from 0. "
+                f"{by_surface('Pass X.toarray()', 'Give a dense table')}, so that gramian sums "
+                "differences instead, or use a wider kernel."
+            ).warn()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -179,14 +178,11 @@ def _searched(space: FeatureSpace, method: str, Z: Any, start: Any) -> Any:
         residuals(space, result.points, Z)
     missed = int(np.sum(~result.converged))
     if missed:
-        warnings.warn(
-            PreimageWarning(
-                f"{missed} of {Z.shape[0]} pre-images did not converge in {LIMIT} steps; they are the "
-                f"nearest rows found. {by_surface('return_error=True says how far each is off; ')}"
-                f"{option('preimage', 'ridge')} needs no steps."
-            ),
-            stacklevel=5,
-        )
+        PreimageWarning(
+            f"{missed} of {Z.shape[0]} pre-images did not converge in {LIMIT} steps; they are the "
+            f"nearest rows found. {by_surface('return_error=True says how far each is off; ')}"
+            f"{option('preimage', 'ridge')} needs no steps."
+        ).warn()
     return result.points
 
 
@@ -282,7 +278,7 @@ class FeatureSpace:
             return arrays.as_float64(self.evaluator.times(left, self.right, sums))
 
         parts = slices(X.shape[0], max(1, BLOCK_BYTES // (8 * COLUMNS)))
-        values = np.concatenate(arrays.parallel_map(work, parts, most=_workers(X)))
+        values = np.concatenate(arrays.parallel_map(work, parts, like=X))
         norms = arrays.as_float64(self.evaluator.diagonal(X)) - 2.0 * values[:, -1] + self.mean
         return values[:, :-1] - arrays.as_float64(self.row_means @ self.coefficients), norms
 
@@ -383,7 +379,7 @@ def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> De
 
     # Warnings of overflow would only say that a step was too long, for which it is halved.
     with np.errstate(over="ignore", invalid="ignore"):
-        result = arrays.parallel_map(work, slices(b, size), most=_workers(Z))
+        result = arrays.parallel_map(work, slices(b, size), like=Z)
     return Descended(
         xp.concat([part.points for part in result], axis=0) * space.spread + space.center,
         np.concatenate([part.values for part in result]),
@@ -439,11 +435,6 @@ def _objective(space: FeatureSpace, g: Any, begin: Any) -> Callable[[Any, npt.ND
 
 def _largest(Z: Any) -> float:
     return float(arrays.namespace(Z).max(arrays.namespace(Z).abs(Z))) if 0 not in Z.shape else 0.0
-
-
-def _workers(Z: Any) -> int | None:
-    """Threads of the host that help; a device has its own."""
-    return None if arrays.is_numpy(Z) else 1
 
 
 # -------- descent of many rows at once, where no step ever makes a row worse

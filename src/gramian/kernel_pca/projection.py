@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from gramian import arrays
+from gramian.checks import slices
 from gramian.data import Rows
 from gramian.data.device import tile_length
 from gramian.kernels import Evaluator, Kernel
@@ -60,13 +61,9 @@ class KernelProjection:
         """Return the scores of rows, shape (n, k); the kernel matrix is filled tile by tile."""
         xp, like = rows.xp, rows.like
         work = self._block_scores(rows)
-        n = rows.shape[0]
         size = BLOCK if arrays.is_numpy(like) else tile_length(like)
-        slices = [slice(start, min(n, start + size)) for start in range(0, n, size)]
-        if arrays.is_numpy(like):
-            parts = arrays.parallel_map(work, slices, part="block of rows")
-        else:
-            parts = [work(part) for part in slices]
+        blocks = slices(rows.shape[0], size)
+        parts = arrays.parallel_map(work, blocks, like=like, part="block of rows")
         scores = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
         with np.errstate(over="ignore"):
             scores = arrays.to_dtype(scores - arrays.from_numpy(self.offset, like), rows.dtype)

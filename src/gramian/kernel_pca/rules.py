@@ -17,14 +17,7 @@ from gramian.arrays import as_float64
 from gramian.checks import evenly
 from gramian.data import Rows
 from gramian.data.weights import true_weights
-from gramian.errors import (
-    CertificateWarning,
-    IndefiniteKernelWarning,
-    PreimageWarning,
-    RankWarning,
-    ignoring,
-    worded,
-)
+from gramian.errors import GramianWarning, ignoring, worded
 from gramian.kernels import Kernel, Linear
 from gramian.pca.rules import UNEQUAL, refusal
 from gramian.records import FloatArray, Plan, Step
@@ -112,7 +105,7 @@ def _parallel(model: Any, rows: Rows, rng: np.random.Generator) -> ComponentChoi
         return ComponentChoice("parallel", None, {}, said)
     n = rows.shape[0]
     values = as_float64(rows.in_memory())
-    with ignoring(RankWarning, IndefiniteKernelWarning):
+    with ignoring(GramianWarning):
         kernel = clone(model).set_params(n_components=1).fit(values).kernel_
         if kernel is None:
             said = "The rule permutes columns of the data, and a precomputed kernel has none."
@@ -214,7 +207,7 @@ def _errors(
     mean, spread = fitted.mean(axis=0), fitted.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     errors = np.zeros(len(tried) + 1)
-    with ignoring(RankWarning, CertificateWarning, IndefiniteKernelWarning, PreimageWarning):
+    with ignoring(GramianWarning):
         trained = clone(model).set_params(n_components=int(tried[-1])).fit(fitted)
         for hidden in (group == g for g in range(int(group.max()) + 1)):
             share = float(hidden.mean())

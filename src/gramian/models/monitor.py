@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -15,22 +14,19 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from gramian import errors
 from gramian.analysis import candidates, projection
 from gramian.analysis.components import feature_names_of, known_variances, mapping_of, shares_of
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.base.declarations import register_record
 from gramian.base.fitted import parameter_at_fit
 from gramian.base.saving import Saved
-from gramian.base.sklearn import BaseEstimator, OutlierMixin, available_if, knows_names, refuse_metadata
+from gramian.base.sklearn import BaseEstimator, OutlierMixin, available_if, knows_names
 from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.data import Rows, as_rows, table
 from gramian.errors import (
-    CertificateWarning,
     DataError,
-    FewRowsWarning,
-    MissingValuesWarning,
     ParameterError,
-    RankWarning,
     UnavailableError,
     by_surface,
     ignoring,
@@ -237,7 +233,7 @@ class Monitor(Saved, MonitorAttributes):
 
     # ------------------------------------------------------------------ fit
 
-    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to normal rows if it is not fitted, and set the limits.
 
         Held-out rows are those of X if the model has not seen them. Otherwise the model is fitted ``cv``
@@ -250,8 +246,6 @@ class Monitor(Saved, MonitorAttributes):
             PCA.
         y : object, ignored
             For pipelines.
-        **metadata
-            Not supported: weights of rows, for instance, raise an InputTypeError.
 
         Returns
         -------
@@ -271,7 +265,6 @@ class Monitor(Saved, MonitorAttributes):
         FewRowsWarning
             For fewer than five rows of the fit for each component.
         """
-        refuse_metadata(self, metadata)
         self._check()
         if _is_begun(self.model):
             self.model_ = self.model
@@ -305,7 +298,7 @@ class Monitor(Saved, MonitorAttributes):
         self._weights = np.ones(len(self._held_out))
         self._settle(rows, values if same else None)
         if known.too_few:
-            warnings.warn(FewRowsWarning(known.too_few), stacklevel=2)
+            errors.FewRowsWarning(known.too_few).warn()
         return self
 
     @available_if(lambda monitor: isinstance(monitor.model, PCA))
@@ -392,7 +385,7 @@ class Monitor(Saved, MonitorAttributes):
         everything = asked["n_components"] is None and asked.get("max_rmse") is None
         most = d - (vars(self.model_).get("imputed_") is not None) if isinstance(self.model_, PCA) else n
         # What they say is said of the model itself.
-        with ignoring(RankWarning, CertificateWarning, MissingValuesWarning):
+        with ignoring(errors.GramianWarning):
             for fold in np.array_split(np.arange(n), count):
                 others = rows.picked(np.delete(np.arange(n), fold))
                 model = clone(self.model_)
@@ -542,8 +535,7 @@ class Monitor(Saved, MonitorAttributes):
     def _new_rows(self, X: Any) -> Rows:
         if isinstance(X, table.Table) and getattr(self.model_, "_maps_holes", False):
             X = X.observed
-        rows: Rows = self.model_._new_rows(X, **_limit_of(self.model_))
-        return rows
+        return self.model_._new_rows(X, limit=memory_limit_bytes(self.model_.memory_limit))
 
     def _measured(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
         """Return what :class:`_Measure` does, and warn of rows without T2."""
@@ -791,11 +783,6 @@ def _known(model: Any) -> monitoring.Known:
 
 def _is_begun(model: Any) -> bool:
     return bool(vars(model).keys() & {"_moments", "components_", "projection_coef_"})
-
-
-def _limit_of(model: Any) -> dict[str, Any]:
-    """Return the option that lets a kernel PCA read new rows from a file block by block, as a PCA does."""
-    return {} if isinstance(model, PCA) else {"limit": memory_limit_bytes(model.memory_limit)}
 
 
 def _require_model(model: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, ClassVar, Self
 
@@ -11,14 +10,13 @@ import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis import components
 from gramian.arrays import as_float64, as_pictures, from_numpy, memory_limit_bytes, to_numpy
 from gramian.base import fitted, inputs, saving
-from gramian.base.sklearn import knows_names, refuse_metadata
+from gramian.base.sklearn import knows_names
 from gramian.checks import check_choice
 from gramian.data import Rows, as_rows, table, weights
 from gramian.data.device import sent_to
-from gramian.errors import DataError, ParameterError, RankWarning, option
+from gramian.errors import DataError, ParameterError, option
 from gramian.models import whitening
 from gramian.pca.estimator import PCA
 from gramian.progress_bar import shows_progress
@@ -167,7 +165,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         self._check(rows)
         return self._pca().plan(rows)
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Find the whitening transform of X.
 
         Parameters
@@ -178,8 +176,6 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as in :meth:`gramian.PCA.fit`.
-        **metadata
-            Not supported: other metadata raise an InputTypeError with advice.
 
         Returns
         -------
@@ -194,14 +190,11 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         ParameterError
             A parameter outside its range.
         """
-        refuse_metadata(self, metadata)
         with shows_progress("Whitener"):
             self._fit(X, sample_weight, keep=False)
         return self
 
-    def fit_transform(
-        self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any
-    ) -> RealArray:
+    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> RealArray:
         """Find the whitening transform of X and return X whitened, as :meth:`transform` does.
 
         Parameters
@@ -212,15 +205,12 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             As in :meth:`fit`.
-        **metadata
-            Not supported, as in :meth:`fit`.
 
         Returns
         -------
         array
             Whitened rows, as :meth:`transform` returns them.
         """
-        refuse_metadata(self, metadata)
         with shows_progress("Whitener"):
             rows, scores = self._fit(X, sample_weight, keep=self.method != "cholesky")
         return self._mapped(rows, scores)
@@ -253,10 +243,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
     def _fit(self, X: Any, sample_weight: Any, *, keep: bool) -> tuple[Rows, Any]:
         rows = self._rows(X, sample_weight, minimum=2, check_finite=False)
         self._check(rows)
-        pca = self._pca()
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "(n_components=.* but t|T)he data has rank", RankWarning)
-            pca.fit(rows)
+        pca = self._pca().fit(rows)
         rule = whitening.check_regularization(self.regularization)
         if self.method == "cholesky" and rule is None:
             _require_full_rank(pca.rank_, rows.shape)
@@ -279,15 +266,6 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             )
         self._settle(settled)
         fitted.on_device(self, rows.home)
-        if isinstance(self.n_components, (int, np.integer)) and self.rank_ < self.n_components_:
-            warnings.warn(
-                RankWarning(
-                    f"{option('n_components', self.n_components_)} but the data has rank {self.rank_}: the "
-                    f"last {self.n_components_ - self.rank_} directions have no variance; fitted "
-                    "rows are 0 there."
-                ),
-                stacklevel=3,
-            )
         return rows, result.scores
 
     def _store_decomposition(self, pca: PCA, n: int) -> None:
@@ -381,20 +359,20 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         """
         check_is_fitted(self)
         rows = self._rows(X, expected=table.Expected())
-        width = self.n_components_ if self._reduces else self.n_features_in_
-        if rows.shape[1] != width:
-            raise DataError(
-                f"X has {rows.shape[1]} columns, but inverse_transform takes {width} whitened values."
-            )
+        self._require_columns(rows, self._width, "whitened values")
         mapping = self._whitening()
         back = rows.mapped(lambda part: mapping.undo(part.in_memory()), self.n_features_in_)
         return self._as_fitted(back)
 
     def _mapped(self, rows: Rows, scores: Any = None) -> RealArray:
-        mapping, width = self._whitening(), self.n_components_ if self._reduces else self.n_features_in_
-        Z, shape = rows.mapped(lambda part: mapping.apply(part, scores), width), rows.picture_shape
+        mapping, shape = self._whitening(), rows.picture_shape
+        Z = rows.mapped(lambda part: mapping.apply(part, scores), self._width)
         result: RealArray = Z if shape is None or self._reduces else as_pictures(Z, shape)
         return result
+
+    @property
+    def _width(self) -> int:
+        return self.n_components_ if self._reduces else self.n_features_in_
 
     @property
     def _reduces(self) -> bool:
@@ -428,19 +406,6 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             return super().get_feature_names_out(input_features)
         names: npt.NDArray[np.object_] = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
         return names
-
-    def summary(self) -> components.Summary:
-        """Return standard deviations, explained variance ratios and their cumulative sums as a table.
-
-        They are those of the principal components, before regularization.
-
-        Returns
-        -------
-        Summary
-            Prints as a table.
-        """
-        check_is_fitted(self)
-        return components.summary_of(self)
 
     @property
     def explained_variance_(self) -> FloatArray:
@@ -482,8 +447,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
 
     def _require_few(self, name: str) -> None:
         check_is_fitted(self)
-        d = self.n_features_in_
-        entries = (self.n_components_ if self._reduces else d) * d
+        entries = self._width * self.n_features_in_
         if entries > MOST_ENTRIES:
             raise AttributeError(
                 f"{name} would have {entries:,} entries; the limit is {MOST_ENTRIES:,}. transform does not "

@@ -15,12 +15,12 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import arrays, checks, progress_bar
-from gramian.analysis.components import Summary, summary_of
+from gramian.analysis.components import Summary
 from gramian.analysis.projection import LinearProjection, divided, incomplete_rows, warn_of_undetermined
 from gramian.base import deferred, fitted, inputs, saving
 from gramian.base.declarations import LACKED, DecompositionAttributes, Parts, register_record
 from gramian.base.inputs import Folder
-from gramian.base.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names, refuse_metadata
+from gramian.base.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names
 from gramian.data import Rows, as_rows, device, weights
 from gramian.data.rows import SeenRows
 from gramian.data.table import Expected
@@ -68,7 +68,7 @@ class PCAAttributes(fitted.Decomposer):
 
 @knows_names
 @dataclass(eq=False, repr=False)
-class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
+class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, PCAAttributes):
     """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
 
     Parameters come in three groups. ``n_components`` to ``forgetting`` are the model, ``solver`` to
@@ -207,6 +207,10 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
     """
 
     _attributes: ClassVar = PCAAttributes
+    # What the decomposition of a stream sets.
+    _following: ClassVar = {*DecompositionAttributes.__annotations__, *PCAAttributes.__annotations__} - {
+        "_moments"
+    }
     model_kind: ClassVar = ModelKind.PCA
     _habits: ClassVar = {
         "svd_solver": 'use solver="full", "covariance", "gram" or "krylov"',
@@ -260,9 +264,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         matrices = direct.both_matrices(costs, fit.request.target)
         return replace(fit.plan, matrices=tuple(matrices))
 
-    def fit(
-        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None, **metadata: Any
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None) -> Self:
         """Find the components of X.
 
         Parameters
@@ -283,8 +285,6 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
             minute. After a crash the same call continues from there and gives the same result. The folder
             remains after the fit, so that the same call repeats the result without reading the file. Remove
             it when you have saved the model.
-        **metadata
-            Not supported: other metadata raise an InputTypeError with advice.
 
         Returns
         -------
@@ -304,13 +304,12 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         MemoryLimitError
             If no route fits into ``memory_limit``.
         """
-        refuse_metadata(self, metadata)
         with progress_bar.shows_progress("PCA"):
             self._fit(X, sample_weight, checkpoint)
         return self
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None, **metadata: Any
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None
     ) -> RealArray:
         """Find the components of X and return its scores, shape (n_samples, n_components_).
 
@@ -326,15 +325,12 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
             As in :meth:`fit`.
         checkpoint : path, optional
             As in :meth:`fit`.
-        **metadata
-            Not supported, as in :meth:`fit`.
 
         Returns
         -------
         array of shape (n_samples, n_components_)
             The scores, in the kind and dtype of X.
         """
-        refuse_metadata(self, metadata)
         with progress_bar.shows_progress("PCA"):
             result, given = self._fit(X, sample_weight, checkpoint)
         rows, scores = result.rows, result.directions.scores
@@ -345,7 +341,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         whitened: RealArray = self._projection().whitened(arrays.require_range(scores, "Scores"))
         return whitened
 
-    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, **metadata: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Update the model with a batch of rows, so that it describes all rows since the first call.
 
         The method merges mean and covariance exactly, in float64, and does not store the rows. A batch may
@@ -364,8 +360,6 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
             For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             As in :meth:`fit`. ``forgetting`` multiplies the weights of earlier rows.
-        **metadata
-            Not supported, as in :meth:`fit`.
 
         Returns
         -------
@@ -395,7 +389,6 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         """
         from gramian.pca.stream import add_batch
 
-        refuse_metadata(self, metadata)
         add_batch(self, X, sample_weight)
         return self
 
@@ -479,7 +472,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         )
         self.component_choice_ = choice = result.choice
         if choice is not None and isinstance(self.n_components, str):
-            fitted.warn_of_none(choice, stacklevel=3)
+            fitted.warn_of_none(choice)
         elif choice is None and (self.max_rmse is not None or isinstance(self.n_components, float)):
             from gramian.pca.rules import after_the_fit
 
@@ -513,11 +506,6 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
 
     # --------------------------------------------------------------- stream
 
-    @classmethod
-    def _following(cls) -> set[str]:
-        """Return the names of the attributes that a stream's decomposition sets."""
-        return {*DecompositionAttributes.__annotations__, *PCAAttributes.__annotations__} - {"_moments"}
-
     def _look(self) -> None:
         """Decompose the stream's moments unless this was done since the last batch."""
         if "_moments" in vars(self) and "components_" not in vars(self):
@@ -546,9 +534,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         declared = super()._contents_of(state)
         if "_moments" not in state or "components_" in state:
             return declared
-        return {
-            name: hint for name, hint in declared.items() if name.removesuffix("?") not in cls._following()
-        }
+        return {name: hint for name, hint in declared.items() if name.removesuffix("?") not in cls._following}
 
     # ------------------------------------------------------------ transform
 
@@ -736,7 +722,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         """
         check_is_fitted(self)
         rows = as_rows(X, estimator="PCA", expected=Expected())
-        self._require_scores(rows)
+        self._require_columns(rows, self.n_components_, "scores")
         projection = self._projection()
         back = rows.mapped(lambda part: projection.back(arrays.dense(part.in_memory())), self.n_features_in_)
         return self._as_fitted(back)
@@ -859,8 +845,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
         """
         from gramian.analysis.units import unit_trap
 
-        check_is_fitted(self)
-        summary, sample = summary_of(self), self.sampling_
+        summary, sample = super().summary(), self.sampling_
         said = unit_trap(self, 'scale="unit"'), "" if sample is None else sample.brief
         return replace(summary, notes=(*summary.notes, *filter(None, said), self.certificate_.brief))
 
@@ -1072,6 +1057,3 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, PCAAttributes):
 def _reads_again(X: Any) -> bool:
     """Return whether X is a file or a scan that can be read more than once, as a pipe cannot."""
     return X.is_file() or X.is_dir() if isinstance(X, Path) else getattr(X, "repeatable", False)
-
-
-deferred.defer(PCA, PCA._following(), PCA._look)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -469,13 +468,10 @@ def _warn(result: imputation.Imputation, method: str, why: str) -> None:
     said = f": {why}" if why else f" in {result.iterations:,} steps"
     other = by_surface("missing='iterative'", option("missing", "iterative"))
     instead = f" or {other}, which is regularised" if method == "em" else ""
-    warnings.warn(
-        MissingValuesWarning(
-            f"The imputation by {BY[method]} {'is not determined' if why else 'did not converge'}{said}. Use "
-            f"fewer components{instead}."
-        ),
-        stacklevel=7,
-    )
+    MissingValuesWarning(
+        f"The imputation by {BY[method]} {'is not determined' if why else 'did not converge'}{said}. Use "
+        f"fewer components{instead}."
+    ).warn()
 
 
 def _moments(rows: Rows, mean: FloatArray, squares: FloatArray, exponent: int, k: int) -> StreamMoments:

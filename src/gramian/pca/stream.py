@@ -246,7 +246,7 @@ def add_batch(model: Any, X: Any, sample_weight: Any) -> None:
         model.picture_shape_ = rows.picture_shape
     model._moments, model.n_samples_ = seen, seen.rows
     model._unequal = vars(model).get("_unequal", False) or rows.weights is not None
-    for name in model._following():
+    for name in model._following:
         model.__dict__.pop(name, None)
 
 

@@ -118,12 +118,7 @@ def scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, Floa
             C = arrays.as_float64(view.block(some, slice(None)))
             return np.column_stack([C @ W, np.einsum("ij,ij->i", C, C)])
 
-        slices = view.row_slices()
-        blocks = (
-            arrays.parallel_map(of_block, slices)
-            if arrays.is_numpy(part.like)
-            else list(map(of_block, slices))
-        )
+        blocks = arrays.parallel_map(of_block, view.row_slices(), like=part.like)
         return arrays.from_numpy(np.column_stack([np.concatenate(blocks), spread]), part.like)
 
     result = arrays.as_float64(rows.mapped(measured, 2 * k + 2, np.float64, holes=True))

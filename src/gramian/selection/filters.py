@@ -22,7 +22,7 @@ from gramian.analysis.associations import Explained, by_columns, explained, unit
 from gramian.analysis.candidates import Candidate, Choice, Selection
 from gramian.arrays import dense
 from gramian.base.inputs import generators
-from gramian.base.sklearn import knows_names, refuse_metadata
+from gramian.base.sklearn import knows_names
 from gramian.checks import check_choice, check_integer, check_number, counted
 from gramian.data import Rows
 from gramian.errors import DataError, ParameterError, by_surface, choice, option
@@ -161,7 +161,7 @@ class FeatureFilter(ColumnSelector):
 
     # ------------------------------------------------------------------ fit
 
-    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Rank the features and choose the number to select.
 
         Parameters
@@ -172,8 +172,6 @@ class FeatureFilter(ColumnSelector):
         y : array-like of shape (n_samples,), optional
             Classes or numbers; not needed for a file that is read with ``label=``. Text, booleans and whole
             numbers of few distinct values are classes, unless the estimator says otherwise.
-        **metadata
-            Not supported: ``sample_weight`` and other routed metadata raise an error with advice.
 
         Returns
         -------
@@ -188,7 +186,6 @@ class FeatureFilter(ColumnSelector):
         ParameterError
             A parameter outside of what it may be.
         """
-        refuse_metadata(self, metadata)
         if not callable(self.score_func):
             check_choice("score_func", self.score_func, SCORES)
         if self.redundancy is not None:

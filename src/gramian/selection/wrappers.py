@@ -27,7 +27,7 @@ from gramian.analysis.candidates import (
     tolerance,
     within_one_standard_error,
 )
-from gramian.base.sklearn import MetaEstimatorMixin, knows_names, refuse_metadata
+from gramian.base.sklearn import MetaEstimatorMixin, knows_names
 from gramian.checks import check_choice, check_integer, check_share, counted, listed, plain
 from gramian.errors import DataError, ParameterError, by_surface, choice, option
 from gramian.progress import track
@@ -168,7 +168,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     n_jobs: int | None = None
     verbose: bool = False
 
-    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Search, and select.
 
         Parameters
@@ -177,8 +177,6 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
             The estimator gets dense columns: those of a candidate in a sparse matrix are made dense.
         y : array-like of shape (n_samples,)
             Classes for a classifier, otherwise numbers. May be left out for a file read with ``label=``.
-        **metadata
-            Not supported: ``sample_weight`` and other routed metadata raise an error with advice.
 
         Returns
         -------
@@ -186,7 +184,6 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
             After Ctrl-C the best subset so far is selected, ``interrupted_`` is True, and KeyboardInterrupt
             is raised again.
         """
-        refuse_metadata(self, metadata)
         scorer = scorer_of(self.estimator, self.scoring)
         check_choice("direction", self.direction, ("forward", "backward", "exhaustive"))
         data = as_labelled(X, y, estimator=self, discrete=bool(is_classifier(self.estimator)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import math
 import time
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -249,13 +248,9 @@ def warn_of_cost(result: Plan, advice: Callable[[], str], like: Any) -> None:
     Predictions are for two cores, so there is no warning for arrays on a device.
     """
     if result.seconds > LONG and not on_accelerator(like):
-        warnings.warn(
-            CostWarning(
-                f"This is predicted to take about {result.seconds / 60:.0f} minutes "
-                f"({result.reason}) {advice()}"
-            ),
-            stacklevel=4,
-        )
+        CostWarning(
+            f"This is predicted to take about {result.seconds / 60:.0f} minutes ({result.reason}) {advice()}"
+        ).warn()
 
 
 # ------------------------------------------------------ problems and their solutions
