@@ -45,11 +45,7 @@ class ArrayRows(Rows):
         if getattr(X, "ndim", 2) == 3:
             picture_shape = (int(X.shape[1]), int(X.shape[2]))
             X = X.reshape(X.shape[0], -1) if is_numpy(X) else namespace(X).reshape(X, (X.shape[0], -1))
-        if isinstance(X, np.ndarray):
-            values = check_by_sklearn(X, request)
-            borrowed = np.may_share_memory(values, original)
-            return cls(values, dtype=values.dtype, picture_shape=picture_shape, borrowed=borrowed)
-        if array_api_compat.is_array_api_obj(X):
+        if not is_numpy(X) and array_api_compat.is_array_api_obj(X):
             values = _check_array_api(X, request)
             borrowed = X.dtype == values.dtype
         else:
