@@ -26,8 +26,6 @@ class Entry(NamedTuple):
 
 ENTRIES = (
     Entry("fit", "fitting", "Find components; write model, tables, pictures."),
-    Entry("plot", "showing", "Draw a saved model."),
-    Entry("report", "showing", "Explain a saved model on one page for a browser."),
     Entry("info", "showing", "Show the contents of a saved model."),
     Entry(
         "serve",

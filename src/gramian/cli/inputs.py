@@ -5,6 +5,7 @@ import math
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -103,8 +104,18 @@ def read_new_data(
     limit: int | None = None,
     engine: Engine = HERE,
     meta: Any = None,
+    channels: Mapping[str, str] | None = None,
 ) -> Any:
-    """Read data for a fitted model by the options of its fit, its columns in its order; join metadata.
+    """Read data for a fitted model, its columns in its order; join metadata.
+
+    Parameters
+    ----------
+    data, reading, model, limit, engine
+        As of :func:`read_table`.
+    meta : str, optional
+        A file of metadata.
+    channels : mapping of str to str, optional
+        The columns that set colour and shape: they are read as labels.
 
     Raises
     ------
@@ -113,8 +124,6 @@ def read_new_data(
     """
     from gramian.base.inputs import expected_columns
 
-    if engine.engine is None:
-        data, reading = recalled(model, data, reading)
     if reading.missing == "drop-columns":
         raise ParameterError(
             "--missing",
@@ -122,8 +131,27 @@ def read_new_data(
             "would depend on the new data instead of the fitted one",
             "Use --missing drop-rows, or fill the values first.",
         )
-    expected = expected_columns(model)
-    table = read_table(data, reading, expected, limit=limit, engine=engine, imputes=True)
+    labels, new = reading.label_names(), []
+    if channels:
+        from gramian.io.metadata import as_metadata
+
+        meta = None if meta is None else as_metadata(meta, reading.id)
+        known = {*map(str, getattr(model, "feature_names_in_", ())), *(meta.columns if meta else ()), *labels}
+        new = [name for name in dict.fromkeys(channels.values()) if name not in known]
+    if new and reading.labels_from is not None:
+        raise ParameterError(
+            "--labels-from",
+            problem=f"{new[0]} is a column of DATA, and --labels-from names another file.",
+            hint="Leave out one of them, or give a table of all labels with --meta.",
+        )
+    chosen = replace(reading, label=(*labels, *new)) if new else reading
+    try:
+        table = read_table(data, chosen, expected_columns(model), limit=limit, engine=engine, imputes=True)
+    except ParameterError as error:
+        channel = next((channel for channel, name in (channels or {}).items() if name == error.value), None)
+        if error.parameter != "label" or channel is None or channel in labels:
+            raise
+        raise ParameterError(f"--{channel}", error.value, error.allowed, error.hint) from error
     return table if meta is None else add_metadata(table, meta, reading.id)
 
 
@@ -189,22 +217,6 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, tuple) or not all(isinstance(one, str) for one in value):
         return str(value) if isinstance(value, str) else value
     return [str(one) for one in value] if len(value) > 1 else str(value[0])
-
-
-def only_with_data(**options: str | None) -> None:
-    """Raise an error for options that say something about rows where there are none.
-
-    Raises
-    ------
-    ParameterError
-    """
-    for name, value in options.items():
-        if value is not None:
-            raise ParameterError(
-                f"--{name}",
-                allowed="is about the rows of DATA, but there is no DATA",
-                hint="Add its file after the model.",
-            )
 
 
 def add_metadata(table: Any, meta: Any, id: str | None) -> Any:

@@ -12,17 +12,34 @@ import typer
 
 from gramian.checks import shown_lines
 from gramian.cli import faces
-from gramian.cli.inputs import add_metadata, model_path, read_model, read_new_data, read_table
+from gramian.cli.inputs import (
+    add_metadata,
+    model_path,
+    read_arguments,
+    read_model,
+    read_new_data,
+    read_table,
+    recalled,
+)
 from gramian.cli.options import Engine, JsonFlag, Reading, argument, parameter_of, spread_parameters
-from gramian.cli.outputs import TABLES, answer, check_out, check_pictures, rows_target, write_content
+from gramian.cli.outputs import (
+    FIGURES,
+    TABLES,
+    answer,
+    check_out,
+    check_pictures,
+    check_place,
+    rows_target,
+    write_content,
+)
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError, worded
-from gramian.operations.operation import Input, Operation, Out, Result
+from gramian.operations.operation import Asked, Input, Operation, Out, Result
 from gramian.options import OUTPUT, Declared, as_arguments, spelled
 from gramian.plots.registry import function_of
 
 ALARM = 3  # exit code
-Write = Callable[[Result], int | None]
+Write = Callable[[Result], Any]  # writes a file; returns the number or the names of several
 
 
 def command_of(operation: Operation) -> Callable[..., None]:
@@ -80,6 +97,7 @@ class Call:
     def __init__(self, operation: Operation, given: dict[str, Any], reading: Reading, engine: Engine) -> None:
         self.operation, self.given, self.reading, self.engine = operation, given, reading, engine
         self.as_json, self.fitted, self.pictures = given["as_json"], None, False
+        self.repeated: dict[str, Any] | None = None  # arguments that read the rows in Python
         self.inputs: list[str] = []
         for one in operation.inputs:
             name = given[one.name]
@@ -112,10 +130,15 @@ class Call:
         self.writers  # noqa: B018
         meta = None if asked.option else self.given.get("meta")
         if model is not None:
-            table = read_new_data(name, self.reading, model, limit, self.engine, meta)
+            reading = self.reading
+            if self.engine.engine is None:
+                name, reading = recalled(model, name, reading)
+            table = read_new_data(name, reading, model, limit, self.engine, meta, **how)
         else:
             table = read_table(name, self.reading, limit=limit, engine=self.engine, **how)
             table = table if meta is None else add_metadata(table, meta, self.reading.id)
+            reading = self.reading
+        self.repeated = None if asked.option or name == "-" else read_arguments(name, reading)
         if self.pictures:
             check_pictures(table, self.given["out"])
         return table
@@ -134,10 +157,18 @@ class Call:
         """Return an argument."""
         return self.given[asked.name]
 
+    def asked(self) -> Asked:
+        """Return how the command was called."""
+        from gramian.store.model_file import read_model as stored
+
+        model = self.given["model"]
+        return Asked(model, stored(model_path(model)).versions, self.repeated)
+
     # ---------------------------------------------------------------- files and text
 
     def run(self, options: Any) -> None:
         """Run the operation, write its files, and print what was found."""
+        self.options = options
         inputs, writers = self.operation.opened(options, self), self.writers
         try:
             with progress(self.operation.doing):
@@ -151,8 +182,11 @@ class Call:
         files = []
         for out, name, write in writers:
             with progress(self.operation.doing if out.kind == "rows" else "writing"):
-                many = write(result)
-            files.append((out, name, f", {many:,} files" if (many or 1) > 1 else result.written))
+                done = write(result)
+            if isinstance(done, list):
+                files += [(out, one, "") for one in done]
+            else:
+                files.append((out, name, f", {done:,} files" if (done or 1) > 1 else result.written))
         self._answer(result, files)
         if result.alarm or result.unanswered:
             raise typer.Exit(ALARM if result.alarm else 1)
@@ -176,6 +210,12 @@ class Call:
         if out.kind == "figure":
             function_of("style", "room")  # raises without its extra, before anything is computed
             return lambda result: next(iter(result.figures.values()))().save(name)
+        if out.kind == "figures":
+            if suffix in FIGURES:
+                advice = f"Name a folder, and use --format {suffix[1:]}."
+                raise ParameterError("-o", name, f": {out.writes}", advice)
+            check_place(place)
+            return partial(_write_figures, place, self.options.format)
         if out.kind == "file":
             if not out.ends:
                 check_out(name, *self.inputs, as_json=self.as_json)
@@ -216,6 +256,16 @@ class Call:
 
 def _known(value: Any) -> Any:
     return value() if callable(value) else value
+
+
+def _write_figures(folder: Path, kind: str, result: Result) -> list[str]:
+    files = []
+    for name, draw in result.figures.items():
+        drawn, path = draw(), folder / f"{name}.{kind}"
+        folder.mkdir(parents=True, exist_ok=True)
+        drawn.save(path)
+        files.append(str(path))
+    return files
 
 
 def _write_table(target: Any, kind: str, result: Result) -> None:

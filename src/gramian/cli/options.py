@@ -13,7 +13,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from gramian.checks import check_choice, check_seed
 from gramian.errors import ParameterError
-from gramian.operations.operation import METADATA
 from gramian.options import (
     LIMITS,
     LIST,
@@ -141,7 +140,6 @@ Seed = Annotated[
 ]
 Text = str | None
 TextList = list[str] | None
-META = option("FILE", METADATA, usual="none")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,13 +10,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_type_hints
 
 from gramian.errors import ParameterError, by_surface
 from gramian.options import Declared, form_of
-
-METADATA = "A table of metadata, such as batch, sex and age, joined by row names or order."
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,13 @@ DATA = Input(
     "several), a folder or .zip of pictures, or -.",
 )
 LARGE_DATA = replace(DATA, streamed=True)
-META = Input("meta", "meta", "FILE", METADATA, option=True, required=False, usual="none")
+META = Input(
+    *("meta", "meta", "FILE"),
+    "A table of metadata, such as batch, sex and age, joined by row names or order.",
+    option=True,
+    required=False,
+    usual="none",
+)
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,9 @@ class Out:
 
     Attributes
     ----------
-    kind : {"table", "rows", "figure", "model", "file"}
-        The first table of the result, its rows, its first figure, its model, or its content.
+    kind : {"table", "rows", "figure", "figures", "model", "file"}
+        The first table of the result, its rows, its first figure or all in a folder, its model, or its
+        content.
     metavar, help : str
     default : str or None
         None writes nothing unless the option is given.
@@ -108,7 +114,7 @@ class Out:
         Whether the text goes to standard error in any case.
     """
 
-    kind: Literal["table", "rows", "figure", "model", "file"]
+    kind: Literal["table", "rows", "figure", "figures", "model", "file"]
     metavar: str
     help: str
     default: str | None = None
@@ -120,6 +126,25 @@ class Out:
     usual: str = ""
     listing: str = ""
     beside: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a verb was called, for results that repeat it.
+
+    Attributes
+    ----------
+    model : str
+        The file or folder of the model.
+    versions : mapping of str to str
+        Those that wrote the model.
+    reading : mapping of str to object, or None
+        The arguments of :func:`gramian.scan`; None for data that are not from a file.
+    """
+
+    model: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    reading: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -211,6 +236,9 @@ class Reader(Protocol):
 
     def text(self, asked: Input) -> Any:
         """Return what was given."""
+
+    def asked(self) -> Asked:
+        """Return how the verb was called, once everything was opened."""
 
 
 @dataclass(frozen=True)
@@ -319,6 +347,8 @@ class Operation:
             given[one.name] = read
         for one in of("faces"):
             given[one.name] = reader.faces(one, model, **({} if one.how is None else one.how(options)))
+        if "asked" in signature(self.function).parameters:
+            given["asked"] = reader.asked()
         return given
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gramian.checks import check_seed
@@ -39,25 +38,6 @@ SEED = option(
     panel=LIMITS,
     check=check_seed,
 )
-
-
-@dataclass(frozen=True)
-class Axes:
-    """What a figure of rows shows."""
-
-    color: str | None = option(
-        "COLUMN",
-        "Column that sets the colour of points; may hold text.",
-        usual="the first of --label or --meta",
-        label="colour",
-    )
-    shape: str | None = option(
-        "COLUMN", "Column that sets the shape of points.", usual="the second of --label or --meta"
-    )
-    x: str = option(
-        "PC1", "Component on the X axis, such as PC3; for whitening a column number.", "1", label="X axis"
-    )
-    y: str = option("PC2", "Component on the Y axis; for whitening a column number.", "2", label="Y axis")
 
 
 def figure_out(help: str, writes: str, key: Any = "files") -> Out:

@@ -34,7 +34,7 @@ from gramian.errors import (
 from gramian.faces import Faces, FaceSpace, Gallery, read_faces
 from gramian.io.metadata import with_metadata
 from gramian.operations import operations
-from gramian.operations.operation import Blocks, Input, Result
+from gramian.operations.operation import Asked, Blocks, Input, Result
 from gramian.options import declared_of
 from gramian.plots.images import Picture
 from gramian.report import facts as report
@@ -240,6 +240,10 @@ class _Parts:
 
     def text(self, asked: Input) -> Any:
         return self.parts.get(asked.name)
+
+    def asked(self) -> Asked:
+        part = self.parts.get("data")
+        return Asked(reading=None if part is None else {"path": part["name"], **part["reading"]})
 
 
 def written(answer: Message, content: str | bytes) -> Message:
