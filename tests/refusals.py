@@ -58,9 +58,10 @@ def wording(error: GramianError) -> Wording:
 
 
 def _neutral(text: str) -> str:
-    """Leave out what differs between runs, the folders of tests, and what a file of lines cannot hold."""
+    """Leave out folders of tests, the last digits of numbers, and what a file of lines cannot hold."""
     for folder in folders:
         text = re.sub(rf"{re.escape(str(folder))}(/\w+)?", "TMP", text)
+    text = re.sub(r"(\.\d{6})\d+", r"\1", text)
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -85,5 +86,7 @@ def is_there(test: str) -> bool:
 def refresh() -> None:
     """Write what the errors of this run said, next to those of the tests that did not run."""
     tests = {test: said for test, said in golden().items() if is_there(test)} | seen
-    blocks = ["\n".join([test, *("\n".join(entry) for entry in tests[test])]) for test in sorted(tests)]
+    blocks = [
+        "\n".join([test, *("\n".join(entry) for entry in sorted(tests[test]))]) for test in sorted(tests)
+    ]
     GOLDEN.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")

@@ -8,6 +8,7 @@ from gramian.applications import is_installed
 from gramian.cli import demonstration
 from gramian.cli.app import app
 from gramian.errors import DataError, GramianError
+from refusals import refused
 
 
 @pytest.mark.usefixtures("few_digits")
@@ -34,9 +35,7 @@ def test_a_command_that_fails_ends_it(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr("gramian.cli.fitting.read_table", fail)
     command = typer.main.get_command(app)
-    with pytest.raises(
-        GramianError, match=r"gramian fit x\.csv ended with 1, so the demonstration ends here"
-    ):
+    with refused(GramianError):
         demonstration._run(command, "Fit:", "fit", "x.csv")
     assert "it rains" in capsys.readouterr().err
 

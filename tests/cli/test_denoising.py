@@ -10,6 +10,7 @@ import gramian as package
 from commands import called
 from gramian.cli.options import Reading
 from gramian.errors import FileError, ParameterError
+from refusals import refused
 
 FLOWERS = Reading(drop="species")
 
@@ -64,14 +65,14 @@ def test_pictures_go_to_a_folder(folder, gramian, capsys):
     names = sorted(path.name for path in Path("clean").iterdir())
     assert names == ["3.png", "4.png", "5.png", "comparison.png", "reconstruction.csv"]
     assert "by gradient: the kernel is smooth" in capsys.readouterr().err
-    with pytest.raises(ParameterError, match="PNG files into a folder"):
+    with refused(ParameterError, "-o"):
         denoise("k.gramian", "faces.npz::X", Reading(), "-", False)
     np.save("flat.npy", np.zeros((3, 30)))
-    with pytest.raises(ParameterError, match=r"flat\.npy is a table"):
+    with refused(ParameterError, "-o"):
         denoise("k.gramian", "flat.npy", Reading(), "other", False)
     Path("mine").mkdir()
     Path("mine/1.png").write_text("mine")
-    with pytest.raises(FileError, match="mine is not empty"):
+    with refused(FileError):
         denoise("k.gramian", "faces.npz::X", Reading(), "mine", False)
 
 
@@ -85,9 +86,9 @@ def test_without_distances_the_rows_are_written_all_the_same(folder, gramian, ca
 
 def test_models_that_have_nothing_to_denoise_with(folder, gramian):
     assert gramian("fit", "flowers.csv", "--drop", "species", "-o", "p.gramian").code == 0
-    with pytest.raises(ParameterError, match="denoise needs a kernel PCA, and this is a PCA"):
+    with refused(ParameterError, "model"):
         denoise("p.gramian", "new.csv", FLOWERS, "c.npy", False)
     np.save("K.npy", np.eye(4))
     assert gramian("fit", "K.npy", "--kernel", "precomputed", "-o", "k.gramian").code == 0
-    with pytest.raises(ParameterError, match="no pre-images"):
+    with refused(ParameterError, "model"):
         denoise("k.gramian", "K.npy", Reading(), "c.npy", False)

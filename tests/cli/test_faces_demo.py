@@ -11,6 +11,7 @@ from gramian.cli import demonstration as faces_demo
 from gramian.cli.app import app
 from gramian.cli.demonstration import _run, check_faces, show_faces, write_examples
 from gramian.errors import FileError
+from refusals import refused
 
 STEP = partial(_run, typer.main.get_command(app))
 
@@ -40,7 +41,7 @@ def test_it_can_be_repeated_and_leaves_what_is_not_its_own(small):
     out = small / "out"
     out.mkdir()
     (out / "holiday.txt").write_text("mine")
-    with pytest.raises(FileError, match=r"out is not empty: files in it might be overwritten\. Name a new"):
+    with refused(FileError):
         check_faces(out)
     (out / faces_demo.MARK).write_text("")
     (out / "pictures").mkdir()

@@ -18,6 +18,7 @@ from gramian.faces import FaceSpace, drawn_faces
 from gramian.faces.drawing import drawn_others
 from gramian.faces.gallery import Gallery
 from gramian.loading import load
+from refusals import refused
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -685,7 +686,7 @@ def test_what_can_be_read_is(place, capsys):
             said = why if name in why else f"{name} {why}"
             assert err.count(f"gramian: skipped: {said}\n") == 1
     for arguments in (["new/p01", "text.png"], ["new/p01", "empty"], ["new/p01", "nowhere"]):
-        with pytest.raises((DataError, FileError), match=arguments[1]):
+        with refused((DataError, FileError)):
             read_arguments(arguments, SPACE, strict=True)
 
 
@@ -694,5 +695,5 @@ def test_what_is_missing_to_read_anything_is_no_bad_picture(place, monkeypatch):
         raise MissingExtraError("images", "pillow", "reading pictures")
 
     monkeypatch.setattr("gramian.faces.reading.read_faces", refuse)
-    with pytest.raises(MissingExtraError, match="needs pillow"):
+    with refused(MissingExtraError):
         read_arguments(["people", "new/p01/7.png"], SPACE)

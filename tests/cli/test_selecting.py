@@ -15,6 +15,7 @@ from gramian.errors import ParameterError
 from gramian.operations.select import Select, estimator, read_features
 from gramian.selection.filters import FeatureFilter
 from gramian.selection.wrappers import SequentialFeatureSelector
+from refusals import refused
 
 WINE = load_wine(return_X_y=True, as_frame=True)
 
@@ -178,37 +179,34 @@ def test_estimators():
 
 
 def test_estimators_that_cannot_be():
-    for name, discrete, message in [
+    for name, discrete in [
         (
             "ridge",
             True,
-            "The label names classes, which --estimator ridge does not support. Use one of logistic",
         ),
         (
             "lda",
             False,
-            "The label is a number, which --estimator lda does not support. Use one of ridge, knn",
         ),
         (
             "forest",
             True,
-            "estimator='forest' is not known. Allowed: 'knn', 'lda', 'logistic', 'ridge', 'tree'",
         ),
     ]:
-        with pytest.raises(ParameterError, match=message):
+        with refused(ParameterError, "estimator"):
             estimator(name, discrete)
 
 
 def test_numbers_that_cannot_be():
-    for text, method, message in [
-        ("best", "f", "k='best' is not understood. --method f takes a number such as 10, a share"),
-        ("cv", "forward", "k='cv' is not understood. --method forward takes .* best or one-se"),
-        ("0", "f", "k='0' is out of range"),
-        ("1.5", "f", "k='1.5' is out of range"),
-        ("nan", "f", "k='nan' is out of range"),
-        ("-3", "f", "k='-3' is out of range"),
+    for text, method in [
+        ("best", "f"),
+        ("cv", "forward"),
+        ("0", "f"),
+        ("1.5", "f"),
+        ("nan", "f"),
+        ("-3", "f"),
     ]:
-        with pytest.raises(ParameterError, match=message):
+        with refused(ParameterError, "k"):
             read_features(text, method)
 
 
@@ -366,8 +364,6 @@ def test_lists_of_columns_that_cannot_be_used(folder, gramian):
     ran = gramian("fit", "flowers.csv", "--columns", "@no.txt")
     assert (ran.code, "no.txt cannot be read: " in ran.err) == (1, True)
     Path("f.txt").write_text("length\nwidth\n")
-    with pytest.raises(
-        ParameterError, match="columns, drop, id, label and weights name 'width' more than once"
-    ):
+    with refused(ParameterError, "columns"):
         package.scan("flowers.csv", columns="@f.txt", drop="width")
     assert package.scan("flowers.csv", columns=["length", "width"]).columns == ("length", "width")

@@ -13,6 +13,7 @@ from commands import called
 from gramian.cli.options import Reading
 from gramian.errors import DataError, FileError, ParameterError
 from gramian.models.whitener import Whitener
+from refusals import refused
 
 READ = Reading(label="species")
 
@@ -124,33 +125,30 @@ def test_pictures_come_as_png(folder, gramian):
 
 
 def test_refusals_come_before_anything_is_written(folder):
-    for given, error, message in [
-        ({"method": "zac"}, ParameterError, "method='zac' is not known. Allowed: 'pca', 'zca'"),
+    for given, error in [
+        ({"method": "zac"}, ParameterError),
         (
             {"regularization": "lw"},
             ParameterError,
-            "regularization='lw' is neither a number nor ledoit-wolf or oas",
         ),
-        ({"regularization": "-1"}, ParameterError, "regularization=-1.0 must be a number of at least 0"),
-        ({"regularization": "nan"}, ParameterError, "regularization=nan must be"),
-        ({"components": "0"}, ParameterError, "n_components='0'"),
-        ({"out": "-", "as_json": True}, ParameterError, "both write to standard output"),
-        ({"out": "flowers.csv"}, ParameterError, "is an input of this command"),
+        ({"regularization": "-1"}, ParameterError),
+        ({"regularization": "nan"}, ParameterError),
+        ({"components": "0"}, ParameterError),
+        ({"out": "-", "as_json": True}, ParameterError),
+        ({"out": "flowers.csv"}, ParameterError),
         (
             {"out": "folder"},
             ParameterError,
-            r"-o folder names a folder of pictures, but flowers\.csv is a table",
         ),
-        ({"out": "none/z.csv"}, FileError, "there is no folder none"),
+        ({"out": "none/z.csv"}, FileError),
         (
             {"method": "cholesky", "components": "2"},
             ParameterError,
-            r"is not supported with method=.cholesky",
         ),
-        ({"data": "faces.npz::X", "reading": Reading(), "method": "cholesky"}, DataError, "of full rank"),
+        ({"data": "faces.npz::X", "reading": Reading(), "method": "cholesky"}, DataError),
     ]:
         before = sorted(Path().iterdir())
-        with pytest.raises(error, match=message):
+        with refused(error):
             run(**given)
         assert sorted(Path().iterdir()) == before
 
@@ -158,7 +156,7 @@ def test_refusals_come_before_anything_is_written(folder):
 def test_a_folder_of_other_things_is_left_alone(folder):
     Path("mine").mkdir()
     Path("mine/1.png").write_text("mine")
-    with pytest.raises(FileError, match="mine is not empty"):
+    with refused(FileError):
         run("faces.npz::X", "mine", Reading())
 
 

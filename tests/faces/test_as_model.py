@@ -13,6 +13,7 @@ from gramian.records import ModelKind
 from gramian.report.page import report_page
 from gramian.report.sections import Fitted
 from gramian.store.model_file import write_model
+from refusals import refused
 
 
 def test_wrong_contents_of_a_file_are_refused_or_harmless(tmp_path, monkeypatch):
@@ -23,7 +24,7 @@ def test_wrong_contents_of_a_file_are_refused_or_harmless(tmp_path, monkeypatch)
 
 def test_a_file_of_an_unknown_kind_names_faces_among_the_known(tmp_path):
     write_model(tmp_path / "m.gramian", "Oracle", {"parameters": {}, "state": {}}, {})
-    with pytest.raises(gramian.errors.ModelFileError, match="It knows FaceSpace, "):
+    with refused(gramian.errors.ModelFileError):
         gramian.load(tmp_path / "m.gramian")
 
 
@@ -34,7 +35,7 @@ def test_a_notebook_shows_the_certificate():
 
 def test_rows_are_not_reconstructed_by_the_figure_of_a_pca():
     space = FaceSpace(2).fit(drawn_faces(3, 2, size=(16, 20)))
-    with pytest.raises(DataError, match="Use its reconstruct"):
+    with refused(DataError):
         plots.reconstructions(space, np.zeros((2, 320)))
 
 

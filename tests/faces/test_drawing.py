@@ -9,6 +9,7 @@ import pytest
 from gramian import PCA
 from gramian.errors import ParameterError
 from gramian.faces.drawing import MOMENT, PERSON, _bar, _Canvas, _ellipse, _face, drawn_faces, drawn_others
+from refusals import refused
 
 
 def face(**changed):
@@ -106,13 +107,13 @@ def test_things():
 
 
 def test_what_cannot_be_drawn():
-    for arguments, message in (
-        ({"n_people": 0}, "n_people=0 must be a whole number of at least 1"),
-        ({"n_pictures": 2.5}, r"n_pictures=2\.5 must be a whole number"),
-        ({"size": (4, 50)}, "a side of size=4 must be a whole number of at least 8"),
-        ({"size": (24.0, 28.0)}, r"a side of size=24\.0 must be"),
-        ({"seed": -1}, "seed=-1 must be a whole number from 0"),
-        ({"seed": "a"}, "seed='a' must be a whole number"),
+    for arguments in (
+        {"n_people": 0},
+        {"n_pictures": 2.5},
+        {"size": (4, 50)},
+        {"size": (24.0, 28.0)},
+        {"seed": -1},
+        {"seed": "a"},
     ):
-        with pytest.raises(ParameterError, match=message):
+        with refused(ParameterError):
             drawn_faces(**arguments)

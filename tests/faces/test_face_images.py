@@ -9,6 +9,7 @@ import pytest
 import gramian
 from gramian.errors import DataError, InputTypeError
 from gramian.faces.face_images import Faces, as_pictures
+from refusals import refused
 
 
 def some(n=4):
@@ -66,12 +67,10 @@ def test_what_is_no_picture():
 def test_a_picture_that_is_not_finite_is_named():
     pictures = np.zeros((70, 9, 8), dtype=np.float32)
     pictures[66, 3, 3] = np.inf
-    with pytest.raises(
-        DataError, match=r"^Picture 66 \(counted from 0\) contains NaN or infinity.*Leave it out"
-    ):
+    with refused(DataError):
         as_pictures(pictures)
     pictures[66, 3, 4] = np.nan
-    with pytest.raises(DataError, match=r"^Picture 66 \(counted from 0\) contains NaN") as result:
+    with refused(DataError) as result:
         as_pictures(pictures)
     assert "missing" not in str(result.value)
 
@@ -87,13 +86,13 @@ def test_objects_that_are_numbers_and_black_and_white():
 
 
 def test_what_is_no_array():
-    for given, message in [
-        (None, "not NoneType. Read files"),
-        ("people", r"not str. Read files with read_faces\(path\)"),
-        (b"people", "not bytes. Read files"),
-        (Path("people"), "Path. Read files"),
+    for given in [
+        None,
+        "people",
+        b"people",
+        Path("people"),
     ]:
-        with pytest.raises(InputTypeError, match=message):
+        with refused(InputTypeError):
             as_pictures(given)
 
 

@@ -16,6 +16,7 @@ from gramian.errors import DataError, FileError, InputTypeError, ParameterError
 from gramian.faces import FaceSpace, Recogniser
 from gramian.faces import gallery as module
 from gramian.faces.gallery import Gallery, enroll_into
+from refusals import refused
 
 K = 16
 
@@ -123,7 +124,7 @@ def test_all_or_nothing(gallery, path):
     before = path.read_bytes()
     vectors, hashes, _ = pictures_of("Ben", 3)
     taken = pictures_of("Anna")[1][0]
-    with pytest.raises(DataError, match="is already enrolled for Anna"):
+    with refused(DataError):
         gallery.enroll_many(["Ben", "Eve", "Ben"], vectors, [*hashes[:2], taken])
     with pytest.raises(ValueError, match="vectors contains NaN"):
         gallery.enroll("Ben", vectors * [[1], [1], [np.nan]], hashes)
@@ -135,16 +136,13 @@ def test_all_or_nothing(gallery, path):
 
 
 def test_a_gallery_belongs_to_a_model(gallery, path):
-    expected = (
-        "people.gallery was made with the model abababababab, but this model is cdcdcdcdcdcd.*new gallery"
-    )
-    with pytest.raises(DataError, match=expected):
+    with refused(DataError):
         Gallery.open(path, Other)
     Gallery.open(path).close()
 
 
 def test_a_gallery_is_not_made_over_another(gallery, path):
-    with pytest.raises(FileError, match="exists already"):
+    with refused(FileError):
         Gallery.create(path, Model)
 
 
@@ -159,11 +157,11 @@ def test_a_gallery_needs_a_fitted_model(gallery, path):
 
 def test_arguments_of_another_kind(gallery):
     vectors, hashes, _ = pictures_of("Anna")
-    with pytest.raises(InputTypeError, match=r"must be text, not list"):
+    with refused(InputTypeError):
         gallery.enroll([["Anna"]] * 2, vectors, hashes)
-    with pytest.raises(InputTypeError, match=r"must be text, not NoneType"):
+    with refused(InputTypeError):
         gallery.forget(None)
-    with pytest.raises(InputTypeError, match="None is not a path"):
+    with refused(InputTypeError):
         Gallery.open(None)
     gallery.enroll_many((name for name in ("Anna", "Ben")), vectors, iter(hashes))
     assert [person.name for person in gallery.people()] == ["Anna", "Ben"]
@@ -178,7 +176,7 @@ def test_opened_for_reading(gallery, path):
             lambda: reader.configure(far=0.1),
             lambda: enroll(reader, "B"),
         ):
-            with pytest.raises(FileError, match=r"people.gallery was opened read-only\. Open it again"):
+            with refused(FileError):
                 change()
     assert len(gallery) == 2
 
@@ -187,7 +185,7 @@ def test_after_closing(gallery):
     gallery.close()
     gallery.close()
     for use in (gallery.people, gallery.vectors, lambda: len(gallery), lambda: gallery.forget("Anna")):
-        with pytest.raises(FileError, match="has been closed"):
+        with refused(FileError):
             use()
 
 
@@ -226,9 +224,7 @@ def test_forgetting_everybody(gallery, path):
     gallery.forget("Ben")
     assert gallery.people() == ()
     assert gallery.vectors()[0].shape == (0, K)
-    with pytest.raises(
-        DataError, match=r"Nobody is enrolled in .*people.gallery. Start with: gramian faces enroll"
-    ):
+    with refused(DataError):
         gallery.recogniser()
     enroll(gallery, "Anna")
     assert len(gallery) == 2
@@ -237,18 +233,16 @@ def test_forgetting_everybody(gallery, path):
 def test_the_name_of_somebody(gallery):
     enroll(gallery, "Zo\u00eb")
     assert gallery.person(" Zoe\u0308 ") == "Zo\u00eb"
-    with pytest.raises(DataError, match=r"zoe is not among the 1 person of the gallery\. Did you mean Zo"):
+    with refused(DataError):
         gallery.person("zoe")
 
 
 def test_forgetting_nobody(gallery, path):
     enroll(gallery, "Anna Maria")
     before = path.read_bytes()
-    with pytest.raises(
-        DataError, match=r"Anna Mara is not among the 1 person of the gallery\. Did you mean Anna Ma"
-    ):
+    with refused(DataError):
         gallery.forget("Anna Mara")
-    with pytest.raises(DataError, match="A person's name is empty"):
+    with refused(DataError):
         gallery.forget("")
     assert path.read_bytes() == before
 
@@ -261,8 +255,7 @@ def test_a_file_that_cannot_be_rebuilt_yet_is_rebuilt_later(gallery, path, monke
 
     with monkeypatch.context() as patched:
         patched.setattr(Gallery, "_rebuild", refuse)
-        expected = r"Jane Doe was removed from .*but the file was not rebuilt: the disk is full. Unused parts"
-        with pytest.raises(FileError, match=expected):
+        with refused(FileError):
             gallery.forget("Jane Doe")
     assert [person.name for person in gallery.people()] == ["Anna"]
     mark = "SELECT count(*) FROM meta WHERE key = 'rebuild'"
@@ -386,14 +379,14 @@ def test_a_gallery_that_another_program_holds(gallery, path):
     enroll(gallery, "Anna")
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(FileError, match=r"is in use by another program\. Try again"):
+    with refused(FileError):
         enroll(gallery, "Ben")
     # Who only reads need not wait for who is about to write.
     assert len(Gallery.open(path, Model, read_only=True)) == 2
     other.execute("ROLLBACK")
     other.execute("BEGIN")
     other.execute("SELECT count(*) FROM people").fetchall()
-    with pytest.raises(FileError, match="is in use by another program"):
+    with refused(FileError):
         enroll(gallery, "Ben")
     other.execute("COMMIT")
     other.close()
@@ -468,7 +461,7 @@ def test_settings_are_stored_and_may_be_overruled(path, recorded):
             "far": 0.25,
             "n_components": 3,
         }
-        with pytest.raises(ParameterError, match=rf"n_components=17 .* Vectors have {K} components"):
+        with refused(ParameterError, "n_components"):
             gallery.configure(n_components=17)
     with pytest.raises(TypeError, match="unexpected keyword argument 'matching'"):
         Gallery.create(path.with_name("new"), Model, matching="mean")
@@ -509,7 +502,7 @@ def test_what_cannot_be_enrolled_makes_no_gallery(path):
         with pytest.raises(ValueError, match=match):
             enroll_into(path, Model, people, vectors, HASHES[:1] * 2)
         assert os.listdir(path.parent) == []
-    with pytest.raises(FileError, match="there is no folder"):
+    with refused(FileError):
         enroll_into(path / "deeper", Model, ["Anna"], VECTORS[:1], HASHES[:1])
     with pytest.raises(TypeError, match="is not an estimator instance"):
         enroll_into(path, None, ["Anna"], VECTORS[:1], HASHES[:1])
@@ -518,7 +511,7 @@ def test_what_cannot_be_enrolled_makes_no_gallery(path):
 def test_a_gallery_of_another_model_is_left_as_it_is(path):
     enroll_into(path, Other, ["Anna"], VECTORS[:1], HASHES[:1])
     before = path.read_bytes()
-    with pytest.raises(DataError, match="was made with the model cdcdcdcdcdcd"):
+    with refused(DataError):
         enroll_into(path, Model, ["Ben"], VECTORS[:1], HASHES[1:2])
     assert path.read_bytes() == before
 

@@ -9,6 +9,7 @@ import pytest
 
 from gramian.errors import DataError, FileError
 from gramian.faces.gallery import Gallery, create_file, now
+from refusals import refused
 
 META = {"fingerprint": "ab", "components": 2, "variances": np.ones(2).tobytes(), "shifts": b""}
 
@@ -59,15 +60,11 @@ def test_a_picture_is_stored_once(gallery):
 
 def test_a_picture_shows_one_person(gallery):
     add(gallery, ["Anna"], [1], sources=["a/1.png"])
-    with pytest.raises(
-        DataError, match=r"b/1.png is already enrolled for Anna \(a/1.png\), so it cannot be Ben"
-    ):
+    with refused(DataError):
         add(gallery, ["Ben"], [1], sources=["b/1.png"])
-    with pytest.raises(
-        DataError, match=r"A picture is already enrolled for Anna \(a/1.png\), so it cannot be Ben. Noth"
-    ):
+    with refused(DataError):
         add(gallery, ["Ben"], [1])
-    with pytest.raises(DataError, match=r"is already enrolled for Eve.*cannot be Ann. .*forget Eve first"):
+    with refused(DataError):
         add(gallery, ["Eve", "Ann"], [7, 7])
 
 
@@ -129,14 +126,12 @@ def test_removing_takes_everything_of_one_person(gallery):
 
 
 def test_somebody_who_is_not_there(gallery):
-    with pytest.raises(
-        DataError, match=r"Anna is not among the 0 people of the gallery. See who is: gramian"
-    ):
+    with refused(DataError):
         gallery.person("Anna")
     add(gallery, ["Anna Maria", "Ben", "Anna Marta"], [1, 2, 3])
-    with pytest.raises(DataError, match=r"3 people of the gallery\. Did you mean Anna Maria or Anna Marta\?"):
+    with refused(DataError):
         gallery.person("anna mari")
-    with pytest.raises(DataError, match=r"Did you mean Ben\?"):
+    with refused(DataError):
         gallery.forget("BEN")
-    with pytest.raises(DataError, match="Zwingli is not among the 3 people"):
+    with refused(DataError):
         gallery.originals("Zwingli")

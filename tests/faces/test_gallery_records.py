@@ -21,6 +21,7 @@ from gramian.faces.gallery import (
     settings_text,
 )
 from gramian.faces.recognition import Recogniser
+from refusals import refused
 
 
 def digest(text):
@@ -55,24 +56,24 @@ def test_vectors_of_any_kind_become_floats(array_kind):
 
 
 def test_what_does_not_fit_together():
-    for given, match in (
-        ({"vectors": [[1, 2, 3], [4, 5, 6]]}, "have 3 components, but the enrolled people have 2"),
-        ({"people": ["Anna"]}, "2 vectors but 1 people. Give one for each vector"),
-        ({"hashes": [digest("0")]}, "2 vectors but 1 hashes"),
-        ({"sources": ["a", "b", "c"]}, "2 vectors but 3 sources"),
-        ({"pictures": []}, "2 vectors but 0 pictures"),
-        ({"pictures": [b"0", b"2"]}, "Picture 1 has another SHA-256. Give pictures in the"),
-        ({"hashes": ["12", "34"]}, "'12' is not a SHA-256 of 64 lowercase hexadecimal digits"),
-        ({"hashes": [digest("0").upper()] * 2}, "is not a SHA-256"),
-        ({"hashes": [b"1" * 64] * 2}, "is not a SHA-256"),
-        ({"people": ["Anna", ""]}, "A person's name is empty"),
+    for given in (
+        {"vectors": [[1, 2, 3], [4, 5, 6]]},
+        {"people": ["Anna"]},
+        {"hashes": [digest("0")]},
+        {"sources": ["a", "b", "c"]},
+        {"pictures": []},
+        {"pictures": [b"0", b"2"]},
+        {"hashes": ["12", "34"]},
+        {"hashes": [digest("0").upper()] * 2},
+        {"hashes": [b"1" * 64] * 2},
+        {"people": ["Anna", ""]},
     ):
-        with pytest.raises(DataError, match=match):
+        with refused(DataError):
             batch(**given)
 
 
 def test_a_name_of_another_kind():
-    with pytest.raises(InputTypeError, match=r"must be text, not NoneType"):
+    with refused(InputTypeError):
         batch(people=["Anna", None])
 
 
@@ -169,18 +170,18 @@ def test_settings_are_stored_and_read():
 
 
 def test_what_no_recogniser_takes():
-    for settings, match in (
-        ({"distance": "cosinus"}, r"distance='cosinus' is not known.*Did you mean 'cosine'\?"),
-        ({"match": 1}, r"match=1 is not known. Allowed: 'nearest', 'mean'"),
-        ({"far": 2}, "far=2 must be a number above 0 and below 1. It is a share of strangers"),
-        ({"far": "0.1"}, "far='0.1' must be"),
-        ({"far": True}, "far=True must be"),
-        ({"discriminant": "yes"}, r"discriminant='yes' is not known. Give True, False or 'auto'"),
-        ({"n_components": 0}, "n_components=0 must be a whole number from 1 to 3"),
-        ({"n_components": True}, "n_components=True must be"),
-        ({"n_components": 4}, "n_components=4 must be .* Vectors have 3 components; None takes all"),
+    for settings in (
+        {"distance": "cosinus"},
+        {"match": 1},
+        {"far": 2},
+        {"far": "0.1"},
+        {"far": True},
+        {"discriminant": "yes"},
+        {"n_components": 0},
+        {"n_components": True},
+        {"n_components": 4},
     ):
-        with pytest.raises(ParameterError, match=match):
+        with refused(ParameterError):
             settings_text(settings, 3)
     with pytest.raises(TypeError, match="unexpected keyword argument 'distanz'"):
         settings_text({"distanz": "cosine"}, 3)

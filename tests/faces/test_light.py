@@ -1,11 +1,11 @@
 """Every treatment against its formula, written out."""
 
 import numpy as np
-import pytest
 from scipy.ndimage import gaussian_filter
 
 from gramian.errors import DataError, ParameterError
 from gramian.faces.light import LIGHTS, grey_scale, relight, unlight
+from refusals import refused
 
 
 def pictures(n=3, height=11, width=9, dtype=np.uint8):
@@ -72,12 +72,10 @@ def test_one_scale_for_both_depths():
 
 
 def test_what_has_no_logarithm():
-    with pytest.raises(
-        DataError, match=r"A grey value is -3, but the logarithm.*Scale grey values to 0\.\.255"
-    ):
+    with refused(DataError):
         relight(np.full((1, 8, 8), -3.0), "log")
 
 
 def test_unknown_treatment():
-    with pytest.raises(ParameterError, match=r"light='equalize' is not known.*Did you mean 'equalise'"):
+    with refused(ParameterError, "light"):
         relight(pictures(), "equalize")

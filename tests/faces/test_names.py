@@ -5,6 +5,7 @@ import pytest
 from gramian.checks import shown
 from gramian.errors import DataError, InputTypeError
 from gramian.faces.gallery import LONGEST_NAME, person_name
+from refusals import refused
 
 
 def test_names_of_people():
@@ -26,25 +27,25 @@ def test_names_of_people():
 
 
 def test_names_that_cannot_be():
-    for name, match in [
-        ("", r"A person's name is empty \(''\)"),
-        (" \n ", r"A person's name is empty"),
-        ("a" * 201, r"'aaaaaaaaaaaaaaaaaaaa'\.\.\. has 201 characters; at most 200 are allowed\. Shorten it"),
-        ("An\nna", r"The name 'An\\nna' contains the character '\\n', which cannot be displayed"),
-        ("An\u2028na", r"contains the character '\\u2028'"),
-        ("An\x85na", r"contains the character '\\x85'"),
-        ("An\0na", r"contains the character '\\x00'"),
-        ("An\x1b[31mna", r"contains the character '\\x1b'"),
-        ("Anna\u202ecod", r"contains the character '\\u202e'"),
-        ("An\udc80na", r"contains the character '\\udc80'"),
-        ("An\ufffdna", r"contains the character '\\ufffd'"),
+    for name in [
+        "",
+        " \n ",
+        "a" * 201,
+        "An\nna",
+        "An\u2028na",
+        "An\x85na",
+        "An\0na",
+        "An\x1b[31mna",
+        "Anna\u202ecod",
+        "An\udc80na",
+        "An\ufffdna",
     ]:
-        with pytest.raises(DataError, match=match):
+        with refused(DataError):
             person_name(name)
 
 
 def test_a_name_is_text():
-    with pytest.raises(InputTypeError, match=r"must be text, not bytes"):
+    with refused(InputTypeError):
         person_name(b"Anna")
 
 
@@ -65,10 +66,10 @@ def test_what_nobody_sees_is_in_no_name():
 
 def test_a_joiner_stands_between_letters_that_it_joins():
     for name in ["محمد\u200c", "\u200dعلی", "م\u200c\u200cع", "م\u200cn"]:
-        with pytest.raises(DataError, match=r"contains the character '\\u200"):
+        with refused(DataError):
             person_name(name)
 
 
 def test_marks_alone_are_no_name():
-    with pytest.raises(DataError, match=r"The name '\\u0301\\u0302' has no letter. Give at least one"):
+    with refused(DataError):
         person_name("\u0301\u0302")

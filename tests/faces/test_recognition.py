@@ -10,6 +10,7 @@ from gramian.errors import DataError, ParameterError
 from gramian.faces import FaceSpace, drawn_faces
 from gramian.faces.recognition import Recogniser, _answer, identify, verify
 from gramian.faces.similarity import DISTANCES
+from refusals import refused
 
 K = 12
 
@@ -169,9 +170,9 @@ def test_verification_asks_about_one_person(world):
 
 
 def test_somebody_who_is_not_enrolled(world):
-    with pytest.raises(DataError, match="'p3' is not among the 15 people enrolled"):
+    with refused(DataError):
         world.recogniser().verify(world.vectors[:1], "p3")
-    with pytest.raises(DataError, match="people_"):
+    with refused(DataError):
         world.recogniser().verify(world.vectors[:1], "Zoë")
 
 
@@ -265,7 +266,7 @@ def test_ten_people_with_two_pictures_are_enough_for_discriminants():
 
 
 def test_too_few_for_discriminants_that_were_asked_for():
-    with pytest.raises(DataError, match="two people with two pictures each"):
+    with refused(DataError):
         World(5, 1).recogniser(discriminant=True)
     assert World(3, 2).recogniser(discriminant=True).discriminant_ is not None
 
@@ -324,33 +325,33 @@ def test_nothing_asked(world):
 
 
 def test_parameters_outside_of_what_they_may_be(world):
-    for settings, message in [
-        ({"distance": "manhattan"}, "distance='manhattan'"),
-        ({"match": "best"}, "match='best'"),
-        ({"discriminant": "yes"}, "discriminant='yes' is not known"),
-        ({"far": 0}, "far=0 must be a number above 0"),
-        ({"n_components": 13}, "n_components=13 .* Vectors have 12 components"),
-        ({"n_components": 0}, "n_components=0 must be a whole number of at least 1"),
-        ({"n_components": True}, "n_components=True"),
-        ({"n_components": 2.5}, "n_components=2.5"),
+    for settings in [
+        {"distance": "manhattan"},
+        {"match": "best"},
+        {"discriminant": "yes"},
+        {"far": 0},
+        {"n_components": 13},
+        {"n_components": 0},
+        {"n_components": True},
+        {"n_components": 2.5},
     ]:
-        with pytest.raises(ParameterError, match=message):
+        with refused(ParameterError):
             world.recogniser(**settings)
 
 
 def test_names_and_variances_that_do_not_fit(world):
-    for people, variances, message in (
-        (["a", "b"], world.variances, "60 vectors but 2 people. Give one name for each vector"),
-        ("Ann", world.variances, "60 vectors but 3 people"),
-        ([None] * 60, world.variances, r"people\[0\] is None, not a name"),
-        ([b"Ann"] * 60, world.variances, r"people\[0\] is b'Ann'"),
-        (["Ann", "  "] * 30, world.variances, r"people\[1\] is '  '"),
-        ([1.0, float("nan")] * 30, world.variances, r"people\[1\] is nan"),
-        (world.people, [1.0, 1.0, 1.0], "3 variances but vectors of 12 components"),
+    for people, variances in (
+        (["a", "b"], world.variances),
+        ("Ann", world.variances),
+        ([None] * 60, world.variances),
+        ([b"Ann"] * 60, world.variances),
+        (["Ann", "  "] * 30, world.variances),
+        ([1.0, float("nan")] * 30, world.variances),
+        (world.people, [1.0, 1.0, 1.0]),
     ):
-        with pytest.raises(DataError, match=message):
+        with refused(DataError):
             Recogniser().fit(world.vectors, people, variances)
-    with pytest.raises(ParameterError, match="one finite number of at least 0"):
+    with refused(ParameterError, "variances"):
         Recogniser().fit(world.vectors, world.people, -world.variances)
     with pytest.raises(ValueError, match="a minimum of 1 is required"):
         Recogniser().fit(world.vectors[:0], [], world.variances)
@@ -366,21 +367,19 @@ def test_names_may_be_numbers_and_come_one_after_the_other(world):
 def test_scores_of_faces_go_with_their_threshold(world):
     recogniser = world.recogniser(far=0.05)
     for scores, threshold in (([1.0], None), (None, 0.5)):
-        with pytest.raises(
-            ParameterError, match=r"face_scores and face_threshold belong together\. Give both"
-        ):
+        with refused(ParameterError, "face_scores"):
             recogniser.identify(world.vectors[:1], scores, threshold)
     with pytest.raises(ValueError, match=r"zip\(\) argument"):
         recogniser.verify(world.vectors[:2], "p00", [1.0], 0.5)
 
 
 def test_vectors_of_another_model(world):
-    with pytest.raises(DataError, match="have 5 components, but the enrolled people have 12"):
+    with refused(DataError):
         world.recogniser().similarity(world.vectors[:, :5])
 
 
 def test_asked_before_anybody_is_known(world):
-    with pytest.raises(DataError, match="Call fit first"):
+    with refused(DataError):
         Recogniser().similarity(world.vectors)
 
 
@@ -502,10 +501,10 @@ def test_what_is_no_face_is_nobody(space, recogniser):
 
 
 def test_what_cannot_be_asked(drawn, space, recogniser):
-    with pytest.raises(DataError, match=r"The pictures are 12x14 .* but the model has pictures of 24x28"):
+    with refused(DataError):
         identify(space, recogniser, drawn.pictures[:, ::2, ::2])
-    with pytest.raises(DataError, match="'p99' is not among the 12 people enrolled"):
+    with refused(DataError):
         verify(space, recogniser, drawn.take([0]), "p99")
     other = FaceSpace(5).fit(drawn)
-    with pytest.raises(DataError, match="The vectors have 5 components, but the enrolled people have 20"):
+    with refused(DataError):
         identify(other, recogniser, drawn)

@@ -16,6 +16,7 @@ from gramian.faces import FaceSpace, drawn_faces, read_faces
 from gramian.faces.drawing import drawn_others
 from gramian.faces.light import LIGHTS, relight
 from gramian.faces.space import relative_errors
+from refusals import refused
 
 FACES = drawn_faces(12, 5, size=(20, 24), seed=0)
 NEW = drawn_faces(4, 2, size=(20, 24), seed=1)
@@ -65,9 +66,9 @@ def test_a_plan_is_what_a_fit_does():
         assert (plan.solver, plan.operator, plan.reason) == (done.solver, done.operator, done.reason)
         assert [step.name for step in plan.steps] == [step.name for step in done.steps]
         assert (plan.bytes, plan.seconds) == (done.bytes, done.seconds)
-    with pytest.raises(ParameterError, match="light='dim' is not known"):
+    with refused(ParameterError, "light"):
         FaceSpace(light="dim").plan(FACES)
-    with pytest.raises(ParameterError, match="at most"):
+    with refused(ParameterError, "n_components"):
         FaceSpace(99).plan(FACES)
 
 
@@ -213,17 +214,17 @@ def test_the_same_seed_gives_the_same_model():
 
 
 def test_one_picture_makes_no_space():
-    with pytest.raises(DataError, match="There is 1 picture, but a FaceSpace needs a minimum of 2"):
+    with refused(DataError):
         FaceSpace().fit(FACES.take([0]))
 
 
 def test_pictures_that_are_all_the_same_teach_nothing():
     same = FACES.pictures[:1].repeat(5, axis=0)
     for shift in (0.0, 0.05):
-        with pytest.raises(DataError, match=r"All 5 pictures are the same\. Give"):
+        with refused(DataError):
             FaceSpace(1, shift=shift).fit(same)
     grey = np.arange(5)[:, None, None] * np.ones((5, 24, 20), dtype=np.uint8)
-    with pytest.raises(DataError, match=r"All 5 pictures are the same after light=.equalise."):
+    with refused(DataError):
         FaceSpace(1, light="equalise").fit(grey)
 
 
@@ -262,37 +263,36 @@ def test_a_model_can_be_read_by_its_owner_only(tmp_path):
 
 
 def test_parameters_that_cannot_be():
-    for parameters, message in (
-        ({"light": "day"}, "light='day' is not known"),
-        ({"n_components": 61}, "at most 60 components. Ask for at most 60"),
-        ({"n_components": 1.5}, "not a fraction between 0 and 1"),
-        ({"memory_limit": "much"}, "memory_limit='much'"),
-        ({"kernel": "rfb"}, "rfb"),
-        ({"random_state": "x"}, "random_state='x' cannot start"),
+    for parameters in (
+        {"light": "day"},
+        {"n_components": 61},
+        {"n_components": 1.5},
+        {"memory_limit": "much"},
+        {"kernel": "rfb"},
+        {"random_state": "x"},
     ):
-        with pytest.raises(ParameterError, match=message):
+        with refused(ParameterError):
             FaceSpace(**parameters).fit(FACES)
 
 
 def test_components_that_are_not_there():
     space = FaceSpace(5).fit(FACES)
-    with pytest.raises(ParameterError, match="n_components=6 must be a whole number from 1 to 5"):
+    with refused(ParameterError, "n_components"):
         space.errors(NEW, [3, 6])
     for wrong in (0, -1, 2.5, True):
-        with pytest.raises(ParameterError, match="must be a whole number from 1 to 5"):
+        with refused(ParameterError, "n_components"):
             space.reconstruct(NEW, wrong)
 
 
 def test_pictures_of_another_size():
     space = FaceSpace(5).fit(FACES)
-    message = r'pictures are 24x28 \(width x height\), but the model has pictures of 20x24.*size="20x24"'
     for method in (space.transform, space.reconstruct, space.face_score):
-        with pytest.raises(DataError, match=message):
+        with refused(DataError):
             method(drawn_faces(1, 1, size=(24, 28)))
 
 
 def test_people_of_another_number():
-    with pytest.raises(DataError, match=r"people has shape \(3,\) for 60 pictures"):
+    with refused(DataError):
         FaceSpace().fit(FACES.pictures, people=["a", "b", "c"])
 
 

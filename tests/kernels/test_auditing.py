@@ -12,6 +12,7 @@ from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, Par
 from gramian.kernels import RBF, FunctionKernel, Linear, Polynomial, Sigmoid, kernel_from_name
 from gramian.kernels.auditing import Asymmetry, Witness, audit, counted
 from gramian.kernels.facts import Facts, proven
+from refusals import refused
 
 
 def fractions(point):
@@ -246,7 +247,7 @@ def test_value_tol_is_what_may_be_off():
 
 def test_a_proof_and_a_witness_are_a_defect(monkeypatch):
     monkeypatch.setattr(Sigmoid, "facts", Facts(proven("Wishful thinking.")))
-    with pytest.raises(IndefiniteKernelError, match=r"(?s)Wishful thinking.*report this as a defect"):
+    with refused(IndefiniteKernelError):
         audit(Sigmoid(gamma=1.0), random_state=0)
 
 
@@ -308,15 +309,15 @@ def test_a_precomputed_matrix_that_is_not_symmetric():
 
 
 @pytest.mark.parametrize(
-    ("K", "error", "match"),
+    ("K", "error"),
     [
-        (None, ParameterError, "needs X, the square Gram matrix"),
-        (np.ones((3, 2)), DataError, "must be square; it came as 3 x 2"),
-        (np.array([[1.0, np.nan], [0.0, 1.0]]), DataError, "Gram matrix has NaN or infinity"),
+        (None, ParameterError),
+        (np.ones((3, 2)), DataError),
+        (np.array([[1.0, np.nan], [0.0, 1.0]]), DataError),
     ],
 )
-def test_what_is_no_gram_matrix(K, error, match):
-    with pytest.raises(error, match=match):
+def test_what_is_no_gram_matrix(K, error):
+    with refused(error):
         audit("precomputed", K)
 
 
@@ -334,19 +335,19 @@ def noisy():
 
 
 def test_functions_that_are_none():
-    for kernel, match in [
-        (lambda x, y: math.nan, r"returned nan.* at x = \(1.01\), y = \(1.01\)"),
-        (lambda x, y: complex(x @ y), r"returned \(1.02.*j\).* at x ="),
-        (lambda x, y: 1 / 0, "raised ZeroDivisionError: division by zero at x ="),
-        (lambda x, y: x * y, "returned float64"),
-        (lambda x, y: None, "returned None"),
-        (lambda x, y: "much", "returned 'much'"),
-        (lambda: 1, "raised TypeError"),
-        (lambda x, y: float(x[30] * y[30]), "1 to 16 features were tried; for more, give n_features"),
-        (changes_its_arguments, "read-only .* let it copy them first|changes the rows"),
-        (noisy(), "must give the same number every time"),
+    for kernel in [
+        lambda x, y: math.nan,
+        lambda x, y: complex(x @ y),
+        lambda x, y: 1 / 0,
+        lambda x, y: x * y,
+        lambda x, y: None,
+        lambda x, y: "much",
+        lambda: 1,
+        lambda x, y: float(x[30] * y[30]),
+        changes_its_arguments,
+        noisy(),
     ]:
-        with pytest.raises(DataError, match=match):
+        with refused(DataError):
             audit(kernel, random_state=0)
 
 
@@ -422,7 +423,7 @@ def test_arguments_that_mean_nothing():
 
 def test_sparse_data():
     sparse = pytest.importorskip("scipy.sparse")
-    with pytest.raises(InputTypeError, match="X is sparse"):
+    with refused(InputTypeError):
         audit("rbf", sparse.eye_array(3).tocsr())
 
 

@@ -8,6 +8,7 @@ from sklearn.metrics import pairwise
 
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import ChiSquared, Laplacian
+from refusals import refused
 
 X = np.random.default_rng(5).standard_normal((20, 3))
 H = np.abs(X)
@@ -16,7 +17,7 @@ H = np.abs(X)
 def test_gamma_must_be_positive():
     for gamma in [0, 0.0, -1.0, float("nan"), float("inf"), "1", True, [1.0], 1j]:
         for kind in [Laplacian, ChiSquared]:
-            with pytest.raises(ParameterError, match=r"gamma=.* must be a number above 0"):
+            with refused(ParameterError, "gamma"):
                 kind(gamma).gram(H)
 
 
@@ -64,14 +65,13 @@ def test_bins_that_are_empty_in_both_count_nothing():
 def test_chi_squared_refuses_negative_numbers(kind):
     xp = pytest.importorskip(kind)
     rows, bad = xp.asarray([[0.5, 2.0], [3.0, 4.0]]), xp.asarray([[1.0, 2.0], [3.0, -0.25]])
-    message = r"is for histograms, but X reaches -0\.25: use counts"
-    with pytest.raises(DataError, match=message):
+    with refused(DataError):
         ChiSquared().gram(bad)
-    with pytest.raises(DataError, match=message):
+    with refused(DataError):
         ChiSquared().gram(rows, bad)
-    with pytest.raises(DataError, match=message):
+    with refused(DataError):
         ChiSquared().bind(rows).diagonal(bad)
-    with pytest.raises(DataError, match=message):
+    with refused(DataError):
         (1.0 + ChiSquared()).gram(bad)
 
 

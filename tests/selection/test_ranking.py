@@ -18,6 +18,7 @@ from gramian.selection.filters import (
     shared_information,
 )
 from gramian.selection.mutual_information import mutual_information
+from refusals import refused
 
 X, Y = load_wine(return_X_y=True)
 NAMES = tuple(f"x{j}" for j in range(13))
@@ -146,7 +147,7 @@ def test_functions_that_return_something_else():
 
 
 def test_chi2_reads_classes():
-    with pytest.raises(ParameterError, match="the label is a number"):
+    with refused(ParameterError, "score"):
         ranker("chi2", classes=None).measure(np.abs(NUMBERS[0]), NUMBERS[1])
 
 

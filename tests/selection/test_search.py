@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gramian.analysis.candidates import tolerance
 from gramian.errors import ParameterError
 from gramian.selection.wrappers import SearchStep, Space, SubsetSearch, choose, search_of, space_of
+from refusals import refused
 
 FOLDS = 3
 NAMES = tuple(f"x{j}" for j in range(10))
@@ -348,41 +349,33 @@ def test_share_is_not_lost_to_rounding():
 
 
 def test_numbers_refused():
-    for wanted, said in [
-        ("auto", "'auto' is not supported: 0.5 selects half of the features"),
-        (
-            0,
-            "=0 must be a whole number from 1 to 10. Give 'best', 'one-se', a number of features from",
-        ),
-        (11, "=11 must be a whole number from 1 to 10"),
-        (True, "=True must be a whole number from 1 to 10"),
-        (None, "=None must be a number above 0 and below 1. Give 'best'"),
-        (1.0, "=1.0 must be a number above 0 and below 1"),
-        (float("nan"), "=nan must be a number above 0 and below 1"),
+    for wanted in [
+        "auto",
+        0,
+        11,
+        True,
+        None,
+        1.0,
+        float("nan"),
     ]:
-        with pytest.raises(ParameterError, match=f"n_features_to_select{said}" if said[0] == "=" else said):
+        with refused(ParameterError, "n_features_to_select"):
             search(wanted)
 
 
 def test_numbers_that_cannot_be_reached():
-    with pytest.raises(ParameterError, match=r"=2 is 2 features, but 3 are fixed. Give 3 or more"):
+    with refused(ParameterError, "n_features_to_select"):
         search(2, fixed=[0, 1, 2])
     assert search(3, fixed=[0, 1, 2]).limit == 3
-    with pytest.raises(
-        ParameterError,
-        match=r"=0\.4 is 4 features, but 5 are in the smallest group; features are counted, not groups",
-    ):
+    with refused(ParameterError, "n_features_to_select"):
         search(0.4, groups=[[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]])
 
 
 def test_patience():
     assert search(patience=np.int32(2)).patience == 2
     for bad in (0, -1, 1.5, True, "3"):
-        with pytest.raises(ParameterError, match=f"patience={bad!r} must be a whole number of at least 1"):
+        with refused(ParameterError, "patience"):
             search(patience=bad)
-    with pytest.raises(
-        ParameterError, match="patience=2 applies to best and one-se only, but n_features_to_select=3"
-    ):
+    with refused(ParameterError, "patience"):
         search(3, patience=2)
 
 

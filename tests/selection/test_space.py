@@ -1,10 +1,10 @@
 """Groups and fixed features from numbers, names, masks and labels."""
 
 import numpy as np
-import pytest
 
 from gramian.errors import ParameterError
 from gramian.selection.wrappers import space_of
+from refusals import refused
 
 NAMES = ("age", "height", "weight", "red", "green")
 
@@ -58,54 +58,48 @@ def test_one_fixed_feature_holds_its_group():
 
 
 def test_groups_refused():
-    for groups, said in [
-        (
-            [[0, 1], [2, 1]],
-            r"groups\[0\] and groups\[1\] have the feature 'height' \(number 1\)",
-        ),
-        ([["age"], [0]], r"groups\[0\] and groups\[1\] have the feature 'age' \(number 0\)"),
-        ([[0, "age"]], r"groups\[0\] and groups\[0\] have the feature 'age' \(number 0\)"),
-        ([[0], []], r"groups\[1\] is empty. Leave it out"),
-        (
-            [["heigth"]],
-            "groups names 'heigth', but the features are 'age', 'height', 'weight', 'red', 'green'. Give",
-        ),
-        ([[5]], "A feature in groups=5 must be a whole number from 0 to 4. Or give a name."),
-        ([[-1]], "A feature in groups=-1 must be a whole number"),
-        ([[True]], "A feature in groups=True must be a whole number"),
-        ([0, 1], r"groups=\[0, 1\] has 2 labels for 5 features. Give lists of features"),
-        ([[0, 1], 2, 3], r"groups=\[\[0, 1\], 2, 3\] has 3 labels for 5 features. Give lists"),
-        ({"size": [1, 2]}, "groups=.* has 1 labels for 5 features"),
-        ([], r"groups=\[\] has 0 labels for 5 features"),
+    for groups in [
+        [[0, 1], [2, 1]],
+        [["age"], [0]],
+        [[0, "age"]],
+        [[0], []],
+        [["heigth"]],
+        [[5]],
+        [[-1]],
+        [[True]],
+        [0, 1],
+        [[0, 1], 2, 3],
+        {"size": [1, 2]},
+        [],
     ]:
-        with pytest.raises(ParameterError, match=said):
+        with refused(ParameterError):
             plain(groups)
 
 
 def test_fixed_refused():
-    for fixed, said in [
-        ([7], "A feature in fixed=7 must be a whole number from 0 to 4"),
-        (["blue"], "fixed names 'blue', but the features are 'age', 'height', 'weight', 'red', 'green'"),
-        ([True, False], "fixed is a mask of 2 booleans, but there are 5 features"),
-        ([True, 0], "A feature in fixed=True must be"),
-        ("age", "fixed names 'a', but the features are 'age'"),
-        (range(5), r"fixed=range\(0, 5\) includes all 5 features, with their groups. Leave one free"),
+    for fixed in [
+        [7],
+        ["blue"],
+        [True, False],
+        [True, 0],
+        "age",
+        range(5),
     ]:
-        with pytest.raises(ParameterError, match=said):
+        with refused(ParameterError):
             plain(fixed=fixed)
 
 
 def test_all_fixed_by_way_of_groups():
-    with pytest.raises(ParameterError, match="includes all 5 features, with their groups"):
+    with refused(ParameterError, "fixed"):
         plain([[0, 1, 2, 3, 4]], fixed=[2])
 
 
 def test_names_that_are_there_twice():
     assert plain([[0, 1]], names=("a", "a", "b")) == ([[0, 1], [2]], [])
-    with pytest.raises(ParameterError, match="groups names 'a', but 2 features have that name"):
+    with refused(ParameterError, "groups"):
         plain([["a", "b"]], names=("a", "a", "b"))
 
 
 def test_many_names_are_not_all_listed():
-    with pytest.raises(ParameterError, match=r"the features are 'x0', 'x1', .*'x7' and 92 more"):
+    with refused(ParameterError, "fixed"):
         plain(fixed=["y"], names=tuple(f"x{j}" for j in range(100)))
