@@ -22,7 +22,7 @@ from damaged import VALUES, changed, places, refusals_of_damaged
 from gramian import PCA, KernelPCA, kernels, loading
 from gramian.errors import FileError, ModelFileError, ParameterError, RankWarning
 from gramian.kernels.algebra import MAPS
-from gramian.kernels.expression import CLASSES
+from gramian.kernels.expression import CLASSES, Points
 from gramian.store.model_file import read_model, write_model
 from helpers import spectrum_matrix
 from refusals import refused
@@ -40,6 +40,8 @@ def assert_same(first, second, name=""):
         np.testing.assert_array_equal(first, second, err_msg=name)
     elif sp.issparse(first):
         np.testing.assert_array_equal(first.toarray(), second.toarray())
+    elif isinstance(first, Points):  # made of the text of a formula, which is compared too
+        assert list(map(repr, first.kernels.values())) == list(map(repr, second.kernels.values())), name
     elif hasattr(first, "__dataclass_fields__"):
         assert type(first) is type(second), name
         for field in first.__dataclass_fields__:
