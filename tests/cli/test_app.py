@@ -8,7 +8,7 @@ from gramian.version import __version__
 
 COMMANDS = (
     "fit", "transform", "reconstruct", "denoise", "whiten", "describe", "monitor", "plot", "report", "info",
-    "stability", "rotate", "compare", "export", "plan", "choose-components", "relations", "select",
+    "stability", "rotate", "diagnose", "compare", "export", "plan", "choose-components", "relations", "select",
     "choose-kernel", "serve", "demo", "kernels", "faces"
 )  # fmt: skip
 

@@ -223,6 +223,8 @@ def test_signs_of_loadings_and_tables():
 
 def test_progress_is_reported():
     class Reporter:
+        seen = 0
+
         def update(self, message, unit=None, done=0, total=0):
             self.seen += unit == "replicate"
 
