@@ -1,4 +1,4 @@
-"""How results look at a prompt and in a notebook: sentences, and tables of text or HTML."""
+"""How results look: sentences, tables and sections, as text and as HTML; reports have the same ones."""
 
 from __future__ import annotations
 
@@ -16,12 +16,34 @@ MOST_LINES, MOST_ROWS = 30, 60  # of a table of text, of HTML; results have meth
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: the heads of its columns, rows of text and numbers, and a format of the numbers by column."""
+    """A table in notebooks, at a prompt and in reports.
+
+    Attributes
+    ----------
+    heads : sequence of str
+    rows : sequence of sequences
+        Texts and numbers.
+    formats : sequence of str
+        Of the numbers, by column.
+    most : int
+        Lines of text at a prompt.
+    kinds : str
+        A letter for each column of a report: "n" number, "r" name, "t" text.
+    caption : str
+    more : str
+        The title of a table that continues the one before.
+    file : str
+        The table of a results folder that has all of its rows.
+    """
 
     heads: Sequence[str]
     rows: Sequence[Sequence[Any]]
     formats: Sequence[str] = ()
-    most: int = MOST_LINES  # lines of text
+    most: int = MOST_LINES
+    kinds: str = ""
+    caption: str = ""
+    more: str = ""
+    file: str = ""
 
     def __str__(self) -> str:
         rows = self.rows[: self.most]
@@ -45,6 +67,18 @@ class Grid:
 
     def _forms(self) -> Sequence[str]:
         return self.formats or [""] * len(self.heads)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A title, and the parts below it: sentences and tables, in reports also code and figures."""
+
+    title: str
+    parts: tuple[Any, ...]
+
+    def html(self) -> str:
+        """Return the section as HTML, below a title that opens it."""
+        return f"<details><summary>{_safe(self.title)}</summary>{as_html(self.parts)}</details>"
 
 
 class InNotebook:
@@ -85,15 +119,15 @@ def as_text(parts: Iterable[str | Grid]) -> str:
     return "\n".join(map(str, parts))
 
 
-def as_html(parts: Iterable[str | Grid]) -> str:
-    """Return sentences and tables as HTML; what users named is escaped.
+def as_html(parts: Iterable[str | Grid | Section]) -> str:
+    """Return sentences, tables and sections as HTML; what users named is escaped.
 
     Examples
     --------
     >>> as_html(["a < b"])
     '<div>a &lt; b</div>'
     """
-    return "".join(part.html() if isinstance(part, Grid) else f"<div>{_safe(part)}</div>" for part in parts)
+    return "".join(f"<div>{_safe(part)}</div>" if isinstance(part, str) else part.html() for part in parts)
 
 
 def _is_number(value: Any) -> bool:

@@ -17,6 +17,7 @@ from gramian.base import declarations, inputs, sklearn
 from gramian.checks import counted
 from gramian.data import Rows
 from gramian.errors import CertificateWarning, DataError, RankWarning, by_surface, option
+from gramian.notebook import Section
 from gramian.records import Certificate, Components, FloatArray, RealArray
 from gramian.solve import Solution
 from gramian.solve.certificates import orthogonality_loss
@@ -219,7 +220,7 @@ def _with_summary(parameters: str, model: Any) -> str:
 
 
 def summary(model: Any) -> str:
-    """Return plan, certificate, sampling errors and a small scree plot of a fitted model as HTML.
+    """Return the retained variance, a small scree plot, notes and sections of a fitted model as HTML.
 
     Parameters
     ----------
@@ -239,7 +240,6 @@ def summary(model: Any) -> str:
         bars = "".join(f'<span style="{bar}:{h}px" title="PC{j}"></span>' for j, h in enumerate(heights, 1))
         lines.append(f'<div role="img" aria-label="variances of the components">{bars}</div>')
     lines += map(html.escape, filter(None, [unit_trap(model, 'scale="unit"'), sampling_note(model)]))
-    for record in (model.plan_, model.certificate_):
-        first = str(record).partition("\n")[0]
-        lines.append(f"<details><summary>{html.escape(first)}</summary>{record._repr_html_()}</details>")
+    records = (model.plan_, model.certificate_)
+    lines += [Section(str(one).partition("\n")[0], tuple(one._notebook())).html() for one in records]
     return "".join(f'<div style="margin:0.3em 0">{line}</div>' for line in lines)

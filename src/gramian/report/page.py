@@ -16,9 +16,10 @@ from typing import Any
 from gramian import checks, plots
 from gramian.errors import GramianError, MissingExtraError, needs
 from gramian.kernels.expression import FORMULAS
+from gramian.notebook import Grid
 from gramian.plots.registry import FIGURES
 from gramian.report.facts import versions
-from gramian.report.sections import Beside, Cells, Code, Drawing, Explanation, Fitted, Part, explanation
+from gramian.report.sections import Beside, Code, Drawing, Explanation, Fitted, Part, explanation
 from gramian.store.atomic import atomic_write
 
 LONGEST = 60  # characters of a name
@@ -49,12 +50,7 @@ def write_report(path: str | os.PathLike[str], fitted: Fitted, used: Mapping[str
     used : mapping of str to str, optional
         The versions that computed it, by default the installed ones.
     """
-    write_page(path, explanation(fitted, used))
-
-
-def write_page(path: str | os.PathLike[str], whole: Explanation) -> None:
-    """Write a report to a file."""
-    page = as_page(whole)
+    page = as_page(explanation(fitted, used))
     with atomic_write(path) as file:
         file.write(page.encode("utf-8", "replace"))
 
@@ -99,7 +95,7 @@ def as_html(parts: Iterable[Part], figures: Figures) -> str:
             continue
         blocks += [paragraphs(lines)] if lines else []
         lines = []
-        if isinstance(part, Cells):
+        if isinstance(part, Grid):
             blocks.append(table(part))
         elif isinstance(part, Code):
             pre = f"<pre>{escaped(part.lines)}</pre>"
@@ -107,7 +103,7 @@ def as_html(parts: Iterable[Part], figures: Figures) -> str:
         elif isinstance(part, Drawing):
             blocks.append(figures.show(part))
         elif isinstance(part, Beside):
-            small = all(isinstance(one, Cells) for one in part.parts)
+            small = all(isinstance(one, Grid) for one in part.parts)
             cells = (
                 f"<div>{as_html(one, figures)}</div>" if isinstance(one, tuple) else as_html([one], figures)
                 for one in part.parts
@@ -219,7 +215,7 @@ def paragraphs(lines: Iterable[str]) -> str:
     return "\n".join(parts)
 
 
-def table(cells: Cells) -> str:
+def table(cells: Grid) -> str:
     """Return a table; one that continues another is collapsed."""
     classes = {"n": ' class="n"', "r": ' class="name"', "t": ' class="say"'}
     show = {"n": text, "r": name, "t": text}

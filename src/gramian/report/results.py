@@ -19,7 +19,6 @@ from gramian.errors import FileError, MissingExtraError
 from gramian.pca.tables import linear_columns, linear_rows
 from gramian.plots.images import Picture, contact_sheet, enlarged, grey, require_pillow, signed
 from gramian.plots.names import component_titles
-from gramian.plots.registry import FIGURES
 from gramian.report import facts, page, pictures, pieces, sections, sentences
 from gramian.report.tables import Columns, feature_names, row_names, row_table, write_blocks, write_table
 from gramian.store.atomic import atomic_folder, atomic_write, finish_folder, place_inside
@@ -28,7 +27,6 @@ MODEL, PAGE, REPORT = "model.gramian", "summary.md", "report.html"
 MOST_CELLS = 5_000_000
 MOST_PICTURES = 24
 DRAWN = ("scores", "scree", "loadings", "biplot", "correlation-circle")
-TITLES = {figure.name: figure.title for figure in FIGURES}
 DESCRIBED = 10  # components in the tables of rows and columns
 OWN = re.compile(
     r"(model\.gramian|summary\.md|report\.html"
@@ -140,7 +138,7 @@ def as_markdown(parts: Iterable[sections.Part], files: Sequence[str]) -> list[st
             lines += ["", part] if apart else [part]
         elif isinstance(part, sections.Drawing):
             named = next((name for name in files if name in (f"{part.name}.svg", f"{part.name}.png")), "")
-            lines += ["", f"![{TITLES[part.name]}]({named})"] if named else []
+            lines += ["", f"![{page.TITLES[part.name]}]({named})"] if named else []
         elif isinstance(part, sections.Code):
             lines += [] if part.more else ["", f"```{part.language}", part.lines, "```"]
         elif part.more:

@@ -25,6 +25,7 @@ from gramian.kernel_pca.estimator import KernelPCA
 from gramian.kernel_pca.rules import KERNEL_RULES
 from gramian.models.monitor import RowStatistics, can_be_monitored, monitor_of
 from gramian.models.monitoring import BOTH
+from gramian.notebook import Grid, Section
 from gramian.pca.estimator import PCA
 from gramian.pca.tables import linear_rows
 from gramian.plots.names import component_titles, groupings
@@ -75,22 +76,6 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Cells:
-    """A table of texts; ``kinds`` has a letter for each column: "n" number, "r" name, "t" text.
-
-    ``more`` is the title of a table that continues the one before, and ``file`` the table of a results folder
-    that has all of its rows.
-    """
-
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    kinds: str
-    caption: str = ""
-    more: str = ""
-    file: str = ""
-
-
-@dataclass(frozen=True)
 class Code:
     """Lines of code, or other preformatted text below a title."""
 
@@ -114,15 +99,7 @@ class Beside:
     parts: tuple[Part | tuple[Part, ...], ...]
 
 
-Part = str | Cells | Code | Drawing | Beside  # text is a line of Markdown
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a report."""
-
-    title: str
-    parts: tuple[Part, ...]
+Part = str | Grid | Code | Drawing | Beside  # text is a line of Markdown
 
 
 @dataclass(frozen=True)
@@ -159,7 +136,7 @@ class Survey:
     repeated: int | None = None
 
 
-def flat(parts: Iterable[Any]) -> Iterator[str | Cells | Code | Drawing]:
+def flat(parts: Iterable[Any]) -> Iterator[str | Grid | Code | Drawing]:
     """Yield parts one after the other, also those beside each other."""
     for part in parts:
         if isinstance(part, Beside | tuple):
@@ -172,7 +149,7 @@ def as_json(whole: Explanation) -> dict[str, Any]:
     """Return an explanation as values for JSON; figures by their names."""
 
     def value(part: Any) -> Any:
-        if isinstance(part, Cells):
+        if isinstance(part, Grid):
             return {"caption": part.caption or part.more, "heads": part.heads, "rows": part.rows}
         if isinstance(part, Code):
             return {"code": part.lines}
@@ -309,7 +286,10 @@ class _Explained:
         """Return a table for each component: the lines of the rows or columns of the largest sizes."""
         tops = np.argsort(-sizes, axis=0, kind="stable")[:TOP].T.tolist()
         kinds, titles = "r" + "n" * (len(heads) - 1), component_titles(self.model, len(tops))
-        tables = (Cells(heads, [line(i, j) for i in top], kinds, titles[j]) for j, top in enumerate(tops))
+        tables = (
+            Grid(heads, [line(i, j) for i in top], kinds=kinds, caption=titles[j])
+            for j, top in enumerate(tops)
+        )
         return Beside(tuple(tables))
 
     def metadata(self) -> Iterable[Part]:
@@ -319,7 +299,7 @@ class _Explained:
         if description.variables and self.k:
             heads, *rows = description.lines()
             yield Beside((Drawing("metadata", lambda: plots.metadata(description)),))
-            yield Cells(heads, rows, "r" + "n" * (len(heads) - 2) + "t")
+            yield Grid(heads, rows, kinds="r" + "n" * (len(heads) - 2) + "t")
         yield from description.sentences()
 
     def components(self) -> Iterable[Part]:
@@ -329,10 +309,10 @@ class _Explained:
             return
         heads = ("", "eigenvalue", "standard deviation", "explained variance ratio", "cumulative")
         rows = component_rows(model, MOST)
-        tables = [Cells(heads, rows[:FIRST], "rnnnn")]
+        tables = [Grid(heads, rows[:FIRST], kinds="rnnnn")]
         if k > FIRST:
             more = f"Components {FIRST + 1} to {min(k, MOST)} of {k:,}"
-            tables.append(Cells(heads, rows[FIRST:], "rnnnn", more=more, file="eigenvalues"))
+            tables.append(Grid(heads, rows[FIRST:], kinds="rnnnn", more=more, file="eigenvalues"))
         scree = Drawing("scree", lambda: plots.scree(model, self.choices or None))
         yield Beside((scree, (*tables,)))
         if self.choices or self.left_out:
@@ -340,7 +320,7 @@ class _Explained:
             yield f"This model keeps {kept}. The rules use different criteria and may disagree."
         if self.choices:
             answers = [(c.rule, c.answer, c.sentence, RULES[c.rule].trust) for c in self.choices]
-            yield Cells(("rule", "components", "reason", "when to trust it"), answers, "rntt")
+            yield Grid(("rule", "components", "reason", "when to trust it"), answers, kinds="rntt")
         if self.left_out:
             yield from ("Not computed:", "", *(f"- {line}" for line in self.left_out))
 
@@ -362,7 +342,7 @@ class _Explained:
             heads = (title, *names, "alarm", "largest contributions")
             yield " ".join([result.summary, *result.limits.sentences])
             kinds = "r" + "n" * len(names) + "tt"
-            yield Cells(heads, rows, kinds, "Largest T2 or SPE, relative to its limit")
+            yield Grid(heads, rows, kinds=kinds, caption="Largest T2 or SPE, relative to its limit")
         count = min(LOADED, int(self.model.rank_))
         if self.kind.kernel or self.table.values.shape[0] != self.model.n_samples_ or not count:
             return
