@@ -17,15 +17,7 @@ from scipy import sparse
 
 from gramian import reading, records, store
 from gramian.arrays import to_numpy
-from gramian.base.declarations import (
-    LACKED,
-    MODELS,
-    RECORDS,
-    DataAttributes,
-    DecompositionAttributes,
-    Parts,
-    register_record,
-)
+from gramian.base import declarations
 from gramian.errors import ModelFileError
 from gramian.records import Certificate, DirectionBounds, ModelKind, Moments, Remainder, Spectrum
 from gramian.store import Array, Optional, Options, Sizes, conform, is_single
@@ -44,7 +36,7 @@ COLUMNS: dict[str, Any] = {
 
 def record_of(name: str) -> Any:
     """Return a record that files hold, by its name, or raise a KeyError."""
-    record = RECORDS[name][0]
+    record = declarations.RECORDS[name][0]
     if isinstance(record, str):
         module, _, _ = record.rpartition(".")
         return getattr(import_module(module), name)
@@ -74,11 +66,13 @@ def declared(attributes: type) -> dict[str, Any]:
     found = {}
     for name, hint in get_annotations(attributes, locals=NAMES, eval_str=True).items():
         kind, *more = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
-        found[name + LACKED * (LACKED in more)] = next((form for form in more if form != LACKED), kind)
+        found[name + declarations.LACKED * (declarations.LACKED in more)] = next(
+            (form for form in more if form != declarations.LACKED), kind
+        )
     return found
 
 
-DATA = COLUMNS | declared(DataAttributes)
+DATA = COLUMNS | declared(declarations.DataAttributes)
 
 
 @dataclass(frozen=True)
@@ -99,8 +93,8 @@ class Form:
 
     tag: str
     holds: Callable[[Any], bool]
-    tell: Callable[[Any], Parts]
-    make: Callable[[Parts], Any]
+    tell: Callable[[Any], declarations.Parts]
+    make: Callable[[declarations.Parts], Any]
 
 
 def write(model: Any, path: str | PathLike[str]) -> None:
@@ -119,7 +113,7 @@ def model_of(stored: StoredModel, path: str | PathLike[str], kind: type[M]) -> M
     ModelFileError
         If its class is not ``kind``, or its contents are not those of its class.
     """
-    if not issubclass(MODELS.get(stored.kind, type(None)), kind):
+    if not issubclass(declarations.MODELS.get(stored.kind, type(None)), kind):
         raise ModelFileError(
             f"{path} holds a {stored.kind}, not a {kind.__name__}.",
             "Open it with gramian.load(path), or name another file.",
@@ -135,7 +129,7 @@ def model_of(stored: StoredModel, path: str | PathLike[str], kind: type[M]) -> M
     return model
 
 
-def restored(kind: str, parameters: Parts, state: Parts) -> Any:
+def restored(kind: str, parameters: declarations.Parts, state: declarations.Parts) -> Any:
     """Return a fitted estimator of a known class.
 
     Raises
@@ -143,7 +137,7 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
     ValueError, TypeError, KeyError
         If it cannot be one.
     """
-    cls = MODELS[kind]
+    cls = declarations.MODELS[kind]
     model = cls(**parameters)
     expected = cls._contents_of(state)
     conform(state | parameters, {**expected, **_declared_parameters(cls, parameters)})
@@ -156,7 +150,7 @@ def restored(kind: str, parameters: Parts, state: Parts) -> Any:
     return model
 
 
-def _declared_parameters(cls: type[Any], values: Parts) -> dict[str, Any]:
+def _declared_parameters(cls: type[Any], values: declarations.Parts) -> dict[str, Any]:
     """Return the declarations of those parameters that have one, and of others that are no single value."""
     hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
@@ -170,7 +164,7 @@ def _declared_parameters(cls: type[Any], values: Parts) -> dict[str, Any]:
     }
 
 
-def _tell_estimator(model: Any) -> Parts:
+def _tell_estimator(model: Any) -> declarations.Parts:
     parameters = model._saved_parameters()
     state = {name: value for name, value in vars(model).items() if name not in parameters}
     if "device" in parameters:
@@ -181,38 +175,40 @@ def _tell_estimator(model: Any) -> Parts:
 # ---------------------------------------------------------------------- records
 
 
-def _make_record(payload: Parts) -> Any:
-    record, (_, shapes) = record_of(payload["record"]), RECORDS[payload["record"]]
+def _make_record(payload: declarations.Parts) -> Any:
+    record, (_, shapes) = record_of(payload["record"]), declarations.RECORDS[payload["record"]]
     made = record(**payload["fields"])
     conform({field.name: getattr(made, field.name) for field in fields(made)}, {**declared(record), **shapes})
     return made
 
 
-def _tell_record(value: Any) -> Parts:
+def _tell_record(value: Any) -> declarations.Parts:
     return {"record": type(value).__name__, "fields": {f.name: getattr(value, f.name) for f in fields(value)}}
 
 
 for _record in vars(records).values():
     if is_dataclass(_record) and isinstance(_record, type) and _record.__module__ == records.__name__:
-        register_record(_record)
-register_record("gramian.analysis.component_rules.ComponentChoice")
-register_record(Spectrum, values=Array("r"), residuals=Array("r"), rest=Array("_"))
-register_record(Moments, count=Array("", least=0), mean=Array("d"), rest=Array("d"), squares=np.ndarray)
-register_record(Remainder, norms=Array("d", least=0), root_loss=Array("", least=0))
-register_record(
+        declarations.register_record(_record)
+declarations.register_record("gramian.analysis.component_rules.ComponentChoice")
+declarations.register_record(Spectrum, values=Array("r"), residuals=Array("r"), rest=Array("_"))
+declarations.register_record(
+    Moments, count=Array("", least=0), mean=Array("d"), rest=Array("d"), squares=np.ndarray
+)
+declarations.register_record(Remainder, norms=Array("d", least=0), root_loss=Array("", least=0))
+declarations.register_record(
     DirectionBounds,
     first=Array("r", kinds="iu", least=0),
     gaps=Array("r", least=0),
     sines=Array("r", least=0),
 )
-register_record(Certificate, values=Array("r"), residuals=Array("r"), radii=Array("r"))
-DECOMPOSED = DATA | declared(DecompositionAttributes)
+declarations.register_record(Certificate, values=Array("r"), residuals=Array("r"), radii=Array("r"))
+DECOMPOSED = DATA | declared(declarations.DecompositionAttributes)
 
 
 # ------------------------------------------------------------------ to and from JSON
 
 
-def encode(values: Mapping[str, Any], prefix: str, arrays: dict[str, Any]) -> Parts:
+def encode(values: Mapping[str, Any], prefix: str, arrays: dict[str, Any]) -> declarations.Parts:
     """Turn named values into JSON.
 
     Parameters
@@ -231,7 +227,7 @@ def encode(values: Mapping[str, Any], prefix: str, arrays: dict[str, Any]) -> Pa
     return {name: _encode(value, f"{prefix}.{name}", arrays) for name, value in values.items()}
 
 
-def decode(values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Parts:
+def decode(values: Mapping[str, Any], arrays: Mapping[str, Any]) -> declarations.Parts:
     """Return the values that :func:`encode` wrote; others raise a ValueError with their name."""
     decoded = {}
     for name, value in values.items():
@@ -242,7 +238,7 @@ def decode(values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Parts:
     return decoded
 
 
-def _make_sparse(payload: Parts) -> Any:
+def _make_sparse(payload: declarations.Parts) -> Any:
     parts = payload["parts"]
     rows = sparse.csr_array(tuple(parts[name] for name in CSR), shape=parts["shape"])
     rows.check_format(full_check=True)
@@ -253,10 +249,12 @@ def _make_sparse(payload: Parts) -> Any:
 OF_KERNELS = "gramian.base.kernel_encoding"
 CSR = ("data", "indices", "indptr")
 FORMS = {
-    "record": Form("record", lambda value: type(value).__name__ in RECORDS, _tell_record, _make_record),
+    "record": Form(
+        "record", lambda value: type(value).__name__ in declarations.RECORDS, _tell_record, _make_record
+    ),
     "estimator": Form(
         "estimator",
-        lambda value: type(value).__name__ in MODELS,
+        lambda value: type(value).__name__ in declarations.MODELS,
         _tell_estimator,
         lambda payload: restored(payload["estimator"], payload["parameters"], payload["state"]),
     ),

@@ -15,15 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import arrays
-from gramian.base import declarations, inputs, saving, sklearn
-from gramian.base.fitted import (
-    Decomposer,
-    InNotebooks,
-    on_device,
-    parameter_at_fit,
-    store_parameters,
-    store_solution,
-)
+from gramian.base import declarations, fitted, inputs, saving, sklearn
 from gramian.base.inputs import Folder
 from gramian.data import Rows, as_rows, device
 from gramian.data.table import Expected
@@ -39,7 +31,7 @@ from gramian.store import Array, Optional
 MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
 
 
-class KernelPCAAttributes(Decomposer):
+class KernelPCAAttributes(fitted.Decomposer):
     """The attributes that only a fitted KernelPCA has."""
 
     # A precomputed kernel has a column for every fitted row.
@@ -62,7 +54,7 @@ class KernelPCAAttributes(Decomposer):
 
 @sklearn.knows_names
 @dataclass(eq=False, repr=False)
-class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttributes):
+class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelPCAAttributes):
     """Kernel PCA, exact and certified without storing the full centred kernel matrix, or approximate.
 
     Parameters
@@ -406,7 +398,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         if X is not None:
             inputs.store_features(self, X, rows)
             self.picture_shape_ = rows.picture_shape
-        store_parameters(self, "center", "tol")
+        fitted.store_parameters(self, "center", "tol")
         self.kernel_, self.X_fit_, self.n_samples_ = model.kernel, model.fitted, model.n
         self.landmarks_, self.landmark_indices_ = nodes.landmarks, nodes.indices
         self.feature_map_ = nodes.mapping
@@ -420,10 +412,10 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         self._sums, self._ridge_map = model.sums, None
         self.component_choice_, self.repair_ = model.choice, result.repair
         asked = self.n_components is not None
-        store_solution(self, components, model.solution, asked=asked, of=model.of)
+        fitted.store_solution(self, components, model.solution, asked=asked, of=model.of)
         if result.vectors is not None and rows.weights is not None:
             self._complete_vectors(rows)
-        on_device(self, rows.home)
+        fitted.on_device(self, rows.home)
 
     def _complete_vectors(self, rows: Rows) -> None:
         """Set what belongs to rows of weight 0, of which the weighted matrix says nothing."""
@@ -504,7 +496,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
         """The map of new rows, the same for fitted rows, landmarks and random features."""
         alpha, weights = arrays.as_float64(self.projection_coef_), self._mean_weights
         n, k = alpha.shape
-        if not parameter_at_fit(self, "center"):
+        if not fitted.parameter_at_fit(self, "center"):
             weights, offset = np.zeros(n), np.zeros(k)
         elif weights is None:
             # Centred coefficients cancel the row means of the new kernel values; what is left is constant.
@@ -520,9 +512,9 @@ class KernelPCA(fits.KernelParameters, saving.Saved, InNotebooks, KernelPCAAttri
             alpha,
             offset,
             weights,
-            1.0 if nodes is None else fits.precision_of(nodes, parameter_at_fit(self, "tol")),
+            1.0 if nodes is None else fits.precision_of(nodes, fitted.parameter_at_fit(self, "tol")),
             # Landmarks span what they span about the origin that the kernel has.
-            self.landmarks_ is None and bool(parameter_at_fit(self, "center")),
+            self.landmarks_ is None and bool(fitted.parameter_at_fit(self, "center")),
         )
 
     # ------------------------------------------------------------ pre-images

@@ -15,22 +15,14 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 
+from gramian import errors
 from gramian.arrays import alike, memory_limit_bytes, moved, numpy_dtype
 from gramian.base.declarations import register_record
 from gramian.base.fitted import warn_of_none, with_orthonormality
 from gramian.base.inputs import check_target, check_tol, checkpointed, generators, streams
 from gramian.checks import amount, check_choice, check_integer, duration
 from gramian.data import Block, Rows, as_rows
-from gramian.errors import (
-    CertificateWarning,
-    GramianError,
-    IndefiniteKernelWarning,
-    MemoryLimitError,
-    ParameterError,
-    by_surface,
-    choice,
-    option,
-)
+from gramian.errors import GramianError, MemoryLimitError, ParameterError, by_surface, choice, option
 from gramian.kernel_pca.feature_maps import RandomFourierMap
 from gramian.kernel_pca.preimages import preimage_method
 from gramian.kernels import RBF, Evaluator, Kernel, expression, feature_maps, kernel_from_name, widths
@@ -512,7 +504,7 @@ class ExactFit(KernelFit):
             self._warn_of_products(evaluator, solution, X)
         result = problem.coefficients(solution, target.count)
         if -result.negative > NEGLIGIBLE * result.components.values[0]:
-            IndefiniteKernelWarning(NEGATIVE.replace("NUMBER", f"{result.negative:.4g}")).warn()
+            errors.IndefiniteKernelWarning(NEGATIVE.replace("NUMBER", f"{result.negative:.4g}")).warn()
         certificate = solution.certificate
         if rows.weights is None:
             certificate = with_orthonormality(certificate, result.vectors)
@@ -625,7 +617,7 @@ class ExactFit(KernelFit):
             solution.certificate is not None and solution.certificate.ok and solution.spectrum.rank > 0
         )
         if sparse.issparse(fitted) and not certified and error > precision_of(fitted, self.parameters.tol):
-            CertificateWarning(
+            errors.CertificateWarning(
                 f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values, "
                 "because rows lie many kernel widths from 0. "
                 f"{by_surface('Pass X.toarray()', 'Give a dense table')}, so that gramian sums "

@@ -13,17 +13,10 @@ import numpy.typing as npt
 from scipy.linalg import eigh, svd
 from scipy.spatial.distance import cdist
 
-from gramian import arrays
+from gramian import arrays, errors
 from gramian.base.declarations import register_record
 from gramian.checks import check_choice, evenly, slices
-from gramian.errors import (
-    DataError,
-    IndefiniteKernelError,
-    ParameterError,
-    PreimageWarning,
-    by_surface,
-    option,
-)
+from gramian.errors import DataError, IndefiniteKernelError, ParameterError, by_surface, option
 from gramian.kernels import Evaluator, Kernel, Linear
 from gramian.kernels.arithmetic import zeros
 from gramian.records import FloatArray
@@ -178,7 +171,7 @@ def _searched(space: FeatureSpace, method: str, Z: Any, start: Any) -> Any:
         residuals(space, result.points, Z)
     missed = int(np.sum(~result.converged))
     if missed:
-        PreimageWarning(
+        errors.PreimageWarning(
             f"{missed} of {Z.shape[0]} pre-images did not converge in {LIMIT} steps; they are the "
             f"nearest rows found. {by_surface('return_error=True says how far each is off; ')}"
             f"{option('preimage', 'ridge')} needs no steps."

@@ -347,7 +347,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, P
         The method merges mean and covariance exactly, in float64, and does not store the rows. A batch may
         have any size, and the order of batches matters only up to rounding. The attributes of :meth:`fit`
         exist after two rows, or after ``n_components`` rows if that is more. They are computed on first
-        access, so that a batch costs one pass over it and no decomposition.
+        access, so that a batch costs one pass over it and no decomposition. ``hasattr`` is such an access.
 
         After :meth:`fit` the batch is merged with the retained components. The discarded part is an error of
         the covariance of at most the largest discarded eigenvalue, and ``certificate_`` includes it.
