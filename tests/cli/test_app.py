@@ -8,8 +8,8 @@ from gramian.version import __version__
 
 COMMANDS = (
     "fit", "transform", "reconstruct", "denoise", "whiten", "describe", "monitor", "plot", "report", "info",
-    "stability", "rotate", "diagnose", "compare", "export", "plan", "choose-components", "relations", "select",
-    "choose-kernel", "serve", "demo", "kernels", "faces"
+    "stability", "rotate", "diagnose", "compare", "export", "plan", "choose-components", "relations",
+    "select", "choose-kernel", "serve", "demo", "kernels", "faces"
 )  # fmt: skip
 
 

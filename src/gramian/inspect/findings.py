@@ -253,9 +253,9 @@ def identifier(e: Evidence) -> Iterator[Finding]:
                 "serious" if followed else "note",
                 f"{e.names[j]} {why}{f', and {e.name(followed[0])} follows it' if followed else ''}.",
                 by_surface(
-                    "Leave the column out.",
+                    LEAVE_OUT,
                     f"Leave it out with {option('drop', e.names[j])}.",
-                    "Leave the column out.",
+                    LEAVE_OUT,
                 ),
                 {"column": e.names[j], "component": followed[0] + 1 if followed else None},
             )

@@ -207,7 +207,7 @@ def rebuilt(
         The number of components.
     errors : Errors
         Collects the errors of every block.
-    found : array of shape (n_samples, ...), optional
+    result : array of shape (n_samples, ...), optional
         Known reconstructions.
     limit : int
         Bytes of working memory, for a table in a file.
