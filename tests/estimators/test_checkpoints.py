@@ -83,7 +83,8 @@ def test_a_fit_that_is_killed_again_and_again_ends_as_if_it_had_not_been(name, p
                 pass
     else:
         raise AssertionError("it never ended")
-    assert result.explained_variance_ == pytest.approx(whole.explained_variance_, rel=1e-12)
+    # Sums that are resumed are rounded in another order.
+    assert result.explained_variance_ == pytest.approx(whole.explained_variance_, rel=1e-11)
     assert np.abs(result.components_ - whole.components_).max() < 1e-5
     assert result.certificate_.ok
     assert result.plan_.solver == whole.plan_.solver == ("krylov" if name == "scaled" else name)
