@@ -133,8 +133,10 @@ def test_labels_of_arrays_and_pictures(tmp_path):
     assert scan(tmp_path / "p", labels_from=tmp_path / "who.csv").read().labels.tolist() == ["a", "b", "c"]
 
 
-def test_labels_that_cannot_be(write, tmp_path):
+def test_labels_that_cannot_be(write, tmp_path, monkeypatch):
     data = write("x.csv", "x\n1\n2\n")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
     with refused(InputTypeError):
         scan(data, labels_from=[1, 2])
     with refused(FileError):

@@ -157,7 +157,8 @@ def test_what_only_the_content_can_tell_is_refused_when_reading(path, options):
         (Path("gone.csv"), FileError),
     ],
 )
-def test_paths_are_checked_at_once(wrong, error):
+def test_paths_are_checked_at_once(wrong, error, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # without files of a similar name, which a message would suggest
     with refused(error):
         scan(wrong)
 
