@@ -80,7 +80,7 @@ async def start_job(caller: CurrentCaller, fit: schemas.Fit) -> JobFacts:
     """Start a fit and return its plan; 429 when the server runs as many fits as it can."""
     parts = caller.fit(fit)
     session = await caller.ensure_session()
-    job = caller.state.start_fit(session, fit.name, parts)
+    job = caller.state.start_fit(session, fit, parts)
     try:
         await job.planned()
     except Refusal:
@@ -264,6 +264,15 @@ def list_items(caller: CurrentCaller, kinds: schemas.Kinds) -> list[ItemFacts]:
     """List the items of the command line, the shared ones and yours, each with a summary."""
     items = caller.items(KINDS[kinds])
     return [facts_of(item, item.summary.plain(), caller.may_change(item)) for item in items]
+
+
+@api.get("/data/{id}")
+async def data_info(
+    caller: CurrentCaller, id: Id, reading: Annotated[schemas.Reading, Query()]
+) -> ItemFacts:
+    """Return all facts of data, also as other reading options show them."""
+    item, facts = await caller.data_facts(id, reading)
+    return facts_of(item, facts, caller.may_change(item))
 
 
 @api.get("/{kinds}/{id}")

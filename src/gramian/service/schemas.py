@@ -75,6 +75,12 @@ class DataQuery(Reading):
     data: str | None = Field(default=None, pattern=ID, description="Id of uploaded data.")
 
 
+class PageQuery(Reading):
+    """How the page of data reads a file, and the method that it begins with."""
+
+    method: Literal["PCA", "KernelPCA", "FaceSpace"] = "PCA"
+
+
 class DrawQuery(Reading):
     """Reading options, and whether to draw."""
 

@@ -227,7 +227,7 @@ class State:
         if self.work.is_dir():
             empty_work(self.work)
 
-    def start_fit(self, session: Session, name: str, order: Message) -> Job:
+    def start_fit(self, session: Session, fit: Fit, order: Message) -> Job:
         """Start a fit whose model a session will own.
 
         Raises
@@ -243,11 +243,12 @@ class State:
             try:
                 facts = await self.fits.ask(order, on_message)
                 session.touch()
-                return session.put(path, "model", name, facts)
+                return session.put(path, "model", fit.name, facts)
             finally:
                 path.unlink(missing_ok=True)
 
-        job = Job(name, ids_in(order), run, lambda state: self.metrics.jobs.labels(state).inc())
+        about = {"name": fit.name, "data": fit.data, "reading": fit.reading.options()}
+        job = Job(about, ids_in(order), run, lambda state: self.metrics.jobs.labels(state).inc())
         ended = [id for id, one in session.jobs.items() if not one.running]
         for id in ended[: max(0, len(ended) - FINISHED_KEPT + 1)]:
             del session.jobs[id]
@@ -371,6 +372,13 @@ class Caller(VisibleItems):
         """Return what a worker needs for a fit."""
         about = {"estimator": fit.estimator, "parameters": fit.parameters}
         return {"fit": about, "data": self.data(fit.data, fit.reading)}
+
+    async def data_facts(self, id: str, reading: Reading) -> tuple[Item, dict[str, Any]]:
+        """Return data and all facts of them, as reading options show them; raises as :meth:`find`."""
+        item, facts = await run_in_threadpool(self.with_facts, "data", id)
+        if reading.options():
+            facts = await self.describe("data", self.data(id, reading), draft=True)
+        return item, facts
 
     def data(self, id: str, reading: Reading) -> dict[str, Any]:
         """Return what a worker needs to read uploaded data with the reading options of this request."""

@@ -113,7 +113,10 @@ def describe_data(data: Message, draft: bool = False) -> Message:
         problem = error.worded("page")
     facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
     proposed = [] if seen is None else [asdict(one) for one in proposals(seen)]
-    return facts | {"preview": None if seen is None else seen.facts(), "proposals": proposed}
+    return facts | {
+        "preview": None if seen is None else seen.facts(),
+        "proposals": {"pca": proposed, "kernel-pca": proposed},
+    }
 
 
 # --------------------------------------------------------------- fits
