@@ -38,74 +38,28 @@ MOST_IMPUTING = 8
 MOST_SHOWN = 8  # columns to leave out, each with a line of its own
 KNOWN = {one.name for one in fields(ReadingOptions)}
 
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\S+", text))
+
+
 YEARS = (1800, 2100)
-YEAR_WORDS = set(["year", "years", "yr", "jahr", "date", "datum", "annee", "année", "anno", "ano", "año"])
+YEAR_WORDS = _words("year years yr jahr date datum annee année anno ano año")
 # Parts of a date; those of the second line only where another column is a date too.
 PARTS = {"month": 12, "monat": 12, "quarter": 4, "quartal": 4, "weekday": 7, "wochentag": 7}
 SMALL_PARTS = {"day": 31, "tag": 31, "hour": 24, "stunde": 24, "minute": 60, "week": 53}
-ID_WORDS = set(
-    ["id", "ids", "identifier", "key", "index", "nr", "no", "number", "nummer", "code", "rownames"]
+ID_WORDS = _words("id ids identifier key index nr no number nummer code rownames")
+NAME_WORDS = _words("name names label title") | ID_WORDS
+CLASS_WORDS = _words(
+    "class classes group target cluster species type label category klasse gruppe art typ diagnosis"
 )
-NAME_WORDS = set(["name", "names", "label", "title"]) | ID_WORDS
-CLASS_WORDS = set(
-    [
-        "class",
-        "classes",
-        "group",
-        "target",
-        "cluster",
-        "species",
-        "type",
-        "label",
-        "category",
-        "klasse",
-        "gruppe",
-        "art",
-        "typ",
-        "diagnosis",
-    ]
-)
-GENE_WORDS = set(
-    [
-        "gene",
-        "genes",
-        "geneid",
-        "symbol",
-        "ensembl",
-        "probe",
-        "probeset",
-        "transcript",
-        "otu",
-        "asv",
-        "protein",
-        "peptide",
-        "locus",
-        "taxon",
-    ]
+GENE_WORDS = _words(
+    "gene genes geneid symbol ensembl probe probeset transcript otu asv protein peptide locus taxon"
 )
 # Words of the names of two columns of a long table: of variables, and of their values.
-LONG_WORDS = set(
-    [
-        "variable",
-        "parameter",
-        "analyte",
-        "measure",
-        "metric",
-        "test",
-        "key",
-        "attribute",
-        "item",
-        "feature",
-        "compound",
-        "gene",
-        "value",
-        "result",
-        "score",
-        "amount",
-        "wert",
-        "messwert",
-        "measurement",
-    ]
+LONG_WORDS = _words(
+    "variable parameter analyte measure metric test key attribute item feature compound gene "
+    "value result score amount wert messwert measurement"
 )
 GENES = r"ENS[A-Z]*[GTP]\d+(\.\d+)?|AT[1-5CM]G\d{5}.*|\w+_[asx]?_?at|ILMN_\d+|[NX][MR]_\d+.*|cg\d{7,8}"
 GENES += r"|(gene|otu|asv|probe|feature)[-_ ]?\d+"
