@@ -13,13 +13,15 @@ from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import betainc, ndtri
-from scipy.stats import kstest, rankdata
+from scipy.special import betainc
+from scipy.stats import rankdata
 
 from gramian.analysis.components import column_names, component_names, kind_of, shares_of
-from gramian.analysis.proposals import why_no_measurement
+from gramian.analysis.proposals import NAMES_ROWS, no_measurement
+from gramian.analysis.proposals import correlations as _correlations
+from gramian.analysis.proposals import identifier as identifier_of
 from gramian.analysis.sampling import named_group, sampling_of
-from gramian.analysis.units import column_variances, dominance, unit_words
+from gramian.analysis.units import column_variances, unit_difference
 from gramian.arrays import as_float64, dense
 from gramian.checks import counted, evenly, listed, percent
 from gramian.data import Rows
@@ -36,15 +38,6 @@ FEWEST = 10  # rows from which scores say something about rows
 ORDERED_ROWS = 20  # and about their order
 LEVEL = 0.01  # of a test
 
-# scale-dominates
-GAP = 20.0  # largest deviation over the median one, if columns do not name one unit
-UNITS_GAP = 1.25  # the largest over the smallest, if columns name different units
-ALONE, ABOVE = 0.8, 5.0  # squared loading of a component that is one column; its deviation over the median
-SMOOTH, AXIS = (
-    0.9,
-    20,
-)  # correlation of neighbouring columns of a spectrum, which share a unit; fewest columns
-PEAK = 0.01  # of the largest variance
 # kernel-narrow, kernel-wide: the first share in multiples of 1 / n, and at most; the variance of a kernel
 NARROW, NARROW_SHARE, WIDE = 5.0, 0.2, 0.03
 # no-signal
@@ -181,57 +174,15 @@ def scale_dominates(e: Evidence) -> Iterator[Finding]:
     if not e.kernel and (e.model.scale is not None or not e.model.center):
         return
     variances = np.var(e.values, axis=0) if e.kernel else column_variances(e.model)
-    deviations = np.sqrt(variances)
-    vary = deviations[deviations > 0]
-    if len(vary) < 2 or _neighbours(e):
+    clause, evidence = unit_difference(e.names, np.sqrt(variances), e.values)
+    if not clause:
         return
-    count, clause = dominance(variances, e.names)
-    units, widest = unit_words(e.names), float(vary.max() / vary.min())
     subject = "distances between rows" if e.kernel else "the first component"
-    order = np.argsort(-variances, kind="stable")
-    shares = variances[order] / variances.sum()
-    spread = vary.max() >= GAP * np.median(vary) or (_alone(e, deviations) and widest >= GAP)
-    if count:
-        sentence = f"{clause} and {'decides' if count == 1 else 'decide'} {subject}."
-    elif len(units) > 1 and widest >= UNITS_GAP:
-        sentence = f"Columns have different units ({', '.join(sorted(units))}), and these decide {subject}."
-    elif len(units) != 1 and spread:
-        most = max(1, int((shares >= SHARE).sum()))
-        who = f"{e.names[order[0]]} has" if most == 1 else f"{most} of {e.d:,} columns have"
-        share = percent(float(shares[:most].sum()))
-        sentence = (
-            f"{who} {share} of the variance, since deviations of columns differ {widest:,.0f}-fold. "
-            f"{'It decides' if most == 1 else 'They decide'} {subject}."
-        )
-    else:
-        return
+    decide = "decides" if len(evidence["columns"]) == 1 else "decide"
     remedy = f"If columns have different units, use {option('scale', 'unit')}."
     divide = "If columns have different units, divide each by its standard deviation before the fit."
-    names = [e.names[j] for j in order[: max(1, count)]]
-    evidence = {"columns": names, "largest share": float(shares[0]), "ratio of deviations": widest}
+    sentence = f"{clause[0].upper()}{clause[1:]} and {decide} {subject}."
     yield Finding("scale-dominates", "serious", sentence, divide if e.kernel else remedy, evidence)
-
-
-def _alone(e: Evidence, deviations: FloatArray) -> bool:
-    """Return whether the first component is one column of a large deviation."""
-    if e.kernel or not e.k:
-        return False
-    first = as_float64(e.model.components_)[0]
-    j = int(np.argmax(np.abs(first)))
-    return bool(first[j] ** 2 >= ALONE and deviations[j] >= ABOVE * np.median(deviations[deviations > 0]))
-
-
-def _neighbours(e: Evidence) -> bool:
-    """Return whether columns are neighbours on an axis, such as wavelengths, and so share a unit."""
-    if e.values.shape[1] < AXIS or len(e.values) < 3:
-        return False
-    C = e.values - e.values.mean(axis=0)
-    squares = (C**2).sum(axis=0)
-    # Between the peaks of a spectrum is noise, which says nothing.
-    large = squares > PEAK * squares.max()
-    pairs = large[1:] & large[:-1]
-    products = (C[:, 1:] * C[:, :-1]).sum(axis=0)[pairs] / np.sqrt(squares[1:] * squares[:-1])[pairs]
-    return len(products) >= AXIS // 2 and float(np.median(products)) >= SMOOTH
 
 
 def identifier(e: Evidence) -> Iterator[Finding]:
@@ -240,12 +191,12 @@ def identifier(e: Evidence) -> Iterator[Finding]:
     if n < FEWEST or e.pictures or (e.kernel and e.model.kernel_ is None):
         return
     V = e.values
-    candidates = (np.floor(V) == V).all(axis=0) & (V[0] != V).any(axis=0)
-    for j in np.flatnonzero(candidates).tolist():
+    unnamed = identifier_of(V)
+    for j in np.flatnonzero((np.floor(V) == V).all(axis=0) & (V[0] != V).any(axis=0)).tolist():
         x = V[:, j]
-        why = why_no_measurement(of_numbers(e.names[j], x), n) if e.whole else ""
-        if not why and _names_rows(V, j):
-            why = "has another whole number in every row and relates to no other column"
+        why = no_measurement(of_numbers(e.names[j], x), n)[1] if e.whole else ""
+        if not why and j == unnamed:
+            why = NAMES_ROWS
         if why:
             followed = [i for i in e.leading if abs(_correlations(x, e.scores[:, [i]])[0]) > FOLLOWS]
             yield Finding(
@@ -259,18 +210,6 @@ def identifier(e: Evidence) -> Iterator[Finding]:
                 ),
                 {"column": e.names[j], "component": followed[0] + 1 if followed else None},
             )
-
-
-def _names_rows(values: FloatArray, j: int) -> bool:
-    """Return whether a column has whole, different, evenly spread numbers that relate to no other."""
-    x, n = values[:, j], len(values)
-    low, high = float(x.min()), float(x.max())
-    if n < ORDERED_ROWS or (x != np.floor(x)).any() or len(np.unique(x)) < n or high - low < n:
-        return False
-    if kstest((x - low) / (high - low), "uniform").pvalue < LEVEL:
-        return False
-    others = np.delete(values, j, axis=1)
-    return others.shape[1] > 0 and float(np.abs(_correlations(x, others)).max()) < _chance(n, others.shape[1])
 
 
 def zeros(e: Evidence) -> Iterator[Finding]:
@@ -544,15 +483,3 @@ def findings(e: Evidence) -> tuple[Finding, ...]:
         if one.code != "scale-dominates" or not (rows or columns >= set(one.evidence["columns"]))
     ]
     return tuple(sorted(caused, key=lambda one: one.severity != "serious"))
-
-
-def _correlations(x: FloatArray, Y: FloatArray) -> FloatArray:
-    """Return the correlations of a vector with columns; 0 with constant ones."""
-    x, Y = x - x.mean(), Y - Y.mean(axis=0)
-    norms = np.sqrt((x @ x) * (Y**2).sum(axis=0))
-    return np.asarray(np.divide(x @ Y, norms, out=np.zeros(Y.shape[1]), where=norms > 0))
-
-
-def _chance(n: int, tests: int) -> float:
-    """Return a correlation that so many independent columns exceed in 1 of 100 tables (Fisher's z)."""
-    return float(np.tanh(-ndtri(LEVEL / (2 * tests)) / np.sqrt(max(n - 3, 1))))

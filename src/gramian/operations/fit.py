@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 from gramian.checks import check_choice
@@ -293,7 +292,6 @@ def fit(
     """
     import numpy as np
 
-    from gramian.analysis.proposals import columns_to_drop
     from gramian.report.facts import component_facts, data_facts, model_facts, versions
     from gramian.report.pieces import completed
     from gramian.report.sections import Fitted
@@ -308,33 +306,21 @@ def fit(
         made.fit(data, **resumed)
     seconds, table = time.perf_counter() - start, completed(made, data)
     kinds = options.loadings or "unit", options.format or "csv"
-    unlikely = columns_to_drop(table)
     facts = {
         "data": data_facts(table),
-        "proposals": [asdict(one) for one in unlikely],
         "model": model_facts(made),
         "components": component_facts(made),
         "seconds": seconds,
         "command": command,
         "versions": versions(),
     }
-    lines = [headline(made), *used_lines(made, table), *_proposed(unlikely), ""]
+    lines = [headline(made), *used_lines(made, table), ""]
     return Result(
         "\n".join([*lines, *model_lines(made, options.verbose)]),
         facts,
         model=made,
         fitted=Fitted(made, table, scores, tuple(command), seconds, *kinds, reading),
     )
-
-
-def _proposed(unlikely: Sequence[Any]) -> list[str]:
-    """Return the line that says which columns may be no measurements, and the option that leaves them out."""
-    if not unlikely:
-        return []
-    names = ",".join(f'"{one.value}"' if "," in one.value else one.value for one in unlikely)
-    them = "it" if len(unlikely) == 1 else "them"
-    reasons = ", ".join(one.why for one in unlikely)
-    return [f"Proposed: {reasons}; leave {them} out with --drop {shlex.quote(names)}"]
 
 
 def model_lines(model: Any, verbose: bool = True) -> list[str]:

@@ -242,8 +242,8 @@ def _proposed(by_method: dict[str, Any], kinds: dict[str, str]) -> list[dict[str
             target = TARGETS.get(one["option"])
             if one["option"] == "drop" and kinds.get(one["value"]) not in NUMBERS:
                 target = None  # there is nothing to choose for a text
-            known = one | {"words": words.format(one["value"]), "target": target, "methods": ""}
-            entry = result.setdefault((one["option"], one["value"], one["why"]), known)
+            known = one | {"value": str(one["value"]), "words": words.format(one["value"]), "target": target, "methods": ""}
+            entry = result.setdefault((one["option"], known["value"], one["why"]), known)
             entry["methods"] = f"{entry['methods']} {method}".strip()
     return list(result.values())
 
