@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, get_args
 from gramian.options import READING, flag, option
 
 MissingPolicy = Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"]
+Transform = Literal["log1p", "sqrt", "clr"]
 COLUMN_OPTIONS = ("columns", "drop", "id", "label", "weights")
 IMPUTED = ("em", "iterative")  # what PCA does with missing values that reading leaves in
 
@@ -21,6 +22,11 @@ class ReadingOptions:
     panel: ClassVar[str] = READING
 
     rows: Any = option("A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP.")
+    exclude: Any = option(
+        "A,B,..",
+        "Rows to leave out: names, numbers counted from 0, or COLUMN=VALUE for all rows of a group.",
+        label="the rows to leave out",
+    )
     columns: Any = option(
         "A,B,..", "Columns to use, by name or position.", shell="; @FILE lists them, one per line"
     )
@@ -42,6 +48,12 @@ class ReadingOptions:
     weights: Any = option("COLUMN", "Column of row weights for a fit: how often each row counts.")
     transpose: bool = flag(
         "Swap rows and columns, as for genes x samples.", label="swapping rows and columns"
+    )
+    transform: Transform | None = option(
+        "HOW",
+        "Transform the numbers: log1p or sqrt for counts, clr for parts of a whole.",
+        label="the transformation of the numbers",
+        suggestions=get_args(Transform),
     )
     missing: MissingPolicy | None = option(
         "HOW",
@@ -66,6 +78,11 @@ class ReadingOptions:
         if self.label is None or self.transpose:
             return ()
         return self.label if isinstance(self.label, tuple) else (self.label,)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """What ``exclude`` says of columns of the file: COLUMN=VALUE."""
+        return () if self.transpose else tuple(entry for entry in self.exclude or () if "=" in entry)
 
     @property
     def label_row(self) -> str | None:

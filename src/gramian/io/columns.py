@@ -407,7 +407,7 @@ class _Growing:
         self.aside: dict[int, list[Any]] = {place: [] for place in used}
         self.with_commas = not set(written).difference(odd).isdisjoint([*self.values, *used])
         floats = {place for place in self.values if pa.types.is_float64(columns[place].type)}
-        self.plain = floats.difference(written)
+        self.plain = floats.difference(written, used)
         self.logical = set(self.values)
         self._add(fields, [columns[place] for place in self.values])
 
@@ -492,6 +492,7 @@ class _Growing:
             row_numbers=None if reading.rows is None else rows,
             column_numbers=tuple(self.values) if source.names is None else None,
             weights=None if weights is None else as_labels(wholes[weights]),
+            groups={name: as_labels(wholes[at]) for name, at in self.roles.groups.items()},
         )
 
 
