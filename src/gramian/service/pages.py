@@ -182,7 +182,8 @@ def data_page(
         size = f"{counted(rows, 'row')}, {counted(facts['columns'], 'column')}"
     method = method if shape or method != "FaceSpace" else "PCA"
     kinds = {column["name"]: column["kind"] for column in listed}
-    proposed = _proposed(facts.get("proposals") or {}, kinds)
+    shown = {column["name"] for column in listed if _groups(column, rows)}
+    proposed = _proposed(facts.get("proposals") or {}, kinds, shown)
     start = {one["option"]: one["value"] for one in proposed if method in one["methods"]}
     drops = {one["value"] for one in proposed if one["option"] == "drop"}
     roles = {start.get("id"), start.get("label")}
@@ -190,7 +191,7 @@ def data_page(
         column
         | {
             "use": column["kind"] in NUMBERS and column["name"] not in drops | roles,
-            "show": column["name"] not in roles and _groups(column, rows),
+            "show": column["name"] in shown - roles,
             "marked": column["kind"] == "constant" or column["missing"] > 0,
             "numbers": [f"{column['missing']:,}" if column["missing"] else "", f"{column['distinct']:,}"]
             + ["" if column[end] is None else f"{column[end]:.4g}" for end in ("low", "high")],
@@ -202,7 +203,8 @@ def data_page(
     if missing:
         where = ", ".join(column["name"] for column in listed if column["missing"])
         holes = f"{missing:,} {'values are' if missing > 1 else 'value is'} missing in {where}."
-    components = "0.95" if shape else min(3, sum(column["use"] for column in columns) or 1)
+    components = {"PCA": "0.95" if shape else str(min(3, sum(column["use"] for column in columns) or 1))}
+    components |= {"KernelPCA": "3", "FaceSpace": "0.95"}
     named = [(name, name) for name in kinds]
     return page(
         "data.html",
@@ -218,7 +220,7 @@ def data_page(
         more_columns=seen.get("width", 0) - len(columns),
         proposed=[one for one in proposed if one not in dropped[MOST_LISTED:]],
         more_dropped=max(0, len(dropped) - MOST_LISTED),
-        start={"n_components": components} | start,
+        start={"n_components": components[method]} | start,
         components=components,
         named=[("", "none"), *named],
         numeric=[("", "none"), *(one for one in named if kinds[one[0]] in NUMBERS)],
@@ -232,7 +234,7 @@ def _groups(column: dict[str, Any], rows: int) -> bool:
     return column["kind"] == "text" and 1 < column["distinct"] <= min(MOST_GROUPS, (rows - 1) // 2)
 
 
-def _proposed(by_method: dict[str, Any], kinds: dict[str, str]) -> list[dict[str, Any]]:
+def _proposed(by_method: dict[str, Any], kinds: dict[str, str], shown: set[str]) -> list[dict[str, Any]]:
     """Return what is proposed for some method, with its methods, what is done, and the control that undoes it."""
     result: dict[Any, dict[str, Any]] = {}
     for name, method in PROPOSED_FOR.items():
@@ -242,6 +244,7 @@ def _proposed(by_method: dict[str, Any], kinds: dict[str, str]) -> list[dict[str
             target = TARGETS.get(one["option"])
             if one["option"] == "drop" and kinds.get(one["value"]) not in NUMBERS:
                 target = None  # there is nothing to choose for a text
+                words = "shown, but not used" if one["value"] in shown else words
             known = one | {"value": str(one["value"]), "words": words.format(one["value"]), "target": target, "methods": ""}
             entry = result.setdefault((one["option"], known["value"], one["why"]), known)
             entry["methods"] = f"{entry['methods']} {method}".strip()

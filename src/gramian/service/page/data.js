@@ -51,8 +51,7 @@ function roles() {
 // Where an option is chosen, what holds without a proposal, and how the page shows a value that is proposed.
 const CONTROLS = { id: "row-names", label: "label", missing: "missing", transform: "transform", scale: "scale",
   n_components: "components", kernel: "kernel", transpose: "transpose" };
-const usual = (option, chosen) => option === "n_components" ? { KernelPCA: "3", FaceSpace: "0.95" }[chosen] ?? main.dataset.components
-  : option === "kernel" ? "rbf" : "";
+const usual = (option, chosen) => ({ n_components: JSON.parse(main.dataset.components)[chosen], kernel: "rbf" })[option] ?? "";
 const read = (option) => option === "transpose" ? String(byId("transpose").checked || "") : value(CONTROLS[option]);
 function write(option, text) {
   if (option === "transpose") byId("transpose").checked = text !== "";
@@ -89,16 +88,6 @@ function follows() {
 
 // ------------------------------------------------------------------ the groups of another file
 
-async function groups() {
-  const from = byId("labels-from"), column = byId("labels-column"), other = from.value;
-  byId("labels-file").parentElement.hidden = other !== "upload";
-  column.parentElement.parentElement.hidden = ["", "upload"].includes(other);
-  if (column.parentElement.parentElement.hidden) return;
-  const { columns = [], row_names: names } = (await asked(`data/${other}`)).facts.preview ?? {};
-  const about = columns.filter((one) => one.name !== names);
-  column.replaceChildren(...about.map((one) => new Option(one.name)));
-  column.selectedIndex = Math.max(0, about.findIndex((one) => one.kind === "text"));
-}
 byId("labels-file")?.addEventListener("change", ({ target }) => tried(async () => {
   const [file] = target.files, item = await (await upload(`data?draft=true&name=${encodeURIComponent(file.name)}`, file)).json();
   byId("labels-from").lastElementChild.before(new Option(item.name, item.id, false, true));
@@ -116,7 +105,7 @@ function reading() {
   if (!byId("label")) return found;
   const names = (boxes) => boxes.filter((box) => box.checked).map((box) => box.value), shown = names(shows);
   const others = new Set([value("row-names"), value("weights"), value("label"), ...shown]);
-  if (value("labels-from")) found.labels_from = [value("labels-from"), value("labels-column")].filter(Boolean).join(":");
+  if (value("labels-from")) found.labels_from = value("labels-from");
   else if (value("label") || shown.length) found.label = [value("label"), ...shown].filter(Boolean);
   for (const [option, name] of Object.entries({ id: "row-names", weights: "weights", missing: "missing", transform: "transform" })) {
     if (value(name)) found[option] = value(name);
@@ -156,6 +145,7 @@ const chosen = () => {
 // ------------------------------------------------------------------ the plan
 
 function layout() {
+  if (byId("labels-file")) byId("labels-file").parentElement.hidden = value("labels-from") !== "upload";
   for (const part of document.querySelectorAll("[data-for]")) {
     part.hidden = !part.dataset.for.split(" ").includes(method()) || (part.dataset.kernel ?? value("kernel")) !== value("kernel");
   }
@@ -231,8 +221,7 @@ form.addEventListener("input", ({ target }) => {
   layout();
   clearTimeout(waiting);
   turn += 1;
-  if (target.id === "labels-from") tried(groups).then(() => value("labels-from") === "upload" || plan());
-  else waiting = setTimeout(plan, 250);
+  if (value("labels-from") !== "upload") waiting = setTimeout(plan, 250);
 });
 
 // ------------------------------------------------------------------ the fit
