@@ -41,9 +41,8 @@ class ReadingOptions:
     )
     labels_from: Any = option(
         "FILE[:COLUMN]",
-        "Labels from another file, by row names or order.",
+        "Labels from another file, by row names or order; without COLUMN all, the others as metadata.",
         label="file of labels",
-        local=True,
     )
     weights: Any = option("COLUMN", "Column of row weights for a fit: how often each row counts.")
     transpose: bool = flag(

@@ -248,14 +248,14 @@ def as_labels(column: Any) -> npt.NDArray[Any]:
 
 def labels_of_columns(
     source: ColumnSource, column: str | None = None, id: str | None = None, n_rows: int | None = None
-) -> tuple[npt.NDArray[Any], tuple[str, ...] | None, str, tuple[str, ...]]:
+) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...] | None, tuple[str, ...]]:
     """Take labels out of columns.
 
     Parameters
     ----------
     source : ColumnSource
     column : str, optional
-        Their name; None if there is only one apart from the names of rows.
+        Their name, by default the first column whose values repeat: of text, else of whole numbers.
     id : str, optional
         The column that names rows, if it is there; by default row names are chosen as in a table.
     n_rows : int, optional
@@ -263,32 +263,39 @@ def labels_of_columns(
 
     Returns
     -------
-    labels : ndarray
+    columns : dict of str to ndarray
+        All columns apart from the names of rows, the labels first.
     row_names : tuple of str or None
-    column : str
-        Its name.
     notes : tuple of str
 
     Raises
     ------
     ParameterError
-        If there are several columns and none was chosen, or it does not exist.
+        If there is no such column.
     """
     columns, name = Columns.whole(source), source.source
     if source.names is not None and len(columns.names) == 1 and is_text(columns.arrays[0]):
         header, entries = columns.names[0], as_names(columns.arrays[0])
         if len(entries) + 1 == n_rows:
             note = f"the first line of {name}, {header!r}, was read as a label"
-            return np.array([header, *entries]), None, "label", (note,)
+            return {"label": np.array([header, *entries])}, None, (note,)
     labels, others, row_names = columns.with_row_names(id, column)
-    if not labels and len(others) != 1:
+    if not labels and not others:
         raise ParameterError(
             "labels_from",
-            allowed=f"needs a column: {name} has the columns {listed(columns.names)}",
-            hint=f"Say which one holds the labels: {name}:{columns.names[others[-1] if others else 0]}",
+            allowed=f"needs a column besides that of row names: {name} has {listed(columns.names)}",
+            hint=f"Say which one holds the labels: {name}:{columns.names[0]}",
         )
-    (place,) = labels or others
-    return as_labels(columns.arrays[place]), row_names, columns.names[place], ()
+    found = {columns.names[place]: as_labels(columns.arrays[place]) for place in (*labels, *others)}
+    first = column or _grouping(found)
+    return {first: found[first]} | found, row_names, ()
+
+
+def _grouping(columns: dict[str, npt.NDArray[Any]]) -> str:
+    """Return the first column whose values repeat, of text or else of whole numbers; by default the first."""
+    repeat = [name for name, of in columns.items() if 1 < len(np.unique(of)) <= len(of) / 2]
+    text = [name for name in repeat if columns[name].dtype.kind not in "fiu"]
+    return next(iter([*text, *(name for name in repeat if columns[name].dtype.kind in "iu"), *columns]))
 
 
 # ------------------------------------------------------------- what names rows

@@ -81,7 +81,9 @@ class Scan(ReadingOptions):
         NaN, null, ? and the like: ``["-", "."]``. A number matches in any spelling: "-999" also as -999.0.
     labels_from : path, optional
         Labels from another file: ``"FILE"``, ``"FILE:COLUMN"`` or ``"FILE.npz::KEY"``. They go to rows of
-        the same name where both files name their rows, otherwise by order, one for each row.
+        the same name where both files name their rows, otherwise by order, one for each row. Of a FILE of
+        several columns all are joined: the first one whose values repeat labels the rows, the others become
+        metadata, and rows without an entry stay without.
     propose : bool, default False
         Look at the file, and choose what :func:`gramian.propose` suggests where no argument does.
 

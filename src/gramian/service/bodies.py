@@ -6,6 +6,7 @@ import io
 import json
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import IO, Any
 
@@ -15,6 +16,8 @@ import numpy.typing as npt
 from gramian.checks import plain
 from gramian.data.table import Expected, Table
 from gramian.errors import DataError
+from gramian.io.files import locate
+from gramian.io.metadata import LabelPlace
 from gramian.io.names import PICTURE_SUFFIXES
 from gramian.io.preview import Preview, preview
 from gramian.io.scan import scan
@@ -32,7 +35,7 @@ def read_table(data: Message, expected: Expected | None = None, size: tuple[int,
     ----------
     data : dict
         ``path``; ``kind``, a suffix or "" to detect it; ``reading``, the options of ``scan``; ``given`` for a
-        source of the command line.
+        source of the command line; perhaps ``labels``, the data of labels, with the ``column`` of them.
     expected : Expected, optional
     size : (height, width), optional
         Default size of pictures.
@@ -42,14 +45,28 @@ def read_table(data: Message, expected: Expected | None = None, size: tuple[int,
     GramianError
     """
     reading, kind = dict(data["reading"]), data["kind"]
-    if data["given"]:
-        table = scan(data["path"], **reading).read(expected)
-    else:
-        if size is not None and kind in FILES_OF_PICTURES:
-            reading.setdefault("size", (size[1], size[0]))
-        with open(data["path"], "rb") as file:
-            table = scan(_rows_in(file, kind), **reading).read(expected)
+    if size is not None and kind in FILES_OF_PICTURES and not data["given"]:
+        reading.setdefault("size", (size[1], size[0]))
+    with ExitStack() as files:
+
+        def place(part: Message) -> Any:
+            """Return where to read: visitors' files have formats, but perhaps no suffix."""
+            if part["given"]:
+                return locate(part["path"])
+            return _rows_in(files.enter_context(open(part["path"], "rb")), part["kind"])
+
+        if (labels := data.get("labels")) is not None:
+            reading["labels_from"] = LabelPlace(place(labels), labels["column"], labels["name"])
+        table = scan(data["path"] if data["given"] else place(data), **reading).read(expected)
     return replace(table, source=data["name"])  # reports show it, and visitors must not see a path
+
+
+def asked_of(data: Message) -> Message:
+    """Return the path and the options by which data are read, as a report names them: without ids."""
+    asked = {"path": data["name"], **data["reading"]}
+    if (labels := data.get("labels")) is not None:
+        asked["labels_from"] = ":".join(filter(None, (labels["name"], labels["column"])))
+    return asked
 
 
 def columns_of(data: Message) -> Preview | None:

@@ -20,6 +20,8 @@ Kinds = Literal["models", "galleries", "data"]
 PLURALS: dict[Kind, Kinds] = {"model": "models", "gallery": "galleries", "data": "data"}
 PARTS = ("name", "kind", "required", "help")  # of an input of an operation
 ID = r"^[0-9a-f]{32}$"
+# Of options that are any text elsewhere; a file of labels is uploaded data here.
+PATTERNS = {"size": r"^[0-9]{1,5}x[0-9]{1,5}$", "labels_from": r"^[0-9a-f]{32}(:.{1,200})?$"}
 
 
 class Strict(BaseModel):
@@ -46,8 +48,8 @@ def _fields(record: type[Any]) -> Iterator[tuple[str, Any]]:
             kind = Names | None if declared.is_list else str | None
         elif declared.choices:
             kind = Literal[tuple(declared.choices)] | (None if one.default is None else kind)
-        pattern = r"^[0-9]{1,5}x[0-9]{1,5}$" if one.name == "size" else None
-        about = Field(default=one.default, description=declared.help, pattern=pattern)
+        help = declared.help.replace("another file", "uploaded data, ID or ID:COLUMN")
+        about = Field(default=one.default, description=help, pattern=PATTERNS.get(one.name))
         yield one.name, (kind, about)
 
 

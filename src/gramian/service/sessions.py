@@ -308,7 +308,26 @@ class Caller(VisibleItems):
     async def ask(self, do: str, /, **parts: Any) -> Message:
         """Return a worker's answer, within the share of the visitor, or of the network if there is none."""
         who = self.network if self.session is None else self.session.name
-        return await self.state.quick.ask({"do": do, **parts}, who=who)
+        return await self.state.quick.ask({"do": do, **self._labelled(parts)}, who=who)
+
+    def _labelled(self, parts: dict[str, Any]) -> dict[str, Any]:
+        """Add to data the uploaded table of their labels, if they have one.
+
+        Raises
+        ------
+        Refusal
+            404 for data that the visitor does not have.
+        """
+        for part in parts.values():
+            named = part.get("reading", {}).get("labels_from") if isinstance(part, dict) else None
+            if named is not None:
+                id, _, column = named.partition(":")
+                try:
+                    part["labels"] = self.payload("data", id) | {"column": column or None}
+                except Refusal as refusal:
+                    said = f"The table of labels: {refusal.problem.error}"
+                    raise Refusal(404, said, refusal.problem.what_to_do, field="labels_from") from refusal
+        return parts
 
     async def describe(self, kind: Kind, part: Message, draft: bool = False) -> Message:
         """Return what a worker finds in a file."""
@@ -371,7 +390,7 @@ class Caller(VisibleItems):
     def fit(self, fit: Fit) -> dict[str, Any]:
         """Return what a worker needs for a fit."""
         about = {"estimator": fit.estimator, "parameters": fit.parameters}
-        return {"fit": about, "data": self.data(fit.data, fit.reading)}
+        return self._labelled({"fit": about, "data": self.data(fit.data, fit.reading)})
 
     async def data_facts(self, id: str, reading: Reading) -> tuple[Item, dict[str, Any]]:
         """Return data and all facts of them, as reading options show them; raises as :meth:`find`."""

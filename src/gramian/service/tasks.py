@@ -244,7 +244,7 @@ class _Parts:
 
     def asked(self) -> Asked:
         part = self.parts.get("data")
-        return Asked(reading=None if part is None else {"path": part["name"], **part["reading"]})
+        return Asked(reading=None if part is None else bodies.asked_of(part))
 
 
 def written(answer: Message, content: str | bytes) -> Message:

@@ -30,7 +30,7 @@ from gramian.report.results import write_results
 from gramian.report.sections import Fitted
 from gramian.report.sentences import first_look, methods_lines, python_calls
 from gramian.report.tables import write_table
-from gramian.service.bodies import Message, read_table
+from gramian.service.bodies import Message, asked_of, read_table
 from gramian.service.tasks import applied, by_name, cached, drawing, written
 
 SHOWN = 24  # pictures of data
@@ -173,7 +173,7 @@ def _fitted(model: Message, data: Message | None) -> Fitted:
     fitted, table = applied(model, data)
     if data is None or table is None:
         return Fitted(fitted, None)
-    return Fitted(fitted, table, _scores(fitted, table), reading={"path": data["name"], **data["reading"]})
+    return Fitted(fitted, table, _scores(fitted, table), reading=asked_of(data))
 
 
 def _scores(fitted: Any, table: Table) -> Any:
@@ -206,7 +206,7 @@ def results(model: Message, data: Message, answer: Message) -> Message:
 
 def code(model: Message, data: Message | None) -> Message:
     """Return Python code that fits the same model, and a paragraph for a methods section."""
-    reading = None if data is None else {"path": data["name"], **data["reading"]}
+    reading = None if data is None else asked_of(data)
     fitted = mapping_of(cached(model, load))
     methods = "\n".join(methods_lines(decomposition_of(fitted))) if fitted.model_kind.has_components else ""
     return {"python": python_calls(fitted, reading), "methods": methods}
