@@ -8,11 +8,12 @@ from __future__ import annotations
 import difflib
 import shlex
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,14 @@ class ColumnSource:
         Texts that stand for a missing value, in addition to the usual ones.
     notes : tuple of str
         What was decided about the file; complete after a pass over it.
+    units : mapping of str to str
+        Units of columns, by their names.
+    header : int
+        The line of the header, counted from 1; 0 if there is none.
+    first_lines : tuple of tuple of str
+        The first lines of a text, or rows of a sheet, as they are.
+    sheets : tuple of str
+        The sheets of a workbook.
     """
 
     source: str
@@ -61,6 +70,10 @@ class ColumnSource:
     separator: str | None = None
     na_values: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    units: Mapping[str, str] = MappingProxyType({})
+    header: int = 0
+    first_lines: tuple[tuple[str, ...], ...] = ()
+    sheets: tuple[str, ...] = ()
 
     @property
     def first_is_index(self) -> bool:

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from gramian.io import written
+
 MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N/A", "<NA>",
                   "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")  # fmt: skip
 
@@ -21,12 +23,15 @@ _INFINITY = r"[+-]?(?i:inf|infinity)"
 _EXPONENT = r"([eE][+-]?\d+)?"
 _PLAIN = rf"[+-]?(\d+\.?\d*|\.\d+){_EXPONENT}|{_INFINITY}"
 _THOUSANDS = rf"[+-]?[1-9]\d{{0,2}}(,\d{{3}})+(\.\d*)?|{_PLAIN}"
-_DECIMAL = rf"[+-]?(\d+,\d*|,\d+){_EXPONENT}|{_PLAIN}"
+_DECIMAL = rf"[+-]?(\d+,\d*|,\d+){_EXPONENT}|[+-]?[1-9]\d{{0,2}}((\.\d{{3}})+,\d*|(\.\d{{3}}){{2,}})|{_PLAIN}"
+_POINTED = r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?"  # with points between thousands
+_POINTS = rf"{_POINTED}|[+-]?(\d+|\d+,\d*|,\d+){_EXPONENT}|{_INFINITY}"
 # In ``12,345`` the comma may separate thousands as well as decimals; ``1234`` in the same column decides.
 _EITHER = r"[+-]?[1-9]\d{0,2},\d{3}|[+-]?\d{1,3}"
 _FIELDS = {separator: re.compile(_THOUSANDS if separator == "," else rf"{_DECIMAL}|{_THOUSANDS}")
            for separator in "\t;|, "}  # fmt: skip
-_COMMAS = {"decimal": (_DECIMAL, "."), "thousands": (_THOUSANDS, "")}  # what matches, and Arrow's form
+# What matches, and Arrow's form of its commas. "points": they separate decimals, and points thousands.
+_COMMAS = {"decimal": (_DECIMAL, "."), "thousands": (_THOUSANDS, ""), "points": (_POINTS, ".")}
 
 
 def is_number(field: str, separator: str) -> bool:
@@ -34,10 +39,13 @@ def is_number(field: str, separator: str) -> bool:
 
     Examples
     --------
-    >>> is_number("1,5", ";"), is_number("1,5", ","), is_number("1,500", ",")
-    (True, False, True)
+    >>> is_number("1,5", ";"), is_number("1,5", ","), is_number("1,500", ","), is_number("<$2", ",")
+    (True, False, True, True)
     """
-    return _FIELDS[separator].fullmatch(field.strip()) is not None
+    if _FIELDS[separator].fullmatch(field.strip()):
+        return True
+    digits = written.digits_of(field)
+    return bool(digits) and _FIELDS[";"].fullmatch(digits) is not None
 
 
 def is_missing(field: str, na_values: Sequence[str] = ()) -> bool:
@@ -48,10 +56,11 @@ def is_missing(field: str, na_values: Sequence[str] = ()) -> bool:
 def meaning_of_commas(
     texts: Sequence[Any], plain: Sequence[Any], separator: str, na_values: Sequence[str] = ()
 ) -> str | None:
-    """Return what commas separate in all numbers of a text: "decimal", "thousands", or None if that is open.
+    """Return what commas separate in all numbers of a text; None if that is open.
 
     A comma separates decimals where a column has numbers that nothing else explains, or where semicolons
-    separate the fields; but thousands where the numbers have points or commas separate the fields.
+    separate the fields; but thousands where the numbers have points or commas separate the fields. With
+    "points" it separates decimals and points separate thousands, as in ``1.065,5``.
 
     Parameters
     ----------
@@ -64,8 +73,9 @@ def meaning_of_commas(
 
     Examples
     --------
-    >>> [meaning_of_commas([pa.array([one, "1,234"])], [], "|") for one in ("1,5", "1,234.5", "2,345")]
-    ['decimal', 'thousands', None]
+    >>> ones = ("1,5", "1,234.5", "1.234,5", "2,345")
+    >>> [meaning_of_commas([pa.array([one, "1,234"])], [], "|") for one in ones]
+    ['decimal', 'thousands', 'points', None]
     """
     usual = {",": "thousands", ";": "decimal"}.get(separator)
     if not texts:
@@ -81,14 +91,21 @@ def meaning_of_commas(
         for pattern in (_PLAIN, _THOUSANDS, _DECIMAL, _EITHER)
     )
     odd = ~odd
-    points = by_column(pc.match_substring(fields, "."), False).any(axis=1)
+    dots, pointed = pc.match_substring(fields, "."), _matches(fields, _POINTED)
+    points = by_column(dots, False).any(axis=1)
     grouped = odd & thousands & (points | ~decimal)
-    pointed = (points & ~odd).any() or (
-        bool(plain) and pc.any(pc.match_substring(_together(plain), ".")).as_py() is True
-    )
-    if (odd & ~grouped & decimal & ~either).any():
-        return None if pointed or separator == "," else "decimal"
-    return "thousands" if grouped.any() or pointed else usual
+    others = _together(plain).filter(pc.match_substring(_together(plain), ".")) if plain else _together([])
+    # A column such as 1.065 and 12.500 may have points between thousands.
+    may_group = points & decimal & by_column(pc.or_(pc.invert(dots), pointed), True).all(axis=1)
+    decimal_points = bool((points & ~odd & ~may_group).any()) or not _all(_matches(others, _POINTED))
+    wanted = odd & ~grouped & decimal & ~either
+    if wanted.any():
+        twice = by_column(pc.and_(pointed, pc.match_substring_regex(fields, r"\..*[.,]")), False).any(axis=1)
+        group = separator != "," and not decimal_points and (len(others) > 0 or may_group.any())
+        if group or (wanted & twice).any():
+            return None if decimal_points else "points"
+        return None if decimal_points or separator == "," else "decimal"
+    return "thousands" if grouped.any() or (points & ~odd).any() or len(others) else usual
 
 
 def as_numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | None = None) -> list[Any]:
@@ -117,10 +134,14 @@ def numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | None 
     fields = _together(columns)
     if comma is not None:
         fields = _cleaned(fields, na_values)
-        pattern, written = _COMMAS[comma]
-        if not pc.all(_matches(fields, pattern), min_count=0).as_py():
+        pattern, form = _COMMAS[comma]
+        if not _all(_matches(fields, pattern)):
             raise pa.ArrowInvalid("a comma of another meaning")
-        return _as_float(pc.replace_substring(fields, ",", written), na_values)
+        if comma != "thousands":
+            grouped = pc.match_substring_regex(fields, r"\..*,|\..*\." if comma == "decimal" else r"\.")
+            if pc.any(grouped).as_py():
+                fields = pc.if_else(grouped, pc.replace_substring(fields, ".", ""), fields)
+        return _as_float(pc.replace_substring(fields, ",", form), na_values)
     with suppress(pa.ArrowInvalid):  # most need no cleaning, which takes as long as this
         return _as_float(fields, na_values)
     with suppress(pa.ArrowInvalid):
@@ -239,6 +260,10 @@ def _without_missing(fields: Any, na_values: Sequence[str]) -> Any:
 def _cleaned(fields: Any, na_values: Sequence[str] = ()) -> Any:
     """Return fields without padding, null where a value is missing."""
     return _without_missing(pc.utf8_trim_whitespace(fields), na_values)
+
+
+def _all(answers: Any) -> bool:
+    return bool(pc.all(answers, min_count=0).as_py())
 
 
 def _matches(text: Any, pattern: str) -> Any:
