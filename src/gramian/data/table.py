@@ -96,6 +96,8 @@ class Table:
         Further labels: those after the first one, and columns of a file of metadata.
     missing : Missing
         What was done about missing values.
+    units : mapping of str to str
+        Units of columns that a file states apart from their names, by these.
     imputed : ndarray of bool, of the shape of the values, or None
         Which values a fitted model put in the place of missing ones.
     """
@@ -116,6 +118,7 @@ class Table:
     metadata: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     missing: Missing = Missing()
     imputed: npt.NDArray[np.bool_] | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def flat(self) -> Any:

@@ -19,6 +19,7 @@ MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N
                   "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")  # fmt: skip
 
 _MOST_MARKS = 3
+_FIRST = 200  # texts that are looked at before all of a column
 _INFINITY = r"[+-]?(?i:inf|infinity)"
 _EXPONENT = r"([eE][+-]?\d+)?"
 _PLAIN = rf"[+-]?(\d+\.?\d*|\.\d+){_EXPONENT}|{_INFINITY}"
@@ -150,21 +151,46 @@ def numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | None 
 
 
 def _as_float(fields: Any, na_values: Sequence[str]) -> Any:
-    return _without_marks(pc.cast(fields, pa.float64()), na_values).combine_chunks()
+    return without_marks(pc.cast(fields, pa.float64()), na_values).combine_chunks()
 
 
-def converted(column: Any, na_values: Sequence[str], comma: str | None) -> Any:
-    """Return a whole column, which :func:`typed` returned, as numbers if commas make numbers of it."""
+def one_column(fields: Any, na_values: Sequence[str], comma: str | None) -> Any:
+    """Return a whole column of strings in its type, and as numbers if commas make numbers of it."""
+    column = typed(fields, na_values)
+    if pa.types.is_string(column.type) or (comma == "points" and pa.types.is_floating(column.type)):
+        with suppress(pa.ArrowInvalid):
+            return numbers([fields], na_values, comma)
+    return without_marks(without_blanks(column), na_values)
+
+
+def without_blanks(column: Any) -> Any:
+    """Return a column with null where its text is blank."""
     if not pa.types.is_string(column.type):
-        return _without_marks(column, na_values)
-    with suppress(pa.ArrowInvalid):
-        return numbers([column], na_values, comma)
-    return column
+        return column
+    blank = pc.match_substring_regex(column, r"^\s*$")
+    return pc.if_else(blank, None, column) if pc.any(blank).as_py() else column
 
 
-def has_commas(columns: Sequence[Any]) -> bool:
-    """Say whether there is a comma in columns of strings."""
-    return pc.any(pc.match_substring(_together(columns), ",")).as_py() is True
+def bare(fields: Any, na_values: Sequence[str], *, later: bool = False) -> written.Bare | None:
+    """Return a column as numbers without their currencies and the like; None for other columns.
+
+    Parameters
+    ----------
+    fields : pyarrow.Array
+    na_values : sequence of str
+    later : bool
+        Whether the first numbers may be plain.
+    """
+    column = _cleaned(fields, na_values)
+    first = column.drop_null().slice(0, _FIRST)
+    if not later and _all(_matches(first, f"{_THOUSANDS}|{_DECIMAL}")):
+        return None
+    return written.bare(column)
+
+
+def has_any(column: Any, signs: str) -> bool:
+    """Say whether there is one of some signs in a column of strings."""
+    return any(pc.any(pc.match_substring(column, sign)).as_py() is True for sign in signs)
 
 
 def is_filled(column: Any) -> bool:
@@ -173,7 +199,7 @@ def is_filled(column: Any) -> bool:
     return bool(column.null_count < len(column))
 
 
-def _without_marks(values: Any, na_values: Sequence[str]) -> Any:
+def without_marks(values: Any, na_values: Sequence[str]) -> Any:
     """Take out numbers that stand for missing values, however they are written: -999 and -999.0."""
     for mark in na_values if pa.types.is_integer(values.type) or pa.types.is_floating(values.type) else ():
         if re.fullmatch(_PLAIN, mark):
@@ -211,10 +237,11 @@ def like_number(column: Any) -> Any:
 
     Examples
     --------
-    >>> like_number(pa.array(["1,065.5", "#DIV/0!", "3.O"])).to_pylist()
-    [True, True, False]
+    >>> like_number(pa.array(["1,065.5", "#DIV/0!", "3.O", "<$2"])).to_pylist()
+    [True, True, False, True]
     """
-    return pc.fill_null(is_number_text(_cleaned(column)), True)
+    text = _cleaned(column)
+    return pc.fill_null(pc.or_(is_number_text(text), written.like_number(text)), True)
 
 
 def is_number_text(texts: Any) -> Any:

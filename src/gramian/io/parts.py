@@ -134,7 +134,7 @@ def pick_columns(names: Sequence[str], reading: ReadingOptions, source: str) -> 
     def find(role: str, wanted: Sequence[str]) -> list[int]:
         unknown = [name for name in wanted if name not in position]
         if unknown:
-            raise _unknown_columns(role, unknown, names, source)
+            raise unknown_columns(role, unknown, names, source)
         return [position[name] for name in wanted]
 
     id_column = find("id", [reading.id])[0] if reading.id is not None else None
@@ -145,7 +145,8 @@ def pick_columns(names: Sequence[str], reading: ReadingOptions, source: str) -> 
     return Roles([index for index in places if index not in out], id_column, weights, labels)
 
 
-def _unknown_columns(name: str, unknown: Sequence[str], names: Sequence[str], source: str) -> ParameterError:
+def unknown_columns(name: str, unknown: Sequence[str], names: Sequence[str], source: str) -> ParameterError:
+    """Return the error for names of no columns, with the closest ones."""
     folded = {name.casefold(): name for name in reversed(names)}
     close = {
         folded[match]: None
@@ -206,5 +207,6 @@ def transpose(table: Table) -> Table:
         row_names=table.feature_names,
         row_numbers=None,
         column_numbers=None,
+        units={},
         notes=notes,
     )

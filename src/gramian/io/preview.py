@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import IO, Any, Literal
 
@@ -28,7 +28,7 @@ class Column:
     ----------
     name : str
         Its name, or its position, counted from 0.
-    kind : {"number", "text", "constant"}
+    kind : {"number", "text", "date", "constant"}
         Constant: a number, and the same in all rows that have one.
     missing, distinct : int
         Number of missing entries, and of distinct values among the others.
@@ -42,10 +42,12 @@ class Column:
         Whether its numbers are 0, 1, 2, ... or 1, 2, 3, ... in the order of the rows.
     holes : ndarray of uint8 or None
         Of numbers: a bit for each row, 1 where the entry is missing (``numpy.packbits``).
+    unit : str
+        Its unit, where the file has one apart from its name: of a row of units, a percent sign or currency.
     """
 
     name: str
-    kind: Literal["number", "text", "constant"]
+    kind: Literal["number", "text", "date", "constant"]
     missing: int
     distinct: int
     low: float | None
@@ -55,6 +57,7 @@ class Column:
     whole: bool = False
     counts: bool = False
     holes: npt.NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,16 @@ class Preview:
         Whether the columns have names.
     row_names : str or None
         The column that names the rows, unless another use is chosen for it.
+    lines : tuple of tuple of str
+        The first ten lines of a text, or rows of a sheet, as they are: the first fields, cut short.
+    header : int
+        The line of the header, counted from 1; 0 if there is none.
+    sheets : tuple of str
+        The sheets of a workbook.
+    long : tuple of str or None
+        Columns of ids, variables and values, if the table is long: what the option ``pivot`` takes.
+    notes : tuple of str
+        What was decided about the file, and how its numbers and dates were read.
     """
 
     rows: int
@@ -78,6 +91,11 @@ class Preview:
     columns: tuple[Column, ...]
     named: bool = True
     row_names: str | None = None
+    lines: tuple[tuple[str, ...], ...] = ()
+    header: int = 0
+    sheets: tuple[str, ...] = ()
+    long: tuple[str, str, str] | None = None
+    notes: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, Any]:
         """Return all of it but the places of missing entries."""
@@ -87,7 +105,9 @@ class Preview:
         return facts
 
 
-def preview(file: IO[bytes], source: str) -> Preview | None:
+def preview(
+    file: IO[bytes], source: str, reading: ReadingOptions = ReadingOptions()
+) -> Preview | None:
     """Look at a table.
 
     Parameters
@@ -96,6 +116,9 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
         Its format follows from its content.
     source : str
         Its name in error messages.
+    reading : ReadingOptions
+        Where its header and last lines are, what marks missing values, and whether it is long; other options
+        do not matter.
 
     Returns
     -------
@@ -120,8 +143,13 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
         if isinstance(opened, ArraySource):
             return None if len(opened.shape) > 2 else _of_array(opened)
         from gramian.io.columns import Columns, find_row_names, is_number
+        from gramian.io.pivot import find_long, pivoted
 
-        columns, named = Columns.whole(opened), opened.names is not None
+        table, reading = opened.prepared(reading, None)
+        about = {"lines": table.first_lines, "header": table.header, "sheets": table.sheets}
+        if reading.pivot is not None:
+            table, _ = pivoted(table, reading)
+        columns = Columns.whole(table, replace(reading, pivot=None))
     count = len(columns.arrays[0]) if columns.arrays else 0
     if not count:
         raise DataError(f"{source} has no rows. Add at least one row of numbers.")
@@ -130,10 +158,12 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
     shown = [
         _of_arrow(columns.names[i], columns.arrays[i], is_number(columns.arrays[i])) for i in sorted(places)
     ]
+    shown = [replace(one, unit=columns.units.get(one.name, "")) for one in shown]
     names, every = columns.names, list(range(len(columns.arrays)))
-    place, *_ = find_row_names(names, opened, ReadingOptions(), None, every, columns.arrays.__getitem__)
-    row_names = None if place is None else names[place]
-    return Preview(count, len(every), tuple(shown), named, row_names)
+    place, *_ = find_row_names(names, table, ReadingOptions(), None, every, columns.arrays.__getitem__)
+    about |= {"long": find_long(columns), "notes": (*table.notes, *columns.notes)}
+    about["row_names"] = None if place is None else names[place]
+    return Preview(count, len(every), tuple(shown), table.names is not None, **about)
 
 
 def _of_array(source: ArraySource) -> Preview:
@@ -187,4 +217,5 @@ def _of_arrow(name: str, column: Any, number: bool) -> Column:
         distinct = pc.count_distinct(column).as_py()
     except pa.ArrowNotImplementedError:  # of lists, structures and the like
         distinct = len({str(value) for value in column.to_pylist() if value is not None})
-    return Column(name, "text", column.null_count, distinct, None, None, first)
+    kind: Literal["date", "text"] = "date" if pa.types.is_temporal(column.type) else "text"
+    return Column(name, kind, column.null_count, distinct, None, None, first)

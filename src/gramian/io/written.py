@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-LIMITS = ("missing", "half")
 _CURRENCY = r"(?:US|CA|AU?|C|NZ|HK)?\$|[€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK"
 _BLANK = "[ \u00a0\u2009\u202f]"
 _GROUP = "[ \u00a0\u2009\u202f'\u2019]"  # between thousands, and nothing else
@@ -42,11 +41,14 @@ class Bare(NamedTuple):
         The sign before each: "<" or ">", else "".
     unit : str
         The percent sign or currency that stands with them.
+    said : set of str
+        What else was understood: "parentheses", "groups".
     """
 
     fields: Any
     limits: Any
     unit: str
+    said: frozenset[str] = frozenset()
 
 
 def digits_of(text: str) -> str:
@@ -63,6 +65,11 @@ def digits_of(text: str) -> str:
     return re.sub(_GROUP, "", match["digits"])
 
 
+def like_number(column: Any) -> Any:
+    """Say of each text whether it is such a number."""
+    return pc.match_substring_regex(column, _NUMBER)
+
+
 def bare(column: Any) -> Bare | None:
     """Return a column of texts, null where missing, as bare numbers; None if one is no number.
 
@@ -77,7 +84,7 @@ def bare(column: Any) -> Bare | None:
     """
     there = column.drop_null()
     first = there.slice(0, _FIRST)
-    if not len(first) or not pc.all(pc.match_substring_regex(first, _NUMBER)).as_py():
+    if not len(first) or not pc.all(like_number(first)).as_py():
         return None
     parts = pc.extract_regex(there, _NUMBER)
     if parts.null_count:
@@ -99,7 +106,10 @@ def bare(column: Any) -> Bare | None:
     limits = pc.replace_substring_regex(pc.replace_substring(part["limit"], "≤", "<"), "≥.*|>.*", ">")
     limits = pc.utf8_slice_codeunits(limits, 0, 1)
     valid, empty = pc.is_valid(column), pa.nulls(len(column), pa.string())
-    return Bare(*(pc.replace_with_mask(empty, valid, one) for one in (fields, limits)), "".join(kinds - {""}))
+    said = {"parentheses"} if pc.any(pc.equal(part["open"], "(")).as_py() else set()
+    said |= {"groups"} if pc.any(pc.match_substring_regex(part["digits"], _GROUP)).as_py() else set()
+    fields, limits = (pc.replace_with_mask(empty, valid, one) for one in (fields, limits))
+    return Bare(fields, limits, "".join(kinds - {""}), frozenset(said))
 
 
 def _zeros(digits: Any, units: Any) -> bool:
@@ -196,3 +206,28 @@ def _small(texts: Any) -> Any:
 
 def _largest(texts: Any) -> int:
     return int(pc.max(_small(texts)).as_py() or 0)
+
+
+def beyond(bare: Bare, values: Any, policy: str) -> tuple[Any, list[str]]:
+    """Return numbers without those that are only limits, or with half of a limit, and these entries.
+
+    Parameters
+    ----------
+    bare : Bare
+    values : pyarrow.Array
+        Its numbers.
+    policy : {"missing", "half"}
+        With "half" an entry above a limit is the limit.
+
+    Examples
+    --------
+    >>> one = bare(pa.array(["<0.5", "3"]))
+    >>> beyond(one, pa.array([0.5, 3.0]), "half")[0].to_pylist()
+    [0.25, 3.0]
+    """
+    below, above = (pc.fill_null(pc.equal(bare.limits, sign), False) for sign in "<>")
+    both = pc.or_(below, above)
+    limits = pc.binary_join_element_wise(bare.limits, bare.fields, "").filter(both).to_pylist()
+    if limits and policy == "half":
+        values = pc.if_else(below, pc.divide(values, 2.0), values)
+    return pc.if_else(both, None, values) if limits and policy == "missing" else values, limits

@@ -76,9 +76,8 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
     for row in rows:
         lines.writerow(map(_as_text, [*row, *[None] * (width - len(row))] if row else []))
     first = key is None and len(names) > 1
-    how = f"::NAME after the name of the file chooses one of {listed(names)}"
     which = "the first" if chosen == names[0] else "the first with a table"
-    notes = (f"sheet {chosen!r} was read, {which} of {len(names)}; {how}",) if first else ()
+    notes = (f"sheet {chosen!r} was read, {which} of {listed(names)}: FILE::SHEET reads another",) if first else ()
     return TextSource(Opened(source, data=text.getvalue().encode()), notes=notes, sheets=names)
 
 
@@ -182,6 +181,9 @@ class GctSource(ColumnsInMemory):
         self, reading: ReadingOptions, expected: Expected | None
     ) -> tuple[ColumnSource, ReadingOptions]:
         """Leave out the rows that describe columns, except for the one that is chosen as labels."""
+        for name in ("header", "skip_footer"):
+            if getattr(reading, name) is not None:
+                raise ParameterError(name, allowed=f"does not apply to {self.source}", hint="Leave it out.")
         entries = self.arrays[0].slice(0, self.labelling).to_pylist()
         wanted = [row for row, entry in enumerate(entries) if entry == reading.label_row]
         rows = pa.array([*wanted, *range(self.labelling, len(self.arrays[0]))], pa.int64())
