@@ -5,9 +5,11 @@ from typing import Any, ClassVar, Literal, get_args
 
 from gramian.options import READING, flag, option
 
+LimitPolicy = Literal["missing", "half"]
 MissingPolicy = Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"]
 Transform = Literal["log1p", "sqrt", "clr"]
 COLUMN_OPTIONS = ("columns", "drop", "id", "label", "weights")
+TEXT_OPTIONS = ("na_values", "header", "skip_footer", "below_limit")  # of text and sheets
 IMPUTED = ("em", "iterative")  # what PCA does with missing values that reading leaves in
 
 
@@ -69,6 +71,22 @@ class ReadingOptions:
     size: Any = option("WxH", "Resize pictures to this size.", label="size of pictures")
     na_values: Any = option(
         "A,B,..", "Further marks of missing values in text, such as -.", label="marks of missing values"
+    )
+
+    header: int | None = option(
+        "LINE", "Line of the header in text or a sheet, counted from 1; 0: there is none.", label="header line"
+    )
+    skip_footer: int | None = option(
+        "COUNT", "Last lines of text or a sheet to leave out; 0: none.", label="last lines to leave out"
+    )
+    pivot: Any = option(
+        "ID,VARIABLE,VALUE", "Columns of a long table, which becomes one row for each ID.", label="long table"
+    )
+    below_limit: LimitPolicy | None = option(
+        "HOW",
+        "Entries beyond a limit of detection, such as <0.5: missing or half of the limit.",
+        label="entries below a limit",
+        suggestions=get_args(LimitPolicy),
     )
 
     @property

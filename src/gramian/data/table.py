@@ -98,6 +98,8 @@ class Table:
         Columns of the file by which rows are left out; empty once they are.
     missing : Missing
         What was done about missing values.
+    units : mapping of str to str
+        Units of columns that a file states apart from their names, by these.
     imputed : ndarray of bool, of the shape of the values, or None
         Which values a fitted model put in the place of missing ones.
     """
@@ -119,6 +121,7 @@ class Table:
     groups: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     missing: Missing = Missing()
     imputed: npt.NDArray[np.bool_] | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def flat(self) -> Any:

@@ -25,7 +25,7 @@ from gramian.io.metadata import LabelPlace, with_labels
 from gramian.io.missing import handle_missing, rows_of_table
 from gramian.io.source import ArraySource, PictureSource, Source, damage, whole_within
 from gramian.io.transform import with_transform
-from gramian.reading import COLUMN_OPTIONS, IMPUTED, ReadingOptions, Remembered
+from gramian.reading import COLUMN_OPTIONS, IMPUTED, TEXT_OPTIONS, ReadingOptions, Remembered
 
 UNMATCHED = f"Count them as missing with {option('unmatched', 'leave-out')}."
 
@@ -56,9 +56,11 @@ def choose(
         if expected is not None and expected.transform is not None and reading.transform is None:
             reading = replace(reading, transform=expected.transform)
         if not format.marks:
-            refuse(reading, ["na_values"], source.source, "no text")
+            refuse(reading, TEXT_OPTIONS, source.source, "no text")
         if not isinstance(source, PictureSource):
             refuse(reading, ["size"], source.source, "a table")
+        if isinstance(source, ArraySource | PictureSource):
+            refuse(reading, ["pivot"], source.source, "no columns of text")
         genotypes = isinstance(source, ArraySource) and source.alleles is not None
         if reading.unmatched is not None and (expected is None or not genotypes):
             raise ParameterError(

@@ -138,7 +138,7 @@ def pick_columns(names: Sequence[str], reading: ReadingOptions, source: str) -> 
     def find(role: str, wanted: Sequence[str]) -> list[int]:
         unknown = [name for name in wanted if name not in position]
         if unknown:
-            raise _unknown_columns(role, unknown, names, source)
+            raise unknown_columns(role, unknown, names, source)
         return [position[name] for name in wanted]
 
     id_column = find("id", [reading.id])[0] if reading.id is not None else None
@@ -169,7 +169,8 @@ def group_column(entry: str, names: Container[str]) -> str | None:
     return next((entry[:cut] for cut in reversed(cuts) if entry[:cut] in names), None)
 
 
-def _unknown_columns(name: str, unknown: Sequence[str], names: Sequence[str], source: str) -> ParameterError:
+def unknown_columns(name: str, unknown: Sequence[str], names: Sequence[str], source: str) -> ParameterError:
+    """Return the error for names of no columns, with the closest ones."""
     folded = {name.casefold(): name for name in reversed(names)}
     close = {
         folded[match]: None
@@ -230,5 +231,6 @@ def transpose(table: Table) -> Table:
         row_names=table.feature_names,
         row_numbers=None,
         column_numbers=None,
+        units={},
         notes=notes,
     )

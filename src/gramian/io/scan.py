@@ -12,7 +12,7 @@ from numbers import Real
 from pathlib import Path
 from typing import IO, Any, get_args
 
-from gramian.checks import check_choice, check_integer, listed
+from gramian.checks import check_choice, check_integer, counted, listed
 from gramian.data.table import Expected, Table
 from gramian.errors import InputTypeError, ParameterError, by_surface, option
 from gramian.io.choose import choose
@@ -23,7 +23,8 @@ from gramian.io.parts import slice_text
 from gramian.io.preview import Preview, preview
 from gramian.io.source import damage
 from gramian.io.transform import TRANSFORMED
-from gramian.reading import COLUMN_OPTIONS, MissingPolicy, ReadingOptions, Transform
+from gramian.options import given_options
+from gramian.reading import COLUMN_OPTIONS, LimitPolicy, MissingPolicy, ReadingOptions, Transform
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,17 @@ class Scan(ReadingOptions):
     na_values : list of str or numbers, or comma-separated str, optional
         Texts that stand for a missing value in delimited text, in addition to an empty field, NA,
         NaN, null, ? and the like: ``["-", "."]``. A number matches in any spelling: "-999" also as -999.0.
+    header : int, optional
+        The line of the header in delimited text, or the row of a sheet, counted from 1 as an editor shows it;
+        0 if there is none. By default it is found: what stands above it is left out, and a row of units
+        next to it becomes ``units`` of the table.
+    skip_footer : int, optional
+        Number of last lines to leave out. By default blank ones and notes ("Source: ...") are.
+    pivot : "ID,VARIABLE,VALUE" or list of three str, optional
+        Columns of a long table: it becomes a table with a row for each id and a column for each variable.
+    below_limit : {"missing", "half"}, optional
+        Entries beyond a limit of detection, such as "<0.5" and ">100", are missing by default; with "half"
+        they are half of a lower limit, or an upper limit.
     labels_from : path, optional
         Labels from another file: ``"FILE"``, ``"FILE:COLUMN"`` or ``"FILE.npz::KEY"``. They go to rows of
         the same name where both files name their rows, otherwise by order, one for each row. Of a FILE of
@@ -122,7 +134,11 @@ class Scan(ReadingOptions):
             "weights": _check_name("weights", self.weights),
             "size": check_size(self.size),
             "na_values": _check_names("na_values", _as_texts(self.na_values)),
+            "pivot": _check_pivot(self.pivot),
         }
+        for name in ("header", "skip_footer"):
+            if getattr(self, name) is not None:
+                checked[name] = check_integer(name, getattr(self, name), 0)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         _check_together(self)
@@ -275,6 +291,14 @@ def _check_names(name: str, names: Any) -> tuple[str, ...] | None:
     return tuple(names)
 
 
+def _check_pivot(names: Any) -> tuple[str, ...] | None:
+    names = _check_names("pivot", names)
+    if names is not None and (len(names) != 3 or len(set(names)) != 3):
+        how = f"Give the columns of ids, of variables and of values: {option('pivot', 'ID,VARIABLE,VALUE')}."
+        raise ParameterError("pivot", names, "is not three columns", how)
+    return names
+
+
 def _check_columns(name: str, names: Any) -> tuple[str, ...] | None:
     if isinstance(names, str) and names.startswith("@") and len(names) > 1:
         return read_names(names[1:])
@@ -354,7 +378,7 @@ def _lasting(table: Table, key: str | None) -> dict[str, Any]:
     return {
         name: _plain(value)
         for name, value in options.items()
-        if value and name not in ("rows", "exclude", "unmatched")
+        if value is not None and value is not False and name not in ("rows", "exclude", "unmatched")
     }
 
 
@@ -382,8 +406,12 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
         "transform": TRANSFORMED.get(str(scan.transform), ""),
         "size": f"pictures were resized to {size[0]} x {size[1]} pixels (width x height)",
         "na_values": f"missing values were written as {listed(scan.na_values or ())}",
+        "header": f"the header was line {scan.header}" if scan.header else "no line was a header",
+        "skip_footer": f"{counted(scan.skip_footer or 0, 'last line was', 'last lines were')} left out",
+        "pivot": f"rows of one {(scan.pivot or ('id',))[0]!r} became one row",
+        "below_limit": f"entries below a limit were read as {scan.below_limit}",
     }
-    return tuple(text for option, text in sentences.items() if getattr(scan, option))
+    return tuple(sentences[name] for name in given_options(scan) if name in sentences)
 
 
 def _check_together(scan: Scan) -> None:
@@ -391,6 +419,8 @@ def _check_together(scan: Scan) -> None:
         check_choice("missing", scan.missing, get_args(MissingPolicy))
     if scan.transform is not None:
         check_choice("transform", scan.transform, get_args(Transform))
+    if scan.below_limit is not None:
+        check_choice("below_limit", scan.below_limit, get_args(LimitPolicy))
     if scan.unmatched is not None:
         check_choice("unmatched", scan.unmatched, ("error", "leave-out"))
     named = (scan.id, *scan.label_columns, scan.weights)
