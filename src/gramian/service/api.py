@@ -157,6 +157,8 @@ async def store_upload(
     """Store the body once a worker has checked it: for the visitor, or if there is a store, for all."""
     async with media.received(caller.request, media.UPLOADS[kind], caller.state.work) as path:
         facts = await caller.describe(kind, payload(path, name, query), query is not None and query.draft)
+        if query is not None:
+            facts["reading"] = query.options()
         session = await caller.ensure_session()
         storage = (keep and caller.state.shared) or session
         return facts_of(storage.put(path, kind, name, facts, owner=session.name), facts)
@@ -400,10 +402,10 @@ async def example_visitor(caller: CurrentCaller, who: Literal["known", "stranger
 
 @api.get("/data/{id}/width")
 async def width(
-    caller: CurrentCaller, id: Id, reading: Annotated[schemas.Reading, Query()]
+    caller: CurrentCaller, id: Id, query: Annotated[schemas.WidthQuery, Query()]
 ) -> dict[str, float]:
     """Return the median distance between rows, a first guess of a kernel's sigma."""
-    return await caller.ask("width", data=caller.data(id, reading))
+    return await caller.ask("width", data=caller.data(id, query), scale=query.scale)
 
 
 @api.get("/data/{id}/pictures", **media.produces("image/png"))

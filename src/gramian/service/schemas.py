@@ -59,9 +59,11 @@ _Reading: Any = create_model("_Reading", __base__=Strict, **dict(_fields(Reading
 class Reading(_Reading):  # type: ignore[misc]
     """Which part of data is read, and how, as for ``gramian.scan``."""
 
+    sheet: str | None = Field(default=None, max_length=31, description="Sheet of a workbook (.xlsx).")
+
     def options(self) -> dict[str, Any]:
         """Return the reading options that were chosen."""
-        return dict(self.model_dump(exclude_defaults=True, include=set(_Reading.model_fields)))
+        return dict(self.model_dump(exclude_defaults=True, include=set(Reading.model_fields)))
 
 
 class UploadQuery(Reading):
@@ -75,6 +77,12 @@ class DataQuery(Reading):
     """Uploaded data, and reading options for this request."""
 
     data: str | None = Field(default=None, pattern=ID, description="Id of uploaded data.")
+
+
+class WidthQuery(Reading):
+    """Reading options, and the scaling of columns."""
+
+    scale: Literal["unit"] | None = Field(default=None, description="Columns of unit variance.")
 
 
 class PageQuery(Reading):

@@ -21,7 +21,7 @@ from gramian.service.guard import SESSION, get_cookie, name_of, network_of, set_
 from gramian.service.logs import LOG, Metrics
 from gramian.service.schemas import DataQuery, Fit, Kind, Reading, Refusal, busy
 from gramian.service.settings import CORES, Limits, Settings
-from gramian.service.storage import Item, ItemStorage, VisibleItems, empty_work, restored, summary_of
+from gramian.service.storage import Item, ItemStorage, VisibleItems, empty_work, read_as, restored, summary_of
 from gramian.service.workers import FINISHED_KEPT, Job, Message, Pool, ids_in
 
 REMEMBERED = 365 * 86400  # seconds of a cookie; the items are deleted much earlier
@@ -401,9 +401,7 @@ class Caller(VisibleItems):
 
     def data(self, id: str, reading: Reading) -> dict[str, Any]:
         """Return what a worker needs to read uploaded data with the reading options of this request."""
-        data = self.payload("data", id)
-        data["reading"] |= reading.options()
-        return data
+        return read_as(self.payload("data", id), reading)
 
 
 CurrentCaller = Annotated[Caller, Depends()]
