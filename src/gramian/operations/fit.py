@@ -33,10 +33,10 @@ LANDMARKS = ("rpcholesky", "uniform", "kmeans")
 CENTER = flag("Do not subtract the mean.", label="no centring", parameters=("center",))
 SCALE = option(
     "HOW",
-    "PCA: unit (variance 1), pareto (divides by the root of the standard deviation) "
-    "or genotype (for allele counts).",
-    usual="as they are",
-    choices=("unit", "pareto", "genotype"),
+    "PCA: unit (variance 1), pareto (divides by the root of the standard deviation), "
+    "genotype (for allele counts) or none.",
+    usual="by the data",
+    choices=("unit", "pareto", "genotype", "none"),
     label="scaling",
 )
 DDOF = option("NUMBER", "PCA: variances divide by rows - ddof.", usual="1")
@@ -208,6 +208,8 @@ def estimator(options: Model) -> Any:
     }
     given["n_components"] = read_components(options.components, NAMED if pca else COUNT_RULES)
     given["center"] = not options.no_center
+    if options.scale == "none":
+        del given["scale"]
     if options.gamma is not None:
         given["gamma"] = number_or_name("gamma", options.gamma, ("median", "scale"))
     return kind(**given)
