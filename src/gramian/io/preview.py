@@ -139,18 +139,24 @@ def preview(
         reading = reading or ReadingOptions()
         if isinstance(opened, ArraySource):
             return None if len(opened.shape) > 2 else _of_source(opened, reading, most)
+        from gramian.io import numerals
         from gramian.io.columns import Columns, whole_fields
 
         opened, _ = opened.prepared(replace(reading, **dict.fromkeys(COLUMN_OPTIONS)), None)  # type: ignore[arg-type]
         fields = whole_fields(opened, most)
         whole = most is None or sum(field.nbytes for field in fields) < most
-        columns = Columns.of(fields, opened)
+        width, names = len(fields), opened.unique_names(len(fields))[0]
+        if width > MOST and opened.separator is not None:  # each column that is not shown costs time
+            shown = numerals.likely_text(fields, opened.na_values)
+            shown = sorted({0, *(shown + sorted({*range(MOST)} - {*shown}))[:MOST]})
+            fields, names = [fields[place] for place in shown], tuple(names[place] for place in shown)
+        columns = replace(Columns.of(fields, opened), names=names)
     if not columns.arrays or not len(columns.arrays[0]):
         raise DataError(f"{columns.source.source} has no rows. Add at least one row of numbers.")
     if reading.rows is not None and whole:
         rows = pick_rows(len(columns.arrays[0]), reading.rows, columns.source.source)
         columns = replace(columns, arrays=[column.take(rows) for column in columns.arrays])
-    return of_columns(columns, columns.source.names is not None, whole)
+    return replace(of_columns(columns, columns.source.names is not None, whole), width=width)
 
 
 def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:

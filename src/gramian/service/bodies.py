@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import IO, Any
 
@@ -17,7 +18,8 @@ from gramian.data.table import Expected, Table
 from gramian.errors import DataError
 from gramian.io.names import PICTURE_SUFFIXES
 from gramian.io.preview import Preview, preview
-from gramian.io.scan import scan
+from gramian.io.scan import Scan, scan
+from gramian.reading import ReadingOptions
 from gramian.report.tables import row_table, write_table
 
 Message = dict[str, Any]
@@ -41,23 +43,30 @@ def read_table(data: Message, expected: Expected | None = None, size: tuple[int,
     ------
     GramianError
     """
-    reading, kind = dict(data["reading"]), data["kind"]
-    if data["given"]:
-        table = scan(data["path"], **reading).read(expected)
-    else:
-        if size is not None and kind in FILES_OF_PICTURES:
-            reading.setdefault("size", (size[1], size[0]))
-        with open(data["path"], "rb") as file:
-            table = scan(_rows_in(file, kind), **reading).read(expected)
+    with scanned(data, size) as asked:
+        table = asked.read(expected)
     return replace(table, source=data["name"])  # reports show it, and visitors must not see a path
 
 
-def columns_of(data: Message) -> Preview | None:
+@contextmanager
+def scanned(data: Message, size: tuple[int, int] | None = None) -> Iterator[Scan]:
+    """Open what :func:`read_table` reads."""
+    reading, kind = dict(data["reading"]), data["kind"]
+    if data["given"]:
+        yield scan(data["path"], **reading)
+        return
+    if size is not None and kind in FILES_OF_PICTURES:
+        reading.setdefault("size", (size[1], size[0]))
+    with open(data["path"], "rb") as file:
+        yield scan(_rows_in(file, kind), **reading)
+
+
+def columns_of(data: Message, options: ReadingOptions | None = None) -> Preview | None:
     """Return a preview of the columns of a file; None without columns, as for pictures."""
     if not os.path.isfile(data["path"]):
         return None
     with open(data["path"], "rb") as file:
-        return preview(_rows_in(file, data["kind"]), data["name"])
+        return preview(_rows_in(file, data["kind"]), data["name"], options)
 
 
 def _rows_in(file: IO[bytes], kind: str) -> IO[bytes]:

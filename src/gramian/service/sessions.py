@@ -369,7 +369,7 @@ class Caller(VisibleItems):
 
     def fit(self, fit: Fit) -> dict[str, Any]:
         """Return what a worker needs for a fit."""
-        about = {"estimator": fit.estimator, "parameters": fit.parameters}
+        about = {"estimator": fit.estimator, "parameters": fit.parameters, "propose": fit.propose}
         return {"fit": about, "data": self.data(fit.data, fit.reading)}
 
     def data(self, id: str, reading: Reading) -> dict[str, Any]:
