@@ -97,8 +97,8 @@ def model_findings(model: Any) -> tuple[Finding, ...]:
     """Return the serious findings that a fitted PCA or KernelPCA shows without its rows; others have none."""
     kind = kind_of(model)
     if kind is ModelKind.PCA:
-        return tuple(units_of(model))
-    return tuple(width_of(model)) if kind is ModelKind.KERNEL_PCA else ()
+        return tuple(unit_findings(model))
+    return tuple(width_findings(model)) if kind is ModelKind.KERNEL_PCA else ()
 
 
 def serious_lines(model: Any, surface: Surface = "python") -> tuple[str, ...]:
@@ -116,7 +116,7 @@ def warn_of_findings(model: Any) -> None:
 # ------------------------------------------------------------------ units
 
 
-def units_of(model: Any, one_unit: Callable[[], bool] | None = None) -> Iterator[Finding]:
+def unit_findings(model: Any, one_unit: Callable[[], bool] | None = None) -> Iterator[Finding]:
     """Find columns that are the first component of a PCA because of their unit.
 
     Parameters
@@ -222,7 +222,7 @@ def correlated_neighbours(products: FloatArray, squares: FloatArray) -> bool:
 # ------------------------------------------------------------------ kernels
 
 
-def width_of(model: Any, rows: Any = None) -> Iterator[Finding]:
+def width_findings(model: Any, rows: Any = None) -> Iterator[Finding]:
     """Find a kernel in which all rows are equally unlike, or equally alike.
 
     Parameters
