@@ -13,22 +13,21 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import betainc, kolmogorov, ndtri
+from scipy.special import betainc
 
 from gramian.analysis.components import column_names, component_names, kind_of, shares_of
 from gramian.analysis.findings import (
-    AXIS,
     FEWEST,
-    SHARE,
     Finding,
-    correlated_neighbours,
-    dominating,
+    has_one_unit,
+    scale_dominates,
     unit_findings,
     width_findings,
 )
-from gramian.analysis.proposals import why_no_measurement
+from gramian.analysis.proposals import NAMES_ROWS, names_rows, no_measurement
+from gramian.analysis.proposals import correlations as _correlations
 from gramian.analysis.sampling import named_group, sampling_of
-from gramian.analysis.units import column_variances
+from gramian.analysis.units import column_variances, unit_difference
 from gramian.arrays import as_float64, dense
 from gramian.checks import counted, evenly, listed, percent
 from gramian.data import Rows
@@ -38,7 +37,7 @@ from gramian.records import FloatArray, IntArray, ModelKind
 
 # Rows, columns and entries that are looked at; of more rows, evenly spaced pairs of neighbours.
 ROWS, KERNEL_ROWS, FEWEST_ROWS, COLUMNS, ENTRIES = 2000, 500, 200, 1000, 1 << 19
-LEADING = 5  # components that are looked at, if they have a share of the variance
+LEADING, SHARE = 5, 0.05  # components that are looked at: those with such a share, and the first
 ORDERED_ROWS = 20  # from which scores say something about the order of rows
 LEVEL = 0.01  # of a test
 
@@ -145,23 +144,16 @@ Check = Callable[[Evidence], Iterator[Finding]]
 # ------------------------------------------------------------------ columns
 
 
-def scale_dominates(e: Evidence) -> Iterator[Finding]:
+def units(e: Evidence) -> Iterator[Finding]:
     """Find columns that are the first component, or the distances of a kernel, because of their unit."""
-    if not e.kernel:
-        yield from unit_findings(e.model, (lambda: _neighbours(e)) if len(e.values) > 2 else None)
-    elif not e.alike and len(e.values) > 2 and not getattr(e.model, "scale", None) and not _neighbours(e):
-        found = dominating(np.var(e.values, axis=0), lambda: e.names, "distances between rows")
-        if found is not None:
-            remedy = f"If columns have different units, use {option('scale', 'unit')}."
-            yield Finding("scale-dominates", "serious", found[0], remedy, found[1])
-
-
-def _neighbours(e: Evidence) -> bool:
-    """Return whether columns are neighbours on an axis, such as wavelengths, and so share a unit."""
-    if e.values.shape[1] < AXIS:
-        return False
-    C = e.values - e.values.mean(axis=0)
-    return correlated_neighbours((C[:, 1:] * C[:, :-1]).sum(axis=0), (C**2).sum(axis=0))
+    if not len(e.values):
+        yield from () if e.kernel else unit_findings(e.model)
+    elif not has_one_unit(e.model) and e.k:
+        variances = np.var(e.values, axis=0) if e.kernel else column_variances(e.model)[e.columns]
+        clause, evidence = unit_difference(e.names, np.sqrt(variances), e.values)
+        if clause:
+            subject = "distances between rows" if e.kernel else "the first component"
+            yield scale_dominates(clause, evidence, subject)
 
 
 def identifier(e: Evidence) -> Iterator[Finding]:
@@ -207,7 +199,7 @@ def _why_no_measurement(e: Evidence, j: int) -> str:
         # Readers of files are loaded for tables of whole numbers only.
         from gramian.io.preview import of_numbers
 
-        if why := why_no_measurement(of_numbers(e.names[j], x), n):
+        if why := no_measurement(of_numbers(e.names[j], x), n)[1]:
             return why
     steps = np.diff(x)[e.starts]
     usual = float(np.median(steps)) if len(steps) else 0.0
@@ -216,32 +208,9 @@ def _why_no_measurement(e: Evidence, j: int) -> str:
     if usual and (np.abs(steps - usual) <= SAME * abs(usual)).mean() >= STEADY:
         return "counts the rows in equal steps"
     runs = (steps > 0).all() or (steps < 0).all()
-    if whole and runs and abs(_correlations(x, e.places[:, None] + 0.0)[0]) >= 1 - LEVEL:
+    if whole and runs and abs(_correlations(x, as_float64(e.places)[:, None])[0]) >= 1 - LEVEL:
         return f"is a whole number that {'rises' if usual > 0 else 'falls'} with the rows"
-    ordered = np.sort(x)
-    gaps = np.diff(ordered)
-    if not whole or not gaps.all():
-        return ""
-    numbered = e.whole and (gaps == 1).mean() >= STEADY
-    if (numbered or _uniform(ordered)) and _unrelated(e.values, j):
-        return "has another whole number in every row and relates to no other column"
-    return ""
-
-
-def _uniform(ordered: FloatArray) -> bool:
-    """Return whether sorted values are spread evenly, by the test of Kolmogorov and Smirnov."""
-    n = len(ordered)
-    places = (ordered - ordered[0]) / (ordered[-1] - ordered[0])
-    steps = np.arange(n + 1) / n
-    distance = float(max((steps[1:] - places).max(), (places - steps[:-1]).max()))
-    return bool(kolmogorov(distance * np.sqrt(n)) >= LEVEL)
-
-
-def _unrelated(values: FloatArray, j: int) -> bool:
-    """Return whether a column correlates with no other one beyond chance."""
-    others = np.delete(values, j, axis=1)
-    limit = _chance(len(values), others.shape[1]) if others.shape[1] else 0.0
-    return bool(np.abs(_correlations(values[:, j], others)).max(initial=0.0) < limit)
+    return NAMES_ROWS if whole and names_rows(e.values, j) else ""
 
 
 def zeros(e: Evidence) -> Iterator[Finding]:
@@ -483,7 +452,7 @@ def row_order(e: Evidence) -> Iterator[Finding]:
             continue
         ranks = _ranks(scores)
         r = float(_correlations(ranks[e.starts], ranks[e.starts + 1, None])[0])
-        trend = abs(float(_correlations(ranks, e.places[:, None] + 0.0)[0]))
+        trend = abs(float(_correlations(ranks, as_float64(e.places)[:, None])[0]))
         step, share = _change(ranks)
         if r > max(ORDERED, 4 / np.sqrt(m)):
             how = f"neighbours correlate {r:.2f}"
@@ -562,7 +531,7 @@ def _groups(values: Any) -> IntArray:
 
 
 CHECKS: tuple[Check, ...] = (
-    *(scale_dominates, kernel_width, no_signal, one_row, identifier, confounded),
+    *(units, kernel_width, no_signal, one_row, identifier, confounded),
     *(imputed, few_rows, not_separated, arch, size, zeros, ties, row_order),
 )
 
@@ -592,16 +561,4 @@ def _without(e: Evidence, found: list[Finding]) -> bool:
     rest = e.values[~np.isin(e.places, rows)][:, kept]
     divisor = getattr(e.model, "_divisor", None)
     rest = rest if divisor is None else rest / as_float64(divisor)[e.columns[kept]]
-    return dominating(rest.var(axis=0), lambda: [e.names[j] for j in kept], "") is not None
-
-
-def _correlations(x: FloatArray, Y: FloatArray) -> FloatArray:
-    """Return the correlations of a vector with columns; 0 with constant ones."""
-    x, Y = x - x.mean(), Y - Y.mean(axis=0)
-    norms = np.sqrt((x @ x) * (Y**2).sum(axis=0))
-    return np.asarray(np.divide(x @ Y, norms, out=np.zeros(Y.shape[1]), where=norms > 0))
-
-
-def _chance(n: int, tests: int) -> float:
-    """Return a correlation that so many independent columns exceed in 1 of 100 tables (Fisher's z)."""
-    return float(np.tanh(-ndtri(LEVEL / (2 * tests)) / np.sqrt(max(n - 3, 1))))
+    return bool(unit_difference([e.names[j] for j in kept], rest.std(axis=0), rest)[0])
