@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, overload
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import kstest, skew
+from scipy.special import kolmogorov, ndtri
+from scipy.stats import skew
 
 from gramian.analysis import imputation
 from gramian.analysis.units import same_range, unit_difference
@@ -30,6 +30,7 @@ LOOK = 64 << 20  # bytes of a large file that are looked at
 FEWEST = 10  # rows from which integers that count rows, or differ in all rows, are no coincidence
 NAMING = 20  # rows from which integers without a telling name may name the rows
 LEVEL = 0.01  # of a test
+NUMBERED = 0.8  # share of the numbers after which the next whole number follows
 MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
 HOLES = 0.3  # share of missing entries from which a column is left out
 COPY, COPIED = 1e-10, 3  # of 1 - r2 of a column that another one determines; its fewest distinct values
@@ -555,20 +556,27 @@ def identifier(values: FloatArray) -> int | None:
         return None
     with np.errstate(invalid="ignore"):
         whole = (np.floor(values) == values).all(axis=0)
-    found = [j for j in np.flatnonzero(whole).tolist() if _names_rows(values, j)]
+    found = [j for j in np.flatnonzero(whole).tolist() if names_rows(values, j)]
     return found[0] if len(found) == 1 else None
 
 
-def _names_rows(values: FloatArray, j: int) -> bool:
-    x, n = values[:, j], len(values)
-    low, high = float(x.min()), float(x.max())
-    if len(np.unique(x)) < n or high - low < n or values.shape[1] < 2:
+def names_rows(values: FloatArray, j: int) -> bool:
+    """Return whether a column of whole numbers names rows.
+
+    They differ, follow each other or are spread evenly (by the test of Kolmogorov and Smirnov), and correlate
+    with no other column beyond chance.
+    """
+    x, n = np.sort(values[:, j]), len(values)
+    gaps = np.diff(x)
+    if not gaps.all() or values.shape[1] < 2:
         return False
-    if kstest((x - low) / (high - low), "uniform").pvalue < LEVEL:
+    steps, places = np.arange(n + 1) / n, (x - x[0]) / (x[-1] - x[0])
+    distance = float(max((steps[1:] - places).max(), (places - steps[:-1]).max()))
+    if (gaps == 1).mean() < NUMBERED and kolmogorov(distance * np.sqrt(n)) < LEVEL:
         return False
     others = np.delete(values, j, axis=1)
     others = np.where(np.isnan(others), np.nanmean(others, axis=0), others)
-    return float(np.abs(correlations(x, others)).max()) < chance(n, others.shape[1])
+    return float(np.abs(correlations(values[:, j], others)).max()) < chance(n, others.shape[1])
 
 
 def correlations(x: FloatArray, Y: FloatArray) -> FloatArray:

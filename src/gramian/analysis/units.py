@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import column_names, kind_of
 from gramian.arrays import as_float64
-from gramian.checks import counted, percent
-from gramian.records import FloatArray, IntArray, ModelKind
+from gramian.checks import percent
+from gramian.records import FloatArray, IntArray
 
 SHARE = 0.95
 RATIO = 5.0
@@ -85,30 +84,6 @@ def column_variances(model: Any) -> FloatArray:
     return np.asarray((norms / (norms.max(initial=0.0) or 1.0)) ** 2)
 
 
-def unit_trap(model: Any, how: str = "") -> str:
-    """Return a sentence about columns that dominate a fitted PCA by their scale; "" where there are none.
-
-    Parameters
-    ----------
-    model : fitted PCA
-        Models of pictures, whose columns share a unit, and of data that were not centred have none.
-    how : str
-        How the reader scales columns, such as ``'scale="unit"'``.
-    """
-    pictures = getattr(model, "picture_shape_", None) is not None
-    if kind_of(model) is not ModelKind.PCA or pictures or not getattr(model, "center", True):
-        return ""
-    count, clause = dominance(column_variances(model), column_names(model))
-    if not count:
-        return ""
-    first = "the first component" if count == 1 else f"the first {counted(count, 'component')}"
-    way = f" ({how})" if how else ""
-    return (
-        f"{clause} and {'decides' if count == 1 else 'decide'} {first}. "
-        f"If columns have different units, scale them to standard deviation 1{way}."
-    )
-
-
 def dominance(variances: npt.ArrayLike, names: Sequence[str]) -> tuple[int, str]:
     """Return the number of columns that dominate by their scale, and a clause that names them.
 
@@ -130,7 +105,7 @@ def dominance(variances: npt.ArrayLike, names: Sequence[str]) -> tuple[int, str]
 
 
 def unit_difference(
-    names: Sequence[str], deviations: npt.ArrayLike, sample: FloatArray
+    names: Sequence[str], deviations: npt.ArrayLike, sample: FloatArray | None = None
 ) -> tuple[str, dict[str, Any]]:
     """Return why columns seem to have different units, as a clause, and its evidence; "" where they do not.
 
@@ -139,8 +114,8 @@ def unit_difference(
     names : sequence of str
     deviations : array-like of shape (d,)
         Standard deviations of the columns.
-    sample : ndarray of shape (n, d)
-        Some of the rows; NaN where a value is missing.
+    sample : ndarray of shape (n, d), optional
+        Some of the rows; NaN where a value is missing. Without them ranges do not count.
 
     Returns
     -------
@@ -164,18 +139,20 @@ def unit_difference(
     """
     values = np.asarray(deviations, dtype=np.float64)
     vary = np.flatnonzero(values > 0)
-    if len(vary) < 2 or len(sample) < 2:
+    if len(vary) < 2 or (sample is not None and len(sample) < 2):
         return "", {}
-    names, values, sample = [names[j] for j in vary.tolist()], values[vary], sample[:, vary]
+    names, values = [names[j] for j in vary.tolist()], values[vary]
+    sample = None if sample is None else sample[:, vary]
     units, widest = units_of(names), float(values.max() / values.min())
     known = set(units) - {""}
-    alike = same_range(sample) or neighbours(sample) or _shares(sample)
+    alike = sample is not None and (same_range(sample) or neighbours(sample) or _shares(sample))
     if (len(known) == 1 and all(units)) or (len(known) < 2 and alike):
         return "", {}
     variances = (values / values.max()) ** 2
     order, shares = np.argsort(-variances, kind="stable"), variances / variances.sum()
     count, clause = dominance(variances, names)
-    usual = values.min() if len(values) <= FEW else np.median(values)
+    few = sample is not None and len(values) <= FEW
+    usual = values.min() if few else np.median(values)
     if not count and len(known) > 1 and widest >= UNITS_GAP:
         count, clause = len(names), f"columns have different units ({', '.join(sorted(known))})"
     elif not count and values.max() >= GAP * usual:
@@ -183,7 +160,7 @@ def unit_difference(
         who = f"{names[order[0]]} has" if count == 1 else f"{count} of {len(names):,} columns have"
         share = percent(float(shares[order[:count]].sum()))
         clause = f"deviations of columns differ {widest:,.0f}-fold, and {who} {share} of the variance"
-    elif not count and len(names) <= FEW and (pair := _apart(values, sample)):
+    elif not count and few and sample is not None and (pair := _apart(values, sample)):
         count, (small, large) = 1, pair
         clause = f"ranges of columns are apart, from {names[small]} to {names[large]}"
     decide = [names[j] for j in order[:count]]

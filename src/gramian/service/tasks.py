@@ -32,6 +32,7 @@ from gramian.errors import (
     worded,
 )
 from gramian.faces import Faces, FaceSpace, Gallery, read_faces
+from gramian.inspect.diagnose import diagnosis_of
 from gramian.io.metadata import with_metadata
 from gramian.io.preview import Preview
 from gramian.operations import operations
@@ -191,12 +192,9 @@ def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     seconds = time.perf_counter() - start
     made.save(answer["path"])
     texts = [str(one.message) for one in raised if one.category.__module__.startswith("gramian")]
-    return {
-        **report.info_facts(made, fit["estimator"]),
-        "seconds": seconds,
-        "warnings": texts,
-        "proposals": found,
-    }
+    diagnosis = diagnosis_of(made, pieces.completed(made, table) if isinstance(table, Table) else None)
+    facts = report.info_facts(made, fit["estimator"], diagnosis=diagnosis)
+    return {**facts, "seconds": seconds, "warnings": texts, "proposals": found}
 
 
 class _Messages:

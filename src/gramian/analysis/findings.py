@@ -1,0 +1,182 @@
+"""What a fitted model shows by itself of an answer that misleads: units, and the width of a kernel.
+
+Checks that need the rows, and all notes, are in :mod:`gramian.inspect.findings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from gramian.analysis.components import column_names, kind_of, shares_of
+from gramian.analysis.units import RATIO, UNITS_GAP, column_variances, neighbours, unit_difference
+from gramian.arrays import as_float64
+from gramian.checks import percent
+from gramian.errors import DiagnosticWarning, Surface, asked_by_user, option, worded
+from gramian.records import ModelKind
+
+FEWEST = 10  # rows from which scores say something about rows
+# kernel-narrow, kernel-wide: the first share in multiples of 1 / n, and at most; the variance of a kernel
+NARROW, NARROW_SHARE, WIDE = 5.0, 0.2, 0.03
+WIDTHS = ("gamma", "sigma", "length_scale")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about a fitted model that its reader should know before its numbers.
+
+    Attributes
+    ----------
+    code : str
+        Its name, such as ``"scale-dominates"``.
+    severity : {"serious", "note"}
+        "serious" where the answer misleads.
+    sentence : str
+        What is the case, with the numbers that show it.
+    remedy : str
+        The one step that mends it.
+    evidence : mapping of str to object
+        The numbers that decided, as values for JSON.
+    """
+
+    code: str
+    severity: Literal["serious", "note"]
+    sentence: str
+    remedy: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        vars(self).update(_marked=(self.sentence, self.remedy))
+        vars(self).update(sentence=worded(self.sentence), remedy=worded(self.remedy))
+
+    def facts(self, surface: Surface = "python") -> dict[str, Any]:
+        """Return the attributes as values for JSON.
+
+        Parameters
+        ----------
+        surface : {"python", "shell", "page"}
+            Whose terms sentence and remedy use.
+
+        Returns
+        -------
+        dict
+            By the names of the attributes.
+        """
+        sentence, remedy = (worded(text, surface) for text in vars(self)["_marked"])
+        said = {"code": self.code, "severity": self.severity, "sentence": sentence, "remedy": remedy}
+        return said | {"evidence": dict(self.evidence)}
+
+    def line(self, surface: Surface = "python") -> str:
+        """Return severity, sentence, remedy and code.
+
+        Parameters
+        ----------
+        surface : {"python", "shell", "page"}
+            Whose terms the remedy uses.
+
+        Returns
+        -------
+        str
+            One line.
+        """
+        text = worded(" ".join(vars(self)["_marked"]), surface)
+        return f"{self.severity.capitalize()}: {text} ({self.code})"
+
+
+def model_findings(model: Any) -> tuple[Finding, ...]:
+    """Return the serious findings that a fitted PCA or KernelPCA shows without its rows; others have none."""
+    kind = kind_of(model)
+    if kind is ModelKind.PCA:
+        return tuple(unit_findings(model))
+    return tuple(width_findings(model)) if kind is ModelKind.KERNEL_PCA else ()
+
+
+def serious_lines(model: Any, surface: Surface = "python") -> tuple[str, ...]:
+    """Return a line for each of the findings of a model."""
+    return tuple(one.line(surface) for one in model_findings(model))
+
+
+def warn_of_findings(model: Any) -> None:
+    """Warn of what a model shows that the caller has fitted, unless gramian itself asked for the fit."""
+    if asked_by_user(1):
+        for one in model_findings(model):
+            DiagnosticWarning(" ".join(vars(one)["_marked"])).warn()
+
+
+# ------------------------------------------------------------------ units
+
+
+def unit_findings(model: Any) -> Iterator[Finding]:
+    """Find columns that are the first component of a PCA because of their unit, by the model alone."""
+    if not int(model.rank_) or has_one_unit(model):
+        return
+    variances, named = column_variances(model), getattr(model, "feature_names_in_", None) is not None
+    # Most fits end here: names without units, and deviations without a gap.
+    if variances.max() < (UNITS_GAP if named else RATIO) ** 2 * variances.min():
+        return
+    found = unit_difference(column_names(model), np.sqrt(variances))
+    # Components are the rows of a table whose columns correlate like those of the fit.
+    V = as_float64(model.components_) * np.sqrt(as_float64(model.explained_variance_))[:, None]
+    if found[0] and not neighbours(np.concatenate([V, -V])):
+        yield scale_dominates(*found, "the first component")
+
+
+def has_one_unit(model: Any) -> bool:
+    """Return whether columns of a fitted PCA or KernelPCA are pixels, rows, or scaled to one variance."""
+    scaled = getattr(model, "scale", None) in ("unit", "genotype")
+    pictures = getattr(model, "picture_shape_", None) is not None
+    return scaled or pictures or not model.center or getattr(model, "kernel_", "") is None
+
+
+def scale_dominates(clause: str, evidence: Mapping[str, Any], subject: str) -> Finding:
+    """Return the finding that columns decide by their unit; the clause is of :func:`unit_difference`."""
+    decide = "decides" if len(evidence["columns"]) == 1 else "decide"
+    sentence = f"{clause[0].upper()}{clause[1:]} and {decide} {subject}."
+    remedy = f"If columns have different units, use {option('scale', 'unit')}."
+    return Finding("scale-dominates", "serious", sentence, remedy, evidence)
+
+
+# ------------------------------------------------------------------ kernels
+
+
+def width_findings(model: Any, rows: Any = None) -> Iterator[Finding]:
+    """Find a kernel in which all rows are equally unlike, or equally alike.
+
+    Parameters
+    ----------
+    model : fitted KernelPCA
+    rows : ndarray of shape (n, d), optional
+        Of which the remedy names the median width.
+    """
+    kernel, shares, n = model.kernel_, shares_of(model), int(model.n_samples_)
+    width = next((name for name in WIDTHS if getattr(kernel, name, None) is not None), None)
+    if width is None or shares is None or not int(model.rank_) or n < FEWEST or not model.center:
+        return
+    if not kernel.facts.stationary or not kernel.facts.unit_diagonal:
+        return
+    first = float(shares[0])
+    variance = float(model.explained_variance_[0]) / first if first > 0 else 0.0
+    if first < min(NARROW / n, NARROW_SHARE):
+        code = "kernel-narrow"
+        sentence = (
+            f"The kernel is so narrow that all rows are equally unlike: PC1 has {percent(first)} of the "
+            f"variance, and one of {n:,} equal components would have {percent(1 / n)}."
+        )
+    elif variance < WIDE:
+        code = "kernel-wide"
+        sentence = (
+            "The kernel is so wide that its values are nearly equal for all pairs of rows: its components "
+            "are nearly those of PCA."
+        )
+    else:
+        return
+    median = None
+    if rows is not None and len(rows) > 2 and rows.std(axis=0).any():
+        median = getattr(type(kernel)(**{width: "median"}).resolve(rows), width)
+    value = "" if median is None else f", which is {median:.3g} for these rows"
+    evidence = {width: getattr(kernel, width), f"{width} of the median": median}
+    evidence |= {"share of PC1": first, "variance": variance}
+    yield Finding(code, "serious", sentence, f"Use {option(width, 'median')}{value}.", evidence)
