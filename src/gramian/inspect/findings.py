@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import betainc, ndtri
 from scipy.stats import kstest, rankdata
 
+from gramian.analysis.associations import curve
 from gramian.analysis.components import column_names, component_names, kind_of, shares_of
 from gramian.analysis.proposals import why_no_measurement
 from gramian.analysis.sampling import named_group, sampling_of
@@ -53,8 +54,6 @@ ABOVE_NULL = 3.0  # standard deviations of the largest shuffled eigenvalue
 CLEAR, TAIL = 2.0, 8.0  # times the edge of Marchenko and Pastur, if no entry is further out than this
 # one-row, row-order, ties, imputed
 HALF, ORDERED, DIFFERENT, IMPUTED = 0.5, 0.4, 0.5, 0.2
-# arch: R2 of a parabola; of one whose ends curl inwards; spread of its radius; gap that makes groups
-CURVE, CURL, RING, HOLE = 0.7, 0.5, 0.25, 0.15
 # groups-of-zeros, identifier: correlation with the pattern of zeros, with a column
 ZEROS, FOLLOWS = 0.7, 0.9
 EVEN = 0.35  # deviation of the loadings of an overall size over their mean
@@ -456,17 +455,8 @@ def arch(e: Evidence) -> Iterator[Finding]:
     """Find a second component that is a curve of the first one."""
     if e.k < 2 or len(e.scores) < ORDERED_ROWS:
         return
-    x, y = ((s - s.mean()) / (s.std() or 1.0) for s in (e.scores[:, 0], e.scores[:, 1]))
-    if not x.any() or not y.any():
-        return
-    A = np.column_stack([np.ones_like(x), x, x**2])
-    r2 = 1 - float(((y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) ** 2).mean())
-    # The ends of a long gradient curl inwards: a ring with one gap.
-    radius, angles = np.hypot(x, y), np.sort(np.arctan2(y, x))
-    gaps = np.sort(np.diff(np.append(angles, angles[0] + 2 * np.pi)))
-    curls = r2 >= CURL and radius.std() < RING * radius.mean() and gaps[-1] > 2 * gaps[-2]
-    one_piece = np.diff(np.sort(x)).max() < HOLE * np.ptp(x)
-    if one_piece and (r2 >= CURVE or curls):
+    r2 = curve(e.scores[:, :2])
+    if r2 is not None:
         yield Finding(
             *("arch", "note"),
             f"PC2 is a curve of PC1 (R2 {r2:.2f}): both show one gradient, bent to an arch.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from gramian.checks import counted
 from gramian.operations.operation import LARGE_DATA, Blocks, Out, Result, operation
 from gramian.operations.shared import DEVICE, SEED, number_or_name, read_components
 from gramian.options import option
@@ -88,7 +89,7 @@ def whiten(options: Whiten, data: Any) -> Result:
         "certificate": certificate_facts(model.certificate_),
     }
     lines = [
-        f"{model.method} whitening of {model.n_samples_:,} rows x {model.n_features_in_:,} columns: "
+        f"{model.method} whitening of {counted(model.n_samples_, 'row')} x {counted(model.n_features_in_, 'column')}: "
         f"{model.rank_:,} directions have variance.",
         _regularization_text(model),
         "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import numpy as np
@@ -23,11 +23,12 @@ from gramian.plots.names import NOTHING, axis_title, component_titles, fitted, p
 from gramian.records import FloatArray
 
 KINDS = ("auto", "bars", "heat", "lines")
-MOST_BARS, MOST_CELLS, MOST_ARROWS = 30, 60, 40
+MOST_BARS, MOST_CELLS, MOST_ARROWS, NAMED_ARROWS = 30, 60, 40, 10
 FIRST = 3  # components drawn by default
 LONGEST, LETTER = 130, 5.7  # pixels of the name of a column, and of its letters
 PANEL = 90  # pixels of a panel of bars, at least
 REACH = 1.2, 1.6  # from the centre of a correlation circle to the edges, at least and at most
+PALE = 0.25  # opacity of arrows without a name
 FIT = 0.8  # share of the room to the edge for the longest arrow
 TIP = ["component:N", "column:N", "loading:Q"]
 
@@ -207,7 +208,8 @@ def biplot(
     color: Any = None,
     shape: Any = None,
     names: Sequence[Any] | None = None,
-    ellipses: float | None = 0.95,
+    ellipses: float | Literal["auto"] | None = "auto",
+    linked: bool = False,
     mapped: Any = None,
 ) -> Any:
     """Draw rows and columns together: scores as points, and loadings as arrows.
@@ -222,7 +224,7 @@ def biplot(
         The model whose rows and columns are drawn.
     X : array-like of shape (n_samples, n_features)
         Rows to map.
-    x, y, color, shape, names, ellipses, mapped : optional
+    x, y, color, shape, names, ellipses, linked, mapped : optional
         As for :func:`scores`.
 
     Returns
@@ -240,7 +242,7 @@ def biplot(
         raise DataError("A biplot needs two components, and the model has one.", "Fit more.")
     cloud = points.Cloud.of(model, X, x, y, color, shape, names, mapped)
     pair = directions[:, [place_of(x, k, "x"), place_of(y, k, "y")]]
-    return points.draw(cloud, ellipses, arrows=Arrows(pair, feature_names_of(model)))
+    return points.draw(cloud, ellipses, linked, Arrows(pair, feature_names_of(model)))
 
 
 def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | str = 2) -> Any:
@@ -353,15 +355,20 @@ class Arrows:
             "start": np.zeros(len(tips)),
             "angle": 90 - np.degrees(np.arctan2(pixels[:, 1], pixels[:, 0])),
         }
-        base = style.chart(columns).encode(tooltip=["arrow:N"])
+        few = min(len(tips), NAMED_ARROWS)
+        columns["weight"] = [1.0 if place < few else PALE for place in range(len(tips))]
+        base = style.chart(columns).encode(
+            tooltip=["arrow:N"], opacity=alt.Opacity("weight:Q", scale=None, legend=None)
+        )
         turn = alt.Angle("angle:Q", scale=None)
         shafts = base.mark_rule(color=style.INK, strokeWidth=1.4)
-        heads = base.mark_point(shape="triangle", filled=True, color=style.INK, size=45, opacity=1)
-        labels.block_arrows(tips)
-        words, hidden = labels.layers(tips, names, outward=True, fontWeight="bold")
+        heads = base.mark_point(shape="triangle", filled=True, color=style.INK, size=45)
+        labels.block_arrows(tips[:few])
+        words, hidden = labels.layers(tips[:few], names[:few], outward=True, fontWeight="bold")
         more = len(self.names) > MOST_ARROWS
         notes = [self.about, f"The {MOST_ARROWS} longest of {len(self.names):,} arrows." if more else ""]
-        notes += [f"{hidden} of {len(names)} arrow labels hidden to avoid overlap."] if hidden else []
+        notes += [f"Names: the {few} longest; the others are lighter."] if few < len(tips) else []
+        notes += [f"{counted(hidden, 'name')} of arrows hidden to avoid overlap."] if hidden else []
         shaft = shafts.encode(x="tip_x:Q", y="tip_y:Q", x2="start", y2="start")
         return [shaft, heads.encode(x="tip_x:Q", y="tip_y:Q", angle=turn), *words], notes
 

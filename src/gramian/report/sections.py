@@ -247,7 +247,7 @@ class _Explained:
         elif seen is not None:
             n = data.values.shape[0]
             if n != model.n_samples_:
-                yield f"These are {n:,} rows. The model was fitted on {model.n_samples_:,}."
+                yield f"{'This is' if n == 1 else 'These are'} {counted(n, 'row')}. The model was fitted on {model.n_samples_:,}."
             chart = partial(scores_chart, model, data, seen.scores, seen.shown)
             drawn = [Drawing("scores", partial(chart, pair=self.pair))]
             drawn += [Drawing("scores", chart)] if self.pair != (1, 2) else []
@@ -369,7 +369,8 @@ class _Explained:
             yield from (f"- Option: {one}" for one in self.table.origin.asked)
         else:
             size = size_text(model.n_features_in_, getattr(model, "picture_shape_", None))
-            yield f"- Fitted on {model.n_samples_:,} rows x {size}; the model file does not contain the data"
+            rows = counted(model.n_samples_, "row")
+            yield f"- Fitted on {rows} x {size}; the model file does not contain the data"
         if getattr(model, "column_means_", None) is not None:
             yield "- Missing values are filled with the column means of the fit"
         constant = np.asarray(getattr(model, "constant_features_", ()), dtype=int)

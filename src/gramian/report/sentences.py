@@ -23,6 +23,7 @@ PACKAGES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
 DESCRIBED = 2  # components
 COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest
 MOST_GROUPS = 50
+MOST, ALL = 0.95, 0.995  # of the variance: what is enough to state, and more than that says nothing
 LONGEST_NAME, LONGEST_PARAMETER = 60, 200  # characters
 NO_HASH = "SHA-256: not computed, because the data were not read sequentially"
 METHODS = {
@@ -91,12 +92,32 @@ def headline(model: Any) -> str:
     share, ratios = imputed_share(model), shares_of(model)
     imputed = f" ({percent(share)} of the entries imputed)" if share else ""
     count = counted(model.n_components_, "component")
-    result = f"{method_name(model)} of {model.n_samples_:,} rows x {_size(model)}{imputed}: {count}"
+    result = f"{method_name(model)} of {counted(model.n_samples_, 'row')} x {_size(model)}{imputed}: {count}"
     if ratios is None:
         return f"{result}."
     centred = getattr(model, "center", True)
     what = "variance" if centred else "energy (second moments: no mean was subtracted)"
-    return f"{result}, {percent(float(sum(ratios)))} of the {what}{_where(model)}."
+    number, share = most_of(ratios)
+    part = f"{percent(share)} of the {what}{_where(model)}"
+    if number == len(ratios):
+        return f"{result}, {part}."
+    return f"{result}; the first {'one has' if number == 1 else f'{number} have'} {part}."
+
+
+def most_of(ratios: Any) -> tuple[int, float]:
+    """Return how many components to state, and their share of the variance: of nearly all of it, 95 %.
+
+    Examples
+    --------
+    >>> most_of([0.5, 0.3])
+    (2, 0.8)
+    >>> most_of([0.5, 0.46, 0.04])
+    (2, 0.96)
+    """
+    cumulative = np.cumsum(ratios)
+    whole = len(cumulative) > 0 and cumulative[-1] >= ALL
+    number = int(np.searchsorted(cumulative, MOST)) + 1 if whole else len(cumulative)
+    return number, float(cumulative[number - 1]) if number else 0.0
 
 
 def used_lines(model: Any, table: Table) -> list[str]:
@@ -137,7 +158,7 @@ def data_lines(table: Table) -> list[str]:
     origin = table.origin
     covered = f" of {origin.hashed}" if origin.hashed else ""
     lines.append(f"- SHA-256{covered}: `{origin.sha256}`" if origin.sha256 else f"- {NO_HASH}")
-    lines.append(f"- Used: {table.values.shape[0]:,} rows x {size}, stored as {table.values.dtype}")
+    lines.append(f"- Used: {counted(table.values.shape[0], 'row')} x {size}, stored as {table.values.dtype}")
     if isinstance(rows := table.row_numbers, range):
         step = f", every {rows.step}th" if rows.step != 1 else ""
         lines.append(f"- Rows {rows[0]} to {rows[-1]} of the source, counted from 0{step}")
@@ -197,7 +218,7 @@ def methods_paragraph(model: Any, table: Table | None = None, used: Mapping[str,
     using = f" with the kernel {kernel}" if kernel else ""
     plan = model.plan_
     sentences = [
-        f"{name} ({cited}){using} of {model.n_samples_:,} samples with {_size(model)} was computed with "
+        f"{name} ({cited}){using} of {counted(model.n_samples_, 'sample')} with {_size(model)} was computed with "
         f"{gramian} ({', '.join(others)}).",
         *_reading(table),
         *_treatment(model),
@@ -344,11 +365,15 @@ def _about(model: Any, place: int) -> str:
     if not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
         return f"{name} explains {share}" if share else f"{name} has no known share of the variance"
     direction, names = as_float64(model.components_)[place], feature_names_of(model)
-    large = np.argsort(-np.abs(direction), kind="stable")[:COLUMNS]
-    large = large[np.abs(direction[large]) >= RELATIVE * np.abs(direction[large[0]])]
+    order = np.argsort(-np.abs(direction).round(6), kind="stable")
+    strong = order[np.abs(direction[order]) >= RELATIVE * np.abs(direction[order[0]])]
+    large, opposite = strong[:COLUMNS], strong[direction[strong] * direction[strong[0]] < 0][:1]
+    if len(opposite) and not np.isin(opposite, large).any():
+        large = np.append(large[:-1], opposite)  # the strongest column of the other sign has a place
     verbs = (("rises with", large[direction[large] > 0]), ("falls with", large[direction[large] < 0]))
     said = [f"{verb} {_and([_name(names[j]) for j in some])}" for verb, some in verbs if len(some)]
-    return f"{name}{f' ({share})' if share else ''} {' and '.join(said)}"
+    pause = " and " if len(large) == 2 else ", and "
+    return f"{name}{f' ({share})' if share else ''} {pause.join(said)}"
 
 
 def _groups(labels: Any, title: str, scores: Any, k: int) -> str:

@@ -369,7 +369,8 @@ class Caller(VisibleItems):
 
     def fit(self, fit: Fit) -> dict[str, Any]:
         """Return what a worker needs for a fit."""
-        about = {"estimator": fit.estimator, "parameters": fit.parameters}
+        about = fit.model_dump(include={"data", "estimator", "parameters"})
+        about["reading"] = fit.reading.options()
         return {"fit": about, "data": self.data(fit.data, fit.reading)}
 
     def data(self, id: str, reading: Reading) -> dict[str, Any]:

@@ -167,7 +167,8 @@ def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     seconds = time.perf_counter() - start
     made.save(answer["path"])
     texts = [str(one.message) for one in raised if one.category.__module__.startswith("gramian")]
-    return {**report.info_facts(made, fit["estimator"]), "seconds": seconds, "warnings": texts}
+    # What the page needs for another fit of the same data.
+    return {**report.info_facts(made, fit["estimator"]), "fit": fit, "seconds": seconds, "warnings": texts}
 
 
 class _Messages:
