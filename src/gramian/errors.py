@@ -22,6 +22,7 @@ __all__ = [
     "CertificateWarning",
     "CostWarning",
     "DataError",
+    "DiagnosticWarning",
     "FewRowsWarning",
     "FileError",
     "GramianError",
@@ -366,6 +367,10 @@ class CostWarning(GramianWarning):
     """The exact route is predicted to take more than ten minutes."""
 
 
+class DiagnosticWarning(GramianWarning):
+    """The answer of a fit misleads, by what the fit itself knows; :func:`gramian.diagnose` tells more."""
+
+
 class FewRowsWarning(GramianWarning):
     """A limit rests on so few rows that it may be far from what was asked for."""
 
@@ -376,6 +381,17 @@ class IndefiniteKernelWarning(GramianWarning):
 
 class MissingValuesWarning(GramianWarning):
     """Observed entries do not determine the scores of a row, or an imputation did not converge."""
+
+
+def asked_by_user(depth: int) -> bool:
+    """Return whether the function that is so many calls up was called by code outside of gramian.
+
+    scikit-learn's and joblib's calls are their callers'.
+    """
+    frame = sys._getframe(depth + 2)
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("sklearn.", "joblib.")):
+        frame = frame.f_back
+    return not str(frame.f_globals.get("__name__", "")).startswith("gramian.")
 
 
 @contextmanager

@@ -163,6 +163,8 @@ class Summary(Tabulated):
         The rule that found the number of components, and why.
     notes : tuple of str
         What to know before the components are interpreted.
+    misleads : tuple of str
+        Serious findings that the model shows without its rows; they are printed first.
     """
 
     names: list[str]
@@ -171,6 +173,7 @@ class Summary(Tabulated):
     cumulative: FloatArray
     choice: ComponentChoice | None = None
     notes: tuple[str, ...] = ()
+    misleads: tuple[str, ...] = ()
 
     def rows(self) -> list[tuple[str, float, float, float]]:
         """Return one tuple a component."""
@@ -178,6 +181,7 @@ class Summary(Tabulated):
         return list(zip(self.names, *(column.tolist() for column in columns), strict=True))
 
     def _notebook(self) -> Iterator[str | Grid]:
+        yield from self.misleads
         heads = "", "standard deviation", "explained variance ratio", "cumulative"
         yield Grid(heads, self.rows(), ("", ".6g", ".4f", ".4f"))
         if self.choice is not None:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import column_names, kind_of
 from gramian.arrays import as_float64
-from gramian.checks import counted, percent
-from gramian.records import FloatArray, IntArray, ModelKind
+from gramian.checks import percent
+from gramian.records import FloatArray, IntArray
 
 SHARE = 0.95
 RATIO = 5.0
@@ -73,30 +72,6 @@ def column_variances(model: Any) -> FloatArray:
     norms = norms if divisor is None else norms / as_float64(divisor)
     # Shares alone matter, and a largest norm of 1 keeps squares in range.
     return np.asarray((norms / (norms.max(initial=0.0) or 1.0)) ** 2)
-
-
-def unit_trap(model: Any, how: str = "") -> str:
-    """Return a sentence about columns that dominate a fitted PCA by their scale; "" where there are none.
-
-    Parameters
-    ----------
-    model : fitted PCA
-        Models of pictures, whose columns share a unit, and of data that were not centred have none.
-    how : str
-        How the reader scales columns, such as ``'scale="unit"'``.
-    """
-    pictures = getattr(model, "picture_shape_", None) is not None
-    if kind_of(model) is not ModelKind.PCA or pictures or not getattr(model, "center", True):
-        return ""
-    count, clause = dominance(column_variances(model), column_names(model))
-    if not count:
-        return ""
-    first = "the first component" if count == 1 else f"the first {counted(count, 'component')}"
-    way = f" ({how})" if how else ""
-    return (
-        f"{clause} and {'decides' if count == 1 else 'decide'} {first}. "
-        f"If columns have different units, scale them to standard deviation 1{way}."
-    )
 
 
 def dominance(variances: npt.ArrayLike, names: Sequence[str]) -> tuple[int, str]:

@@ -89,8 +89,10 @@ class Decomposer(Transformer, declarations.DecompositionAttributes):
         Summary
             Prints as a table.
         """
+        from gramian.analysis.findings import serious_lines
+
         check_is_fitted(self)
-        return summary_of(self)
+        return replace(summary_of(self), misleads=serious_lines(self))
 
 
 def warn_of_none(choice: Any) -> None:
@@ -220,26 +222,26 @@ def _with_summary(parameters: str, model: Any) -> str:
 
 
 def summary(model: Any) -> str:
-    """Return the retained variance, a small scree plot, notes and sections of a fitted model as HTML.
+    """Return what misleads, the retained variance, a small scree plot and sections of a fitted model as HTML.
 
     Parameters
     ----------
     model : fitted PCA, KernelPCA, Whitener or FaceSpace
     """
+    from gramian.analysis.findings import serious_lines
     from gramian.analysis.sampling import sampling_note
-    from gramian.analysis.units import unit_trap
 
     model = decomposition_of(model)
     ratios, k = shares_of(model), int(model.n_components_)
     variance = "" if ratios is None else f", {100 * float(np.sum(ratios)):.4g} % of the variance"
-    lines = [f"<b>{counted(k, 'component')}{variance}</b>"]
+    lines = [*map(html.escape, serious_lines(model)), f"<b>{counted(k, 'component')}{variance}</b>"]
     variances = as_float64(model.explained_variance_)[:BARS]
     if variances.size and variances[0] > 0:
         heights = np.maximum(1, TALLEST * variances / variances[0]).round().astype(int).tolist()
         bar = f"display:inline-block;width:7px;margin-right:1px;background:{BLUE};height"
         bars = "".join(f'<span style="{bar}:{h}px" title="PC{j}"></span>' for j, h in enumerate(heights, 1))
         lines.append(f'<div role="img" aria-label="variances of the components">{bars}</div>')
-    lines += map(html.escape, filter(None, [unit_trap(model, 'scale="unit"'), sampling_note(model)]))
+    lines += map(html.escape, filter(None, [sampling_note(model)]))
     records = (model.plan_, model.certificate_)
     lines += [Section(str(one).partition("\n")[0], tuple(one._notebook())).html() for one in records]
     return "".join(f'<div style="margin:0.3em 0">{line}</div>' for line in lines)

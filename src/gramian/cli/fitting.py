@@ -129,7 +129,8 @@ def fit_annotated(data: str, reading: Reading, options: Fit, made: Any, out: str
     with needs("anndata", "anndata", f"Writing {out}"):
         import anndata
     from gramian.anndata import pca
-    from gramian.report.facts import component_facts, model_facts
+    from gramian.inspect.diagnose import diagnosis_of
+    from gramian.report.facts import info_facts
 
     parameters = made.get_params(deep=False)
     with progress(f"reading {data}"):
@@ -151,7 +152,8 @@ def fit_annotated(data: str, reading: Reading, options: Fit, made: Any, out: str
         whole = Path(folder) / "whole.h5ad"
         adata.write_h5ad(whole)
         os.replace(whole, out)
-    facts = {"model": model_facts(fitted), "components": component_facts(fitted), "files": [out]}
+    diagnosis = diagnosis_of(fitted)
+    facts = info_facts(fitted, "PCA", "shell", diagnosis) | {"files": [out]}
     facts |= {name: value for name, value in given_options(options).items() if name in ("layer", "var_mask")}
     written = f"Written: {out} (obsm X_pca, varm PCs, uns pca)"
-    answer(as_json, facts, "\n".join([*model_lines(fitted), "", written]))
+    answer(as_json, facts, "\n".join([*model_lines(fitted, diagnosis), "", written]))

@@ -18,6 +18,7 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
     """
     from gramian.analysis.components import mapping_of
     from gramian.base.encoding import described
+    from gramian.inspect.diagnose import diagnosis_of
     from gramian.report.facts import info_facts
     from gramian.store.model_file import read_model
 
@@ -26,10 +27,10 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
         stored = read_model(path)
         fitted = described(stored) or _loaded(path)
     facts: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": stored.versions}
-    facts |= info_facts(fitted, stored.kind)
+    facts |= info_facts(fitted, stored.kind, "shell")
     lines = [_made(facts["model"])]
     if "components" in facts:
-        lines = [*_lines(facts["model"]), "", *model_lines(mapping_of(fitted))]
+        lines = [*_lines(facts["model"]), "", *model_lines(mapping_of(fitted), diagnosis_of(fitted))]
     if "limits" in facts:
         lines = ["A monitor.", facts["limits"], "", *lines]
     writers = ", ".join(f"{name} {number}" for name, number in stored.versions.items())

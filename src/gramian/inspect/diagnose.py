@@ -8,12 +8,16 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import kind_of, mapping_of
+from gramian.analysis.components import decomposition_of, kind_of, mapping_of
+from gramian.analysis.findings import Finding
 from gramian.errors import InputTypeError, Surface
-from gramian.inspect.findings import Evidence, Finding, findings
+from gramian.inspect.findings import Evidence, findings
 from gramian.io.metadata import labels_of
 from gramian.notebook import Grid, Tabulated
 from gramian.records import ModelKind
+
+ONLY_MODEL = "Only the model was examined: rows were not given."
+DIAGNOSED = ModelKind.PCA, ModelKind.KERNEL_PCA
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,6 +41,11 @@ class Diagnosis(Tabulated):
         return tuple(one for one in self.findings if one.severity == "serious")
 
     @property
+    def notes(self) -> tuple[Finding, ...]:
+        """The other findings."""
+        return tuple(one for one in self.findings if one.severity == "note")
+
+    @property
     def codes(self) -> tuple[str, ...]:
         """The codes of all findings."""
         return tuple(one.code for one in self.findings)
@@ -56,9 +65,22 @@ class Diagnosis(Tabulated):
         """
         result = [one.line(surface) for one in self.findings]
         result = result or ["No check found anything that misleads."]
-        return (
-            result if self.looked_at_rows else [*result, "Only the model was examined: rows were not given."]
-        )
+        return result if self.looked_at_rows else [*result, ONLY_MODEL]
+
+    def facts(self, surface: Surface = "python") -> list[dict[str, Any]]:
+        """Return the findings as values for JSON.
+
+        Parameters
+        ----------
+        surface : {"python", "shell", "page"}
+            Whose terms sentences and remedies use.
+
+        Returns
+        -------
+        list of dict
+            With ``code``, ``severity``, ``sentence``, ``remedy`` and ``evidence``.
+        """
+        return [one.facts(surface) for one in self.findings]
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield from self.lines()
@@ -116,10 +138,22 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
     ('scale-dominates', 'no-signal')
     """
     model = mapping_of(model)
-    if kind_of(model) not in (ModelKind.PCA, ModelKind.KERNEL_PCA):
+    if kind_of(model) not in DIAGNOSED:
         raise InputTypeError(f"diagnose takes a fitted PCA or KernelPCA, not a {type(model).__name__}.")
     check_is_fitted(model)
     rows = None if X is None else model._new_rows(X)
     table = None if rows is None else rows.table
     labels = labels_of(table) if labels is None and table is not None else labels
     return Diagnosis(findings(Evidence(model, rows, labels)), rows is not None)
+
+
+def diagnosis_of(model: Any, table: Any = None) -> Diagnosis | None:
+    """Return the diagnosis of any fitted model and the table of its fit; None if it is none of these kinds.
+
+    Of a space of faces its PCA is diagnosed. Of other rows than those of the fit the model alone is.
+    """
+    model = decomposition_of(mapping_of(model))
+    if kind_of(model) not in DIAGNOSED:
+        return None
+    same = table is not None and table.values.shape[0] == model.n_samples_ and not kind_of(model).faces
+    return diagnose(model, table if same else None)

@@ -6,11 +6,10 @@ with its trap, and tables without one, stand in ``benchmarks/diagnosis``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.special import betainc, ndtri
@@ -18,36 +17,33 @@ from scipy.stats import kstest, rankdata
 
 from gramian.analysis.associations import curve
 from gramian.analysis.components import column_names, component_names, kind_of, shares_of
+from gramian.analysis.findings import (
+    AXIS,
+    FEWEST,
+    SHARE,
+    Finding,
+    correlated_neighbours,
+    dominating,
+    units_of,
+    width_of,
+)
 from gramian.analysis.proposals import why_no_measurement
 from gramian.analysis.sampling import named_group, sampling_of
-from gramian.analysis.units import column_variances, dominance, unit_words
+from gramian.analysis.units import column_variances
 from gramian.arrays import as_float64, dense
 from gramian.checks import counted, evenly, listed, percent
 from gramian.data import Rows
 from gramian.data.rows import row_text
-from gramian.errors import Surface, by_surface, option, worded
+from gramian.errors import by_surface, option
 from gramian.io.preview import of_numbers
-from gramian.kernels.widths import median_distance
 from gramian.records import FloatArray, ModelKind
 
 # Rows and entries that are looked at; of more rows, evenly spaced pairs of neighbours.
 ROWS, KERNEL_ROWS, FEWEST_ROWS, ENTRIES = 2000, 500, 200, 1 << 20
-LEADING, SHARE = 5, 0.05  # components that are looked at: those with such a share, and the first
-FEWEST = 10  # rows from which scores say something about rows
+LEADING = 5  # components that are looked at: those with such a share, and the first
 ORDERED_ROWS = 20  # and about their order
 LEVEL = 0.01  # of a test
 
-# scale-dominates
-GAP = 20.0  # largest deviation over the median one, if columns do not name one unit
-UNITS_GAP = 1.25  # the largest over the smallest, if columns name different units
-ALONE, ABOVE = 0.8, 5.0  # squared loading of a component that is one column; its deviation over the median
-SMOOTH, AXIS = (
-    0.9,
-    20,
-)  # correlation of neighbouring columns of a spectrum, which share a unit; fewest columns
-PEAK = 0.01  # of the largest variance
-# kernel-narrow, kernel-wide: the first share in multiples of 1 / n, and at most; the variance of a kernel
-NARROW, NARROW_SHARE, WIDE = 5.0, 0.2, 0.03
 # no-signal
 PERMUTED, PERMUTATIONS = 30_000, 19  # entries of the table whose columns are shuffled
 ABOVE_NULL = 3.0  # standard deviations of the largest shuffled eigenvalue
@@ -59,50 +55,6 @@ ZEROS, FOLLOWS = 0.7, 0.9
 EVEN = 0.35  # deviation of the loadings of an overall size over their mean
 SIZE_SHARE = 0.3
 LEAVE_OUT = "Leave the column out."
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something about a fitted model that its reader should know before its numbers.
-
-    Attributes
-    ----------
-    code : str
-        Its name, such as ``"scale-dominates"``.
-    severity : {"serious", "note"}
-        "serious" where the answer misleads.
-    sentence : str
-        What is the case, with the numbers that show it.
-    remedy : str
-        The one step that mends it.
-    evidence : mapping of str to object
-        The numbers that decided, as values for JSON.
-    """
-
-    code: str
-    severity: Literal["serious", "note"]
-    sentence: str
-    remedy: str
-    evidence: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        marked = f"{self.sentence} {self.remedy}"
-        vars(self).update(_marked=marked, sentence=worded(self.sentence), remedy=worded(self.remedy))
-
-    def line(self, surface: Surface = "python") -> str:
-        """Return severity, sentence, remedy and code.
-
-        Parameters
-        ----------
-        surface : {"python", "shell", "page"}
-            Whose terms the remedy uses.
-
-        Returns
-        -------
-        str
-            One line.
-        """
-        return f"{self.severity.capitalize()}: {worded(vars(self)['_marked'], surface)} ({self.code})"
 
 
 class Evidence:
@@ -175,62 +127,21 @@ Check = Callable[[Evidence], Iterator[Finding]]
 
 def scale_dominates(e: Evidence) -> Iterator[Finding]:
     """Find columns that are the first component, or the distances of a kernel, because of their unit."""
-    if e.pictures or (e.kernel and (e.model.kernel_ is None or len(e.values) < 3)):
-        return
-    if not e.kernel and (e.model.scale is not None or not e.model.center):
-        return
-    variances = np.var(e.values, axis=0) if e.kernel else column_variances(e.model)
-    deviations = np.sqrt(variances)
-    vary = deviations[deviations > 0]
-    if len(vary) < 2 or _neighbours(e):
-        return
-    count, clause = dominance(variances, e.names)
-    units, widest = unit_words(e.names), float(vary.max() / vary.min())
-    subject = "distances between rows" if e.kernel else "the first component"
-    order = np.argsort(-variances, kind="stable")
-    shares = variances[order] / variances.sum()
-    spread = vary.max() >= GAP * np.median(vary) or (_alone(e, deviations) and widest >= GAP)
-    if count:
-        sentence = f"{clause} and {'decides' if count == 1 else 'decide'} {subject}."
-    elif len(units) > 1 and widest >= UNITS_GAP:
-        sentence = f"Columns have different units ({', '.join(sorted(units))}), and these decide {subject}."
-    elif len(units) != 1 and spread:
-        most = max(1, int((shares >= SHARE).sum()))
-        who = f"{e.names[order[0]]} has" if most == 1 else f"{most} of {e.d:,} columns have"
-        share = percent(float(shares[:most].sum()))
-        sentence = (
-            f"{who} {share} of the variance, since deviations of columns differ {widest:,.0f}-fold. "
-            f"{'It decides' if most == 1 else 'They decide'} {subject}."
-        )
-    else:
-        return
-    remedy = f"If columns have different units, use {option('scale', 'unit')}."
-    divide = "If columns have different units, divide each by its standard deviation before the fit."
-    names = [e.names[j] for j in order[: max(1, count)]]
-    evidence = {"columns": names, "largest share": float(shares[0]), "ratio of deviations": widest}
-    yield Finding("scale-dominates", "serious", sentence, divide if e.kernel else remedy, evidence)
-
-
-def _alone(e: Evidence, deviations: FloatArray) -> bool:
-    """Return whether the first component is one column of a large deviation."""
-    if e.kernel or not e.k:
-        return False
-    first = as_float64(e.model.components_)[0]
-    j = int(np.argmax(np.abs(first)))
-    return bool(first[j] ** 2 >= ALONE and deviations[j] >= ABOVE * np.median(deviations[deviations > 0]))
+    if not e.kernel:
+        yield from units_of(e.model, (lambda: _neighbours(e)) if len(e.values) > 2 else None)
+    elif not e.pictures and e.model.kernel_ is not None and len(e.values) > 2 and not _neighbours(e):
+        found = dominating(np.var(e.values, axis=0), lambda: e.names, "distances between rows")
+        if found is not None:
+            divide = "If columns have different units, divide each by its standard deviation before the fit."
+            yield Finding("scale-dominates", "serious", found[0], divide, found[1])
 
 
 def _neighbours(e: Evidence) -> bool:
     """Return whether columns are neighbours on an axis, such as wavelengths, and so share a unit."""
-    if e.values.shape[1] < AXIS or len(e.values) < 3:
+    if e.values.shape[1] < AXIS:
         return False
     C = e.values - e.values.mean(axis=0)
-    squares = (C**2).sum(axis=0)
-    # Between the peaks of a spectrum is noise, which says nothing.
-    large = squares > PEAK * squares.max()
-    pairs = large[1:] & large[:-1]
-    products = (C[:, 1:] * C[:, :-1]).sum(axis=0)[pairs] / np.sqrt(squares[1:] * squares[:-1])[pairs]
-    return len(products) >= AXIS // 2 and float(np.median(products)) >= SMOOTH
+    return correlated_neighbours((C[:, 1:] * C[:, :-1]).sum(axis=0), (C**2).sum(axis=0))
 
 
 def identifier(e: Evidence) -> Iterator[Finding]:
@@ -314,32 +225,8 @@ def size(e: Evidence) -> Iterator[Finding]:
 
 def kernel_width(e: Evidence) -> Iterator[Finding]:
     """Find a kernel in which all rows are equally unlike, or equally alike."""
-    kernel: Any = e.model.kernel_ if e.kernel else None
-    gamma = getattr(kernel, "gamma", None)
-    if gamma is None or e.shares is None or not e.k or e.n < FEWEST:
-        return
-    first, alike = float(e.shares[0]), e.values[:2]
-    variance = float(e.model.explained_variance_[0]) / first if first > 0 else 0.0
-    if first < min(NARROW / e.n, NARROW_SHARE):
-        code = "kernel-narrow"
-        sentence = (
-            f"The kernel is so narrow that all rows are equally unlike: PC1 has {percent(first)} of the "
-            f"variance, and one of {e.n:,} equal components would have {percent(1 / e.n)}."
-        )
-    elif variance < WIDE and (not len(alike) or (as_float64(kernel.diagonal(alike)) == 1).all()):
-        code = "kernel-wide"
-        sentence = (
-            "The kernel is so wide that its values are nearly equal for all pairs of rows: its components "
-            "are nearly those of PCA."
-        )
-    else:
-        return
-    median = 0.5 / median_distance(e.values) ** 2 if len(e.values) > 2 else None
-    value = "" if median is None else f", which is {median:.3g} for these rows"
-    yield Finding(
-        *(code, "serious", sentence, f"Use {option('gamma', 'median')}{value}."),
-        {"gamma": float(gamma), "gamma of the median": median, "share of PC1": first, "variance": variance},
-    )
+    if e.kernel and e.model.kernel_ is not None:
+        yield from width_of(e.model, e.values)
 
 
 # ------------------------------------------------------------------ the sample

@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import arrays
+from gramian.analysis.findings import warn_of_findings
 from gramian.base import declarations, fitted, inputs, saving, sklearn
 from gramian.base.inputs import Folder
 from gramian.data import Rows, as_rows, device
@@ -260,6 +261,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
         with shows_progress("KernelPCA"):
             fit = self._fit_of(X, sample_weight)
             self._adopt(fit.solve(checkpoint), X, fit.rows)
+        warn_of_findings(self)
         return self
 
     def fit_transform(
@@ -287,6 +289,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
             fit = self._fit_of(X, sample_weight)
             result = fit.solve(checkpoint)
             self._adopt(result, X, fit.rows)
+        warn_of_findings(self)
         if result.found.vectors is None or arrays.is_dask(X):
             return self.transform(X)
         scale, vectors = np.sqrt(arrays.as_float64(self.eigenvalues_)), self.eigenvectors_

@@ -294,7 +294,8 @@ def fit(
     import numpy as np
 
     from gramian.analysis.proposals import columns_to_drop
-    from gramian.report.facts import component_facts, data_facts, model_facts, versions
+    from gramian.inspect.diagnose import diagnosis_of
+    from gramian.report.facts import component_facts, data_facts, diagnosis_facts, model_facts, versions
     from gramian.report.pieces import completed
     from gramian.report.sections import Fitted
     from gramian.report.sentences import headline, used_lines
@@ -308,22 +309,23 @@ def fit(
         made.fit(data, **resumed)
     seconds, table = time.perf_counter() - start, completed(made, data)
     kinds = options.loadings or "unit", options.format or "csv"
-    unlikely = columns_to_drop(table)
+    unlikely, diagnosis = columns_to_drop(table), diagnosis_of(made, table)
     facts = {
         "data": data_facts(table),
         "proposals": [asdict(one) for one in unlikely],
         "model": model_facts(made),
         "components": component_facts(made),
+        **diagnosis_facts(diagnosis, "shell"),
         "seconds": seconds,
         "command": command,
         "versions": versions(),
     }
     lines = [headline(made), *used_lines(made, table), *_proposed(unlikely), ""]
     return Result(
-        "\n".join([*lines, *model_lines(made, options.verbose)]),
+        "\n".join([*lines, *model_lines(made, diagnosis, options.verbose)]),
         facts,
         model=made,
-        fitted=Fitted(made, table, scores, tuple(command), seconds, *kinds, reading),
+        fitted=Fitted(made, table, scores, tuple(command), seconds, *kinds, reading, diagnosis),
     )
 
 
@@ -337,14 +339,14 @@ def _proposed(unlikely: Sequence[Any]) -> list[str]:
     return [f"Proposed: {reasons}; leave {them} out with --drop {shlex.quote(names)}"]
 
 
-def model_lines(model: Any, verbose: bool = True) -> list[str]:
-    """Return what is said of every fitted model: components, sample, certificate, plan; all if verbose."""
+def model_lines(model: Any, diagnosis: Any, verbose: bool = True) -> list[str]:
+    """Return what is said of every fitted model: what misleads, components, sample, certificate, plan."""
     from gramian.analysis.sampling import sampling_note
-    from gramian.analysis.units import unit_trap
+    from gramian.report.sentences import serious_and_notes
 
-    trap = unit_trap(model, "--scale unit")
-    sample = filter(None, [sampling_note(model)])
-    lines = [*component_table(model), "", *([trap, ""] if trap else []), *sample]
+    serious, notes = serious_and_notes(diagnosis, "shell")
+    above = [*serious, ""] if serious else []
+    lines = [*above, *component_table(model), "", *notes, *filter(None, [sampling_note(model)])]
     if not verbose:
         return [*lines, model.certificate_.brief, model.plan_.brief]
     return [*lines, str(model.plan_), "", str(model.certificate_)]

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian import arrays, checks, progress_bar
 from gramian.analysis.components import Summary
+from gramian.analysis.findings import warn_of_findings
 from gramian.analysis.projection import LinearProjection, divided, incomplete_rows, warn_of_undetermined
 from gramian.base import deferred, fitted, inputs, saving
 from gramian.base.declarations import LACKED, DecompositionAttributes, Parts, register_record
@@ -306,6 +307,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, P
         """
         with progress_bar.shows_progress("PCA"):
             self._fit(X, sample_weight, checkpoint)
+        warn_of_findings(self)
         return self
 
     def fit_transform(
@@ -333,6 +335,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, P
         """
         with progress_bar.shows_progress("PCA"):
             result, given = self._fit(X, sample_weight, checkpoint)
+        warn_of_findings(self)
         rows, scores = result.rows, result.directions.scores
         if given is not rows:
             return self._scores(given)
@@ -843,11 +846,9 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, P
         Summary
             Prints the table, and below it what ``sampling_`` and ``certificate_`` say in one sentence each.
         """
-        from gramian.analysis.units import unit_trap
-
         summary, sample = super().summary(), self.sampling_
-        said = unit_trap(self, 'scale="unit"'), "" if sample is None else sample.brief
-        return replace(summary, notes=(*summary.notes, *filter(None, said), self.certificate_.brief))
+        said = filter(None, ["" if sample is None else sample.brief])
+        return replace(summary, notes=(*summary.notes, *said, self.certificate_.brief))
 
     def table(self, of: str, X: Any = None, *, supplementary: Any = None) -> Any:
         """Return coordinates, squared cosines and contributions of the rows or of the columns.

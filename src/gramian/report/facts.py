@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gramian.analysis import sampling, units
+from gramian.analysis import sampling
 from gramian.analysis.components import component_names, shares_of
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent, plain, six_digits
-from gramian.errors import shortened
+from gramian.errors import Surface, shortened
+from gramian.inspect.diagnose import Diagnosis, diagnosis_of
 from gramian.reading import IMPUTED
 from gramian.records import Certificate, ModelKind, Plan
 from gramian.store import model_file
@@ -224,19 +225,40 @@ def model_facts(model: Any) -> dict[str, Any]:
         "imputed_share": imputed_share(model),
         "feature_names": plain(names),
         "picture_shape": plain(getattr(model, "picture_shape_", None)),
-        "note": units.unit_trap(model) or None,
         "plan": plan_facts(model.plan_),
         "certificate": certificate_facts(model.certificate_),
         "sampling": sampling_facts(model),
     }
 
 
-def info_facts(model: Any, kind: str) -> dict[str, Any]:
-    """Return the facts of a saved model, with its components if it has some."""
+def diagnosis_facts(diagnosis: Diagnosis | None, surface: Surface) -> dict[str, Any]:
+    """Return what a diagnosis found, worded for a reader, and whether it has looked at rows."""
+    found = [] if diagnosis is None else plain(diagnosis.facts(surface))
+    return {"diagnosis": found, "diagnosed_rows": diagnosis is not None and diagnosis.looked_at_rows}
+
+
+def info_facts(
+    model: Any, kind: str, surface: Surface = "page", diagnosis: Diagnosis | None = None
+) -> dict[str, Any]:
+    """Return the facts of a fitted model, with its components and what misleads in them if it has some.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    kind : str
+        Its name in its file.
+    surface : {"shell", "page"}
+        Whose terms the findings use.
+    diagnosis : Diagnosis, optional
+        By default of the model alone.
+    """
     if model.model_kind.has_components:
-        return {"model": model_facts(model) | {"kind": kind}, "components": component_facts(model)}
+        found = diagnosis_facts(diagnosis or diagnosis_of(model), surface)
+        return {"model": model_facts(model) | {"kind": kind}, "components": component_facts(model), **found}
     if model.model_kind is ModelKind.MONITOR:
-        return info_facts(model.model_, type(model.model_).__name__) | {"limits": str(model.limits_)}
+        return info_facts(model.model_, type(model.model_).__name__, surface, diagnosis) | {
+            "limits": str(model.limits_)
+        }
     # A map of features has no components.
     return {"model": {"kind": kind, "parameters": plain(model.get_params(deep=False))}}
 

@@ -71,8 +71,9 @@ def as_page(whole: Explanation) -> str:
     )
     head = "\n".join(
         [
-            f'<h1>{text(whole.title)}</h1>\n<p class="lead">{text(whole.findings)}</p>',
+            f"<h1>{text(whole.title)}</h1>",
             *(f'<p class="bad">{text(warning)}</p>' for warning in whole.warnings),
+            f'<p class="lead">{text(whole.findings)}</p>',
             f'<p class="soft">{text(whole.headline)}</p><ul class="tiles">',
             *(f"<li><b>{size}</b><span>{name}</span></li>" for name, size in whole.sizes.items()),
             "</ul>",

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from gramian import plots, records
-from gramian.analysis import sampling, units
+from gramian.analysis import sampling
 from gramian.analysis.component_rules import REPEATS, RULES, ComponentChoice
 from gramian.analysis.components import decomposition_of, feature_names_of, mapping_of
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.checks import counted, duration, evenly, listed, percent, slices
 from gramian.data.table import Table
+from gramian.errors import Surface
 from gramian.inspect.choose_components import choose_components
 from gramian.inspect.describe import describe
+from gramian.inspect.diagnose import Diagnosis, diagnosis_of
 from gramian.io.metadata import labels_of
 from gramian.kernel_pca.estimator import KernelPCA
 from gramian.kernel_pca.rules import KERNEL_RULES
@@ -33,7 +35,6 @@ from gramian.report import pieces, sentences
 from gramian.report.facts import component_rows, imputed_share, method_name, size_text, versions
 from gramian.report.tables import row_names
 
-WAYS_OUT = 'scale="unit" in Python, --scale unit in the shell'
 FIRST, MOST = 10, 200  # components at once, and at most
 UNUSUAL, TOP, LOADED = 10, 10, 5  # rows, columns of a component, components
 BLOCK_BYTES = 64 << 20
@@ -63,6 +64,8 @@ class Fitted:
     format : {"csv", "parquet"}
     reading : mapping of str to object, or None
         The arguments of :func:`gramian.scan`; None for data that are not from a file.
+    diagnosis : Diagnosis, optional
+        Of this model and table, if it is known.
     """
 
     model: Any
@@ -73,6 +76,12 @@ class Fitted:
     loadings: str = "unit"
     format: str = "csv"
     reading: Mapping[str, Any] | None = None
+    diagnosis: Diagnosis | None = None
+
+    @property
+    def surface(self) -> Surface:
+        """Whose terms findings use: of the shell that has fitted, of the page, or of Python."""
+        return "shell" if self.command else "python" if self.reading is None else "page"
 
 
 @dataclass(frozen=True)
@@ -187,6 +196,7 @@ class _Explained:
         self.pictures = getattr(self.model, "picture_shape_", None) is not None
         self.k = int(self.model.n_components_)
         self.survey = known
+        self.diagnosis = fitted.diagnosis or diagnosis_of(self.given, self.table)
         self.choices: Sequence[ComponentChoice] = ()
         self.left_out: list[str] = []
         if not self.quick:
@@ -210,6 +220,7 @@ class _Explained:
             "certificate": "holds" if ok else "DOES NOT HOLD",
         }
         failed = "" if ok else "The certificate does not hold. See What is guaranteed."
+        serious, notes = sentences.serious_and_notes(self.diagnosis, self.fitted.surface)
         sections = {
             "Scores": self.rows,
             "Components as pictures" if self.pictures else "Loadings": self.columns,
@@ -227,10 +238,10 @@ class _Explained:
         return Explanation(
             title=what + sentences.of_what(self.given, self.table),
             findings=" ".join(self.findings),
-            warnings=tuple(filter(None, [failed, units.unit_trap(model, WAYS_OUT)])),
+            warnings=tuple(filter(None, [*serious, failed])),
             headline=sentences.headline(model),
             sizes={name: size for name, size in sizes.items() if size},
-            notes=tuple(filter(None, [sampling.sampling_note(model), model.certificate_.brief])),
+            notes=tuple(filter(None, [*notes, sampling.sampling_note(model), model.certificate_.brief])),
             sections=tuple(
                 Section(title, parts) for title, part in sections.items() if (parts := (*part(),))
             ),
@@ -247,7 +258,8 @@ class _Explained:
         elif seen is not None:
             n = data.values.shape[0]
             if n != model.n_samples_:
-                yield f"{'This is' if n == 1 else 'These are'} {counted(n, 'row')}. The model was fitted on {model.n_samples_:,}."
+                which = "This is" if n == 1 else "These are"
+                yield f"{which} {counted(n, 'row')}. The model was fitted on {model.n_samples_:,}."
             chart = partial(scores_chart, model, data, seen.scores, seen.shown)
             drawn = [Drawing("scores", partial(chart, pair=self.pair))]
             drawn += [Drawing("scores", chart)] if self.pair != (1, 2) else []

@@ -32,6 +32,7 @@ from gramian.errors import (
     worded,
 )
 from gramian.faces import Faces, FaceSpace, Gallery, read_faces
+from gramian.inspect.diagnose import diagnosis_of
 from gramian.io.metadata import with_metadata
 from gramian.operations import operations
 from gramian.operations.operation import Asked, Blocks, Input, Result
@@ -167,8 +168,10 @@ def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     seconds = time.perf_counter() - start
     made.save(answer["path"])
     texts = [str(one.message) for one in raised if one.category.__module__.startswith("gramian")]
-    # What the page needs for another fit of the same data.
-    return {**report.info_facts(made, fit["estimator"]), "fit": fit, "seconds": seconds, "warnings": texts}
+    diagnosis = diagnosis_of(made, pieces.completed(made, table) if isinstance(table, Table) else None)
+    facts = report.info_facts(made, fit["estimator"], diagnosis=diagnosis)
+    # "fit" is what the page needs for another fit of the same data.
+    return {**facts, "fit": fit, "seconds": seconds, "warnings": texts}
 
 
 class _Messages:
