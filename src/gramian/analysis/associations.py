@@ -507,7 +507,7 @@ def by_columns(X: Any, work: Callable[[FloatArray], FloatArray]) -> FloatArray:
 
 FEWEST_OF_CURVE = 20  # points
 # R2 of a parabola; of one whose ends curl inwards; spread of its radius; gap that makes groups
-CURVE, CURL, RING, HOLE = 0.7, 0.5, 0.25, 0.15
+CURVE, CURL, RING, HOLE = 0.7, 0.3, 0.25, 0.15
 FAR, LEVEL_FAR = 0.2, 1.63  # distance of two distribution functions; of n points at 1 %, times the root of n
 
 

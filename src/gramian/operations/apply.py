@@ -190,7 +190,9 @@ def denoise(options: Denoise, model: Any, data: Any) -> Result:
         if spread is None
         else "Distance |phi(x) - P| in feature space, by percentile of the rows: " + _shown(spread, ".4g")
     )
-    text = f"{counted(len(found), 'row')} found from {model.n_components_} components, by {method}\n{distances}"
+    text = (
+        f"{counted(len(found), 'row')} found from {model.n_components_} components, by {method}\n{distances}"
+    )
     errors = Errors(center_of(model))
     blocks = rebuilt(model, table, int(model.n_components_), errors, found)
     more = {} if residuals is None else {"error": residuals}

@@ -88,9 +88,9 @@ def whiten(options: Whiten, data: Any) -> Result:
         "plan": plan_facts(model.plan_),
         "certificate": certificate_facts(model.certificate_),
     }
+    size = f"{counted(model.n_samples_, 'row')} x {counted(model.n_features_in_, 'column')}"
     lines = [
-        f"{model.method} whitening of {counted(model.n_samples_, 'row')} x {counted(model.n_features_in_, 'column')}: "
-        f"{model.rank_:,} directions have variance.",
+        f"{model.method} whitening of {size}: {model.rank_:,} directions have variance.",
         _regularization_text(model),
         "",
         str(model.plan_),

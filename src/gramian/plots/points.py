@@ -457,7 +457,7 @@ def _listing(brush: Any, columns: Mapping[str, Any]) -> Any:
 
 LETTER, TEXT = 6.0, 11.0  # pixels of a letter across, and of a line of text
 DOT, STEP = 3.0, 5.0  # half a point; between the points that block an arrow
-RINGS = (0.0, 8.0, 18.0, 30.0, 44.0, 60.0, 80.0)  # pixels between a point and its label
+RINGS = (0.0, 8.0, 18.0, 30.0, 44.0)  # pixels between a point and its label
 NEAR = 2  # of them for labels of points
 NEXT = DOT + 6  # pixels above which a line leads to the label
 
@@ -490,18 +490,22 @@ class LabelLayout:
         self.size = np.array(size, dtype=float)
         self.unit = np.array([np.ptp(x_limits), np.ptp(y_limits)]) / self.size
         self.boxes = np.empty((0, 4))
+        self.arrows = np.empty((0, 4))
         self.texts = np.empty((0, 4))
 
     def block(self, points: FloatArray) -> None:
         """Keep labels off points of shape (n, 2)."""
+        self.boxes = np.vstack([self.boxes, self._around(points)])
+
+    def _around(self, points: FloatArray) -> FloatArray:
         at = (points - self.corner) / self.unit
-        self.boxes = np.vstack([self.boxes, np.hstack([at - DOT, at + DOT])])
+        return np.hstack([at - DOT, at + DOT])
 
     def block_arrows(self, tips: FloatArray) -> None:
         """Keep labels off the lines from the origin to some points."""
         longest = float(np.hypot(*(tips / self.unit).T).max(initial=0.0))
         for share in np.linspace(0, 1, max(2, int(longest / STEP))):
-            self.block(share * tips)
+            self.arrows = np.vstack([self.arrows, self._around(share * tips)])
 
     def places(self, points: FloatArray, texts: Sequence[str], outward: bool = False) -> FloatArray:
         """Return the centre of each label, NaN where there is no free place; earlier labels come first.
@@ -511,16 +515,21 @@ class LabelLayout:
         points : ndarray of shape (n, 2)
         texts : sequence of n str
         outward : bool
-            Whether to prefer places away from the origin, and to look further away.
+            Whether to prefer places away from the origin. A name of an arrow rather covers points than is far.
         """
         middle = np.full((len(texts), 2), np.nan)
         for place, text in enumerate(texts):
             at = (points[place] - self.corner) / self.unit
             half = np.array([LETTER * len(text), TEXT]) / 2
             away = points[place] / self.unit if outward else np.zeros(2)
-            taken = np.vstack([self.boxes, self.texts])
-            moves = (move for ring in RINGS[: None if outward else NEAR] for move in _moves(half, ring, away))
-            result = next((m for m in moves if self._is_free(at + m - half, at + m + half, taken)), None)
+            lines = np.vstack([self.arrows, self.texts])
+            every = np.vstack([self.boxes, lines])
+            tries = [(ring, every) for ring in RINGS[:NEAR]]
+            tries += [(ring, lines) for ring in RINGS] if outward else []
+            moves = ((move, taken) for ring, taken in tries for move in _moves(half, ring, away))
+            result = next(
+                (m for m, taken in moves if self._is_free(at + m - half, at + m + half, taken)), None
+            )
             if result is not None:
                 middle[place] = self.corner + (at + result) * self.unit
                 self.texts = np.vstack([self.texts, np.hstack([at + result - half, at + result + half])])

@@ -11,7 +11,7 @@ import numpy as np
 from gramian.analysis.associations import associated, telling_pair
 from gramian.analysis.components import component_names, feature_names_of, shares_of
 from gramian.arrays import as_float64
-from gramian.checks import counted, duration, listed, percent, shown
+from gramian.checks import counted, duration, listed, most_of, percent, shown
 from gramian.data.table import Table
 from gramian.errors import Surface, shortened
 from gramian.inspect.diagnose import ONLY_MODEL, Diagnosis
@@ -24,7 +24,6 @@ PACKAGES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
 DESCRIBED = 2  # components
 COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest
 MOST_GROUPS = 50
-MOST, ALL = 0.95, 0.995  # of the variance: what is enough to state, and more than that says nothing
 LONGEST_NAME, LONGEST_PARAMETER = 60, 200  # characters
 NO_HASH = "SHA-256: not computed, because the data were not read sequentially"
 METHODS = {
@@ -103,22 +102,6 @@ def headline(model: Any) -> str:
     if number == len(ratios):
         return f"{result}, {part}."
     return f"{result}; the first {'one has' if number == 1 else f'{number} have'} {part}."
-
-
-def most_of(ratios: Any) -> tuple[int, float]:
-    """Return how many components to state, and their share of the variance: of nearly all of it, 95 %.
-
-    Examples
-    --------
-    >>> most_of([0.5, 0.3])
-    (2, 0.8)
-    >>> most_of([0.5, 0.46, 0.04])
-    (2, 0.96)
-    """
-    cumulative = np.cumsum(ratios)
-    whole = len(cumulative) > 0 and cumulative[-1] >= ALL
-    number = int(np.searchsorted(cumulative, MOST)) + 1 if whole else len(cumulative)
-    return number, float(cumulative[number - 1]) if number else 0.0
 
 
 def serious_and_notes(diagnosis: Diagnosis | None, surface: Surface) -> tuple[list[str], list[str]]:
@@ -229,9 +212,9 @@ def methods_paragraph(model: Any, table: Table | None = None, used: Mapping[str,
     name = name if method is None else f"{method.upper()} whitening"
     cited = "; ".join(CITATIONS[key][0] for key in cited_works(model))
     using = f" with the kernel {kernel}" if kernel else ""
-    plan = model.plan_
+    plan, samples = model.plan_, counted(model.n_samples_, "sample")
     sentences = [
-        f"{name} ({cited}){using} of {counted(model.n_samples_, 'sample')} with {_size(model)} was computed with "
+        f"{name} ({cited}){using} of {samples} with {_size(model)} was computed with "
         f"{gramian} ({', '.join(others)}).",
         *_reading(table),
         *_treatment(model),
