@@ -515,7 +515,7 @@ class LabelLayout:
         points : ndarray of shape (n, 2)
         texts : sequence of n str
         outward : bool
-            Whether to prefer places away from the origin. A name of an arrow rather covers points than is far.
+            Whether to prefer places away from the origin. Such a label rather covers points than is far.
         """
         middle = np.full((len(texts), 2), np.nan)
         for place, text in enumerate(texts):
