@@ -156,6 +156,8 @@ class Survey:
 def flat(parts: Iterable[Any]) -> Iterator[str | Grid | Code | Drawing]:
     """Yield parts one after the other, also those beside each other."""
     for part in parts:
+        if isinstance(part, Folded):
+            yield f"### {part.title}"
         if isinstance(part, Beside | Folded | tuple):
             yield from flat(part if isinstance(part, tuple) else part.parts)
         else:
@@ -224,7 +226,7 @@ class _Explained:
         sizes = {
             "rows": f"{model.n_samples_:,}",
             "pixels" if self.pictures else "columns": f"{model.n_features_in_:,}",
-            "of the entries imputed": percent(share) if (share := imputed_share(model)) else "",
+            "of the entries imputed": percent(filled) if (filled := imputed_share(model)) else "",
             "components": f"{self.k:,}",
             f"of the variance{first}": percent(share) if number else "",
             "numerical rank": f"{model.rank_:,}" if model.rank_ < self.k else "",
