@@ -49,9 +49,9 @@ def test_the_keyboard_is_enough(arrive):
     page.keyboard.press("Enter")
     page.wait_for_url("**/models/*")
     page.wait_for_selector("main[data-ready]")
-    tab_to(page, page.get_by_role("button", name="show row").first)
+    tab_to(page, page.get_by_role("button", name="select row").first)
     page.keyboard.press("Enter")
-    expect(page.locator("#say")).to_contain_text("is marked in the figure.")
+    expect(page.locator("#selected")).to_contain_text("1 row selected")
     walk.shot("marked")
 
 

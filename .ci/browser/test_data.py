@@ -57,7 +57,7 @@ def test_a_table_is_marked_planned_fitted_and_its_points_select_rows(arrive, sig
     expect(page.locator("#missing-error")).to_be_empty()
     walk.shot("columns")
     walk.run()
-    expect(page.locator(".tiles")).to_contain_text("3columns")
+    expect(page.locator("#numbers")).to_contain_text("3 columns")
     expect(page.locator(TABLE)).to_have_count(30)
     assert max(map(len, page.locator("#rows-table td.n").all_text_contents())) < 12
     walk.shot("model")
@@ -72,15 +72,15 @@ def test_a_table_is_marked_planned_fitted_and_its_points_select_rows(arrive, sig
     page.mouse.down()
     page.mouse.move(*high, steps=5)
     page.mouse.up()
-    expect(page.locator("#rows-said")).to_contain_text(f"{inside.sum()} rows selected")
+    expect(page.locator("#selected")).to_contain_text(f"{inside.sum()} rows selected")
     result = page.locator(f"{TABLE} td:first-child").all_text_contents()
     assert sorted(result) == sorted(name for name, one in zip(names, inside, strict=True) if one)
     walk.shot("selected")
     page.mouse.click(edge + 3, low[1])
     expect(page.locator(TABLE)).to_have_count(30)
 
-    page.get_by_label("show row plant 4 in the figure", exact=True).click()
-    expect(page.locator("#say")).to_have_text("Row plant 4 is marked in the figure.")
+    page.get_by_label("select row plant 4", exact=True).click()
+    expect(page.locator("#selected")).to_have_text("1 row selected: plant 4")
     opaque = page.locator(SYMBOLS).evaluate_all("all => all.map(one => Number(one.getAttribute('opacity')))")
     assert [place for place, one in enumerate(opaque) if one > 0.5] == [4]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 
 import gramian
 from served import npy
@@ -42,14 +43,7 @@ def test_parts_findings_and_certificate_by_keyboard(arrive, sight):
     walk.upload("groups.csv", groups())
     walk.run()
     expect(page.locator("#findings")).to_contain_text("The groups of kind explain")
-    certificate = page.locator("#certificate")
-    expect(certificate.locator("summary")).to_contain_text("Certified: every eigenvalue within")
-    expect(certificate.locator("pre")).to_be_hidden()
-    tab_to(page, certificate.locator("summary"))
-    page.keyboard.press("Enter")
-    expect(certificate.locator("pre")).to_contain_text("Certificate: holds")
-    page.keyboard.press("Enter")
-    for name, heading in {"Loadings": "Loadings", "To repeat it": "To repeat it"}.items():
+    for name, heading in {"Loadings": "Loadings", "How it was computed": "How it was computed"}.items():
         link = page.get_by_role("navigation", name="Parts").get_by_role("link", name=name)
         tab_to(page, link)
         page.keyboard.press("Enter")
@@ -57,6 +51,12 @@ def test_parts_findings_and_certificate_by_keyboard(arrive, sight):
         expect(title).to_be_focused()
         expect(title).to_be_in_viewport()
         expect(link).to_have_attribute("aria-current", "true")
+    certificate = page.locator("#certificate")
+    expect(certificate.locator("summary")).to_contain_text("Certified: every eigenvalue within")
+    expect(certificate.locator("pre")).to_be_hidden()
+    tab_to(page, certificate.locator("summary"))
+    page.keyboard.press("Enter")
+    expect(certificate.locator("pre")).to_contain_text("Certificate: holds")
     expect(page.locator("#code")).to_contain_text("gramian.PCA(")
     walk.shot("end")
 
@@ -69,7 +69,6 @@ def test_figures_fill_their_cards_and_are_drawn_again_for_another_width(arrive):
     for name in (
         "scores",
         "loadings",
-        "biplot",
         "correlation-circle",
         "scree",
         "eigenvalues",
@@ -84,11 +83,10 @@ def test_figures_fill_their_cards_and_are_drawn_again_for_another_width(arrive):
     )
     assert len(set(edges)) <= 2  # one grid
     walk.shot("wide")
-    with page.expect_response("**/figures/eigenvalues*"):
-        page.set_viewport_size({"width": 390, "height": 900})
-    with page.expect_response("**/figures/scores*"):
-        page.set_viewport_size({"width": 700, "height": 900})
-    walk.shot("narrow")
+    for width, height in ((390, 844), (844, 390), (390, 844)):  # a phone that is turned
+        with page.expect_response("**/figures/biplot*"), page.expect_response("**/figures/eigenvalues*"):
+            page.set_viewport_size({"width": width, "height": height})
+        walk.shot(str(width))
 
 
 def test_figures_follow_colour_shape_axes_and_theme(arrive):
@@ -97,21 +95,27 @@ def test_figures_follow_colour_shape_axes_and_theme(arrive):
     walk.upload("groups.csv", groups())
     expect(page.get_by_label("Groups (labels)")).to_have_value("kind")
     walk.run()
-    scores, biplot = page.locator("[data-figure=scores] svg"), page.locator("[data-figure=biplot] svg")
+    scores, title = page.locator("[data-figure=scores] svg"), page.locator("[data-figure=scores] h3")
+    expect(page.get_by_label("Arrows")).to_be_checked()  # of a few columns
+    expect(title).to_have_text("Biplot of 60 rows")
+    expect(scores).to_contain_text("c3")
+    page.get_by_label("Arrows").uncheck()
+    expect(title).to_have_text("Scores of 60 rows")
+    expect(scores).not_to_contain_text("c3")
     expect(page.get_by_label("Colour")).to_have_value("kind")
     page.get_by_label("Colour").select_option("c1")
     expect(scores).to_contain_text("c1")
-    expect(biplot).to_contain_text("c1")
     page.get_by_label("Colour").select_option("")
     expect(scores).not_to_contain_text("c1")
-    expect(page.get_by_label("Shape")).to_have_value("place")
+    expect(page.get_by_label("Shape")).to_have_value("")  # no second grouping unasked
+    page.get_by_label("Shape").select_option("place")
     expect(scores).to_contain_text("north")
     page.get_by_label("Shape").select_option("kind")
     expect(scores).not_to_contain_text("north")
     shapes = page.locator("[data-figure=scores] .mark-symbol.role-mark path")
     assert len(set(shapes.evaluate_all("all => all.map(one => one.getAttribute('d'))"))) == 2
     page.get_by_label("Y axis").select_option("PC3")
-    for figure in ("scores", "biplot", "correlation-circle"):
+    for figure in ("scores", "correlation-circle"):
         expect(page.locator(f"[data-figure={figure}] svg")).to_contain_text("PC3 (")
     walk.shot("light")
     ink = "one => getComputedStyle(one).fill"
@@ -192,3 +196,111 @@ def test_further_questions_are_forms_made_of_options(arrive, sight):
     compared.get_by_role("button", name="Run").click()
     expect(compared.locator("pre")).to_contain_text("The result is the same")
     walk.shot("compared")
+
+
+def wine(scaled):
+    """Return a model of the wines on the page: with columns of unit variance, or not."""
+    data = load_wine()
+    lines = [",".join(["kind", *data.feature_names])]
+    lines += [
+        ",".join(map(str, [f"k{kind}", *row])) for kind, row in zip(data.target, data.data, strict=True)
+    ]
+    return "\n".join(lines).encode(), "unit" if scaled else ""
+
+
+def fitted(walk, content, scale):
+    walk.upload("wine.csv", content)
+    walk.page.get_by_label("Column scaling").select_option(scale)
+    walk.page.get_by_label("Components").fill("3")
+    walk.run()
+
+
+def test_scores_are_above_the_fold_and_findings_above_the_numbers(arrive):
+    walk = arrive()
+    page = walk.page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    fitted(walk, *wine(scaled=True))
+    box = page.locator("[data-figure=scores] svg").bounding_box()
+    assert box["y"] + box["height"] < 810
+    fitted(walk, *wine(scaled=False))
+    finding = page.locator(".finding")
+    expect(finding).to_contain_text("proline has 99")
+    places = [
+        page.locator(one).bounding_box()["y"]
+        for one in ("h1", ".finding", "#numbers", "nav.tabs", ".badge.good")
+    ]
+    assert places == sorted(places)
+    assert page.locator("[data-figure=scores] svg").bounding_box()["y"] < 600
+    walk.shot("serious")
+    finding.get_by_role("button", name="Refit with columns of unit variance").click()
+    page.wait_for_url("**/models/*", wait_until="commit")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("with columns of unit variance")
+    page.wait_for_selector("main[data-ready]")
+    expect(finding).to_have_count(0)
+    expect(page.locator("#numbers")).to_contain_text("66.53 % of the variance")
+
+
+def test_rows_are_marked_and_left_out_of_another_fit(arrive, sight):
+    walk = arrive(*sight)
+    page = walk.page
+    walk.upload("groups.csv", groups())
+    walk.run()
+    table, said = page.locator("#rows-table tbody tr"), page.locator("#selected")
+    expect(table).to_have_count(60)
+    heights = page.locator("#rows-table tbody tr").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().height)"
+    )
+    assert max(heights) < 26  # one line each
+    inside = page.locator("#rows .wide").evaluate(
+        "one => one.clientHeight - one.querySelector('thead').offsetHeight"
+    )
+    assert inside // max(heights) >= 24
+    first, second = (table.nth(place).locator("button").text_content() for place in (0, 1))
+    table.nth(0).click()
+    expect(said).to_have_text(f"1 row selected: {first}")
+    expect(table).to_have_count(60)  # the list stays
+    expect(table.nth(0)).to_have_class("marked")
+    bright = "all => all.filter(one => Number(one.getAttribute('opacity')) > 0.5).length"
+    assert (
+        page.locator("[data-figure=scores] svg .mark-symbol.role-mark path").evaluate_all(bright) == 1 + 4
+    )  # arrows
+    table.nth(1).locator("button").focus()
+    page.keyboard.press("Enter")
+    expect(said).to_have_text(f"2 rows selected: {first}, {second}")
+    walk.shot("marked")
+    page.get_by_label("Group").select_option("a")
+    expect(said).to_have_text("Group a is selected.")
+    expect(table).to_have_count(30)
+    page.get_by_role("button", name="Refit with only a").click()
+    page.wait_for_url("**/models/*", wait_until="commit")
+    expect(page.locator("#numbers")).to_contain_text("30 rows")
+    page.wait_for_selector("main[data-ready]")
+    expect(table).to_have_count(30)
+    row = table.nth(0).locator("button").text_content()
+    assert int(row) % 2 == 0  # numbers are those of the file
+    table.nth(0).click()
+    page.get_by_role("button", name="Refit without the selected row").click()
+    expect(page.locator("#numbers")).to_contain_text("29 rows")
+    page.wait_for_selector("main[data-ready]")
+    expect(page.locator("#rows-table")).not_to_contain_text(f"select row {row}")
+    assert row not in page.locator("#rows-table tbody td:first-child").all_text_contents()
+    walk.shot("refitted")
+
+
+def test_a_figure_is_downloaded_with_its_data(arrive, tmp_path):
+    walk = arrive(scheme="dark")
+    page = walk.page
+    walk.upload("groups.csv", groups())
+    walk.run()
+    card = page.locator("[data-figure=scores]")
+    for kind, start in {"SVG": b"<svg", "PNG": b"\x89PNG", "CSV": b"row,PC1,PC2,group"}.items():
+        card.locator(".menu summary").click()
+        with page.expect_download() as waiting:
+            card.get_by_role("link", name=kind).click()
+        assert waiting.value.suggested_filename == f"PCA-of-groups-biplot.{kind.lower()}"
+        waiting.value.save_as(tmp_path / kind)
+        content = (tmp_path / kind).read_bytes()
+        assert content.startswith(start)
+        assert b"var(" not in content
+        page.keyboard.press("Escape")
+    walk.shot("menu")

@@ -10,6 +10,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from gramian.errors import ParameterError
 
 T = TypeVar("T")
 NAMES_SHOWN = 8
+ENOUGH, ALL = 0.95, 0.995  # of the variance: what is worth stating, and a share that says nothing
 # Drawn as nothing although they count as letters, marks or symbols, by which one name could pass for another.
 BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc")
 JOINERS = "\u200c\u200d"
@@ -197,6 +199,21 @@ def percent(ratio: float | None) -> str:
         return "not known"
     text = f"{100 * ratio:.2f}"
     return "99.99 %" if text == "100.00" and ratio < 1 - 1e-9 else f"{text} %"
+
+
+def most_of(ratios: Iterable[float]) -> tuple[int, float]:
+    """Return how many components to state, and their share of the variance: of nearly all of it, 95 %.
+
+    Examples
+    --------
+    >>> most_of([0.5, 0.3]), most_of([0.5, 0.46, 0.04])
+    ((2, 0.8), (2, 0.96))
+    """
+    cumulative = list(accumulate(map(float, ratios)))
+    number = len(cumulative)
+    if number and cumulative[-1] >= ALL:
+        number = next(place for place, share in enumerate(cumulative, 1) if share >= ENOUGH)
+    return number, cumulative[number - 1] if number else 0.0
 
 
 def six_digits(text: str) -> str:

@@ -1,6 +1,7 @@
 """Loadings, biplot and correlation circle."""
 
 import numpy as np
+from sklearn.datasets import load_breast_cancer
 
 import gramian
 from gramian import plots
@@ -70,7 +71,7 @@ def test_arrows_are_seen_whatever_the_units(X):
             assert ((np.abs(tips) / sides).max(axis=0) > 0.35).all()
 
 
-def test_arrows_have_a_colour_of_no_group_and_labels_off_the_points(pca, X):
+def test_arrows_have_a_colour_of_no_group_and_names_near_their_tips(pca, X):
     spec = plots.biplot(pca, X, color=["a", "b"] * 10).to_dict()
     rules = [
         layer for layer in spec["layer"] if layer["mark"]["type"] == "rule" and "x2" in layer["encoding"]
@@ -80,12 +81,40 @@ def test_arrows_have_a_colour_of_no_group_and_labels_off_the_points(pca, X):
     points = np.random.default_rng(0).uniform(20, 80, (60, 2))
     labels.block(points)
     middle = labels.places(points[:6], ["abcdefgh"] * 6, outward=True)
-    assert np.isfinite(middle).all()  # further away, where there is room
-    apart = np.abs(middle[:, None] - points[None]) * 3
-    assert (apart >= np.array([27, 8.5]) - 1e-9).any(axis=2).all()
+    assert np.isfinite(middle).all()
+    # A name next to its arrow rather covers other points than is far from it, but never another name.
+    assert (np.abs(middle - points[:6]) * 3 <= [24 + 3 + 2 + 18, 5.5 + 3 + 1 + 18]).all()
+    between = np.abs(middle[:, None] - middle[None]) * 3 + 1e3 * np.eye(6)[..., None]
+    assert (between >= np.array([48, 11]) - 1e-9).any(axis=2).all()
     full = LabelLayout([0, 10], [0, 10], (100, 100))
-    full.block(np.stack(np.meshgrid(np.arange(11.0), np.arange(11.0)), axis=-1).reshape(-1, 2))
+    full.block_arrows(np.stack(np.meshgrid(np.arange(11.0), np.arange(11.0)), axis=-1).reshape(-1, 2))
     assert full.layers(points[:3] / 10, ["abcdefgh"] * 3, outward=True)[1] == 3
+
+
+def test_of_many_arrows_the_ten_longest_have_names():
+    cancer = load_breast_cancer()
+    model = gramian.PCA(2, scale="unit").fit(Table(cancer.data, tuple(f"c{j}" for j in range(30))))
+    chart = plots.biplot(model, cancer.data)
+    spec = chart.to_dict()
+    assert "Names: the 10 longest; the others are lighter." in " ".join(chart.title.subtitle)
+    arrows, words = (
+        next(rows for rows in spec["datasets"].values() if field in rows[0]) for field in ("angle", "text_x")
+    )
+    longest = [f"c{j}" for j in np.argsort(-np.hypot(*model.components_))[:10]]
+    assert [one["arrow"] for one in arrows if one["weight"] == 1] == longest
+    assert len(arrows) == 30
+    assert len(words) >= 8
+    assert {one["text"] for one in words} <= set(longest)
+    tips = {one["arrow"]: (one["tip_x"], one["tip_y"]) for one in arrows}
+    unit = np.ptp(spec["layer"][2]["encoding"]["x"]["scale"]["domain"]) / spec["width"]
+    for one in words:
+        assert np.hypot(one["to_x"] - tips[one["text"]][0], one["to_y"] - tips[one["text"]][1]) < 60 * unit
+
+
+def test_loadings_of_many_columns_are_no_longer_than_a_page():
+    X = np.random.default_rng(0).normal(size=(40, 30))
+    assert "rect" in str(plots.loadings(gramian.PCA(3).fit(X)).to_dict()["layer"])
+    assert "concat" in plots.loadings(gramian.PCA(3).fit(X[:, :6])).to_dict()
 
 
 def test_every_panel_of_loadings_has_the_names(X):

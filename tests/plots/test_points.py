@@ -177,6 +177,29 @@ def test_an_ellipse_has_the_mahalanobis_distance_of_its_level():
     assert np.ptp(normal_ellipse(np.ones((4, 2)))) == 0
 
 
+def test_ellipses_are_drawn_of_groups_that_are_nearly_normal_only():
+    rng = np.random.default_rng(0)
+    angle, kinds = rng.uniform(0, 2 * np.pi, 200), np.repeat(["ring", "cloud"], [100, 100])
+    ring = np.column_stack([np.cos(angle), np.sin(angle)]) * np.where(kinds == "ring", 5, 0.0)[:, None]
+    X = ring + rng.normal(size=(200, 2)) * 0.3
+    chart = plots.scores(gramian.PCA(2).fit(X), X, color=kinds)
+    assert "No ellipse of 'ring': not spread like a normal distribution." in caption(chart)
+    outlines = next(rows for rows in chart.to_dict()["datasets"].values() if "edge_x" in rows[0])
+    assert {one["group"] for one in outlines} == {"cloud"}
+    place = np.sort(rng.uniform(0, 10, 80))
+    species = np.exp(-((place[:, None] - np.linspace(0, 10, 15)) ** 2) / 4)
+    arch, ends = gramian.PCA(2).fit(species), np.where(place < 5, "left", "right")
+    drawn, asked = (plots.scores(arch, species, color=ends, **options) for options in ({}, {"ellipses": 0.9}))
+    assert "No ellipses: PC2 is a curve of PC1." in caption(drawn)
+    assert "line" not in str([layer["mark"] for layer in drawn.to_dict()["layer"]])
+    assert "Ellipses: 90 %" in caption(asked)
+
+
+def test_rows_have_the_numbers_of_their_file(X):
+    table = Table(X, row_numbers=[3 * j for j in range(20)])
+    assert plots.scores(gramian.PCA(2).fit(X), table).data["row"].to_pylist() == [3 * j for j in range(20)]
+
+
 def test_a_mean_is_in_its_ellipse_as_by_hotelling():
     points = np.random.default_rng(0).normal(size=(12, 2)) @ [[3, 1], [0, 0.2]] + [5, -7]
     centred = mean_ellipse(points, 0.9) - points.mean(axis=0)
@@ -200,10 +223,9 @@ def test_colour_and_shape_by_two_groupings(pca, X):
     table = Table(X, labels=site, label_name="site", metadata={"dose": dose, "kit": np.arange(20) % 2})
     by_names = plots.biplot(pca, table, color="dose", shape="kit").data.to_pydict()
     assert by_names["shape"][:3] == ["0", "1", "0"]
-    assert groupings(table) == {"color": "site"}  # no shape for each of twenty numbers
     assert groupings(Table(X, metadata={"kit": np.arange(20) % 2})) == {"color": "kit"}
     two = Table(X, labels=site, label_name="site", metadata={"kit": np.arange(20) % 2})
-    assert groupings(two) == {"color": "site", "shape": "kit"}
+    assert groupings(two) == {"color": "site"}  # a second grouping only where somebody asks
     assert groupings(Table(X, labels=site))["color"] is site
     with refused(ParameterError, "shape"):
         plots.scores(pca, X, shape=dose)

@@ -8,7 +8,7 @@ import gramian
 from gramian.data.table import Origin, Table
 from gramian.report.results import summary_page
 from gramian.report.sections import Fitted, Survey, explanation
-from gramian.report.sentences import headline, methods_paragraph
+from gramian.report.sentences import findings, headline, methods_paragraph
 
 X = np.random.default_rng(0).normal(size=(40, 12)) * np.arange(1, 13)
 NOTE = "row names were taken from the first column"
@@ -73,6 +73,27 @@ def test_unknown_shares_are_called_so():
     model.explained_variance_ratio_ = None
     assert page(model).count("| not known | not known |") == 1
     assert headline(model) == "PCA of 40 rows x 12 columns: 1 component."
+
+
+def test_a_headline_does_not_say_that_all_components_have_all_of_the_variance():
+    number = int(np.searchsorted(np.cumsum(gramian.PCA().fit(X).explained_variance_ratio_), 0.95)) + 1
+    said = headline(gramian.PCA().fit(X))
+    assert f"12 components; the first {number} have 9" in said
+    assert (
+        headline(gramian.PCA(1).fit(X[:2, :1]))
+        == "PCA of 2 rows x 1 column: 1 component, 100.00 % of the variance."
+    )
+
+
+def test_a_sentence_names_a_strong_column_of_the_other_sign():
+    rng = np.random.default_rng(0)
+    size = rng.standard_normal((60, 1))
+    cars = Table(
+        size * [1, 1, 1, -1] + 0.3 * rng.standard_normal((60, 4)) * [0.5, 0.6, 0.7, 1],
+        ("displacement", "weight", "cylinders", "mpg"),
+    )
+    said = findings(gramian.PCA(1, scale="unit").fit(cars))[0]
+    assert said.endswith("rises with `displacement` and `weight`, and falls with `mpg`.")
 
 
 def test_remarks_are_listed():

@@ -573,14 +573,14 @@ def test_contours_are_where_the_score_has_their_level(visitor):
 def test_every_figure_has_a_part_of_the_page():
     template = PAGE.joinpath("model.html").read_text(encoding="utf-8")
     parts = " ".join(re.findall(r'part\(.*"([a-z -]+)"\)', template)).split()
-    assert sorted(parts) == sorted(figure.name for figure in FIGURES)
+    assert sorted([*parts, "biplot"]) == sorted(figure.name for figure in FIGURES)  # a switch of the scores
 
 
 def test_choices_and_findings_of_the_figures(visitor, models, beside):
     _, query, table = beside
     place = f"{API}/models/{models['pca'][1]}/figures"
     listed = visitor.get(place, params=query).json()
-    assert (listed["color"], listed["shape"], listed["shapes"]) == ("kind", "", ["kind"])
+    assert (listed["color"], listed["groups"]) == ("kind", {"kind": sorted(set(table.labels))})
     model = models["pca"][0]
     said = findings(model, table.labels, "kind", model.transform(table))
     assert listed["findings"][: len(said)] == said
@@ -590,3 +590,23 @@ def test_choices_and_findings_of_the_figures(visitor, models, beside):
     assert "group" not in rows[0]
     told = visitor.get(f"{API}/models/{models['pca'][1]}/code").json()
     assert told["methods"].startswith("Principal component analysis (Jolliffe and Cadima, 2016)")
+
+
+def test_figures_are_files_with_sensible_names(visitor, models, beside):
+    _, query, table = beside
+    id = models["pca"][1]
+    starts = {"svg": b"<svg", "png": b"\x89PNG", "csv": b"row,"}
+    for figure in ("scores", "loadings", "scree", "control-chart"):
+        for format, start in starts.items():
+            got = visitor.get(f"{API}/models/{id}/figures/{figure}", params=query | {"format": format})
+            assert got.status_code == 200, got.text
+            assert got.headers["content-disposition"].endswith(f'{figure}.{format}"')
+            if format == "svg":
+                assert "var(" not in got.text  # in the light colours, without the page
+            if (figure, format) == ("scores", "csv"):
+                lines = got.text.splitlines()
+                assert lines[0].split(",")[1:3] == ["PC1", "PC2"]
+                assert len(lines) == len(table.values) + 1
+            elif format != "csv":
+                assert got.content.startswith(start)
+    assert visitor.get(f"{API}/models/{id}/figures/scores?format=exe").status_code == 422

@@ -504,3 +504,72 @@ def by_columns(X: Any, work: Callable[[FloatArray], FloatArray]) -> FloatArray:
         return work(np.ascontiguousarray(dense(X[:, start : start + width]).T, dtype=np.float64))
 
     return np.concatenate(parallel_map(piece, range(0, d, width)), axis=1)
+
+
+FEWEST_OF_CURVE = 20  # points
+# R2 of a parabola; of one whose ends curl inwards; spread of its radius; gap that makes groups
+CURVE, RING, OPEN, HOLE = 0.7, 0.35, 0.8, 0.15
+FAR, LEVEL_FAR = 0.2, 1.63  # distance of two distribution functions; of n points at 1 %, times the root of n
+
+
+def curve(points: FloatArray) -> float | None:
+    """Return the R2 of the second coordinate as a parabola of the first, of an arch; None of other points.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, 2)
+
+    Returns
+    -------
+    float or None
+
+    Examples
+    --------
+    >>> x = np.linspace(-1, 1, 50)
+    >>> curve(np.column_stack([x, x**2])), curve(np.column_stack([x, np.sin(40 * x)]))
+    (1.0, None)
+    """
+    centred = points - points.mean(axis=0)
+    deviations = centred.std(axis=0)
+    if len(points) < FEWEST_OF_CURVE or not deviations.all():
+        return None
+    x, y = (centred / deviations).T
+    A = np.column_stack([np.ones_like(x), x, x**2])
+    r2 = 1 - float(((y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) ** 2).mean())
+    # The ends of a long gradient curl inwards: a ring with one gap.
+    radius, angles = np.hypot(x, y), np.sort(np.arctan2(y, x))
+    gaps = np.sort(np.diff(np.append(angles, angles[0] + 2 * np.pi)))
+    curls = radius.std() < RING * radius.mean() and gaps[-1] > max(OPEN, 2.5 * gaps[-2])
+    one_piece = np.diff(np.sort(x)).max() < HOLE * np.ptp(x)
+    return r2 if one_piece and (r2 >= CURVE or curls) else None
+
+
+def not_normal(points: FloatArray) -> bool:
+    """Return whether points are spread so that a normal ellipse says nothing of them, such as on a ring.
+
+    Their squared distances, in units of their covariance, are far from the chi-squared distribution.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, 2)
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> angle = np.linspace(0, 6, 100)
+    >>> not_normal(np.column_stack([np.cos(angle), np.sin(angle)]))
+    True
+    >>> not_normal(np.random.default_rng(0).standard_normal((100, 2)))
+    False
+    """
+    U, s, _ = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
+    n = len(points)
+    if not s[-1] > 1e-6 * s[0]:
+        return False
+    expected = chi2.cdf(np.sort((U**2).sum(axis=1)) * (n - 1), 2)
+    steps = np.arange(n + 1) / n
+    far = max(np.abs(expected - steps[1:]).max(), np.abs(expected - steps[:-1]).max())
+    return bool(far > max(FAR, LEVEL_FAR / np.sqrt(n)))

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from gramian.checks import listed, six_digits
+from gramian.checks import counted, listed, six_digits
 from gramian.cli.inputs import model_path
 from gramian.cli.options import JsonFlag, ModelFile
 from gramian.cli.outputs import answer
@@ -55,7 +55,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     kernel = f"Kernel: {six_digits(facts['kernel'])}" if facts["kernel"] else None
     repair = f"Repair: {facts['repair']}" if facts["repair"] else None
     fitted = (
-        f"Fitted on {facts['n_samples']:,} rows x {size}; "
+        f"Fitted on {counted(facts['n_samples'], 'row')} x {size}; "
         f"{facts['n_components']:,} components, rank {facts['rank']:,}."
     )
     names = f"Columns: {listed(facts['feature_names'])}" if facts["feature_names"] else None

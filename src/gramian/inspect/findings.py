@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import betainc
 
+from gramian.analysis.associations import curve
 from gramian.analysis.components import column_names, component_names, kind_of, shares_of
 from gramian.analysis.findings import (
     FEWEST,
@@ -48,8 +49,6 @@ TRACY_WIDOM, CLEARLY = 2.02, 1.15  # its quantile of 99 %; factor above which no
 # one-row, row-order, ties, imputed
 HALF, ORDERED, STEP, DIFFERENT, IMPUTED = 0.5, 0.4, 0.25, 0.5, 0.2
 EQUAL_PAIRS = 10  # in a sample, from which the number of different rows is estimated
-# arch: R2 of a parabola; of a ring with a gap its spread over its radius, and its angle; a gap between groups
-CURVE, RING, OPEN, HOLE = 0.7, 0.35, 0.8, 0.15
 # groups-of-zeros, identifier: correlation with the pattern of zeros, with a column; share of equal steps
 ZEROS, FOLLOWS, STEADY, SAME = 0.7, 0.9, 0.8, 1e-6
 # size: deviation of the correlations with PC1 over their mean, and its least share
@@ -389,26 +388,14 @@ def arch(e: Evidence) -> Iterator[Finding]:
     """Find a second component that is a curve of the first one."""
     if e.k < 2 or len(e.scores) < ORDERED_ROWS:
         return
-    x, y = ((s - s.mean()) / (s.std() or 1.0) for s in (e.scores[:, 0], e.scores[:, 1]))
-    if not x.any() or not y.any():
-        return
-    A = np.column_stack([np.ones_like(x), x, x**2])
-    r2 = 1 - float(((y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) ** 2).mean())
-    one_piece = np.diff(np.sort(x)).max() < HOLE * np.ptp(x)
-    if one_piece and (r2 >= CURVE or _horseshoe(x, y)):
+    r2 = curve(e.scores[:, :2])
+    if r2 is not None:
         yield Finding(
             *("arch", "note"),
             "Rows lie on a curve in the plane of PC1 and PC2: both show one gradient, bent to an arch.",
             "Read distances along the arch, and no groups at its ends.",
             {"R2 of a parabola": r2},
         )
-
-
-def _horseshoe(x: FloatArray, y: FloatArray) -> bool:
-    """Return whether points form a ring with one gap: the ends of a long gradient curl inwards."""
-    radius, angles = np.hypot(x, y), np.sort(np.arctan2(y, x))
-    gaps = np.sort(np.diff(np.append(angles, angles[0] + 2 * np.pi)))
-    return bool(radius.std() < RING * radius.mean() and gaps[-1] > max(OPEN, 2.5 * gaps[-2]))
 
 
 def ties(e: Evidence) -> Iterator[Finding]:

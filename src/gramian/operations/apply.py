@@ -135,7 +135,7 @@ def reconstruct(options: Reconstruct, model: Any, data: Any) -> Result:
 
     def text() -> str:
         return (
-            f"{len(errors.squares):,} rows rebuilt from {count} components.\n"
+            f"{counted(len(errors.squares), 'row')} rebuilt from {count} components.\n"
             "Relative error |x - x~| / |x - mean|, by percentile of the rows: "
             f"{_shown(errors.percentiles(), '.4f')}\n"
             f"Mean square error |x - x~|^2: {errors.mean_square:.6g}"
@@ -190,7 +190,9 @@ def denoise(options: Denoise, model: Any, data: Any) -> Result:
         if spread is None
         else "Distance |phi(x) - P| in feature space, by percentile of the rows: " + _shown(spread, ".4g")
     )
-    text = f"{len(found):,} rows found from {model.n_components_} components, by {method}\n{distances}"
+    text = (
+        f"{counted(len(found), 'row')} found from {model.n_components_} components, by {method}\n{distances}"
+    )
     errors = Errors(center_of(model))
     blocks = rebuilt(model, table, int(model.n_components_), errors, found)
     more = {} if residuals is None else {"error": residuals}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from gramian.checks import counted
 from gramian.operations.operation import LARGE_DATA, Blocks, Out, Result, operation
 from gramian.operations.shared import DEVICE, SEED, number_or_name, read_components
 from gramian.options import option
@@ -87,9 +88,9 @@ def whiten(options: Whiten, data: Any) -> Result:
         "plan": plan_facts(model.plan_),
         "certificate": certificate_facts(model.certificate_),
     }
+    size = f"{counted(model.n_samples_, 'row')} x {counted(model.n_features_in_, 'column')}"
     lines = [
-        f"{model.method} whitening of {model.n_samples_:,} rows x {model.n_features_in_:,} columns: "
-        f"{model.rank_:,} directions have variance.",
+        f"{model.method} whitening of {size}: {model.rank_:,} directions have variance.",
         _regularization_text(model),
         "",
         str(model.plan_),

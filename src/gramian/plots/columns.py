@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import numpy as np
@@ -23,11 +23,12 @@ from gramian.plots.names import NOTHING, axis_title, component_titles, fitted, p
 from gramian.records import FloatArray
 
 KINDS = ("auto", "bars", "heat", "lines")
-MOST_BARS, MOST_CELLS, MOST_ARROWS = 30, 60, 40
+MOST_BARS, MOST_CELLS, MOST_ARROWS, NAMED_ARROWS = 30, 60, 40, 10
 FIRST = 3  # components drawn by default
 LONGEST, LETTER = 130, 5.7  # pixels of the name of a column, and of its letters
-PANEL = 90  # pixels of a panel of bars, at least
+PANEL, BAR, HIGHEST = 90, 15, 400  # pixels of a panel of bars, at least, of a bar, and of all at most
 REACH = 1.2, 1.6  # from the centre of a correlation circle to the edges, at least and at most
+PALE = 0.25  # opacity of arrows without a name
 FIT = 0.8  # share of the room to the edge for the longest arrow
 TIP = ["component:N", "column:N", "loading:Q"]
 
@@ -50,7 +51,8 @@ def loadings(
         Such as ``[1, "PC4"]``; by default the first three, for "heat" the first ten.
     kind : {"auto", "bars", "heat", "lines"}, default="auto"
         Bars with a panel for each component, a heat map, or lines for ordered columns such as a spectrum,
-        whose names are numbers, perhaps with a unit. "auto" takes lines for more than 60 columns, else bars.
+        whose names are numbers, perhaps with a unit. "auto" takes lines for more than 60 columns, bars where
+        they are not too high, else a heat map.
     data : array-like of shape (n_samples, n_features), optional
         The data of the fit: draws correlations of columns with scores instead of entries of unit vectors.
     position : str
@@ -71,7 +73,9 @@ def loadings(
     check_choice("kind", kind, KINDS)
     names, k = feature_names_of(model), directions.shape[1]
     if kind == "auto":
-        kind = "lines" if len(names) > MOST_CELLS else "bars"
+        first = min(k, FIRST) if components is None else len(components)
+        high = -(-first // _beside(names, first)) * BAR * len(names)
+        kind = "lines" if len(names) > MOST_CELLS else "bars" if high <= HIGHEST else "heat"
     asked = range(1, min(k, 10 if kind == "heat" else FIRST) + 1) if components is None else components
     places = [place_of(one, k, "components") for one in asked]
     values = (directions if data is None else correlations(model, data))[:, places]
@@ -124,19 +128,22 @@ def _loadings(
     few = f"The {most} of {len(names):,} columns with the largest loadings." if most < len(names) else ""
     parts = {"data": style.table(columns), "title": style.headed(*heading, few)}
     if kind == "heat":
-        return _heat(parts, what, len(titles), len(shown), float(np.abs(values).max()) or 1.0)
+        bound = float(np.abs(values).max()) or 1.0
+        return _heat(parts, what, len(titles), [names[j] for j in shown], bound)
     edges = style.limits(values, zero=True, margin=0.04)
     if kind == "lines":
         return _lines(parts, style.axis(alt.Y, "loading", what, edges), position)
-    longest = max(len(names[j]) for j in shown)
-    return _bars(parts, titles, style.axis(alt.X, "loading", what.split(" (")[0], edges), len(shown), longest)
+    x = style.axis(alt.X, "loading", what.split(" (")[0], edges)
+    return _bars(parts, titles, x, [names[j] for j in shown])
 
 
-def _heat(parts: dict[str, Any], what: str, across: int, down: int, bound: float) -> Any:
+def _heat(parts: dict[str, Any], what: str, across: int, names: Sequence[str], bound: float) -> Any:
     scale = alt.Scale(scheme="purpleorange", domain=[-bound, bound])
     cells = _cells("column:N", None, None).mark_rect()
     cells = cells.encode(color=alt.Color("loading:Q", scale=scale, title=what.split(" (")[0]), tooltip=TIP)
-    return style.Layers(layer=[cells], width=max(120, 26 * across), height=max(120, 14 * down), **parts)
+    room = style.width() + style.MARGIN - _room_for(names)
+    size = {"width": max(26 * across, min(room, 60 * across)), "height": max(120, 14 * len(names))}
+    return style.Layers(layer=[cells], **size, **parts)
 
 
 def _cells(down: str, across_order: Any, down_order: Any) -> Any:
@@ -156,20 +163,28 @@ def _lines(parts: dict[str, Any], y: Any, position: str) -> Any:
     return style.Layers(layer=[zero, lines], width=style.width(), height=style.HEIGHT - 70, **parts)
 
 
-def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, count: int, longest: int) -> Any:
+def _room_for(names: Sequence[str]) -> float:
+    """Return the pixels of names, with ticks and the space to the next panel."""
+    return min(LONGEST, LETTER * max(map(len, names))) + 16
+
+
+def _beside(names: Sequence[str], panels: int) -> int:
+    """Return how many panels of bars fit beside each other."""
+    return int(max(1, min(panels, FIRST, (style.width() + style.MARGIN) // (_room_for(names) + PANEL))))
+
+
+def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, names: Sequence[str]) -> Any:
     sign = alt.condition("datum.loading < 0", alt.value(style.VERMILION), alt.value(style.BLUE))
     named = alt.Axis(labelOverlap=False, labelLimit=LONGEST, minExtent=0)
-    names = min(LONGEST, LETTER * longest) + 16  # with ticks, and the space to the next panel
-    room = style.width() + style.MARGIN
-    beside = int(max(1, min(len(titles), FIRST, room // (names + PANEL))))
-    across = int(room / beside - names - 8)
+    beside = _beside(names, len(titles))
+    across = int((style.width() + style.MARGIN) / beside - _room_for(names) - 8)
     panels = []
     for title in titles:
         y = alt.Y("column:N", sort=None, title=None, axis=named)
         bars = alt.Chart().transform_filter(alt.FieldEqualPredicate(field="component", equal=title))
         bars = bars.mark_bar().encode(y=y, x=x.axis(alt.Axis(tickCount=5)), color=sign, tooltip=TIP)
         heading = alt.Title(title, fontSize=12, fontWeight="normal", anchor="middle", frame="group")
-        panels.append(bars.properties(title=heading, width=across, height=max(60, 15 * count)))
+        panels.append(bars.properties(title=heading, width=across, height=max(60, BAR * len(names))))
     return style.Panels(concat=panels, columns=beside, spacing=10, **parts)
 
 
@@ -207,7 +222,8 @@ def biplot(
     color: Any = None,
     shape: Any = None,
     names: Sequence[Any] | None = None,
-    ellipses: float | None = 0.95,
+    ellipses: float | Literal["auto"] | None = "auto",
+    linked: bool = False,
     mapped: Any = None,
 ) -> Any:
     """Draw rows and columns together: scores as points, and loadings as arrows.
@@ -222,7 +238,7 @@ def biplot(
         The model whose rows and columns are drawn.
     X : array-like of shape (n_samples, n_features)
         Rows to map.
-    x, y, color, shape, names, ellipses, mapped : optional
+    x, y, color, shape, names, ellipses, linked, mapped : optional
         As for :func:`scores`.
 
     Returns
@@ -240,7 +256,7 @@ def biplot(
         raise DataError("A biplot needs two components, and the model has one.", "Fit more.")
     cloud = points.Cloud.of(model, X, x, y, color, shape, names, mapped)
     pair = directions[:, [place_of(x, k, "x"), place_of(y, k, "y")]]
-    return points.draw(cloud, ellipses, arrows=Arrows(pair, feature_names_of(model)))
+    return points.draw(cloud, ellipses, linked, Arrows(pair, feature_names_of(model)))
 
 
 def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | str = 2) -> Any:
@@ -353,15 +369,20 @@ class Arrows:
             "start": np.zeros(len(tips)),
             "angle": 90 - np.degrees(np.arctan2(pixels[:, 1], pixels[:, 0])),
         }
-        base = style.chart(columns).encode(tooltip=["arrow:N"])
+        few = min(len(tips), NAMED_ARROWS)
+        columns["weight"] = [1.0 if place < few else PALE for place in range(len(tips))]
+        base = style.chart(columns).encode(
+            tooltip=["arrow:N"], opacity=alt.Opacity("weight:Q", scale=None, legend=None)
+        )
         turn = alt.Angle("angle:Q", scale=None)
         shafts = base.mark_rule(color=style.INK, strokeWidth=1.4)
-        heads = base.mark_point(shape="triangle", filled=True, color=style.INK, size=45, opacity=1)
-        labels.block_arrows(tips)
-        words, hidden = labels.layers(tips, names, outward=True, fontWeight="bold")
+        heads = base.mark_point(shape="triangle", filled=True, color=style.INK, size=45)
+        labels.block_arrows(tips[:few])
+        words, hidden = labels.layers(tips[:few], names[:few], outward=True, fontWeight="bold")
         more = len(self.names) > MOST_ARROWS
         notes = [self.about, f"The {MOST_ARROWS} longest of {len(self.names):,} arrows." if more else ""]
-        notes += [f"{hidden} of {len(names)} arrow labels hidden to avoid overlap."] if hidden else []
+        notes += [f"Names: the {few} longest; the others are lighter."] if few < len(tips) else []
+        notes += [f"{counted(hidden, 'name')} of arrows hidden to avoid overlap."] if hidden else []
         shaft = shafts.encode(x="tip_x:Q", y="tip_y:Q", x2="start", y2="start")
         return [shaft, heads.encode(x="tip_x:Q", y="tip_y:Q", angle=turn), *words], notes
 

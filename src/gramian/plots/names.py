@@ -95,17 +95,8 @@ def row_names_of(X: Any) -> Sequence[Any] | None:
 
 
 def groupings(table: Table) -> dict[str, Any]:
-    """Return the labels of a table that set colour and shape of points: the first two.
-
-    A second column of many distinct values sets nothing.
-    """
-    columns = labels_of(table)
-    if not columns:
+    """Return the labels of a table that set the colour of points: the first column of them."""
+    first = next(iter(labels_of(table)), None)
+    if first is None:
         return {}
-    first, *others = columns
-    result: dict[str, Any] = {"color": first}
-    if table.labels is not None and table.label_name is None:
-        result["color"] = table.labels
-    if others and 1 < len(set(columns[others[0]].tolist()) - {""}) <= MOST_SHAPES:
-        result["shape"] = others[0]
-    return result
+    return {"color": table.labels if table.labels is not None and table.label_name is None else first}

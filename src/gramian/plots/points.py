@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.associations import mean_ellipse, normal_ellipse
+from gramian.analysis.associations import curve, mean_ellipse, normal_ellipse, not_normal
 from gramian.analysis.components import decomposition_of, feature_names_of, kind_of
 from gramian.arrays import as_float64
 from gramian.checks import check_share, counted, listed
@@ -31,6 +31,7 @@ NAMED = 60  # rows up to which points are labelled
 DENSE = 20_000  # rows above which the density and a sample are drawn
 BINS = (64, 48)
 MOST_NUMBERS = 10  # distinct numbers above which the colours are continuous
+USUAL = 0.95  # probability of an ellipse
 FEWEST, FEWEST_OF_MEAN = 3, 5  # points of an ellipse; of fewer, that of the mean is the larger one
 STRIP = 0.3  # half the height of the points of a group on a single component
 OWN_COLOURS = alt.Resolve(scale=alt.ScaleResolveMap(color="independent", shape="independent"))
@@ -46,7 +47,7 @@ def scores(
     color: Any = None,
     shape: Any = None,
     names: Sequence[Any] | None = None,
-    ellipses: float | None = 0.95,
+    ellipses: float | Literal["auto"] | None = "auto",
     linked: bool = False,
     mapped: Any = None,
 ) -> Any:
@@ -70,9 +71,10 @@ def scores(
     names : sequence of n_samples, optional
         Row names, by default those of ``X``. Up to 60 are written where they do not overlap; tooltips show
         the others.
-    ellipses : float or None, default=0.95
+    ellipses : float, "auto" or None, default="auto"
         Probability of the normal ellipse of each class, and of the confidence ellipse of its mean (thick);
-        None for no ellipses.
+        None for no ellipses. "auto" is 0.95 for classes that spread like a normal distribution, unless one
+        component is a curve of the other.
     linked : bool, default=False
         Add a table of the rows that are selected with the pointer.
     mapped : array-like of shape (n_samples, n_components), optional
@@ -115,6 +117,8 @@ class Cloud:
     group, shape : Group
         What sets the colour, and the shape if that is another.
     unit : str
+    numbers : sequence of int or None
+        Those of the rows in their file; None for all of them.
     """
 
     values: FloatArray
@@ -124,6 +128,7 @@ class Cloud:
     group: Group
     shape: Group
     unit: str
+    numbers: Sequence[int] | None = None
 
     @classmethod
     def of(cls, model: Any, X: Any, x: Any, y: Any, color: Any, shape: Any, names: Any, mapped: Any) -> Cloud:
@@ -146,18 +151,21 @@ class Cloud:
         given = row_names_of(X) if names is None else names
         if given is not None:
             _check_length("names", given, n)
-        return cls(values, fields, titles, given, group, shapes, _unit(model))
+        numbers = getattr(X, "row_numbers", None)
+        return cls(values, fields, titles, given, group, shapes, _unit(model), numbers)
 
     def columns(self, rows: npt.NDArray[Any]) -> dict[str, Any]:
         """Return the table of some rows."""
-        columns: dict[str, Any] = {"row": rows}
+        columns: dict[str, Any] = {"row": rows if self.numbers is None else [self.numbers[i] for i in rows]}
         if self.names is not None:
             columns = {"name": [str(self.names[i]) for i in rows]}
         columns |= {field: self.values[rows, j] for j, field in enumerate(self.fields)}
         return columns | self.group.columns(rows) | self.shape.columns(rows, "shape")
 
 
-def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any = None) -> Any:
+def draw(
+    cloud: Cloud, ellipses: float | Literal["auto"] | None, linked: bool = False, arrows: Any = None
+) -> Any:
     """Draw scores, perhaps with arrows."""
     n, group, single = len(cloud.values), cloud.group, not cloud.titles[1]
     drawn, caption = np.arange(n) if n <= DENSE else style.sampled_rows(n), [cloud.unit]
@@ -167,10 +175,8 @@ def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any
     if group.values is not None and not group.kinds and (without := int(np.isnan(group.values).sum())):
         caption.append(f"{counted(without, 'row')} without {group.title or 'a value'} not drawn.")
     columns = cloud.columns(drawn)
-    lines = [] if ellipses is None or single else _ellipses(cloud.values, group, ellipses)
-    if lines:
-        share = f"{100 * float(ellipses or 0):g} %"
-        caption.append(f"Ellipses: {share} of a normal distribution (thin), and of its mean (thick).")
+    lines, notes = ([], []) if ellipses is None or single else _ellipses(cloud, ellipses)
+    caption += notes
     edges = style.edges_of(cloud.values, *(line for *_, line in lines), margin=0.05)
     if single:
         strips = len(group.kinds) or 1
@@ -188,7 +194,7 @@ def draw(cloud: Cloud, ellipses: float | None, linked: bool = False, arrows: Any
     points = _points(cloud, columns, edges)
     brush = alt.selection_interval(name="chosen") if linked else None
     if brush is not None:
-        clear = alt.condition(brush, alt.value(0.85), alt.value(0.15))
+        clear = alt.condition(brush, alt.value(0.85), alt.value(0.12))
         points = points.add_params(brush).encode(opacity=clear)
     marks.append(points)
     if arrows is not None:
@@ -376,15 +382,30 @@ def _is_class(kind: str) -> bool:
     return kind != NOT_KNOWN and not kind.endswith(" others")
 
 
-def _ellipses(values: FloatArray, group: Group, level: float) -> list[tuple[str, str, FloatArray]]:
-    share, result = check_share("ellipses", level), []
-    for kind in filter(_is_class, group.kinds):
+def _ellipses(
+    cloud: Cloud, level: float | Literal["auto"]
+) -> tuple[list[tuple[str, str, FloatArray]], list[str]]:
+    """Return the ellipses of classes, and sentences about them."""
+    values, group, asked = cloud.values, cloud.group, level != "auto"
+    share, result, without = check_share("ellipses", level if asked else USUAL), [], []
+    kinds = list(filter(_is_class, group.kinds))
+    for pair in () if asked or not kinds else ((0, 1), (1, 0)):
+        if curve(values[:, pair]) is not None:
+            return [], [f"No ellipses: {cloud.fields[pair[1]]} is a curve of {cloud.fields[pair[0]]}."]
+    for kind in kinds:
         members = values[group.values == kind]
+        if not asked and len(members) >= FEWEST_OF_MEAN and not_normal(members):
+            without.append(kind)
+            continue
         if len(members) >= FEWEST:
             result.append((kind, "rows", normal_ellipse(members, share)))
         if len(members) >= FEWEST_OF_MEAN:
             result.append((kind, "mean", mean_ellipse(members, share)))
-    return result
+    said = [f"Ellipses: {100 * share:g} % of a normal distribution (thin), and of its mean (thick)."]
+    notes = said if result else []
+    if without:
+        notes = [*notes, f"No ellipse of {listed(without)}: not spread like a normal distribution."]
+    return result, notes
 
 
 def _outlines(lines: list[tuple[str, str, FloatArray]], group: Group) -> list[Any]:
@@ -436,7 +457,7 @@ def _listing(brush: Any, columns: Mapping[str, Any]) -> Any:
 
 LETTER, TEXT = 6.0, 11.0  # pixels of a letter across, and of a line of text
 DOT, STEP = 3.0, 5.0  # half a point; between the points that block an arrow
-RINGS = (0.0, 8.0, 18.0, 30.0, 44.0, 60.0, 80.0)  # pixels between a point and its label
+RINGS = (0.0, 8.0, 18.0, 30.0, 44.0)  # pixels between a point and its label
 NEAR = 2  # of them for labels of points
 NEXT = DOT + 6  # pixels above which a line leads to the label
 
@@ -469,18 +490,22 @@ class LabelLayout:
         self.size = np.array(size, dtype=float)
         self.unit = np.array([np.ptp(x_limits), np.ptp(y_limits)]) / self.size
         self.boxes = np.empty((0, 4))
+        self.arrows = np.empty((0, 4))
         self.texts = np.empty((0, 4))
 
     def block(self, points: FloatArray) -> None:
         """Keep labels off points of shape (n, 2)."""
+        self.boxes = np.vstack([self.boxes, self._around(points)])
+
+    def _around(self, points: FloatArray) -> FloatArray:
         at = (points - self.corner) / self.unit
-        self.boxes = np.vstack([self.boxes, np.hstack([at - DOT, at + DOT])])
+        return np.hstack([at - DOT, at + DOT])
 
     def block_arrows(self, tips: FloatArray) -> None:
         """Keep labels off the lines from the origin to some points."""
         longest = float(np.hypot(*(tips / self.unit).T).max(initial=0.0))
         for share in np.linspace(0, 1, max(2, int(longest / STEP))):
-            self.block(share * tips)
+            self.arrows = np.vstack([self.arrows, self._around(share * tips)])
 
     def places(self, points: FloatArray, texts: Sequence[str], outward: bool = False) -> FloatArray:
         """Return the centre of each label, NaN where there is no free place; earlier labels come first.
@@ -490,16 +515,21 @@ class LabelLayout:
         points : ndarray of shape (n, 2)
         texts : sequence of n str
         outward : bool
-            Whether to prefer places away from the origin, and to look further away.
+            Whether to prefer places away from the origin. Such a label rather covers points than is far.
         """
         middle = np.full((len(texts), 2), np.nan)
         for place, text in enumerate(texts):
             at = (points[place] - self.corner) / self.unit
             half = np.array([LETTER * len(text), TEXT]) / 2
             away = points[place] / self.unit if outward else np.zeros(2)
-            taken = np.vstack([self.boxes, self.texts])
-            moves = (move for ring in RINGS[: None if outward else NEAR] for move in _moves(half, ring, away))
-            result = next((m for m in moves if self._is_free(at + m - half, at + m + half, taken)), None)
+            lines = np.vstack([self.arrows, self.texts])
+            every = np.vstack([self.boxes, lines])
+            tries = [(ring, every) for ring in RINGS[:NEAR]]
+            tries += [(ring, lines) for ring in RINGS] if outward else []
+            moves = ((move, taken) for ring, taken in tries for move in _moves(half, ring, away))
+            result = next(
+                (m for m, taken in moves if self._is_free(at + m - half, at + m + half, taken)), None
+            )
             if result is not None:
                 middle[place] = self.corner + (at + result) * self.unit
                 self.texts = np.vstack([self.texts, np.hstack([at + result - half, at + result + half])])

@@ -110,7 +110,9 @@ FIGURES = (
     Figure("loadings", "Loadings", "columns", LINEAR, "tables"),
     Figure("eigenvalues", "Eigenvalues with error bounds", "spectra", DECOMPOSED),
     Figure("control-chart", "Control chart", "monitoring", (*MAPS, "Monitor"), data=True),
-    Figure("biplot", "Biplot", "columns", LINEAR, "tables", 2, data=True, options=(*POINTS, "mapped")),
+    Figure(
+        "biplot", "Biplot", "columns", LINEAR, "tables", 2, data=True, options=(*POINTS, "linked", "mapped")
+    ),
     Figure("correlation-circle", "Correlation circle", "columns", LINEAR, "centred tables", 2, options=PAIR),
     Figure("metadata", "Components and metadata", "columns:described", MAPS, None, 1, True, labels=True),
     Figure("reconstructions", "Reconstructions", "images:sampled", MAPS, "pictures", data=True),

@@ -28,7 +28,7 @@ SAMPLE = 2000  # rows of very many
 NARROW = 360  # pixels below which legends are drawn below each other
 MARGIN = 66  # pixels of the labels and the title of a Y axis, and the padding
 MOST_UNEQUAL = 6  # ratio of two ranges above which their axes have different scales
-FLATTEST = 0.55  # height of a plot relative to its width, at least
+FLATTEST, TALLEST = 0.55, 0.75  # height of a plot relative to its width
 FORMATS = ("svg", "png", "pdf", "html", "json")
 # Okabe and Ito (2008): distinguishable with every kind of colour vision.
 BLUE, VERMILION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#9a9a9a"
@@ -377,8 +377,8 @@ def equal_axes(edges: Sequence[Sequence[float]]) -> tuple[list[list[float]], int
 
     Examples
     --------
-    >>> equal_axes([[0, 10], [0, 8]])
-    ([[0.0, 10.0], [0.0, 8.0]], 352, True)
+    >>> equal_axes([[0, 10], [0, 7]])
+    ([[0.0, 10.0], [0.0, 7.0]], 308, True)
     >>> equal_axes([[0, 10], [0, 1000]])
     ([[0, 10], [0, 1000]], 330, False)
     """
@@ -386,7 +386,7 @@ def equal_axes(edges: Sequence[Sequence[float]]) -> tuple[list[list[float]], int
     spans = [high - low for low, high in edges]
     if not max(spans) <= MOST_UNEQUAL * min(spans):
         return [list(edge) for edge in edges], round(across * HEIGHT / WIDTH), False
-    up = round(across * min(max(spans[1] / spans[0], FLATTEST), 1.0))
+    up = round(across * min(max(spans[1] / spans[0], FLATTEST), TALLEST))
     unit = max(spans[0] / across, spans[1] / up)
     result = []
     for (low, high), size in zip(edges, (across, up), strict=True):

@@ -177,9 +177,9 @@ def _padded(values: Any, k: int) -> list[Any]:
 def size_text(columns: int, picture_shape: Any) -> str:
     """Return the size of a row as text."""
     if picture_shape is None:
-        return f"{columns:,} columns"
+        return counted(columns, "column")
     height, width = picture_shape
-    return f"{height * width:,} pixels (pictures of {width} x {height})"
+    return f"{counted(height * width, 'pixel')} (pictures of {width} x {height})"
 
 
 def kernel_text(model: Any) -> str:

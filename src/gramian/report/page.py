@@ -19,13 +19,17 @@ from gramian.kernels.expression import FORMULAS
 from gramian.notebook import Grid
 from gramian.plots.registry import FIGURES
 from gramian.report.facts import versions
-from gramian.report.sections import Beside, Code, Drawing, Explanation, Fitted, Part, explanation
+from gramian.report.sections import Beside, Code, Drawing, Explanation, Fitted, Folded, Part, explanation
 from gramian.store.atomic import atomic_write
 
 LONGEST = 60  # characters of a name
 CODE = re.compile(r"(``|`)(.+?)\1")
 LARGEST = 600_000  # characters of an .svg; a larger one becomes a .png
 TITLES = {figure.name: figure.title for figure in FIGURES}
+COMPUTATION = {
+    *("Quality of the data", "What is guaranteed", "How it was computed"),
+    *("For a methods section", "To repeat it", "Versions"),
+}
 ROOM = 400  # pixels: text of a figure is readable on a phone and in a column of a wide page
 SHARED = re.compile(r'(\bid="|url\(#|href="#)')
 # Of formulas of kernels: norms, powers, names, numbers, signs.
@@ -66,7 +70,7 @@ def as_page(whole: Explanation) -> str:
     inside = {one.title: page for one in whole.sections if (page := as_html(one.parts, figures))}
     links = "".join(f'<a href="#s{place}">{text(title)}</a>' for place, title in enumerate(inside))
     sections = (
-        f'<section id="s{place}">\n<h2>{text(title)}</h2>\n{page}\n</section>'
+        f'<section id="s{place}">\n{_section(title, page)}\n</section>'
         for place, (title, page) in enumerate(inside.items())
     )
     head = "\n".join(
@@ -103,6 +107,8 @@ def as_html(parts: Iterable[Part], figures: Figures) -> str:
             blocks.append(_folded(part.more, pre) if part.more else pre)
         elif isinstance(part, Drawing):
             blocks.append(figures.show(part))
+        elif isinstance(part, Folded):
+            blocks.append(_folded(part.title, as_html(part.parts, figures)))
         elif isinstance(part, Beside):
             small = all(isinstance(one, Grid) for one in part.parts)
             cells = (
@@ -239,6 +245,14 @@ def table(cells: Grid) -> str:
     body = f"<thead><tr>{titles}</tr></thead><tbody>\n{inside}\n</tbody>"
     whole = f'<div>{said}<div class="wide"><table{stacked}>{body}</table></div></div>'
     return _folded(cells.more, whole) if cells.more else whole
+
+
+def _section(title: str, inside: str) -> str:
+    """Return a section; those about the computation open when they are clicked."""
+    head = f"<h2>{text(title)}</h2>"
+    if title not in COMPUTATION:
+        return f"{head}\n{inside}"
+    return f"<details><summary>{head}</summary>\n{inside}\n</details>"
 
 
 def _folded(summary: str, inside: str) -> str:

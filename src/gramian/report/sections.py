@@ -16,7 +16,7 @@ from gramian.analysis import sampling
 from gramian.analysis.component_rules import REPEATS, RULES, ComponentChoice
 from gramian.analysis.components import decomposition_of, feature_names_of, mapping_of
 from gramian.arrays import as_float64, dense, memory_limit_bytes
-from gramian.checks import counted, duration, evenly, listed, percent, slices
+from gramian.checks import counted, duration, evenly, listed, most_of, percent, slices
 from gramian.data.table import Table
 from gramian.errors import Surface
 from gramian.inspect.choose_components import choose_components
@@ -108,7 +108,15 @@ class Beside:
     parts: tuple[Part | tuple[Part, ...], ...]
 
 
-Part = str | Grid | Code | Drawing | Beside  # text is a line of Markdown
+@dataclass(frozen=True)
+class Folded:
+    """Parts that a page shows when their title is clicked."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+
+Part = str | Grid | Code | Drawing | Beside | Folded  # text is a line of Markdown
 
 
 @dataclass(frozen=True)
@@ -148,8 +156,10 @@ class Survey:
 def flat(parts: Iterable[Any]) -> Iterator[str | Grid | Code | Drawing]:
     """Yield parts one after the other, also those beside each other."""
     for part in parts:
-        if isinstance(part, Beside | tuple):
-            yield from flat(part.parts if isinstance(part, Beside) else part)
+        if isinstance(part, Folded):
+            yield f"### {part.title}"
+        if isinstance(part, Beside | Folded | tuple):
+            yield from flat(part if isinstance(part, tuple) else part.parts)
         else:
             yield part
 
@@ -209,15 +219,18 @@ class _Explained:
 
     def whole(self) -> Explanation:
         model, ok = self.model, self.model.certificate_.ok
-        ratios = model.explained_variance_ratio_
+        number, share = most_of(
+            () if model.explained_variance_ratio_ is None else model.explained_variance_ratio_
+        )
+        first = "" if number == self.k else f" by the first {'one' if number == 1 else number}"
         sizes = {
             "rows": f"{model.n_samples_:,}",
             "pixels" if self.pictures else "columns": f"{model.n_features_in_:,}",
-            "of the entries imputed": percent(share) if (share := imputed_share(model)) else "",
+            "of the entries imputed": percent(filled) if (filled := imputed_share(model)) else "",
             "components": f"{self.k:,}",
-            "of the variance": "" if ratios is None else percent(float(np.sum(ratios))),
+            f"of the variance{first}": percent(share) if number else "",
             "numerical rank": f"{model.rank_:,}" if model.rank_ < self.k else "",
-            "certificate": "holds" if ok else "DOES NOT HOLD",
+            "certificate": "" if ok else "DOES NOT HOLD",
         }
         failed = "" if ok else "The certificate does not hold. See What is guaranteed."
         serious, notes = sentences.serious_and_notes(self.diagnosis, self.fitted.surface)
@@ -258,10 +271,9 @@ class _Explained:
         elif seen is not None:
             n = data.values.shape[0]
             if n != model.n_samples_:
-                yield f"These are {n:,} rows. The model was fitted on {model.n_samples_:,}."
-            bent = self.diagnosis is not None and "arch" in self.diagnosis.codes  # no normal rows then
-            ellipses = None if bent else 0.95
-            chart = partial(scores_chart, model, data, seen.scores, seen.shown, ellipses=ellipses)
+                which = "This is" if n == 1 else "These are"
+                yield f"{which} {counted(n, 'row')}. The model was fitted on {model.n_samples_:,}."
+            chart = partial(scores_chart, model, data, seen.scores, seen.shown)
             drawn = [Drawing("scores", partial(chart, pair=self.pair))]
             drawn += [Drawing("scores", chart)] if self.pair != (1, 2) else []
             if self.kind.linear and not self.pictures and model.n_features_in_ > 1 and self.k > 1:
@@ -282,7 +294,6 @@ class _Explained:
             drawn.append(Drawing("correlation-circle", lambda: plots.correlation_circle(model)))
         yield Beside((*drawn,))
         of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
-        yield f"For each component, the {of} with the largest loadings (entries of unit vectors):"
         loadings = as_float64(model.components_[: min(LOADED, self.k, max(1, model.rank_))]).T
         facts = {"mean": as_float64(model.mean_)}
         deviations = None if self.kind.whitens else model._column_deviations()
@@ -291,7 +302,9 @@ class _Explained:
         def line(i: int, j: int) -> list[str]:
             return [names[i], f"{loadings[i, j]:+z.3f}", *(f"{values[i]:.4g}" for values in facts.values())]
 
-        yield self._largest(("column", "loading", *facts), np.abs(loadings), line)
+        said = f"For each component, the {of} with the largest loadings (entries of unit vectors):"
+        tables = self._largest(("column", "loading", *facts), np.abs(loadings), line)
+        yield Folded("Largest loadings of each component", (said, tables))
 
     def _largest(
         self, heads: Sequence[str], sizes: records.FloatArray, line: Callable[[int, int], Sequence[str]]
@@ -312,7 +325,7 @@ class _Explained:
         if description.variables and self.k:
             heads, *rows = description.lines()
             yield Beside((Drawing("metadata", lambda: plots.metadata(description)),))
-            yield Grid(heads, rows, kinds="r" + "n" * (len(heads) - 2) + "t")
+            yield Folded("As numbers", (Grid(heads, rows, kinds="r" + "n" * (len(heads) - 2) + "t"),))
         yield from description.sentences()
 
     def components(self) -> Iterable[Part]:
@@ -333,7 +346,8 @@ class _Explained:
             yield f"This model keeps {kept}. The rules use different criteria and may disagree."
         if self.choices:
             answers = [(c.rule, c.answer, c.sentence, RULES[c.rule].trust) for c in self.choices]
-            yield Grid(("rule", "components", "reason", "when to trust it"), answers, kinds="rntt")
+            grid = Grid(("rule", "components", "reason", "when to trust it"), answers, kinds="rntt")
+            yield Folded("What each rule says, and why", (grid,))
         if self.left_out:
             yield from ("Not computed:", "", *(f"- {line}" for line in self.left_out))
 
@@ -368,12 +382,12 @@ class _Explained:
         def line(i: int, j: int) -> list[str]:
             return [str(entries[i]), f"{scores[i, j]:.4g}", f"{cos2[i, j]:.3f}", percent(shares[i, j])]
 
-        yield "### Rows that contribute most"
-        yield (
+        said = (
             "For each component, the rows that contribute most to its variance. cos2 is the share of the "
             "squared distance of a row from the mean that the component represents."
         )
-        yield self._largest((title, "score", "cos2", "contribution"), shares, line)
+        tables = self._largest((title, "score", "cos2", "contribution"), shares, line)
+        yield Folded("Rows that contribute most", (said, tables))
 
     def data(self) -> Iterable[Part]:
         model, seen = self.model, self.survey
@@ -382,7 +396,8 @@ class _Explained:
             yield from (f"- Option: {one}" for one in self.table.origin.asked)
         else:
             size = size_text(model.n_features_in_, getattr(model, "picture_shape_", None))
-            yield f"- Fitted on {model.n_samples_:,} rows x {size}; the model file does not contain the data"
+            rows = counted(model.n_samples_, "row")
+            yield f"- Fitted on {rows} x {size}; the model file does not contain the data"
         if getattr(model, "column_means_", None) is not None:
             yield "- Missing values are filled with the column means of the fit"
         constant = np.asarray(getattr(model, "constant_features_", ()), dtype=int)
@@ -467,7 +482,6 @@ def scores_chart(
     shown: list[int] | None,
     name: str = "scores",
     pair: tuple[int, int] = (1, 2),
-    ellipses: float | None = 0.95,
 ) -> Any:
     """Draw the scores of two components, coloured by label.
 
@@ -481,15 +495,13 @@ def scores_chart(
     name : {"scores", "biplot"}
     pair : (int, int)
         The components, counted from 1.
-    ellipses : float or None
-        Probability of normal ellipses.
     """
     if shown is not None:
         names = table.row_names
         names = None if names is None else tuple(names[row] for row in shown)
         table = replace(table, row_names=names, **table.labels_at(shown))
     x, y = pair
-    return getattr(plots, name)(model, table, mapped=scores, x=x, y=y, ellipses=ellipses, **groupings(table))
+    return getattr(plots, name)(model, table, mapped=scores, x=x, y=y, **groupings(table))
 
 
 def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:

@@ -11,7 +11,7 @@ import numpy as np
 from gramian.analysis.associations import associated, telling_pair
 from gramian.analysis.components import component_names, feature_names_of, shares_of
 from gramian.arrays import as_float64
-from gramian.checks import counted, duration, listed, percent, shown
+from gramian.checks import counted, duration, listed, most_of, percent, shown
 from gramian.data.table import Table
 from gramian.errors import Surface, shortened
 from gramian.inspect.diagnose import ONLY_MODEL, Diagnosis
@@ -92,12 +92,16 @@ def headline(model: Any) -> str:
     share, ratios = imputed_share(model), shares_of(model)
     imputed = f" ({percent(share)} of the entries imputed)" if share else ""
     count = counted(model.n_components_, "component")
-    result = f"{method_name(model)} of {model.n_samples_:,} rows x {_size(model)}{imputed}: {count}"
+    result = f"{method_name(model)} of {counted(model.n_samples_, 'row')} x {_size(model)}{imputed}: {count}"
     if ratios is None:
         return f"{result}."
     centred = getattr(model, "center", True)
     what = "variance" if centred else "energy (second moments: no mean was subtracted)"
-    return f"{result}, {percent(float(sum(ratios)))} of the {what}{_where(model)}."
+    number, share = most_of(ratios)
+    part = f"{percent(share)} of the {what}{_where(model)}"
+    if number == len(ratios):
+        return f"{result}, {part}."
+    return f"{result}; the first {'one has' if number == 1 else f'{number} have'} {part}."
 
 
 def serious_and_notes(diagnosis: Diagnosis | None, surface: Surface) -> tuple[list[str], list[str]]:
@@ -150,7 +154,7 @@ def data_lines(table: Table) -> list[str]:
     origin = table.origin
     covered = f" of {origin.hashed}" if origin.hashed else ""
     lines.append(f"- SHA-256{covered}: `{origin.sha256}`" if origin.sha256 else f"- {NO_HASH}")
-    lines.append(f"- Used: {table.values.shape[0]:,} rows x {size}, stored as {table.values.dtype}")
+    lines.append(f"- Used: {counted(table.values.shape[0], 'row')} x {size}, stored as {table.values.dtype}")
     if isinstance(rows := table.row_numbers, range):
         step = f", every {rows.step}th" if rows.step != 1 else ""
         lines.append(f"- Rows {rows[0]} to {rows[-1]} of the source, counted from 0{step}")
@@ -208,9 +212,9 @@ def methods_paragraph(model: Any, table: Table | None = None, used: Mapping[str,
     name = name if method is None else f"{method.upper()} whitening"
     cited = "; ".join(CITATIONS[key][0] for key in cited_works(model))
     using = f" with the kernel {kernel}" if kernel else ""
-    plan = model.plan_
+    plan, samples = model.plan_, counted(model.n_samples_, "sample")
     sentences = [
-        f"{name} ({cited}){using} of {model.n_samples_:,} samples with {_size(model)} was computed with "
+        f"{name} ({cited}){using} of {samples} with {_size(model)} was computed with "
         f"{gramian} ({', '.join(others)}).",
         *_reading(table),
         *_treatment(model),
@@ -359,11 +363,15 @@ def _about(model: Any, place: int) -> str:
     if not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
         return f"{name} explains {share}" if share else f"{name} has no known share of the variance"
     direction, names = as_float64(model.components_)[place], feature_names_of(model)
-    large = np.argsort(-np.abs(direction), kind="stable")[:COLUMNS]
-    large = large[np.abs(direction[large]) >= RELATIVE * np.abs(direction[large[0]])]
+    order = np.argsort(-np.abs(direction).round(6), kind="stable")
+    strong = order[np.abs(direction[order]) >= RELATIVE * np.abs(direction[order[0]])]
+    large, opposite = strong[:COLUMNS], strong[direction[strong] * direction[strong[0]] < 0][:1]
+    if len(opposite) and not np.isin(opposite, large).any():
+        large = np.append(large[:-1], opposite)  # the strongest column of the other sign has a place
     verbs = (("rises with", large[direction[large] > 0]), ("falls with", large[direction[large] < 0]))
     said = [f"{verb} {_and([_name(names[j]) for j in some])}" for verb, some in verbs if len(some)]
-    return f"{name}{f' ({share})' if share else ''} {' and '.join(said)}"
+    pause = " and " if len(large) == 2 else ", and "
+    return f"{name}{f' ({share})' if share else ''} {pause.join(said)}"
 
 
 def _groups(labels: Any, title: str, scores: Any, k: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -420,16 +421,20 @@ async def figure_names(caller: CurrentCaller, id: Id, query: Shown) -> schemas.F
     return schemas.FigureNames(**await caller.ask("figures", **caller.shown(id, query)))
 
 
-@api.get("/models/{id}/figures/{name}", **media.produces("application/json"))
+@api.get("/models/{id}/figures/{name}", **media.produces(*media.FIGURES.values()))
 async def figure(
     caller: CurrentCaller,
     id: Id,
     name: Annotated[str, InPath(pattern="^[a-z-]{1,40}$")],
     query: Annotated[schemas.FigureQuery, Query()],
 ) -> Response:
-    """Return a figure: `spec`, a Vega-Lite specification, or `png`, a picture in base64."""
-    options = query.model_dump(include={"x", "y", "color", "shape", "width"})
-    return await send(caller, media.JSON, "figure", name=name, **caller.shown(id, query), **options)
+    """Return a figure: `spec`, a Vega-Lite specification, or `png`, a picture in base64; or its file."""
+    options = query.model_dump(include={"x", "y", "color", "shape", "width", "format"})
+    shown, filename = caller.shown(id, query), None
+    if query.format != "json":
+        words = re.findall("[A-Za-z0-9]+", Path(shown["model"]["name"]).stem)
+        filename = f"{'-'.join([*words[:10], name])}.{query.format}"
+    return await send(caller, media.FIGURES[query.format], "figure", filename, name=name, **shown, **options)
 
 
 @api.get("/models/{id}/report", **media.produces("text/html"))

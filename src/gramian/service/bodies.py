@@ -226,6 +226,7 @@ def write_rows(
         if kind == "json":
             labels = None if table.labels is None else plain(table.labels)
             whole = {"columns": list(names), "values": plain(values), "names": plain(table.row_names)}
+            whole["numbers"] = plain(table.row_numbers)  # in the file, where rows were left out
             file.write(json.dumps(whole | {"labels": labels} | plain(more) | facts, allow_nan=False))
         else:
             plainly = {name: plain(list(column)) for name, column in columns.items()}

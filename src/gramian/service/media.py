@@ -34,6 +34,7 @@ UPLOADS = {
     "model": {"application/octet-stream": ".gramian"},
     "gallery": {"application/octet-stream": ".gallery"},
 }
+FIGURES = {"json": JSON, "svg": "image/svg+xml", "png": "image/png", "csv": "text/csv"}
 INLINE = 1 << 20  # bytes; a larger response is sent from its file
 
 

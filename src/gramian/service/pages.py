@@ -11,14 +11,17 @@ from fastapi.responses import FileResponse, HTMLResponse, Response
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 from prometheus_client import generate_latest
 
-from gramian.checks import amount, counted
+from gramian.checks import amount, counted, most_of, percent
 from gramian.service import api, media, schemas, storage
 from gramian.service.sessions import AppState, CurrentCaller
 from gramian.version import __version__
 
 PAGE = files("gramian.service").joinpath("page")
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}
-MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns that are proposed to be left out
+MOST_GROUPS, MOST_LISTED = (
+    12,
+    8,
+)  # different texts of a column of groups; columns that are proposed to be left out
 NUMBERS = ("number", "constant")  # kinds of columns
 PROPOSED_FOR = {"pca": "PCA", "kernel-pca": "KernelPCA"}
 # What is done about a proposal, and the control that undoes it.
@@ -80,7 +83,7 @@ TEMPLATES = Environment(
     undefined=ChainableUndefined,
     loader=PackageLoader("gramian.service", "page"),
 )
-TEMPLATES.globals |= {"version": __version__, "about": about}
+TEMPLATES.globals |= {"version": __version__, "about": about, "counted": counted}
 
 
 def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -245,7 +248,12 @@ def _proposed(by_method: dict[str, Any], kinds: dict[str, str], shown: set[str])
             if one["option"] == "drop" and kinds.get(one["value"]) not in NUMBERS:
                 target = None  # there is nothing to choose for a text
                 words = "shown, but not used" if one["value"] in shown else words
-            known = one | {"value": str(one["value"]), "words": words.format(one["value"]), "target": target, "methods": ""}
+            known = one | {
+                "value": str(one["value"]),
+                "words": words.format(one["value"]),
+                "target": target,
+                "methods": "",
+            }
             entry = result.setdefault((one["option"], known["value"], one["why"]), known)
             entry["methods"] = f"{entry['methods']} {method}".strip()
     return list(result.values())
@@ -272,10 +280,50 @@ def model(
 ) -> Response:
     """Return the page of a model, perhaps with data to plot."""
     item, facts = caller.with_facts("model", id)
-    known = facts.get("model", {})
-    galleries = caller.items("gallery") if known.get("kind") == "FaceSpace" else []
-    values: Any = {"item": item, "facts": facts, "model": known, "sources": caller.items("data")}
-    return page("model.html", galleries=galleries, chosen=chosen, **values)
+    known, sources, fit = facts.get("model", {}), caller.items("data"), facts.get("fit")
+    serious, notes = (
+        [one for one in facts.get("diagnosis", ()) if (one["severity"] == "serious") is wanted]
+        for wanted in (True, False)
+    )
+    sample = (known.get("sampling") or {}).get("brief")
+    return page(
+        "model.html",
+        item=item,
+        facts=facts,
+        model=known,
+        sources=sources,
+        chosen=chosen,
+        # Without its data it cannot be fitted again.
+        fit=fit if fit and any(one.id == fit["data"] for one in sources) else None,
+        serious=serious,
+        notes=[
+            *(f"{one['sentence']} {one['remedy']}" for one in notes if one["code"] != "not-separated"),
+            *([sample] if sample else []),
+        ],
+        warnings=[
+            text for text in facts.get("warnings", ()) if not any(one["sentence"] in text for one in serious)
+        ],
+        numbers=numbers(facts),
+        galleries=caller.items("gallery") if known.get("kind") == "FaceSpace" else [],
+    )
+
+
+def numbers(facts: dict[str, Any]) -> list[str]:
+    """Return the sizes of a model in words: rows, columns, components, and their share of the variance."""
+    model = facts.get("model", {})
+    if model.get("n_components") is None:
+        return []
+    row, column = ("picture", "pixel") if model["picture_shape"] else ("row", "column")
+    sizes = (model["n_samples"], row), (model["n_features"], column), (model["n_components"], "component")
+    result = [counted(number, noun) for number, noun in sizes]
+    ratios = facts["components"]["explained variance ratio"]
+    if model["explained_variance_ratio"] is not None and ratios:
+        number, share = most_of(ratios)
+        who = "" if number == len(ratios) else f"the first {'one has' if number == 1 else f'{number} have'} "
+        result.append(f"{who}{percent(share)} of the variance")
+    if model["imputed_share"]:
+        result.append(f"{percent(model['imputed_share'])} of the entries imputed")
+    return result
 
 
 @people.get("/kernels")

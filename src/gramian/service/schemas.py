@@ -126,10 +126,13 @@ class FigureQuery(DataQuery):
     shape: str | None = Field(
         default=None,
         max_length=200,
-        description="Column that sets the shape, by default the second of the labels; empty for none.",
+        description="Column that sets the shape; by default none.",
     )
     width: int | None = Field(
         default=None, ge=200, le=2000, description="Width of the figure in pixels, with axes and labels."
+    )
+    format: Literal["json", "svg", "png", "csv"] = Field(
+        default="json", description="For a page, or as a file in light colours; csv is the table it draws."
     )
 
 
@@ -227,9 +230,10 @@ class FigureNames(BaseModel):
     titles: dict[str, str] = Field(description="The title of each figure.")
     columns: list[str] = Field(description="Columns that may set the colour of rows.")
     pair: list[int] = Field(description="The two components to show first, counted from 1.")
-    shapes: list[str] = Field(description="Columns that may set the shape of points.")
+    groups: dict[str, list[str]] = Field(
+        description="Columns of few different labels, which may set the shape of points, with their labels."
+    )
     color: str = Field(description="The column that sets the colour by default, or empty.")
-    shape: str = Field(description="The column that sets the shape by default, or empty.")
     findings: list[str] = Field(description="What the data show, in at most three sentences.")
 
 

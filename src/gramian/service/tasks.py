@@ -162,6 +162,7 @@ def _with_proposals(fit: Message, data: Message) -> list[Message]:
         found = of_scan(asked, method, fit["parameters"]).only(lambda one: one.option in KNOWN | takes)
         data["reading"] |= found.merged(asked)
     fit["parameters"] |= found.parameters
+    fit["reading"] = fit.get("reading", {}) | data["reading"]
     return plain(list(map(asdict, found)))  # type: ignore[no-any-return]
 
 
@@ -194,7 +195,8 @@ def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     texts = [str(one.message) for one in raised if one.category.__module__.startswith("gramian")]
     diagnosis = diagnosis_of(made, pieces.completed(made, table) if isinstance(table, Table) else None)
     facts = report.info_facts(made, fit["estimator"], diagnosis=diagnosis)
-    return {**facts, "seconds": seconds, "warnings": texts, "proposals": found}
+    # "fit" is what the page needs for another fit of the same data.
+    return {**facts, "fit": fit, "seconds": seconds, "warnings": texts, "proposals": found}
 
 
 class _Messages:

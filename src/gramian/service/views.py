@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib.resources import files
@@ -121,19 +123,50 @@ def folders_of(table: Table) -> Any:
 
 
 def figure(
-    model: Message, data: Message | None, answer: Message, name: str, width: int | None, **chosen: Any
+    model: Message,
+    data: Message | None,
+    answer: Message,
+    name: str,
+    width: int | None,
+    format: str,
+    **chosen: Any,
 ) -> Message:
-    """Write one figure: a specification that Vega-Lite draws, or a picture."""
+    """Write one figure: for the page a specification of Vega-Lite or a picture, else a file."""
     fitted, table = cached(model, load), applied(model, data)[1]
     figures = {figure.name: figure for figure in available(fitted, table)}
     if table is None and name == "scores":
         raise DataError("A figure of scores needs data.", "Choose the data to plot.")
-    options = chosen | _groupings(table, chosen["color"], chosen["shape"]) | {"linked": name == "scores"}
+    options = chosen | _groupings(table, chosen["color"], chosen["shape"]) | {"linked": format == "json"}
     asked = figures[checks.check_choice("figure", name, tuple(figures))]
-    content = drawing(lambda: asked.draw(fitted, table, **options), width)
-    if name == "scores":  # the page shows its own table
+
+    def draw() -> Any:
+        return asked.draw(fitted, table, **options)
+
+    if format != "json":
+        return _written_figure(answer, draw, width, format)
+    content = drawing(draw, width)
+    if "linked" in asked.options:  # the page shows its own table
         content["spec"] |= content["spec"].pop("hconcat")[0]
     return written(answer, json.dumps(content, allow_nan=False))
+
+
+def _written_figure(answer: Message, draw: Callable[[], Any], width: int | None, format: str) -> Message:
+    """Write a figure in light colours as .svg or .png, or the table that it draws as .csv."""
+    with needs("plots", "altair", "Drawing figures"):
+        from gramian.plots.style import framed, room
+    with room(width):
+        drawn = draw()
+        is_picture = isinstance(drawn, Picture)
+        if format == "csv":
+            if is_picture:
+                raise DataError("A picture has no table.", "Download it as PNG or SVG.")
+            write_table(answer["path"], {name: drawn.data[name] for name in drawn.data.column_names}, "csv")
+            return {}
+        if is_picture and format == "png":
+            return written(answer, drawn.png())
+        content = io.BytesIO() if format == "png" else io.StringIO()
+        (framed(drawn.png(), drawn.pixels.shape) if is_picture else drawn).save(content, format)
+    return written(answer, content.getvalue())
 
 
 def _groupings(table: Table | None, color: str | None, shape: str | None) -> Message:
@@ -149,18 +182,23 @@ def figures(model: Message, data: Message | None) -> Message:
     titles = {figure.name: figure.title for figure in available(cached(model, load), table)}
     labels = {} if table is None else labels_of(table)
     names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
-    usual = {name: one for name, one in _groupings(table, None, None).items() if isinstance(one, str)}
+    usual = _groupings(table, None, None).get("color")
     pair, said = _shown_first(fitted, table)
     return {
         "figures": list(titles),
         "titles": titles,
         "columns": [*labels, *names],
-        "shapes": [name for name, values in labels.items() if len(set(values.tolist())) <= MOST_CLASSES],
-        "color": usual.get("color", ""),
-        "shape": usual.get("shape", ""),
+        "groups": {name: kinds for name, values in labels.items() if (kinds := _kinds(values))},
+        "color": usual if isinstance(usual, str) else "",
         "pair": list(pair),
         "findings": said,
     }
+
+
+def _kinds(values: Any) -> list[str]:
+    """Return the different labels as figures spell them; none where they are many."""
+    kinds = sorted({f"{one:g}" if isinstance(one, int | float) else str(one) for one in values.tolist()})
+    return kinds if len(kinds) <= MOST_CLASSES else []
 
 
 def _shown_first(fitted: Any, table: Table | None) -> tuple[tuple[int, int], list[str]]:

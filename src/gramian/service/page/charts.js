@@ -6,6 +6,7 @@ const FRAME = 8;  // pixels for labels that are longer than usual
 const LARGEST = 640;  // pixels of a figure alone in its row, unless it is a long one
 const ENLARGED = 1.25;  // times its own size, at most
 const SLACK = 24;  // pixels by which a card changes before its figure is drawn again
+const FILES = [["Picture (SVG)", "svg"], ["Picture (PNG)", "png"], ["Data (CSV)", "csv"]];
 const LONG = new Set(["contours", "control-chart", "loadings", "whitening", "face-scores"]);
 export const NO_FIGURES = 'Figures are not available. The administrator can install them: pip install "gramian[plots]"';
 let program, last = Promise.resolve();
@@ -15,7 +16,7 @@ const loaded = () => program ??= new Promise((resolve, reject) => {
 });
 const inTurn = (work) => last = last.then(work, work);  // a visitor uses one worker at a time
 
-// Replaces a figure at once, when the new one is complete; its title goes to a heading, and its sentences above it.
+// Replaces a figure at once, when the new one is complete; its title goes to a heading, and its sentences below it.
 // One with a brush keeps its size, by which Vega finds the pointer.
 export async function draw(place, content, words, heading, brush = false) {
   const figure = element("figure", { tabIndex: 0, role: "group", ariaLabel: words }), drawing = element("div");
@@ -27,8 +28,14 @@ export async function draw(place, content, words, heading, brush = false) {
   const embed = await loaded(), { spec } = content, { title, width, height } = spec;
   delete spec.title;
   if (title?.text) heading.textContent = title.text;
-  figure.append(element("figcaption", {}, [title?.subtitle ?? ""].flat().join(" ")), drawing);
-  if (brush) Object.assign(spec, { autosize: { type: "fit-x", contains: "padding" }, width: Math.min(place.clientWidth, LARGEST) });
+  figure.append(drawing, element("figcaption", {}, [title?.subtitle ?? ""].flat().join(" ")));
+  if (brush) {
+    Object.assign(spec, { autosize: { type: "fit-x", contains: "padding" }, width: Math.min(place.clientWidth, LARGEST) });
+    // The page sets what is picked, an object by keys: rows after a letter, so that none names a property of all objects.
+    (spec.params ??= []).push({ name: "picked", value: null });
+    const { encoding } = spec.layer.find((layer) => layer.encoding?.opacity?.condition?.param), key = encoding.tooltip[0].field;
+    encoding.opacity.condition = { test: `!picked || picked['r' + datum.${key}]`, value: encoding.opacity.condition.value };
+  }
   // The content security policy forbids eval, so Vega interprets its expressions.
   const { view, finalize } = await embed(drawing, spec, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
     tooltip: { disableDefaultStyle: true } });
@@ -46,27 +53,33 @@ export async function draw(place, content, words, heading, brush = false) {
 // Adds a card, which draws its figure when it is asked to, and again when its width changes.
 export function card(parent, model, name, words, query, onDrawn = () => {}) {
   const title = element("h3", {}, words), place = element("div", { className: "place" });
-  const section = element("section", { className: "card" }, title, place);
+  const files = element("ul"), menu = element("details", { className: "menu" }, element("summary", { ariaLabel: `Download: ${words}` }, "Download"), files);
+  menu.addEventListener("focusout", (event) => { if (!menu.contains(event.relatedTarget)) menu.open = false; });
+  menu.addEventListener("keydown", (event) => { if (event.key === "Escape") menu.open = false; });
+  const head = element("div", { className: "card-head" }, title, menu);
+  const section = element("section", { className: "card" }, head, place);
   section.dataset.figure = name;
   parent.append(section);
-  let options = {}, drawn = 0, waiting;
-  const redraw = (more = options) => inTurn(async () => {
-    options = more;
-    drawn = place.clientWidth;
+  let options = {}, figure = name, drawn = 0, waiting;
+  const redraw = (more = options, other = figure) => inTurn(async () => {
+    [options, figure, drawn] = [more, other, place.clientWidth];
     // The server draws for this width, because it places the labels.
     const width = Math.max(200, Math.min(LONG.has(name) ? 2000 : LARGEST, Math.floor(drawn) - FRAME));
-    const asking = new URLSearchParams([...query, ["width", width], ...Object.entries(more)]);
+    const asking = new URLSearchParams([...query, ["width", width], ...Object.entries(more)]), path = `models/${model}/figures/${figure}?${asking}`;
     try {
-      onDrawn(await draw(place, await asked(`models/${model}/figures/${name}?${asking}`), words, title, name === "scores"));
+      const content = await asked(path);
+      files.replaceChildren(...FILES.filter(([, format]) => content.spec || format !== "csv").map(([text, format]) =>
+        element("li", {}, element("a", { href: `/api/v1/${path}&format=${format}`, download: "" }, text))));
+      onDrawn(await draw(place, content, words, title, name === "scores"));
     } catch (error) {
       place.replaceChildren(element("p", { className: "notice bad" }, error.message));
     }
   });
   new ResizeObserver(() => {
     clearTimeout(waiting);
-    if (drawn && Math.abs(place.clientWidth - drawn) > SLACK) waiting = setTimeout(redraw, 300);
+    if (drawn && Math.abs(place.clientWidth - drawn) > SLACK) waiting = setTimeout(() => redraw(), 300);
   }).observe(place);
-  return { section, title, redraw };
+  return { section, head, redraw };
 }
 
 // Gives long figures a row of their own, except one that completes an odd number of others.

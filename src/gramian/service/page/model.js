@@ -1,15 +1,23 @@
-// Shows what a model says of its data: findings, figures, and unusual rows linked with the scores.
+// Shows what a model says of its data: findings, figures, and rows that are selected, marked and left out of a refit.
 
-import { asked, byId, element, say } from "./api.js";
+import { asked, byId, element, say, tried } from "./api.js";
 import { arrange, card } from "./charts.js";
 import { forms } from "./operations.js";
 
-const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.components);
+const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.components), columns = Number(main.dataset.columns);
+const fit = JSON.parse(main.dataset.fit);  // the order of the fit, if its data are here
 const query = new URLSearchParams(location.search);
-const FIRST = 50, CLOSE = 120;  // rows of the list; pixels from the top where a part counts as read
-const FOLLOWS = { scores: ["x", "y", "color", "shape"], biplot: ["x", "y", "color", "shape"],
-  "correlation-circle": ["x", "y"], contours: ["color"], directions: ["color"] };
-let rows = [], view = null, summary = "";
+const CLOSE = 120, LISTED = 200, NAMED = 5, FEW = 12, MOST = 1000;  // pixels from the top of a part that counts as read; rows of the list; named rows; columns with arrows at first; rows of one refit
+const FOLLOWS = { scores: ["x", "y", "color", "shape"], "correlation-circle": ["x", "y"], contours: ["color"], directions: ["color"] };
+const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+
+function read(place, reading) {
+  for (const [name, one] of Object.entries(reading)) for (const entry of [one].flat()) place.append(name, entry);
+  return place;
+}
+// The rows of the fit are read as the fit has read them.
+if (fit && query.get("data") === fit.data && [...query.keys()].length === 1) read(query, fit.reading);
+const own = fit && query.get("data") === fit.data;
 
 for (const link of [byId("report"), byId("results")].filter(Boolean)) link.href += `?${query}`;
 if (query.get("data") && byId("results-item") && main.dataset.kind !== "FaceSpace") byId("results-item").hidden = false;
@@ -39,28 +47,36 @@ function sentences(place, texts) {
 function chooser(words, values, chosen) {
   const id = `choose-${words[0].toLowerCase()}`;
   const select = element("select", { id }, ...values.map(([value, text]) => new Option(text, value, false, value === chosen)));
-  return { field: element("div", {}, element("label", { htmlFor: id }, words), select), select };
+  const [first, rest = ""] = words.split("|");
+  return { field: element("div", {}, element("label", { htmlFor: id }, first, element("span", { className: "hidden" }, rest)), select), select };
 }
 
-// Lets people choose axes, colour and shape, which several figures follow.
-function choosers(cards, { columns, shapes, color, shape, pair }) {
+// Lets people choose axes, colour and shape, which several figures follow, and the arrows of the columns.
+function choosers(cards, { columns: named, groups, color, pair, figures }) {
   const axes = Array.from({ length: Math.min(k, 50) }, (_, place) => [String(place + 1), `PC${place + 1}`]);
-  const named = (all) => [["", "none"], ...all.map((name) => [name, name])];
-  const all = {};
-  if (k > 1) Object.assign(all, { x: chooser("X axis", axes, String(pair[0])), y: chooser("Y axis", axes, String(pair[1])) });
-  if (columns.length) all.color = chooser("Colour", named(columns), color);
-  if (shapes.length) all.shape = chooser("Shape", named(shapes), shape);
+  const none = (all) => [["", "none"], ...all.map((name) => [name, name])];
+  const all = {}, arrows = element("input", { type: "checkbox", id: "arrows", checked: columns <= FEW });
+  if (k > 1) Object.assign(all, { x: chooser("X| axis", axes, String(pair[0])), y: chooser("Y| axis", axes, String(pair[1])) });
+  if (named.length) all.color = chooser("Colour", none(named), color);
+  if (Object.keys(groups).length) all.shape = chooser("Shape", none(Object.keys(groups)), "");
   const of = (name) => (FOLLOWS[name] ?? []).filter((option) => all[option]);
-  const redraw = (name) => cards[name].redraw(Object.fromEntries(of(name).map((option) => [option, all[option].select.value])));
+  const redraw = (name) => cards[name].redraw(Object.fromEntries(of(name).map((option) => [option, all[option].select.value])),
+    name === "scores" && figures.includes("biplot") && arrows.checked ? "biplot" : name);
   for (const [option, { select }] of Object.entries(all)) {
     select.addEventListener("change", () => Object.keys(cards).filter((name) => of(name).includes(option)).forEach(redraw));
   }
-  cards.scores?.title.after(element("div", { className: "choosers" }, ...Object.values(all).map(({ field }) => field)));
+  const fields = Object.values(all).map(({ field }) => field);
+  if (figures.includes("biplot")) fields.push(element("div", {}, element("label", { title: "A biplot: an arrow for each column, in the direction in which it rises" }, arrows, " Arrows")));
+  arrows.addEventListener("change", () => redraw("scores"));
+  cards.scores?.head.after(element("div", { className: "choosers" }, ...fields));
+  const regroup = () => offerGroups(all.color?.select.value, groups);
+  all.color?.select.addEventListener("change", regroup);
+  regroup();
   return redraw;
 }
 
 async function all() {
-  const about = await asked(`models/${id}/figures?${query}`), cards = {};
+  const about = await asked(`models/${id}/figures?${query}`), cards = {}, watched = about.figures.includes("control-chart");
   sentences(byId("findings"), about.findings);
   for (const part of document.querySelectorAll("[data-figures]")) {
     const names = part.dataset.figures.split(" ").filter((name) => about.figures.includes(name)), place = part.querySelector(".cards");
@@ -68,15 +84,19 @@ async function all() {
     tabs.find((tab) => tab.hash === `#${part.querySelector("h2").id}`).hidden = part.hidden;
     for (const name of names) {
       cards[name] = card(place, id, name, about.titles[name], query, name === "scores" ? linked : undefined);
-      if (name === "scores" && about.figures.includes("control-chart")) place.append(byId("rows"));
+      if (name !== "scores") continue;
+      cards[name].section.append(byId("selection"));
+      byId("selection").hidden = false;
+      if (watched) place.append(byId("rows"));
     }
     arrange(place);
   }
   const redraw = choosers(cards, about);
+  select(null);
   markTab();
   for (const name of Object.keys(cards)) {
     await redraw(name);
-    if (name === "scores" && about.figures.includes("control-chart")) await unusual();
+    if (name === "scores" && watched) await unusual();
   }
   const { python, methods } = await asked(`models/${id}/code?${query}`);
   byId("code").textContent = python;
@@ -86,84 +106,176 @@ async function all() {
   }
 }
 
-// ------------------------------------------------------------------ rows
+// ------------------------------------------------------------------ rows that are selected
+
+let rows = [], order = [], view = null, chosen = null, listed = null, group = null, down = [0, 0];
+const keyOf = (point) => String(point.name ?? point.row);
+
+// The points of the figure: all rows in order, or a sample.
+function points() {
+  const state = view?.getState({ data: (name) => name.startsWith("data-") || name === "source_0", signals: () => false, recurse: true });
+  return Object.values(state?.data ?? {}).find((data) => Array.isArray(data) && data.length && ("row" in data[0] || "name" in data[0])) ?? [];
+}
 
 function linked(drawn) {
   view = drawn;
-  view?.addSignalListener("chosen", (_, box) => list(chosenRows(box)));
-  if (rows.length) list(null);
+  if (!view) return;
+  view.addSignalListener("chosen", (_, box) => {
+    const fields = Object.keys(box ?? {});
+    if (!fields.length) return;
+    const inside = points().filter((point) => fields.every((field) => point[field] >= Math.min(...box[field]) && point[field] <= Math.max(...box[field])));
+    select(new Set(inside.map(keyOf)));
+  });
+  view.addEventListener("pointerdown", (event) => { down = [event.clientX, event.clientY]; });
+  view.addEventListener("click", (event, item) => {
+    if (Math.hypot(event.clientX - down[0], event.clientY - down[1]) > 4) return;  // the end of a box
+    if (item?.datum && ("row" in item.datum || "name" in item.datum)) toggle(keyOf(item.datum)); else select(null);
+  });
+  mark();
 }
 
-// The points of the figure: all rows in order, or a sample with row names.
-const points = () => {
-  const state = view.getState({ data: (name) => name.startsWith("data-") || name === "source_0", signals: () => false, recurse: true });
-  return Object.values(state.data).find((data) => Array.isArray(data) && data.length && ("row" in data[0] || "name" in data[0])) ?? [];
+function toggle(key) {
+  const next = new Set(group ? [] : chosen);
+  if (!next.delete(key)) next.add(key);
+  select(next, null, false);
+}
+
+// Shows the selection in the figure, whose own box is cleared unless it made the selection.
+function mark(boxed = false) {
+  if (!view) return;
+  if (!boxed) view.data("chosen_store", []);
+  view.signal("picked", chosen && Object.fromEntries([...chosen].map((key) => [`r${key}`, 1]))).runAsync();
+}
+
+// Selects rows by their keys, or a group; a box in the figure and a group also list only their rows.
+function select(keys, ofGroup = null, narrow = true) {
+  chosen = keys?.size || ofGroup ? keys : null;
+  group = ofGroup;
+  if (narrow || !chosen) listed = chosen;
+  if (byId("group").value !== (group?.[1] ?? "")) byId("group").value = group?.[1] ?? "";
+  mark(narrow && chosen && !group);
+  list();
+  const names = chosen && !group ? [...chosen].slice(0, NAMED).join(", ") + (chosen.size > NAMED ? ", …" : "") : "";
+  byId("selected").textContent = !chosen ? "Click points or rows to select them, or drag a box around points."
+    : group ? `Group ${group[1]} is selected.` : `${counted(chosen.size, "row")} selected: ${names}`;
+  for (const button of [byId("without"), byId("only")]) button.hidden = !chosen || !own;
+  byId("clear").hidden = !chosen;
+  if (!chosen) return;
+  const what = group ? group[1] : chosen.size === 1 ? "the selected row" : `the selected rows (${chosen.size.toLocaleString("en")})`;
+  byId("without").textContent = `Refit without ${what}`;
+  byId("only").textContent = `Refit with only ${what}`;
+}
+
+function offerGroups(column, groups) {
+  const kinds = groups[column] ?? [];
+  byId("group-box").hidden = kinds.length < 2;
+  byId("group").replaceChildren(new Option("none", ""), ...kinds.map((kind) => new Option(kind, kind)));
+  byId("group").onchange = ({ target }) => {
+    const members = points().filter((point) => String(point.group) === target.value).map(keyOf);
+    if (target.value) select(new Set(members), [column, target.value, kinds]); else select(null);
+  };
+}
+
+// ------------------------------------------------------------------ another fit
+
+// Fits the same data again with some changes, and opens the new model.
+const refit = (words, changes, button) => tried(async () => {
+  const name = `${document.querySelector("h1").textContent} ${words}`.slice(0, 200);
+  const json = { data: fit.data, estimator: fit.estimator, name, parameters: { ...fit.parameters, ...changes.parameters }, reading: { ...fit.reading, ...changes.reading } };
+  let job = await asked("jobs", { json });
+  while (["planning", "running"].includes(job.state)) {
+    await new Promise((done) => setTimeout(done, 200));
+    job = await asked(`jobs/${job.id}`);
+  }
+  if (job.state !== "done") throw new Error(job.problem?.error ?? "The fit was cancelled.");
+  location.href = `/models/${job.model}?data=${fit.data}`;
+}, button, "Fitting …");
+
+const without = (entries) => ({ reading: { exclude: [...[fit.reading.exclude ?? []].flat(), ...entries] } });
+function leaveOut(entries, words, button) {
+  if (entries.length > MOST) return say(`At most ${counted(MOST, "row")} can be left out by name. Name a group in a column of the file instead.`, true);
+  return refit(words, without(entries), button);
+}
+byId("without").addEventListener("click", ({ target }) => leaveOut(group ? [`${group[0]}=${group[1]}`] : [...chosen],
+  `without ${group ? group[1] : counted(chosen.size, "row")}`, target));
+byId("only").addEventListener("click", ({ target }) => {
+  const others = group ? group[2].filter((kind) => kind !== group[1]).map((kind) => `${group[0]}=${kind}`)
+    : order.filter((key) => !chosen.has(key));
+  return leaveOut(others, `of ${group ? group[1] : counted(chosen.size, "row")}`, target);
+});
+byId("clear").addEventListener("click", () => select(null));
+
+// The step that mends a serious finding, where it is another fit.
+const REMEDIES = {
+  "scale-dominates": () => ["with columns of unit variance", { parameters: { scale: "unit" } }],
+  "kernel-narrow": () => ["with the median width", { parameters: { kernel: "rbf", gamma: "median" } }],
+  "one-row": ({ row }) => order[row] && ["without that row", without([order[row]])],
+  identifier: ({ column }) => [`without ${column}`, { reading: { drop: [...[fit.reading.drop ?? []].flat(), column], columns: undefined } }],
 };
-
-function chosenRows(box) {
-  const fields = Object.keys(box ?? {});
-  if (!fields.length) return null;
-  const inside = points().filter((point) => fields.every((field) => {
-    const [low, high] = [Math.min(...box[field]), Math.max(...box[field])];
-    return point[field] >= low && point[field] <= high;
-  }));
-  return new Set(inside.map((point) => String(point.row ?? point.name)));
+REMEDIES["kernel-wide"] = REMEDIES["kernel-narrow"];
+async function offerRemedies() {
+  const { facts } = await asked(`models/${id}`);
+  facts.diagnosis.filter(({ severity }) => severity === "serious").forEach(({ code, evidence }, place) => {
+    const remedy = REMEDIES[code]?.(evidence);
+    if (!remedy) return;
+    const button = element("button", { type: "button", className: "quiet" }, `Refit ${remedy[0]}`);
+    button.addEventListener("click", () => refit(...remedy, button));
+    byId(`finding-${place}`).append(" ", button);
+  });
 }
 
-const STATISTICS = ["T2", "SPE"];
+// ------------------------------------------------------------------ the list of rows
+
+const STATISTICS = { T2: "far out", SPE: "breaks the pattern" };
+const ALARMS = { T2: "far out", SPE: "breaks", "T2 and SPE": "both" };
 const shortNumber = (value) => value && Math.abs(value) < 1e-3 ? value.toExponential(2)
   : value.toLocaleString("en", { maximumSignificantDigits: 4 });
 
-function list(chosen) {
-  const shown = chosen === null ? rows : rows.filter((row) => chosen.has(row.name));
-  const numbers = STATISTICS.filter((name) => rows[0]?.[name] !== undefined);
+function list() {
+  if (!rows.length) return;
+  const shown = listed === null ? rows : rows.filter((row) => listed.has(row.key));
+  const numbers = Object.keys(STATISTICS).filter((name) => rows[0][name] !== undefined);
   const labelled = rows.some((row) => row.label != null);
-  const heads = ["row", ...(labelled ? ["label"] : []), ...numbers, "unusual", "largest contributions"];
-  const top = heads.map((name) => element("th", { scope: "col", className: numbers.includes(name) ? "n" : "" }, name));
-  const body = element("tbody");
-  byId("rows-table").replaceChildren(element("thead", {}, element("tr", {}, ...top)), body);
-  for (const row of shown.slice(0, FIRST)) {
-    const line = body.insertRow();
-    const cell = (text, kind = "") => Object.assign(line.insertCell(), { textContent: text, className: kind, dir: kind ? "" : "auto" });
-    const ariaLabel = `show row ${row.name} in the figure`, onclick = () => markRow(row.name);
-    cell("").append(element("button", { className: "plain", type: "button", dir: "auto", ariaLabel, onclick }, row.name));
+  const heads = ["row", ...(labelled ? ["label"] : []), ...numbers.map((name) => STATISTICS[name]), "unusual", "largest contributions"];
+  const top = heads.map((name) => element("th", { scope: "col", className: Object.values(STATISTICS).includes(name) ? "n" : "" }, name));
+  const body = element("tbody"), table = byId("rows-table"), scrolled = table.parentElement.scrollTop;
+  for (const row of shown.slice(0, LISTED)) {
+    const line = body.insertRow(), selected = Boolean(chosen?.has(row.key));
+    const cell = (text, kind = "") => Object.assign(line.insertCell(), { textContent: text, className: kind, dir: kind ? "" : "auto", title: kind ? "" : text });
+    line.className = selected ? "marked" : "";
+    const button = element("button", { className: "plain", type: "button", dir: "auto", ariaLabel: `select row ${row.key}`, ariaPressed: String(selected) }, row.key);
+    cell("").append(button);
+    line.onclick = () => {
+      toggle(row.key);
+      [...table.tBodies[0].rows].find((one) => one.title === row.key)?.querySelector("button").focus({ preventScroll: true });
+    };
+    line.title = row.key;
     if (labelled) cell(row.label);
     for (const name of numbers) cell(shortNumber(row[name]), "n");
     const alarm = cell("");
-    if (row.alarm) alarm.append(element("span", { className: "badge bad" }, row.alarm));
+    if (row.alarm) alarm.append(element("span", { className: "badge bad", title: row.alarm }, ALARMS[row.alarm]));
     cell([1, 2, 3].map((j) => row[`contributor ${j}`]).filter(Boolean).join(", "));
   }
-  const many = `${Math.min(FIRST, shown.length)} of ${rows.length.toLocaleString("en")} rows, the largest T2 or SPE relative to its limit first.`;
-  byId("rows-said").textContent = chosen === null ? `${summary} ${many} Click a row to mark it in the figure, or select points there to list only these rows.`
-    : `${shown.length.toLocaleString("en")} rows selected${shown.length > FIRST ? `; the ${FIRST} largest relative to their limits are listed` : ""}. Click in the figure to clear the selection.`;
-}
-
-// Selects one point of the figure.
-function markRow(name) {
-  const point = view && points().find((one) => String(one.row ?? one.name) === name);
-  if (!point) return say("The figure shows a sample without this row.");
-  const fields = Object.keys(point).filter((field) => /^PC\d+$|^position$/.test(field));
-  const horizontal = k > 1 ? `PC${byId("choose-x").value}` : "PC1";
-  const store = fields.map((field) => ({ field, channel: field === horizontal ? "x" : "y", type: "R" }));
-  const values = fields.map((field) => [point[field] - Number.EPSILON, point[field] + Number.EPSILON]);
-  view.data("chosen_store", [{ unit: "", fields: store, values }]).run();
-  say(`Row ${name} is marked in the figure.`);
-  document.querySelector("[data-figure=scores] figure")?.scrollIntoView({ block: "nearest" });
+  table.replaceChildren(element("thead", {}, element("tr", {}, ...top)), body);
+  table.parentElement.scrollTop = scrolled;
+  const many = `${Math.min(LISTED, shown.length) < shown.length ? `${LISTED} of ` : ""}${counted(shown.length, "row")}`;
+  byId("rows-said").textContent = listed === null ? `${many}, the most unusual first.` : `${many} of the selection.`;
 }
 
 // T2 or SPE relative to its limit, the larger one; a limit that is not known is null.
-const excess = (row) => Math.max(...STATISTICS.map((name) => row[`${name} limit`] ? row[name] / row[`${name} limit`] : 0));
+const excess = (row) => Math.max(...Object.keys(STATISTICS).map((name) => row[`${name} limit`] ? row[name] / row[`${name} limit`] : 0));
 
 async function unusual() {
   const table = await asked(`models/${id}/monitor?${query}`, { method: "POST" });
   const more = ["alarm", "contributor 1", "contributor 2", "contributor 3"];
-  rows = table.values.map((values, place) => ({ name: String(table.names?.[place] ?? place), label: table.labels?.[place],
+  rows = table.values.map((values, place) => ({ key: String(table.names?.[place] ?? table.numbers?.[place] ?? place), label: table.labels?.[place],
     ...Object.fromEntries(table.columns.map((column, j) => [column, values[j]])),
     ...Object.fromEntries(more.map((column) => [column, table[column][place]])) }));
+  order = rows.map(({ key }) => key);
   rows.sort((a, b) => excess(b) - excess(a));
-  summary = table.notes.slice(table.notes.findIndex((note) => note.includes("false alarms:"))).join(" ");
+  byId("limits").textContent = table.notes.slice(table.notes.findIndex((note) => note.includes("false alarms:"))).join(" ");
   byId("rows").hidden = false;
-  list(null);
+  list();
 }
 
 // What has a part of its own on the page, or answers with rows to download.
@@ -171,4 +283,5 @@ const OWN = ["transform", "reconstruct", "denoise", "monitor"];
 
 if (main.dataset.kind === "FaceSpace") import("./faces.js");
 if (byId("operations")) forms("models", id, OWN, () => query).catch((error) => say(error.message, true));
-all().then(() => { main.dataset.ready = "yes"; }, (error) => say(error.message, true));
+all().then(() => own && document.querySelector(".finding") && offerRemedies())
+  .then(() => { main.dataset.ready = "yes"; }, (error) => say(error.message, true));
