@@ -70,7 +70,7 @@ def with_transform(table: Table, kind: Transform) -> Table:
 
     References
     ----------
-    .. [1] Aitchison, J. (1986). The Statistical Analysis of Compositional Data, section 4.6.
+    .. [1] Aitchison, J. (1986). The Statistical Analysis of Compositional Data, chapter 4.
 
     Examples
     --------
