@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from scipy import sparse
 
-from gramian import PCA, KernelPCA, load, scan
+from gramian import PCA, KernelPCA, Monitor, load, scan
 from gramian.errors import DataError, ParameterError
 from gramian.io.lazy import LazyArray
 
@@ -160,5 +160,15 @@ def test_a_model_transforms_new_files_and_takes_arrays_as_they_are(tmp_path):
             scan(new, transform="log1p").read(),
         ):
             np.testing.assert_allclose(model.transform(given), expected, atol=1e-12)
+        # Nobody but the file says how: it may have been changed.
+        model.reading_["transform"] = "exp"
+        with pytest.raises(ParameterError, match="is not known"):
+            model.transform(new)
         other = model.transform(scan(new, transform="sqrt"))
         np.testing.assert_allclose(other, model.transform(np.sqrt(COUNTS[7:19])), atol=1e-12)
+    watch = Monitor(PCA(2)).fit(scan(path, transform="log1p"))
+    of_file, of_array = (watch.statistics(rows).columns for rows in (new, np.log1p(COUNTS[7:19])))
+    np.testing.assert_allclose(of_file["T2"], of_array["T2"])
+    stream = PCA(2).partial_fit(scan(path, transform="log1p")).partial_fit(new)
+    both = np.concatenate([COUNTS, COUNTS[7:19]])
+    np.testing.assert_allclose(stream.mean_, np.log1p(both).mean(axis=0))

@@ -18,6 +18,7 @@ from gramian.io.missing import rows_taken_of
 from gramian.io.parts import group_column
 from gramian.io.spool import parts
 
+SEARCHED = 10_000  # names, among which similar ones are suggested
 ADVICE = "Give names or numbers of rows, or COLUMN=VALUE for all rows of a group."
 
 
@@ -88,7 +89,7 @@ def _rows_with(values: npt.NDArray[Any], entry: str, column: str, table: Table) 
     if not rows.any():
         present = [_text(one) for one in np.unique(values).tolist() if one == one]
         problem = f"names no row: {column!r} of {table.source} has no such value"
-        near = difflib.get_close_matches(value, present, n=3)
+        near = difflib.get_close_matches(value, present[:SEARCHED], n=3)
         hint = f"Did you mean {choice(*(f'{column}={one}' for one in near))}?"
         raise ParameterError("exclude", entry, problem, hint if near else f"It has {listed(present)}.")
     return np.asarray(rows)
@@ -103,7 +104,7 @@ def _unknown(entry: str, table: Table, numbers: Sequence[int], known: Any) -> Pa
     column, equals, value = entry.partition("=")
     columns = [*known, *(table.feature_names or ())]
     near = [f"{one}={value}" for one in difflib.get_close_matches(column, columns)] if equals else []
-    near += difflib.get_close_matches(entry, table.row_names or (), n=3)
+    near += difflib.get_close_matches(entry, (table.row_names or ())[:SEARCHED], n=3)
     if near:
         advice = f"Did you mean {choice(*near[:3])}?"
     elif table.row_names is not None:
