@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from gramian.io.missing import rows_taken_of
 from gramian.io.parts import group_column
 from gramian.io.spool import parts
 
+NUMBER = re.compile("0|[1-9][0-9]{0,17}")  # 007 is a name
 SEARCHED = 10_000  # names, among which similar ones are suggested
 ADVICE = "Give names or numbers of rows, or COLUMN=VALUE for all rows of a group."
 
@@ -52,12 +54,13 @@ def without(table: Table, entries: Sequence[str]) -> Table:
     known = {**table.groups, **table.metadata}
     if table.labels is not None:
         known[table.label_name or "label"] = table.labels
+    columns = {*known, *(table.feature_names or ())}
     for entry in entries:
         if entry in named:
             out[named[entry]] = True
-        elif entry.isdecimal() and int(entry) in numbers:
+        elif NUMBER.fullmatch(entry) and int(entry) in numbers:
             out[numbers.index(int(entry))] = True
-        elif (column := group_column(entry, {*known, *(table.feature_names or ())})) is not None:
+        elif (column := group_column(entry, columns)) is not None:
             values = known[column] if column in known else _feature(table, column)
             out |= _rows_with(values, entry, column, table)
         else:
@@ -96,7 +99,7 @@ def _rows_with(values: npt.NDArray[Any], entry: str, column: str, table: Table) 
 
 
 def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _unknown(entry: str, table: Table, numbers: Sequence[int], known: Any) -> ParameterError:
