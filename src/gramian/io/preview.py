@@ -105,9 +105,7 @@ class Preview:
         return facts
 
 
-def preview(
-    file: IO[bytes], source: str, reading: ReadingOptions = ReadingOptions()
-) -> Preview | None:
+def preview(file: IO[bytes], source: str, reading: ReadingOptions | None = None) -> Preview | None:
     """Look at a table.
 
     Parameters
@@ -116,7 +114,7 @@ def preview(
         Its format follows from its content.
     source : str
         Its name in error messages.
-    reading : ReadingOptions
+    reading : ReadingOptions, optional
         Where its header and last lines are, what marks missing values, and whether it is long; other options
         do not matter.
 
@@ -143,9 +141,10 @@ def preview(
         if isinstance(opened, ArraySource):
             return None if len(opened.shape) > 2 else _of_array(opened)
         from gramian.io.columns import Columns, find_row_names, is_number
-        from gramian.io.pivot import find_long, pivoted
+        from gramian.io.long import find_long
+        from gramian.io.pivot import pivoted
 
-        table, reading = opened.prepared(reading, None)
+        table, reading = opened.prepared(reading or ReadingOptions(), None)
         about = {"lines": table.first_lines, "header": table.header, "sheets": table.sheets}
         if reading.pivot is not None:
             table, _ = pivoted(table, reading)
@@ -161,7 +160,7 @@ def preview(
     shown = [replace(one, unit=columns.units.get(one.name, "")) for one in shown]
     names, every = columns.names, list(range(len(columns.arrays)))
     place, *_ = find_row_names(names, table, ReadingOptions(), None, every, columns.arrays.__getitem__)
-    about |= {"long": find_long(columns), "notes": (*table.notes, *columns.notes)}
+    about |= {"long": find_long(columns.names, columns.arrays), "notes": (*table.notes, *columns.notes)}
     about["row_names"] = None if place is None else names[place]
     return Preview(count, len(every), tuple(shown), table.names is not None, **about)
 

@@ -270,12 +270,17 @@ class TextSource(ColumnSource):
             lines = text.rstrip(b"\r\n").rsplit(newline, _TAIL_LINES)
             lines = [self._as_utf8(line) for line in lines[len(lines) > _TAIL_LINES :]]
             count = notes_below(lines, self._layout.separator, self._layout.n_fields)
-            notes = [line.strip(b"\r " + self._layout.separator.encode()) for line in lines[len(lines) - count :]]
+            notes = [
+                line.strip(b"\r " + self._layout.separator.encode()) for line in lines[len(lines) - count :]
+            ]
             if said := [note.decode("utf-8", errors="replace") for note in notes if note]:
                 what = "row" if self.sheets else "line"
                 many = counted(len(said), f"{what} below the table was", f"{what}s below the table were")
                 self._note(f"{many} left out: {shortened(said[0], 60)!r}")
-            elif any(note != line.strip(b"\r") for note, line in zip(notes, lines[len(lines) - count :], strict=True)):
+            elif any(
+                note != line.strip(b"\r")
+                for note, line in zip(notes, lines[len(lines) - count :], strict=True)
+            ):
                 self._note("blank rows below the table were left out")
             text = text.rstrip(b"\r\n") if count else text
         if not count:
