@@ -873,11 +873,9 @@ def _marks(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
     for place in text if columns.source.separator is not None else ():
         column = columns.arrays[place]
         marks = numerals.marks(column) if is_text(column) else {}
-        last = (
-            {mark: len(column) - 1 - column.to_pylist()[::-1].index(mark) for mark in marks} if marks else {}
-        )
-        words = {mark for mark in marks if re.search(r"[^\W\d_]{2}", mark)}
-        of_header = {mark for mark in words if columns.first_row + last[mark] < _OF_HEADER}
+        words = [mark for mark in marks if re.search(r"[^\W\d_]{2}", mark)]
+        below = column.slice(max(0, _OF_HEADER - columns.first_row))
+        of_header = set(words).difference(pc.unique(pc.utf8_trim_whitespace(below)).to_pylist())
         if marks and not of_header and columns.names[place].strip() not in marks:
             result[place] = marks
     return result

@@ -46,7 +46,8 @@ _IS_UNIT = re.compile(
 _BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,16})[)\]]")
 _NOTE = re.compile(
     r"\W*(?:sources?|notes?|footnotes?|remarks?|legend|key|data (?:from|by|source)|last updated|copyright|see|"
-    r"quellen?|anmerkung(?:en)?|hinweise?|stand|legende|remarques?|légende|nota|fuente|fonte)\b|[*†‡§©#¹²³]|\(c\)",
+    r"quellen?|anmerkung(?:en)?|hinweise?|stand|legende|remarques?|légende|nota|fuente|fonte)\b|"
+    r"[*†‡§©#¹²³]|\(c\)",
     re.IGNORECASE,
 )  # fmt: skip
 
