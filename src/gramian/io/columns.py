@@ -496,10 +496,14 @@ def find_row_names(
         return id_column, value_columns, ()
     if day:
         return first, rest, (f'row names were taken from column "{name}", which holds unique dates',)
-    # More likely a column of numbers with a slip in it.
-    if 2 * (pc.sum(numerals.like_number(column)).as_py() or 0) > len(column):
+    if _is_mostly_numbers(column):
         return None, value_columns, ()
     return first, rest, (f'row names were taken from column "{name}", which holds unique text',)
+
+
+def _is_mostly_numbers(column: Any) -> bool:
+    """Say whether a column of text is more likely one of numbers with a slip in it."""
+    return 2 * int(pc.sum(numerals.like_number(column)).as_py() or 0) > len(column)
 
 
 # -------------------------------------------------------------- the table of all rows
@@ -837,8 +841,9 @@ def _advised(
     rest = [place for place in text if place not in marks]
     changed: dict[str, Any] = {}
     if not columns.first_row:  # later rows of a file do not show groups
-        groups = [place for place in rest if _may_group(arrays[place])]
-        unique = [place for place in rest if is_text(arrays[place]) and all_different(arrays[place])]
+        words = [place for place in rest if is_text(arrays[place]) and not _is_mostly_numbers(arrays[place])]
+        groups = [place for place in words if _may_group(arrays[place])]
+        unique = [place for place in words if all_different(arrays[place])]
         if groups and reading.label is None and reading.labels_from is None:
             changed["label"] = names[groups[0]]
         if unique and id_column is None and reading.id is None:
@@ -861,7 +866,7 @@ def _advised(
 
 
 def _may_group(column: Any) -> bool:
-    return is_text(column) and 2 <= pc.count_distinct(column).as_py() <= min(_MOST_GROUPS, len(column) // 2)
+    return 2 <= int(pc.count_distinct(column).as_py()) <= min(_MOST_GROUPS, len(column) // 2)
 
 
 def _marks(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
@@ -870,9 +875,10 @@ def _marks(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
     Words that name the column, or stand in its first rows only, are of a header.
     """
     result = {}
+    text = [place for place in text if is_text(columns.arrays[place])]
     for place in text if columns.source.separator is not None else ():
         column = columns.arrays[place]
-        marks = numerals.marks(column) if is_text(column) else {}
+        marks = numerals.marks(column)
         words = [mark for mark in marks if re.search(r"[^\W\d_]{2}", mark)]
         below = column.slice(max(0, _OF_HEADER - columns.first_row))
         of_header = set(words).difference(pc.unique(pc.utf8_trim_whitespace(below)).to_pylist())

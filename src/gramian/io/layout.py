@@ -45,7 +45,7 @@ _IS_UNIT = re.compile(
 )
 _BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,16})[)\]]")
 _NOTE = re.compile(
-    r"\W*(?:sources?|notes?|footnotes?|remarks?|legend|key|data (?:from|by|source)|last updated|copyright|see|"
+    r"\W*(?:sources?|notes?|footnotes?|remarks?|legend|key|data (?:from|by|source)|last updated|copyright|"
     r"quellen?|anmerkung(?:en)?|hinweise?|stand|legende|remarques?|légende|nota|fuente|fonte)\b|"
     r"[*†‡§©#¹²³]|\(c\)",
     re.IGNORECASE,
@@ -445,11 +445,7 @@ class _Table:
         ):
             return False
         pairs = list(zip(one, two, strict=True))
-        return (
-            all(a or b for a, b in pairs)
-            and any(b and not a for a, b in pairs)
-            and not self._counts(upper)[1]
-        )
+        return all(a or b for a, b in pairs) and any(b and not a for a, b in pairs)
 
     def _names(self, at: int, group: int | None) -> tuple[str, ...]:
         """Return the names of the columns; those that occur twice with the name of their group."""
