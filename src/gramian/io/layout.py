@@ -150,7 +150,8 @@ def detect_layout(
 
     Examples
     --------
-    >>> layout = detect_layout(b"# by hand\nPlants of 2020\n\nx;y\ncm;kg\n1,5;2\n2,5;3\n", "memory")
+    >>> lines = "# by hand", "Plants of 2020", "", "x;y", "cm;kg", "1,5;2", "2,5;3"
+    >>> layout = detect_layout("\\n".join(lines).encode(), "memory")
     >>> layout.names, layout.header, layout.units, layout.skipped
     (('x', 'y'), 4, ('cm', 'kg'), 5)
     """
