@@ -213,7 +213,7 @@ def test_limits_of_detection():
         "(below_limit: half takes half of each limit)"
     )
     half = read("limits.csv", label="zone", below_limit="half").values
-    assert half[np.isnan(table.values)].tolist() == [0.15, 0.15, 0.15, 50.0, 0.15]
+    assert half[np.isnan(table.values)].tolist() == [0.15, 0.15, 50.0, 0.15, 0.15]
     np.testing.assert_array_equal(half[~np.isnan(table.values)], table.values[~np.isnan(table.values)])
     with refused(ParameterError, "below_limit"):
         read("limits.csv", below_limit="third")
@@ -280,6 +280,15 @@ def test_where_tables_begin():
     ):  # fmt: skip
         layout = detect_layout(text.encode(), "x.csv", most=200)
         assert (layout.names, layout.skipped) == (names, skipped), text
+
+
+def test_a_header_that_goes_on_in_the_first_row_is_advised():
+    text = "gene,s1,s2\nclass,A,B\ng1,1.5,2\ng2,3,4\n"
+    with refused(DataError) as caught:
+        read_text(text)
+    assert "Read it with header=2." in str(caught.value)
+    assert read_text(text, header=2).values.tolist() == [[1.5, 2], [3, 4]]
+    assert read_text(text, transpose=True, label="class").labels.tolist() == ["A", "B"]
 
 
 def test_words_of_a_header_are_no_marks_of_missing_values():

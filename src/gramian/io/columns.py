@@ -792,13 +792,16 @@ def refuse_text(
     """Return the error that names the columns of text, and one way to read the table."""
     text = [place for place in value_columns if not is_number(columns.arrays[place])] or [*wrong]
     name, marks = columns.source.source, _marks(columns, text)
-    if len(text) == len(value_columns) and not marks:
+    header = 0 if marks else _header_line(columns, text)
+    if len(text) == len(value_columns) and not (marks or header):
         shown = f": {_describe(columns, text)}" if text else ""
         return DataError(
             f"{name} has no numeric columns{shown}. {_why_text(columns, text, marks)}"
             "At least one column must hold numbers and not be dropped, an id or a label."
         )
-    changed = _advised(columns, value_columns, text, marks, reading, id_column)
+    changed = (
+        {"header": header} if header else _advised(columns, value_columns, text, marks, reading, id_column)
+    )
     given = {one: value for one, value in given_options(replace(reading, **changed)).items() if value != ()}
     call = ", ".join(f"{one}={_as_python(value)}" for one, value in given.items())
     file = "" if columns.source.path is None else f"{_as_python(str(columns.source.path))}, "
@@ -867,6 +870,16 @@ def _advised(
 
 def _may_group(column: Any) -> bool:
     return 2 <= int(pc.count_distinct(column).as_py()) <= min(_MOST_GROUPS, len(column) // 2)
+
+
+def _header_line(columns: Columns, text: Sequence[int]) -> int:
+    """Return the line where a header ends that goes on in the first rows, if only these hold text; else 0."""
+    arrays = [columns.arrays[place] for place in text]
+    if columns.first_row or not columns.source.header or not arrays or not all(map(is_text, arrays)):
+        return 0
+    numbers = reduce(pc.and_, map(numerals.like_number, arrays))
+    last = len(numbers) - 1 - numbers.to_pylist()[::-1].index(False)
+    return columns.source.header + last + 1 if last < min(_OF_HEADER, len(numbers) - 1) else 0
 
 
 def _marks(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:

@@ -44,6 +44,9 @@ _IS_UNIT = re.compile(
     rf"(?:\d+|10\^?\d+)?\s?(?:1\s?/\s?)?{_UNIT}(?:\s?[/·*.⋅ ]\s?(?:{_UNIT}|\d+\s?{_UNIT}))*"
 )
 _BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,16})[)\]]")
+_IS_UNITS = re.compile(
+    rf"\W*(?:units?|einheit(?:en)?|unités?)\b|\W*$|{_IS_UNIT.pattern}$|[(\[].*[)\]]$", re.IGNORECASE
+)
 _NOTE = re.compile(
     r"\W*(?:sources?|notes?|footnotes?|remarks?|legend|key|data (?:from|by|source)|last updated|copyright|"
     r"quellen?|anmerkung(?:en)?|hinweise?|stand|legende|remarques?|légende|nota|fuente|fonte)\b|"
@@ -302,11 +305,10 @@ class _Table:
             at, first, units, group = self._below(self._asked(header, source))
         above = [index for index in self.filled if index < (first if at is None else at)]
         above = [index for index in above if index not in (units, group)]
-        below = [i for i in self.filled if at is not None and at < i < first and i != units]
-        said = self._said(above, at, below, units) if header is None else ()
+        said = self._said(above, at, units) if header is None else ()
         names = None if at is None else self._names(at, group)
         n_fields = self.width if names is None else len(names)
-        plain = not (above or below or units or group) and bool(self.typed) and header is None
+        plain = not (above or units or group) and bool(self.typed) and header is None
         plain = plain and all(len(self._fields(index)) == n_fields for index in self.filled)
         return Layout(
             self.separator,
@@ -363,11 +365,7 @@ class _Table:
         for upper, lower in itertools.pairwise(above):
             if at in (upper, lower) and lower not in units and self._is_upper(upper, lower):
                 at = lower
-        at, after, unit, group = self._below(at)
-        rest = [index for index in above if index >= after]
-        while rest and self._is_no_row(rest[0]):
-            rest.pop(0)
-        return at, rest[0] if rest else first, unit, group
+        return self._below(at)
 
     def _begins(self, index: int) -> bool:
         """Say whether a line is the first row: it has numbers where the rows below have them."""
@@ -421,19 +419,15 @@ class _Table:
         years = len(fields) == self.width and self._are_years(fields, [])
         return (texts > 0 or years) and len(self.lines[index].filled) >= min(2, self.width)
 
-    def _is_no_row(self, index: int) -> bool:
-        """Say whether a line below the header is none of the rows: text above several columns of numbers."""
-        texts, numbers = self._counts(index)
-        return texts > 1 and not numbers
-
     def _is_units(self, index: int) -> bool:
         """Say whether a line holds units of the columns, such as kg or (mm)."""
-        fields = self._fields(index)
-        if len(fields) != self.width or len(self.lines[index].filled) == 0:
+        fields = [field.strip() for field in self._fields(index)]
+        if len(fields) != self.width:
             return False
-        typed = [
-            fields[place].strip() for place in self.typed if not _NOTHING.fullmatch(fields[place].strip())
-        ]
+        # Beside numbers stands nothing, or what the line is: a row of labels has a name.
+        if any(fields[at] and not _IS_UNITS.match(fields[at]) for at in self.places if at not in self.typed):
+            return False
+        typed = [fields[place] for place in self.typed if not _NOTHING.fullmatch(fields[place])]
         known = [text for text in typed if _BRACKETED.fullmatch(text) or _IS_UNIT.fullmatch(text)]
         return bool(known) and 5 * len(known) >= 3 * len(typed)
 
@@ -459,9 +453,7 @@ class _Table:
             result.append(above if not name else f"{above} {name}" if counts[name] > 1 else name)
         return tuple(result)
 
-    def _said(
-        self, above: Sequence[int], at: int | None, below: Sequence[int], units: int | None
-    ) -> tuple[str, ...]:
+    def _said(self, above: Sequence[int], at: int | None, units: int | None) -> tuple[str, ...]:
         """Say what stands around the header, and was left out."""
         said = []
         if above:
@@ -471,11 +463,6 @@ class _Table:
             said.append(f"{where}{many} left out: {self._quoted(above[0])}")
         if units is not None:
             said.append(f"units were read from {self.word} {self.lines[units].number}")
-        if below:
-            many = counted(
-                len(below), f"{self.word} below the header was", f"{self.word}s below the header were"
-            )
-            said.append(f"{many} left out: {self._quoted(below[0])}")
         return tuple(said)
 
     def _quoted(self, index: int) -> str:
