@@ -877,9 +877,10 @@ def _header_line(columns: Columns, text: Sequence[int]) -> int:
     arrays = [columns.arrays[place] for place in text]
     if columns.first_row or not columns.source.header or not arrays or not all(map(is_text, arrays)):
         return 0
-    numbers = reduce(pc.and_, map(numerals.like_number, arrays))
-    last = len(numbers) - 1 - numbers.to_pylist()[::-1].index(False)
-    return columns.source.header + last + 1 if last < min(_OF_HEADER, len(numbers) - 1) else 0
+    rest = pc.invert(reduce(pc.and_, map(numerals.like_number, arrays)))
+    rows = int(pc.sum(rest).as_py() or 0)
+    last = rows == int(pc.sum(rest.slice(0, rows)).as_py() or 0)
+    return columns.source.header + rows if last and 0 < rows <= min(_OF_HEADER, len(rest) - 1) else 0
 
 
 def _marks(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
@@ -892,7 +893,7 @@ def _marks(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
     for place in text if columns.source.separator is not None else ():
         column = columns.arrays[place]
         marks = numerals.marks(column)
-        words = [mark for mark in marks if re.search(r"[^\W\d_]{2}", mark)]
+        words = [mark for mark in marks if re.search(r"[^\W\d_]", mark)]
         below = column.slice(max(0, _OF_HEADER - columns.first_row))
         of_header = set(words).difference(pc.unique(pc.utf8_trim_whitespace(below)).to_pylist())
         if marks and not of_header and columns.names[place].strip() not in marks:
