@@ -30,7 +30,7 @@ SHOWN = (10, 30, 24)  # lines, fields and letters that a preview shows
 _SEPARATORS = ("\t", ";", "|", ",", " ")
 _LINE = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
 _MOST_PLACES = 60  # columns whose entries decide where a table begins
-_NOTHING = re.compile(r"[-–—.*?_/\\]*")  # stands for no value, and names nothing
+_NOTHING = re.compile(r"[-\u2013\u2014.*?_/\\]*")  # stands for no value, and names nothing
 _YEARS = (1500, 2200)
 
 _PREFIXED = "m|g|s|A|K|mol|M|cd|Hz|N|Pa|J|W|C|V|F|Ω|T|lm|lx|Bq|Gy|Sv|l|L|bar|eV|B|cal|U|t"
@@ -40,11 +40,17 @@ _UNITS = (
     "cells|degrees|percent|kilograms?|grams?|met(?:er|re)s?|seconds?|minutes?|hours?"
 )
 _UNIT = rf"(?:[kMGTmµμunpcdh]?(?:{_PREFIXED})|{_UNITS})(?:\^?[-−]?\d|[²³⁻¹⁰])*"
-_IS_UNIT = re.compile(rf"(?:\d+|10\^?\d+)?\s?(?:1\s?/\s?)?{_UNIT}(?:\s?[/·*.⋅ ]\s?(?:{_UNIT}|\d+\s?{_UNIT}))*")
+_IS_UNIT = re.compile(
+    rf"(?:\d+|10\^?\d+)?\s?(?:1\s?/\s?)?{_UNIT}(?:\s?[/·*.⋅ ]\s?(?:{_UNIT}|\d+\s?{_UNIT}))*"
+)
 _BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,16})[)\]]")
+_IS_UNITS = re.compile(
+    rf"\W*(?:units?|einheit(?:en)?|unités?)\b|\W*$|{_IS_UNIT.pattern}$|[(\[].*[)\]]$", re.IGNORECASE
+)
 _NOTE = re.compile(
-    r"\W*(?:sources?|notes?|footnotes?|remarks?|legend|key|data (?:from|by|source)|last updated|copyright|see|"
-    r"quellen?|anmerkung(?:en)?|hinweise?|stand|legende|remarques?|légende|nota|fuente|fonte)\b|[*†‡§©#¹²³]|\(c\)",
+    r"\W*(?:sources?|notes?|footnotes?|remarks?|legend|key|data (?:from|by|source)|last updated|copyright|"
+    r"quellen?|anmerkung(?:en)?|hinweise?|stand|legende|remarques?|légende|nota|fuente|fonte)\b|"
+    r"[*†‡§©#¹²³]|\(c\)",
     re.IGNORECASE,
 )  # fmt: skip
 
@@ -147,7 +153,8 @@ def detect_layout(
 
     Examples
     --------
-    >>> layout = detect_layout(b"# by hand\nPlants of 2020\n\nx;y\ncm;kg\n1,5;2\n2,5;3\n", "memory")
+    >>> lines = "# by hand", "Plants of 2020", "", "x;y", "cm;kg", "1,5;2", "2,5;3"
+    >>> layout = detect_layout("\\n".join(lines).encode(), "memory")
     >>> layout.names, layout.header, layout.units, layout.skipped
     (('x', 'y'), 4, ('cm', 'kg'), 5)
     """
@@ -217,7 +224,9 @@ def split_lines(
     # A field beyond the limit of the csv module ends the sample early.
     with contextlib.suppress(csv.Error):
         for count, fields in enumerate(itertools.islice(reader, most), 1):
-            lines.append(Line(offset + count if by_records else start + 1, offset + reader.line_num, (*fields,)))
+            lines.append(
+                Line(offset + count if by_records else start + 1, offset + reader.line_num, (*fields,))
+            )
             start = offset + reader.line_num
     return lines[:-1] if text.count('"') % 2 and len(lines) > 2 else lines
 
@@ -296,11 +305,10 @@ class _Table:
             at, first, units, group = self._below(self._asked(header, source))
         above = [index for index in self.filled if index < (first if at is None else at)]
         above = [index for index in above if index not in (units, group)]
-        below = [i for i in self.filled if at is not None and at < i < first and i != units]
-        said = self._said(above, at, below, units) if header is None else ()
+        said = self._said(above, at, units) if header is None else ()
         names = None if at is None else self._names(at, group)
         n_fields = self.width if names is None else len(names)
-        plain = not (above or below or units or group) and bool(self.typed) and header is None
+        plain = not (above or units or group) and bool(self.typed) and header is None
         plain = plain and all(len(self._fields(index)) == n_fields for index in self.filled)
         return Layout(
             self.separator,
@@ -308,7 +316,9 @@ class _Table:
             n_fields,
             self.lines[first - 1].end if first else 0,
             header=0 if at is None else self.lines[at].number,
-            units=None if units is None else tuple(map(_unit, (*self._fields(units), *[""] * n_fields)[:n_fields])),
+            units=None
+            if units is None
+            else tuple(map(_unit, (*self._fields(units), *[""] * n_fields)[:n_fields])),
             said=said,
             plain=plain,
         )
@@ -355,11 +365,7 @@ class _Table:
         for upper, lower in itertools.pairwise(above):
             if at in (upper, lower) and lower not in units and self._is_upper(upper, lower):
                 at = lower
-        at, after, unit, group = self._below(at)
-        rest = [index for index in above if index >= after]
-        while rest and self._is_no_row(rest[0]):
-            rest.pop(0)
-        return at, rest[0] if rest else first, unit, group
+        return self._below(at)
 
     def _begins(self, index: int) -> bool:
         """Say whether a line is the first row: it has numbers where the rows below have them."""
@@ -392,7 +398,9 @@ class _Table:
             len(steps) == 1
             and 0 not in steps
             and _YEARS[0] <= min(numbers) <= max(numbers) <= _YEARS[1]
-            and not any(all(re.fullmatch(r"[12]\d{3}", row[place].strip()) for place in self.typed) for row in rows)
+            and not any(
+                all(re.fullmatch(r"[12]\d{3}", row[place].strip()) for place in self.typed) for row in rows
+            )
         )
 
     def _names_less(self, index: int) -> bool:
@@ -411,27 +419,28 @@ class _Table:
         years = len(fields) == self.width and self._are_years(fields, [])
         return (texts > 0 or years) and len(self.lines[index].filled) >= min(2, self.width)
 
-    def _is_no_row(self, index: int) -> bool:
-        """Say whether a line below the header is none of the rows: text above several columns of numbers."""
-        texts, numbers = self._counts(index)
-        return texts > 1 and not numbers
-
     def _is_units(self, index: int) -> bool:
         """Say whether a line holds units of the columns, such as kg or (mm)."""
-        fields = self._fields(index)
-        if len(fields) != self.width or len(self.lines[index].filled) == 0:
+        fields = [field.strip() for field in self._fields(index)]
+        if len(fields) != self.width:
             return False
-        typed = [fields[place].strip() for place in self.typed if not _NOTHING.fullmatch(fields[place].strip())]
+        # Beside numbers stands nothing, or what the line is: a row of labels has a name.
+        if any(fields[at] and not _IS_UNITS.match(fields[at]) for at in self.places if at not in self.typed):
+            return False
+        typed = [fields[place] for place in self.typed if not _NOTHING.fullmatch(fields[place])]
         known = [text for text in typed if _BRACKETED.fullmatch(text) or _IS_UNIT.fullmatch(text)]
         return bool(known) and 5 * len(known) >= 3 * len(typed)
 
     def _is_upper(self, upper: int, lower: int) -> bool:
         """Say whether a line is the upper part of a header, with names of groups of columns."""
         one, two = ([field.strip() for field in self._fields(index)] for index in (upper, lower))
-        if not len(one) == len(two) == self.width or min(len(self.lines[i].filled) for i in (upper, lower)) < 2:
+        if (
+            not len(one) == len(two) == self.width
+            or min(len(self.lines[i].filled) for i in (upper, lower)) < 2
+        ):
             return False
         pairs = list(zip(one, two, strict=True))
-        return all(a or b for a, b in pairs) and any(b and not a for a, b in pairs) and not self._counts(upper)[1]
+        return all(a or b for a, b in pairs) and any(b and not a for a, b in pairs)
 
     def _names(self, at: int, group: int | None) -> tuple[str, ...]:
         """Return the names of the columns; those that occur twice with the name of their group."""
@@ -444,9 +453,7 @@ class _Table:
             result.append(above if not name else f"{above} {name}" if counts[name] > 1 else name)
         return tuple(result)
 
-    def _said(
-        self, above: Sequence[int], at: int | None, below: Sequence[int], units: int | None
-    ) -> tuple[str, ...]:
+    def _said(self, above: Sequence[int], at: int | None, units: int | None) -> tuple[str, ...]:
         """Say what stands around the header, and was left out."""
         said = []
         if above:
@@ -456,9 +463,6 @@ class _Table:
             said.append(f"{where}{many} left out: {self._quoted(above[0])}")
         if units is not None:
             said.append(f"units were read from {self.word} {self.lines[units].number}")
-        if below:
-            many = counted(len(below), f"{self.word} below the header was", f"{self.word}s below the header were")
-            said.append(f"{many} left out: {self._quoted(below[0])}")
         return tuple(said)
 
     def _quoted(self, index: int) -> str:

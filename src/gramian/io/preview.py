@@ -130,7 +130,7 @@ def preview(
     source : str, optional
         Its name in error messages.
     reading : ReadingOptions, optional
-        Of these, what says how the file is written, and which rows are wanted.
+        Of these, what says how the file is written, whether it is long, and which rows are wanted.
     most : int, optional
         Bytes of a large file that are looked at; None looks at all of it.
 
@@ -159,7 +159,8 @@ def preview(
             return None if len(opened.shape) > 2 else _of_source(opened, reading, most)
         from gramian.io import numerals
         from gramian.io.columns import Columns, whole_fields
-        from gramian.io.pivot import find_long, pivoted
+        from gramian.io.long import find_long
+        from gramian.io.pivot import pivoted
 
         table, reading = opened.prepared(replace(reading, **dict.fromkeys(COLUMN_OPTIONS)), None)  # type: ignore[arg-type]
         about = {"lines": table.first_lines, "header": table.header, "sheets": table.sheets}
@@ -179,7 +180,7 @@ def preview(
     if reading.rows is not None and whole:
         rows = pick_rows(len(columns.arrays[0]), reading.rows, columns.source.source)
         columns = replace(columns, arrays=[column.take(rows) for column in columns.arrays])
-    about |= {"long": find_long(columns), "notes": (*table.notes, *columns.notes)}
+    about |= {"long": find_long(columns.names, columns.arrays), "notes": (*table.notes, *columns.notes)}
     seen = of_columns(columns, columns.source.names is not None, whole)
     return replace(seen, width=max(width, seen.width) if width > MOST else seen.width, **about)
 
