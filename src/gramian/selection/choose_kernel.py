@@ -770,9 +770,9 @@ def _rounded(value: float) -> float:
 
 
 def _evenly(X: Any, limit: int) -> FloatArray:
-    """Evenly spaced rows as float64; all where they would be equal."""
+    """Evenly spaced rows as float64; where they would be equal, different ones."""
     some = X[evenly(len(X), limit)]
-    return as_float64(some if np.ptp(some, axis=0).any() else X)
+    return as_float64(some if np.ptp(some, axis=0).any() else np.unique(X, axis=0)[:limit])
 
 
 def _factor(sizes: FloatArray, *units: float) -> float:
