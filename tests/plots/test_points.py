@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2, f
 
 import gramian
-from gramian import plots
+from gramian import PCA, KernelPCA, plots
 from gramian.analysis.associations import mean_ellipse, normal_ellipse
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
