@@ -84,7 +84,8 @@ class Proposal:
         The reason, as a clause.
     evidence : mapping of str to object
         The numbers that decided, as values for JSON. Of a column to leave out, ``reason`` is one of "text",
-        "date", "identifier", "constant", "copy", "groups", "empty", "holes".
+        "date", "identifier", "constant", "copy", "groups", "empty", "holes". ``automatic`` row names are
+        those that a reader takes without being asked.
     """
 
     option: str
@@ -141,9 +142,14 @@ class Proposals(Sequence[Proposal]):
         """Return some of them."""
         return Proposals(tuple(filter(keep, self.items)))
 
+    @property
+    def active(self) -> Proposals:
+        """Those that change something: without row names that a reader takes anyway."""
+        return self.only(lambda one: not one.evidence.get("automatic"))
+
     def merged(self, reading: ReadingOptions) -> dict[str, Any]:
-        """Return the options of reading with those that a user gave, who keeps all of these."""
-        found = self.reading
+        """Return the options of reading that change something, with columns that a user leaves out."""
+        found = self.active.reading
         if "drop" in found:
             found["drop"] = [*(reading.drop or ()), *found["drop"]]
         return found
@@ -347,7 +353,8 @@ class _Table:
             if column.name == self.seen.row_names:
                 what = "text" if column.sample is None else "number"
                 why = "counts the rows" if column.counts else f"has another {what} in every row"
-                return Proposal("id", column.name, f"{self._called(column)} {why}", _facts(column))
+                facts = _facts(column) | {"automatic": True}
+                return Proposal("id", column.name, f"{self._called(column)} {why}", facts)
         best: list[tuple[int, int, Column, str]] = []
         for place, column in enumerate(free if self.rows >= FEWEST else []):
             kind, why = self.no_measure.get(column.name, ("", ""))
@@ -394,7 +401,7 @@ class _Table:
                 kind, why = "date", "holds dates or times"
             elif column.sample is None:
                 kind, why = "text", "holds text"
-            elif not kind and share > HOLES and self.seen.whole:
+            elif not kind and share > HOLES and self.seen.whole and self.rows >= FEWEST:
                 kind, why = "holes", f"has no value in {percent(share)} of the rows"
             if kind:
                 yield Proposal("drop", column.name, f"{self._called(column)} {why}", _facts(column, kind))
