@@ -73,7 +73,8 @@ def test_a_column_that_dominates_by_its_unit_is_named(folder, gramian):
 
 CARS = "name,mpg,cylinders,horsepower,weight_in_lbs,year,origin\n" + "".join(
     f"car {i % 41},{'' if i % 23 == 5 else 45 - i / 3},{4 + 2 * (i // 30)},"
-    f"{'' if i % 31 == 7 else 60 + i * 7 % 90},{1800 + 20 * i + i * i % 77},{1970 + i // 9}-01-01,{('USA', 'Europe', 'Japan')[i % 3]}\n"
+    f"{'' if i % 31 == 7 else 60 + i * 7 % 90},"
+    f"{1800 + 20 * i + i * i % 77},{1970 + i // 9}-01-01,{('USA', 'Europe', 'Japan')[i % 3]}\n"
     for i in range(80)
 )
 

@@ -108,7 +108,7 @@ def place(tmp_path, monkeypatch, gramian):
     np.save("one.npy", X[:1])
     np.savez("b.npz", X=X, y=np.arange(12) % 2)
     for line in ("m.gramian", "k.gramian --kernel rbf"):
-        assert gramian("fit", "a.csv", "-o", *line.split()).code == 0
+        assert gramian("fit", "a.csv", "--as-is", "-o", *line.split()).code == 0
     return tmp_path
 
 
@@ -162,7 +162,7 @@ def test_a_missing_value_of_a_named_row(place, gramian):
 def test_parameters_of_kernels_have_few_digits(gramian):
     texts = [
         gramian("fit", "a.csv", "--kernel", "rbf", "--as-is").out,
-        gramian("fit", "a.csv", "--kernel", "poly", "--solver", "random-features").err,
+        gramian("fit", "a.csv", "--kernel", "poly", "--solver", "random-features", "--as-is").err,
         gramian("info", "k.gramian").out,
         gramian("kernels", "audit", "rbf", "a.csv").out,
     ]

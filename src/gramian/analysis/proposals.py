@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, overload
 
@@ -16,7 +17,7 @@ from gramian.analysis import imputation
 from gramian.analysis.units import same_range, unit_difference
 from gramian.checks import check_choice, counted, first_few, percent
 from gramian.data.table import Table
-from gramian.errors import Surface, option, worded
+from gramian.errors import DataError, Surface, option, worded
 from gramian.io.lazy import LazyArray
 from gramian.io.preview import Column, Preview, of_array, of_columns
 from gramian.io.scan import Scan
@@ -201,7 +202,9 @@ def propose(data: Any, method: Method = "pca") -> Proposals:
         data = Scan(data)
     if isinstance(data, Scan):
         return of_scan(data, method)
-    return proposals(_in_memory(data), method)
+    # Rows of a table that was read have their names and labels.
+    chosen = ReadingOptions(id="", labels_from="") if isinstance(data, Table) else None
+    return proposals(_in_memory(data), method, chosen)
 
 
 def of_scan(scan: Scan, method: Method, parameters: Mapping[str, Any] | None = None) -> Proposals:
@@ -580,6 +583,7 @@ def _names_rows(values: FloatArray, j: int) -> bool:
 
 def correlations(x: FloatArray, Y: FloatArray) -> FloatArray:
     """Return the correlations of a vector with columns; 0 with constant ones."""
+    x, Y = (one / (np.abs(one).max(axis=0, keepdims=True) + (one == 0).all(axis=0)) for one in (x, Y))
     x, Y = x - x.mean(), Y - Y.mean(axis=0)
     norms = np.sqrt((x @ x) * (Y**2).sum(axis=0))
     return np.asarray(np.divide(x @ Y, norms, out=np.zeros(Y.shape[1]), where=norms > 0))
@@ -599,7 +603,8 @@ def _copies(columns: Sequence[Column]) -> Iterator[Proposal]:
     if len(some) < 2:
         return
     sample = _sample(some)
-    holes, X = np.isnan(sample), sample - np.nanmean(sample, axis=0)
+    holes, X = np.isnan(sample), sample / np.nanmax(np.abs(sample), axis=0)
+    X = X - np.nanmean(X, axis=0)
     X = np.where(holes, 0.0, X)
     norms = np.sqrt((X**2).sum(axis=0))
     X, out = np.divide(X, norms, out=np.zeros_like(X), where=norms > 0), set[int]()
@@ -625,7 +630,7 @@ def _are_counts(columns: Sequence[Column]) -> bool:
     if same_range(sample) and np.nanmax(sample) <= 255:  # pixels and ratings
         return False
     mean, high = np.nanmean(sample, axis=0), np.nanmax(sample, axis=0)
-    lopsided = np.asarray(skew(sample, axis=0, nan_policy="omit"), dtype=np.float64) > 1
+    lopsided = np.asarray(skew(sample / high, axis=0, nan_policy="omit"), dtype=np.float64) > 1
     open_ended = (high >= 20) & (high >= 3 * mean) & (np.nanmin(sample, axis=0) < mean / 3)
     return bool((lopsided & open_ended).mean() >= 2 / 3)
 
@@ -664,13 +669,15 @@ def _imputing(X: FloatArray, deviations: FloatArray | None) -> Proposal:
     if deviations is not None:
         X = X / np.where(deviations > 0, deviations, 1.0)
     X = X[~np.isnan(X).all(axis=1)]
+    size = float(np.nanmax(np.abs(X))) or 1.0
+    X = X / size
     most = min(min(X.shape) - 2, MOST_IMPUTING if X.shape[1] <= MOST_GROUPS else MOST_IMPUTING // 2)
     held_out = imputation.HeldOut(X, np.random.default_rng(0))
     best, errors = imputation.choose_count(held_out, max(1, most), "em")
     number = max(best, min(2, X.shape[1] - 1))
     why = f"cross-validation predicts held-out entries best with {counted(best, 'component')}"
     why += "; a plane needs 2" if number > best else ""
-    evidence = {"best": best, "errors": {str(k): float(error) for k, error in errors.items()}}
+    evidence = {"best": best, "errors": {str(k): size * float(error) for k, error in errors.items()}}
     return Proposal("n_components", number, why, evidence | {"rows": len(X)})
 
 
@@ -687,11 +694,11 @@ def _kernel(
         yield Proposal("kernel", "rbf", "a smooth kernel for numbers, whose width is the choice that matters")
     if "gamma" in parameters or parameters.get("kernel", "rbf") != "rbf":
         return
-    why, evidence = "distances between rows set the width", {}
+    why, evidence = "distances between rows set the width", dict[str, Any]()
     if sample is not None:
         X = sample if deviations is None else sample / np.where(deviations > 0, deviations, 1.0)
         X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-        if len(X) > 2 and (X[0] != X).any():
+        with suppress(DataError):  # all rows are equal, or too far apart
             evidence = {"value": 0.5 / median_distance(X) ** 2, "rows": len(X)}
             why = f"the median distance of rows sets the width: gamma is {evidence['value']:.3g}"
     yield Proposal("gamma", "median", why, evidence)
