@@ -572,7 +572,7 @@ def identifier(values: FloatArray) -> int | None:
 def _names_rows(values: FloatArray, j: int) -> bool:
     x, n = values[:, j], len(values)
     low, high = float(x.min()), float(x.max())
-    if len(np.unique(x)) < n or high - low < n or values.shape[1] < 2:
+    if len(np.unique(x)) < n or high - low < n or values.shape[1] < 3:
         return False
     if kstest((x - low) / (high - low), "uniform").pvalue < LEVEL:
         return False
