@@ -142,7 +142,8 @@ def unit_difference(
     if len(vary) < 2 or (sample is not None and len(sample) < 2):
         return "", {}
     names, values = [names[j] for j in vary.tolist()], values[vary]
-    sample = None if sample is None else sample[:, vary]
+    if sample is not None:
+        sample = sample[:, vary] / np.nanmax(np.abs(sample[:, vary]))
     units, widest = units_of(names), float(values.max() / values.min())
     known = set(units) - {""}
     alike = sample is not None and (same_range(sample) or neighbours(sample) or _shares(sample))
