@@ -134,7 +134,9 @@ def has_one_unit(model: Any) -> bool:
 def scale_dominates(clause: str, evidence: Mapping[str, Any], subject: str) -> Finding:
     """Return the finding that columns decide by their unit; the clause is of :func:`unit_difference`."""
     decide = "decides" if len(evidence["columns"]) == 1 else "decide"
-    sentence = f"{clause[0].upper()}{clause[1:]} and {decide} {subject}."
+    # A name of a column stays as it is.
+    capital = clause.startswith(("columns ", "deviations ", "ranges "))
+    sentence = f"{clause.capitalize() if capital else clause} and {decide} {subject}."
     remedy = f"If columns have different units, use {option('scale', 'unit')}."
     return Finding("scale-dominates", "serious", sentence, remedy, evidence)
 
