@@ -1,4 +1,4 @@
-"""A table with what must be found in it, and the parts that tables are made of."""
+"""A table with what must and must not be found in it, and the parts that tables are made of."""
 
 from __future__ import annotations
 
@@ -15,6 +15,26 @@ import gramian
 DATA = Path(os.environ.get("GRAMIAN_TEST_DATA", "../shared/data"))
 SEED = int(os.environ.get("GRAMIAN_SEED", "0"))  # another one draws other tables
 MEDIAN = {"kernel": "rbf", "gamma": "median"}
+# What the remedy of each finding says.
+REMEDIES = {
+    "scale-dominates": 'scale="unit"',
+    "kernel-narrow": '="median"',
+    "kernel-wide": '="median"',
+    "no-signal": "Do not interpret",
+    "one-row": "fit again without it",
+    "identifier": "Leave",
+    "confounded": "Take rows in which they differ",
+    "not-separated": "as a plane",
+    "few-rows": "more rows, or fewer components",
+    "imputed": "standard errors",
+    "row-order": "time, batch or group",
+    "ties": "keep one of each",
+    "arch": "along the arch",
+    "groups-of-zeros": "presence and absence",
+    "size": "divide each row by its total",
+}
+# What is never said of rows in random order without a trap.
+QUIET = ("identifier", "row-order", "arch", "ties")
 
 
 @dataclass(frozen=True)
@@ -31,6 +51,10 @@ class Case:
     mended : tuple of model and table, optional
         What the remedy leads to, where the code must not be found again.
     labels : data frame, optional
+    never : tuple of str
+        Codes that must not be found.
+    remedy : str
+        What the remedy must say; by default that of its code.
     """
 
     name: str
@@ -39,6 +63,19 @@ class Case:
     must: str = ""
     mended: tuple[Any, Any] | None = None
     labels: Any = None
+    never: tuple[str, ...] = ()
+    remedy: str = ""
+
+    def wrong(self, found: Any) -> list[str]:
+        """Return what a diagnosis misses, and what it says without reason."""
+        said = {one.code: one for one in found.findings}
+        wrong = [f"{code} is said" for code in self.never if code in said]
+        if not self.must:
+            return wrong + [f"{one.code} is said" for one in found.serious if one.code not in self.never]
+        if self.must not in said:
+            return [*wrong, f"{self.must} is missed"]
+        remedy = self.remedy or REMEDIES[self.must]
+        return wrong if remedy in said[self.must].remedy else [*wrong, f"the remedy lacks {remedy}"]
 
 
 def rng(seed: int) -> np.random.Generator:

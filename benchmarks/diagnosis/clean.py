@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from sklearn import datasets
 
-from diagnosis.case import DATA, MEDIAN, Case, factors, penguins, rng, standardised
+from diagnosis.case import DATA, MEDIAN, QUIET, Case, factors, penguins, rng, standardised
 from gramian import PCA, KernelPCA
 
 
 def clean() -> Iterator[Case]:
-    for tables in (known, statistics, shared, drawn, kernels):
+    for tables in (known, statistics, vega, shared, drawn, kernels):
         yield from tables()
 
 
@@ -50,6 +50,27 @@ def statistics() -> Iterator[Case]:
         yield Case(f"{name}, scaled", table, PCA(2, scale="unit"))
 
 
+def vega() -> Iterator[Case]:
+    try:
+        from vega_datasets import local_data as more
+    except ImportError:
+        print("(vega_datasets is not installed: fewer tables)")
+        return
+    for name in (
+        "anscombe",
+        "cars",
+        "crimea",
+        "ohlc",
+        "seattle_weather",
+        "us_employment",
+        "wheat",
+        "airports",
+    ):
+        table = getattr(more, name)().select_dtypes("number").drop(columns="year", errors="ignore").dropna()
+        yield Case(f"vega {name}, scaled", table.astype(float), PCA(2, scale="unit"))
+    yield Case("vega iris", more.iris().select_dtypes("number"), PCA(2))
+
+
 def shared() -> Iterator[Case]:
     turtles = pd.read_csv(DATA / "tables/tortues.csv")
     tables: dict[str, Any] = {
@@ -83,7 +104,7 @@ SHAPES = (  # rows, columns, components, degrees of freedom of Student's t; 0: n
 def drawn() -> Iterator[Case]:
     for i, (n, d, k, tails) in enumerate(SHAPES):
         X = factors(n, d, k, 100 + i, tails=tails)
-        yield Case(f"{k} factors, {n:,} x {d:,}", X, PCA(k))
+        yield Case(f"{k} factors, {n:,} x {d:,}", X, PCA(k), never=QUIET)
         if i % 3 == 0:
             model = PCA(k, scale="unit")
             yield Case(f"the same in other units, scaled, {i}", X * rng(i).uniform(1, 50, d), model)

@@ -7,7 +7,8 @@ import pytest
 from sklearn import datasets
 
 from gramian import PCA
-from gramian.analysis.units import dominant_columns, unit_trap
+from gramian.analysis.findings import model_findings
+from gramian.analysis.units import dominant_columns
 
 # Standard deviations of bill length, bill depth, flipper length (mm) and mass (g) of 342 penguins.
 PENGUINS = {"bill_length_mm": 5.46, "bill_depth_mm": 1.97, "flipper_length_mm": 14.06, "body_mass_g": 801.95}
@@ -106,19 +107,21 @@ def test_a_fitted_model_says_so_and_names_the_way_out(fit):
     for factor in (1.0, 1e-140):
         model = getattr(PCA(2), fit)(X * factor)
         assert model.dominant_columns_.tolist() == [3]
-        assert (
-            "x3 has 99.96 % of the variance because of its scale and decides the first component. "
-            'If columns have different units, scale them to standard deviation 1 (scale="unit").'
-        ) in str(model.summary()).splitlines()
-        assert "because of its scale" in model._repr_html_()
+        said = (
+            "Serious: x3 has 99.96 % of the variance because of its scale and decides the first component. "
+            'If columns have different units, use scale="unit". (scale-dominates)'
+        )
+        assert str(model.summary()).splitlines()[0] == said
+        html = model._repr_html_()
+        assert html.index("because of its scale") < html.index("% of the variance</b>")
     assert not getattr(PCA(2, scale="unit"), fit)(X).dominant_columns_.size
-    assert not unit_trap(getattr(PCA(2, scale=X.std(axis=0)), fit)(X))
-    assert not unit_trap(PCA(2, center=False).fit(X))
+    assert not model_findings(getattr(PCA(2, scale=X.std(axis=0)), fit)(X))
+    assert not model_findings(PCA(2, center=False).fit(X))
 
 
 def test_pictures_share_a_unit():
     X = np.zeros((30, 4, 4))
     X[:, 1, 1] = 100 * np.random.default_rng(0).standard_normal(30)
     X += np.random.default_rng(1).standard_normal(X.shape)
-    assert unit_trap(PCA(2).fit(X.reshape(30, 16)))
-    assert not unit_trap(PCA(2).fit(X))
+    assert model_findings(PCA(2).fit(X.reshape(30, 16)))
+    assert not model_findings(PCA(2).fit(X))

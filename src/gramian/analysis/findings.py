@@ -126,7 +126,8 @@ def unit_findings(model: Any) -> Iterator[Finding]:
 
 def has_one_unit(model: Any) -> bool:
     """Return whether columns of a fitted PCA or KernelPCA are pixels, rows, or scaled to one variance."""
-    scaled = getattr(model, "scale", None) in ("unit", "genotype")
+    scale = getattr(model, "scale", None)
+    scaled = isinstance(scale, str) and scale != "pareto"
     pictures = getattr(model, "picture_shape_", None) is not None
     return scaled or pictures or not model.center or getattr(model, "kernel_", "") is None
 
@@ -134,7 +135,9 @@ def has_one_unit(model: Any) -> bool:
 def scale_dominates(clause: str, evidence: Mapping[str, Any], subject: str) -> Finding:
     """Return the finding that columns decide by their unit; the clause is of :func:`unit_difference`."""
     decide = "decides" if len(evidence["columns"]) == 1 else "decide"
-    sentence = f"{clause[0].upper()}{clause[1:]} and {decide} {subject}."
+    # A name of a column stays as it is.
+    capital = clause.startswith(("columns ", "deviations ", "ranges "))
+    sentence = f"{clause[0].upper() if capital else clause[0]}{clause[1:]} and {decide} {subject}."
     remedy = f"If columns have different units, use {option('scale', 'unit')}."
     return Finding("scale-dominates", "serious", sentence, remedy, evidence)
 
@@ -142,41 +145,47 @@ def scale_dominates(clause: str, evidence: Mapping[str, Any], subject: str) -> F
 # ------------------------------------------------------------------ kernels
 
 
-def width_findings(model: Any, rows: Any = None) -> Iterator[Finding]:
+def width_findings(
+    model: Any, rows: Any = None, identity: bool = False, linear: bool = False
+) -> Iterator[Finding]:
     """Find a kernel in which all rows are equally unlike, or equally alike.
 
     Parameters
     ----------
     model : fitted KernelPCA
     rows : ndarray of shape (n, d), optional
-        Of which the remedy names the median width.
+        As the kernel sees them. The remedy names their median width.
+    identity, linear : bool
+        Whether rows show that the kernel matrix is near the identity, or its components near those of PCA.
     """
     kernel, shares, n = model.kernel_, shares_of(model), int(model.n_samples_)
     width = next((name for name in WIDTHS if getattr(kernel, name, None) is not None), None)
     if width is None or shares is None or not int(model.rank_) or n < FEWEST or not model.center:
         return
-    if not kernel.facts.stationary or not kernel.facts.unit_diagonal:
-        return
     first = float(shares[0])
     variance = float(model.explained_variance_[0]) / first if first > 0 else 0.0
-    if first < min(NARROW / n, NARROW_SHARE):
+    radial = kernel.facts.stationary and kernel.facts.unit_diagonal
+    if identity or (radial and first < min(NARROW / n, NARROW_SHARE)):
         code = "kernel-narrow"
         sentence = (
             f"The kernel is so narrow that all rows are equally unlike: PC1 has {percent(first)} of the "
             f"variance, and one of {n:,} equal components would have {percent(1 / n)}."
         )
-    elif variance < WIDE:
+    elif linear or (radial and variance < WIDE):
         code = "kernel-wide"
         sentence = (
-            "The kernel is so wide that its values are nearly equal for all pairs of rows: its components "
-            "are nearly those of PCA."
+            "The kernel is so wide that its values are nearly equal, or linear, for all pairs of rows: its "
+            "components are nearly those of PCA."
         )
     else:
         return
-    median = None
+    evidence = {width: getattr(kernel, width), "share of PC1": first, "variance": variance}
+    if not radial:
+        yield Finding(code, "serious", sentence, f"Use PCA, or a larger {option(width)}.", evidence)
+        return
+    value = ""
     if rows is not None and len(rows) > 2 and rows.std(axis=0).any():
         median = getattr(type(kernel)(**{width: "median"}).resolve(rows), width)
-    value = "" if median is None else f", which is {median:.3g} for these rows"
-    evidence = {width: getattr(kernel, width), f"{width} of the median": median}
-    evidence |= {"share of PC1": first, "variance": variance}
+        evidence[f"{width} of the median"] = median
+        value = f", which is {median:.3g} for these rows"
     yield Finding(code, "serious", sentence, f"Use {option(width, 'median')}{value}.", evidence)

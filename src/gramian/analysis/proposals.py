@@ -32,6 +32,7 @@ FEWEST = 10  # rows from which integers that count rows, or differ in all rows, 
 NAMING = 20  # rows from which integers without a telling name may name the rows
 LEVEL = 0.01  # of a test
 NUMBERED = 0.8  # share of the numbers after which the next whole number follows
+SLOW = 0.5  # correlation of neighbouring rows of a measurement that changes slowly
 MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
 HOLES = 0.3  # share of missing entries from which a column is left out
 COPY, COPIED = 1e-10, 3  # of 1 - r2 of a column that another one determines; its fewest distinct values
@@ -573,20 +574,21 @@ def identifier(values: FloatArray) -> int | None:
 def names_rows(values: FloatArray, j: int) -> bool:
     """Return whether a column of whole numbers names rows.
 
-    They differ, follow each other or are spread evenly (by the test of Kolmogorov and Smirnov), and correlate
-    with no other column beyond chance.
+    They differ, and correlate with no other column beyond chance. Either they follow each other, or they are
+    spread evenly (by the test of Kolmogorov and Smirnov) without a slow course from row to row.
     """
-    x, n = np.sort(values[:, j]), len(values)
+    given, x, n = values[:, j], np.sort(values[:, j]), len(values)
     gaps = np.diff(x)
     if not gaps.all() or values.shape[1] < 3:
         return False
     steps, places = np.arange(n + 1) / n, (x - x[0]) / (x[-1] - x[0])
     distance = float(max((steps[1:] - places).max(), (places - steps[:-1]).max()))
-    if (gaps == 1).mean() < NUMBERED and kolmogorov(distance * np.sqrt(n)) < LEVEL:
+    slow = abs(float(correlations(given[1:], given[:-1, None])[0])) > SLOW and (np.diff(given) < 0).any()
+    if (gaps == 1).mean() < NUMBERED and (slow or kolmogorov(distance * np.sqrt(n)) < LEVEL):
         return False
     others = np.delete(values, j, axis=1)
     others = np.where(np.isnan(others), np.nanmean(others, axis=0), others)
-    return float(np.abs(correlations(values[:, j], others)).max()) < chance(n, others.shape[1])
+    return float(np.abs(correlations(given, others)).max()) < chance(n, others.shape[1])
 
 
 def correlations(x: FloatArray, Y: FloatArray) -> FloatArray:

@@ -141,6 +141,10 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
     if kind_of(model) not in DIAGNOSED:
         raise InputTypeError(f"diagnose takes a fitted PCA or KernelPCA, not a {type(model).__name__}.")
     check_is_fitted(model)
+    return _diagnosed(model, X, labels)
+
+
+def _diagnosed(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
     rows = None if X is None else model._new_rows(X)
     table = None if rows is None else rows.table
     labels = labels_of(table) if labels is None and table is not None else labels
@@ -148,7 +152,7 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
 
 
 def diagnosis_of(model: Any, table: Any = None) -> Diagnosis | None:
-    """Return the diagnosis of any fitted model and the table of its fit; None if it is none of these kinds.
+    """Return the diagnosis of any model and the table of its fit; None if it is of another kind.
 
     Of a space of faces its PCA is diagnosed. Of other rows than those of the fit the model alone is.
     """
@@ -156,4 +160,4 @@ def diagnosis_of(model: Any, table: Any = None) -> Diagnosis | None:
     if kind_of(model) not in DIAGNOSED:
         return None
     same = table is not None and table.values.shape[0] == model.n_samples_ and not kind_of(model).faces
-    return diagnose(model, table if same else None)
+    return _diagnosed(model, table if same else None)

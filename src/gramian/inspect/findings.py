@@ -42,6 +42,9 @@ LEADING, SHARE = 5, 0.05  # components that are looked at: those with such a sha
 ORDERED_ROWS = 20  # from which scores say something about the order of rows
 LEVEL = 0.01  # of a test
 
+# kernel-wide: variance of a kernel below which it is compared with PCA; the largest angle in degrees; the
+# argument of a polynomial relative to its constant
+NEARLY, ANGLE, CURVED = 0.12, 2.5, 0.1
 # no-signal: entries of the table, permutations of its columns, deviations of the largest shuffled eigenvalue
 ENOUGH, PERMUTATIONS, ABOVE_NULL = 20_000, 29, 2.3
 SEVERAL, TAME = 10, 6.0  # columns and their mean fourth moment, for which Tracy and Widom's law is used
@@ -79,7 +82,8 @@ class Evidence:
         # Pixels share a unit, and columns of a matrix of kernel values are rows.
         self.alike = getattr(model, "picture_shape_", None) is not None
         self.alike |= self.kernel and model.kernel_ is None
-        self.columns = np.asarray(evenly(self.d, COLUMNS), dtype=np.intp)
+        # A kernel needs all columns of a row.
+        self.columns = np.asarray(evenly(self.d, self.d if self.kernel else COLUMNS), dtype=np.intp)
         self.places, self.starts = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
         self.values, self.scores = np.empty((0, len(self.columns))), np.empty((0, self.k))
         if rows is not None:
@@ -256,8 +260,34 @@ def size(e: Evidence) -> Iterator[Finding]:
 
 def kernel_width(e: Evidence) -> Iterator[Finding]:
     """Find a kernel in which all rows are equally unlike, or equally alike."""
-    if e.kernel and e.model.kernel_ is not None:
-        yield from width_findings(e.model, e.values)
+    if not e.kernel or e.model.kernel_ is None:
+        return
+    rows, kernel = e.values, e.model.kernel_
+    if (divisor := getattr(e.model, "scale_", None)) is not None:
+        rows = (rows - as_float64(e.model.mean_)) / as_float64(divisor)
+    identity = linear = False
+    if len(rows) >= FEWEST and kernel.facts.unit_diagonal:
+        squares = np.tril(as_float64(kernel.gram(rows)), -1) ** 2
+        # The effective rank of the matrix of all rows, n / (1 + (n - 1) mean k^2), is above n / 2.
+        identity = (e.n - 1) * float(squares.sum()) < len(rows) * (len(rows) - 1) / 2
+        linear = not identity and _as_pca(e, rows)
+    elif len(rows) >= FEWEST and type(kernel).__name__ in ("Polynomial", "Sigmoid") and kernel.coef0:
+        sizes = ((rows - rows.mean(axis=0)) ** 2).sum(axis=1)
+        linear = float(sizes.mean()) * abs(kernel.gamma / kernel.coef0) < CURVED
+    yield from width_findings(e.model, rows, identity, linear)
+
+
+def _as_pca(e: Evidence, rows: FloatArray) -> bool:
+    """Return whether the leading scores of a kernel of nearly equal values span the space of those of PCA."""
+    first = float(e.shares[0]) if e.shares is not None and e.k else 0.0
+    if not first or float(e.model.explained_variance_[0]) > first * NEARLY:
+        return False
+    C, k = rows - rows.mean(axis=0), len(e.leading)
+    vectors = np.linalg.eigh(C @ C.T)[1][:, ::-1][:, :k] if len(C) < C.shape[1] else None
+    P = vectors if vectors is not None else C @ np.linalg.eigh(C.T @ C)[1][:, ::-1][:, :k]
+    S = e.scores[:, :k] - e.scores[:, :k].mean(axis=0)
+    cosines = np.linalg.svd(np.linalg.qr(P)[0].T @ np.linalg.qr(S)[0], compute_uv=False)
+    return bool(cosines.min() >= np.cos(np.radians(ANGLE)))
 
 
 # ------------------------------------------------------------------ the sample
