@@ -18,6 +18,7 @@ from gramian.version import __version__
 
 if TYPE_CHECKING:
     from gramian import errors, faces, kernels, plots
+    from gramian.analysis.proposals import propose
     from gramian.inspect.choose_components import choose_components
     from gramian.inspect.compare import compare
     from gramian.inspect.describe import describe
@@ -60,6 +61,7 @@ __all__ = [
     "load",
     "mutual_information",
     "plots",
+    "propose",
     "relations",
     "rotate",
     "scan",
@@ -85,6 +87,7 @@ _HOME = {
     "diagnose": "gramian.inspect.diagnose",
     "load": "gramian.loading",
     "mutual_information": "gramian.selection.mutual_information",
+    "propose": "gramian.analysis.proposals",
     "relations": "gramian.laws.relations",
     "rotate": "gramian.inspect.rotate",
     "scan": "gramian.io.scan",

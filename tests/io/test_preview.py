@@ -33,7 +33,7 @@ def test_columns_are_counted_as_by_hand():
         "number",
         "text",
         "constant",
-        "text",
+        "date",
     ]
     assert [column.missing for column in result.columns] == [1, 0, 1, 3, 1]
     assert [told[name].distinct for name in ("a", "kind", "same", "none")] == [2, 2, 1, 0]

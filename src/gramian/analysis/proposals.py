@@ -1,25 +1,72 @@
-"""What the columns of a table suggest before a fit: their uses, columns to leave out, and unit variance."""
+"""What a table suggests before a fit: uses of columns, what to leave out, scaling, missing values, kernel."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, overload
 
 import numpy as np
+from scipy.special import kolmogorov, ndtri
+from scipy.stats import skew
 
-from gramian.analysis.units import dominance
-from gramian.checks import counted
+from gramian.analysis import imputation
+from gramian.analysis.units import same_range, unit_difference
+from gramian.checks import check_choice, counted, listed, percent
 from gramian.data.table import Table
-from gramian.io.preview import Column, Preview, of_numbers
+from gramian.errors import Surface, option, worded
+from gramian.io.lazy import LazyArray
+from gramian.io.preview import Column, Preview, of_array, of_columns
+from gramian.io.scan import Scan
+from gramian.kernels.widths import median_distance
+from gramian.reading import ReadingOptions
+from gramian.records import FloatArray
+
+Method = Literal["pca", "kernel-pca"]
+METHODS: tuple[Method, ...] = ("pca", "kernel-pca")
+LOOK = 64 << 20  # bytes of a large file that are looked at
+FEWEST = 10  # rows from which integers that count rows, or differ in all rows, are no coincidence
+NAMING = 20  # rows from which integers without a telling name may name the rows
+LEVEL = 0.01  # of a test
+NUMBERED = 0.8  # share of the numbers after which the next whole number follows
+MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
+HOLES = 0.3  # share of missing entries from which a column is left out
+COPY, COPIED = 1e-10, 3  # of 1 - r2 of a column that another one determines; its fewest distinct values
+IMPUTED = 40_000  # entries on which the number of components that impute is chosen
+MOST_IMPUTING = 8
+MOST_SHOWN = 8  # columns to leave out, each with a line of its own
+KNOWN = {one.name for one in fields(ReadingOptions)}
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\S+", text))
+
 
 YEARS = (1800, 2100)
-YEAR_WORDS = {"year", "years", "yr", "jahr", "date", "datum", "annee", "année", "anno", "ano", "año"}
-ID_WORDS = {"id", "ids", "identifier", "key", "index", "nr", "no", "number", "nummer", "code"}
-FEWEST = 10  # rows from which integers that count rows, or differ in all rows, are no coincidence
-MOST_GROUPS = 20
-SAMPLE = (1000, 200)  # rows and columns of a table that is read already
+YEAR_WORDS = _words("year years yr jahr date datum annee année anno ano año")
+# Parts of a date; those of the second line only where another column is a date too.
+PARTS = {"month": 12, "monat": 12, "quarter": 4, "quartal": 4, "weekday": 7, "wochentag": 7}
+SMALL_PARTS = {"day": 31, "tag": 31, "hour": 24, "stunde": 24, "minute": 60, "week": 53}
+ID_WORDS = _words("id ids identifier key index nr no number nummer code rownames")
+NAME_WORDS = _words("name names label title") | ID_WORDS
+CLASS_WORDS = _words(
+    "class classes group target cluster species type label category klasse gruppe art typ diagnosis"
+)
+GENE_WORDS = _words(
+    "gene genes geneid symbol ensembl probe probeset transcript otu asv protein peptide locus taxon"
+)
+# Words of the names of two columns of a long table: of variables, and of their values.
+LONG_WORDS = _words(
+    "variable parameter analyte measure metric test key attribute item feature compound gene "
+    "value result score amount wert messwert measurement"
+)
+GENES = r"ENS[A-Z]*[GTP]\d+(\.\d+)?|AT[1-5CM]G\d{5}.*|\w+_[asx]?_?at|ILMN_\d+|[NX][MR]_\d+.*|cg\d{7,8}"
+GENES += r"|(gene|otu|asv|probe|feature)[-_ ]?\d+"
+SAMPLES = r"(sample|gsm|[sed]rr|tcga|patient|cell|ctrl|control|treated|tumou?r|normal|wt|ko)[-_. ]?\w*\d.*"
+DATES = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( \d{1,2}:.*)?"
+DATES += r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?"
 
 
 @dataclass(frozen=True)
@@ -28,25 +75,156 @@ class Proposal:
 
     Attributes
     ----------
-    option : {"id", "label", "drop", "missing", "scale"}
-        An option of :func:`gramian.scan`, or ``scale`` of :class:`gramian.PCA`.
-    value : str
-        Its value: a column, ``"drop-rows"``, or ``"unit"``.
+    option : str
+        An option of :func:`gramian.scan` ("id", "label", "drop", "missing", "transform", "transpose",
+        "pivot"), or a parameter of :class:`gramian.PCA` or :class:`gramian.KernelPCA` ("scale",
+        "n_components", "kernel", "gamma").
+    value : object
+        Its value: a column, ``"drop-rows"``, ``"unit"``, True, a number.
     why : str
         The reason, as a clause.
+    evidence : mapping of str to object
+        The numbers that decided, as values for JSON. Of a column to leave out, ``reason`` is one of "text",
+        "date", "identifier", "constant", "copy", "groups", "empty", "holes".
     """
 
-    option: Literal["id", "label", "drop", "missing", "scale"]
-    value: str
+    option: str
+    value: Any
     why: str
+    evidence: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def line(self, surface: Surface = "python") -> str:
+        """Return the choice as a surface spells it, and the reason."""
+        return f"{worded(option(self.option, self.value), surface)}: {self.why}"
+
+    def __str__(self) -> str:
+        return self.line()
 
 
-def proposals(table: Preview) -> tuple[Proposal, ...]:
-    """Return what a table suggests; nothing for columns without names.
+@dataclass(frozen=True)
+class Proposals(Sequence[Proposal]):
+    """What a table suggests, in the order in which it applies.
 
-    At most one proposal each has the option "id", "label", "missing" or "scale". Columns of text without
-    another use are among those to leave out. Standard deviations that :func:`dominant_columns` finds too
-    different suggest unit variance.
+    Attributes
+    ----------
+    items : tuple of Proposal
+    """
+
+    items: tuple[Proposal, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Proposal: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Proposal, ...]: ...
+    def __getitem__(self, index: int | slice) -> Proposal | tuple[Proposal, ...]:
+        return self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """Options of :func:`gramian.scan`."""
+        result: dict[str, Any] = {}
+        for one in self.items:
+            if one.option == "drop":
+                result.setdefault("drop", []).append(one.value)
+            elif one.option in KNOWN:
+                result[one.option] = one.value
+        return result
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of :class:`gramian.PCA` or :class:`gramian.KernelPCA`."""
+        return {one.option: one.value for one in self.items if one.option not in KNOWN}
+
+    def only(self, keep: Callable[[Proposal], bool]) -> Proposals:
+        """Return some of them."""
+        return Proposals(tuple(filter(keep, self.items)))
+
+    def merged(self, reading: ReadingOptions) -> dict[str, Any]:
+        """Return the options of reading with those that a user gave, who keeps all of these."""
+        found = self.reading
+        if "drop" in found:
+            found["drop"] = [*(reading.drop or ()), *found["drop"]]
+        return found
+
+    def lines(self, surface: Surface = "python") -> list[str]:
+        """Return a line each; of many columns to leave out, those after the eighth share one."""
+        drops = [one for one in self.items if one.option == "drop"]
+        rest = drops[MOST_SHOWN:] if len(drops) > MOST_SHOWN + 1 else []
+        lines = [one.line(surface) for one in self.items if one not in rest]
+        if rest:
+            spelled = worded(option("drop", [one.value for one in rest]), surface)
+            lines.append(f"{spelled}: for such reasons too")
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines()) or "Nothing is proposed."
+
+
+def propose(data: Any, method: Method = "pca") -> Proposals:
+    """Return what a table suggests before it is fitted; nothing is applied.
+
+    Parameters
+    ----------
+    data : path, Scan, data frame, Table or array of shape (n_samples, n_features)
+        Options of a :func:`gramian.scan` are kept, and what they leave open is proposed. Of a file of more
+        than 64 MB the first rows are looked at.
+    method : {"pca", "kernel-pca"}
+        What will be fitted.
+
+    Returns
+    -------
+    Proposals
+        A sequence of :class:`Proposal`. ``reading`` has the options of :func:`gramian.scan`, and
+        ``parameters`` those of :class:`gramian.PCA` or :class:`gramian.KernelPCA`.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> found = propose(files("gramian") / "examples" / "penguins.csv")
+    >>> found.reading
+    {'label': 'species', 'drop': ['island', 'sex', 'year'], 'missing': 'drop-rows'}
+    >>> found.parameters
+    {'scale': 'unit'}
+    >>> print(found[-1])
+    scale="unit": "body_mass_g" has 99.96 % of the variance because of its scale
+    """
+    check_choice("method", method, METHODS)
+    if isinstance(data, str | os.PathLike):
+        data = Scan(data)
+    if isinstance(data, Scan):
+        return of_scan(data, method)
+    return proposals(_in_memory(data), method)
+
+
+def of_scan(scan: Scan, method: Method, parameters: Mapping[str, Any] | None = None) -> Proposals:
+    """Return what a file suggests besides the options and parameters that are chosen already."""
+    seen = scan.preview(LOOK)
+    return proposals(seen, method, scan, parameters or {}, lambda **more: replace(scan, **more).preview(LOOK))
+
+
+def proposals(
+    seen: Preview | None,
+    method: Method = "pca",
+    reading: ReadingOptions | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    again: Callable[..., Preview | None] | None = None,
+) -> Proposals:
+    """Return what a preview suggests; for pictures and genotypes, which have one unit, only a kernel.
+
+    Parameters
+    ----------
+    seen : Preview or None
+        None for pictures.
+    method : {"pca", "kernel-pca"}
+    reading : ReadingOptions, optional
+        What is chosen already: such columns have a use, and such options are not proposed.
+    parameters : mapping of str to object, optional
+        Parameters of the model that are chosen already.
+    again : callable, optional
+        Returns a preview of the table with further options of reading, for a table that is long.
 
     Examples
     --------
@@ -60,92 +238,495 @@ def proposals(table: Preview) -> tuple[Proposal, ...]:
     label sex because "sex" names 2 groups of rows
     drop year because "year" looks like a year
     """
-    if not table.named:
-        return ()
-    result = []
-    for column in table.columns:
-        if column.name == table.row_names:
-            what = "text" if column.kind == "text" else "number"
-            why = "counts the rows" if column.counts else f"has another {what} in every row"
-            result.append(Proposal("id", column.name, f'"{column.name}" {why}'))
-    free = [column for column in table.columns if column.name != table.row_names]
-    groups = next((column for column in free if _groups(column, table.rows)), None)
-    if groups is not None:
-        result.append(
-            Proposal("label", groups.name, f'"{groups.name}" names {groups.distinct} groups of rows')
-        )
-    used, drops = [], []
-    for column in free:
-        if column is groups:
-            continue
-        if why := "holds text" if column.kind == "text" else why_no_measurement(column, table.rows):
-            drops.append(Proposal("drop", column.name, f'"{column.name}" {why}'))
-        else:
-            used.append(column)
-    if not used:  # nothing would be left
-        return tuple(result)
-    return (*result, *drops, *_rows(used, table), *_scale(used, table))
+    reading, parameters = reading or ReadingOptions(), parameters or {}
+    if seen is None or seen.genotypes or reading.label_row is not None:
+        return Proposals(tuple(_kernel(None, method, parameters)))
+    long = _long(seen, reading)
+    if long is not None and again is not None and (pivoted := again(pivot=long.value)) is not None:
+        reading = replace(reading, pivot=long.value)  # type: ignore[call-arg]
+        rest = proposals(pivoted, method, reading, parameters)
+        return Proposals((long, *(one for one in rest if one.option not in ("id", "label"))))
+    table = _Table(seen, method, reading, parameters)
+    return Proposals((*([] if long is None else [long]), *table.proposals()))
 
 
-def columns_to_drop(table: Table) -> tuple[Proposal, ...]:
-    """Return the columns of a table in memory that are better left out of a fit, by its first rows.
+class _Table:
+    """A table as it is looked at, with the use of each column.
 
-    Constant columns are not among them: a fit says which they are.
+    Parameters
+    ----------
+    As of :func:`proposals`.
     """
-    names = table.feature_names
-    if names is None or not table.in_memory or table.picture_shape is not None:
-        return ()
-    rows, width = SAMPLE
-    values = table.values[:rows, :width]
-    if not isinstance(values, np.ndarray):
-        return ()
-    columns = (of_numbers(name, column) for name, column in zip(names, values.T, strict=False))
-    reasons = (
-        (column.name, why_no_measurement(column, len(values))) for column in columns if column.distinct > 1
+
+    def __init__(
+        self, seen: Preview, method: Method, reading: ReadingOptions, parameters: Mapping[str, Any]
+    ) -> None:
+        self.seen, self.method, self.reading, self.parameters = seen, method, reading, parameters
+        self.rows, self.every = seen.rows, seen.width == len(seen.columns) and seen.whole
+        taken = {*reading.label_columns, reading.id, reading.weights, *(reading.drop or ())}
+        self.free = [column for column in seen.columns if column.name not in taken]
+        self.wanted = None if reading.columns is None else set(reading.columns)
+        numbers = [column for column in self.free if column.sample is not None and column.distinct]
+        values = _sample(numbers) if numbers else np.empty((0, 0))
+        unnamed = identifier(values) if self.rows >= NAMING else None
+        self.no_measure: dict[str, tuple[str, str]] = {}
+        self.no_measure |= {
+            one.name: ("empty", "holds no value")
+            for one in self.free
+            if one.sample is not None and not one.distinct
+        }
+        for j, column in enumerate(numbers):
+            kind, why = no_measurement(column, self.rows, named=seen.named)
+            if not kind and j == unnamed and column.distinct == self.rows:
+                kind, why = "identifier", NAMES_ROWS
+            if kind and (kind != "constant" or (seen.whole and seen.named)):
+                self.no_measure[column.name] = kind, why
+        if any(kind == "date" for kind, _ in self.no_measure.values()):
+            self.no_measure |= {
+                column.name: ("date", "is a part of a date")
+                for column in numbers
+                if column.name not in self.no_measure and _is_part(column, SMALL_PARTS)
+            }
+
+    def proposals(self) -> Iterator[Proposal]:
+        """Yield what is proposed."""
+        names_rows = self._id() if self.reading.id is None else None
+        swap = not self.reading.transpose and self._is_swapped(names_rows)
+        swapped = swap or self.reading.transpose
+        if swap and names_rows is not None:
+            why = f'"{names_rows.value}" names genes or the like, and samples are usually rows'
+            yield Proposal("transpose", True, why, {"rows": self.rows, "columns": self.seen.width})
+        if names_rows is not None:
+            yield names_rows
+        used = {self.reading.id if names_rows is None else names_rows.value}
+        label = None
+        if self.reading.label is None and self.reading.labels_from is None and not swapped:
+            label = self._label(used)
+            if label is not None:
+                yield label
+                used.add(label.value)
+        candidates = [column for column in self.free if column.name not in used]
+        drops = [] if self.wanted is not None else list(self._drops(candidates))
+        out = {one.value for one in drops}
+        left = [
+            column
+            for column in candidates
+            if column.name not in out and (self.wanted is None or column.name in self.wanted)
+        ]
+        left = [column for column in left if column.sample is not None]
+        if not left:  # nothing would be left
+            yield from _kernel(None, self.method, self.parameters)
+            return
+        yield from drops
+        counts = self.reading.transform is None if "transform" in KNOWN else False  # type: ignore[attr-defined]
+        counts = counts and _are_counts(left)
+        if counts:
+            evidence = {"largest": max(column.high or 0.0 for column in left)}
+            why = "whole numbers without an upper end, and skewed: counts"
+            yield Proposal("transform", "log1p", why, evidence)
+        units, deviations = None, None
+        if not swapped and not counts and getattr(self.reading, "transform", None) is None:
+            units, deviations = self._units(left)
+        if not swapped:
+            yield from self._missing(left, deviations if units else None)
+        if units is not None:
+            yield units
+        if self.method == "kernel-pca":
+            yield from _kernel(
+                None if swapped else _sample(left),
+                self.method,
+                self.parameters,
+                deviations if units else None,
+            )
+
+    # ------------------------------------------------------------ uses of columns
+
+    def _id(self) -> Proposal | None:
+        """Return the column that names the rows."""
+        free = [column for column in self.free if self.wanted is None or column.name not in self.wanted]
+        for column in free:
+            if column.name == self.seen.row_names:
+                what = "text" if column.sample is None else "number"
+                why = "counts the rows" if column.counts else f"has another {what} in every row"
+                return Proposal("id", column.name, f'"{column.name}" {why}', _facts(column))
+        best: list[tuple[int, int, Column, str]] = []
+        for place, column in enumerate(free if self.rows >= FEWEST else []):
+            kind, why = self.no_measure.get(column.name, ("", ""))
+            differ = column.distinct == self.rows
+            words = words_of(column.name)
+            if column.sample is None and not is_date(column):
+                telling = words & NAME_WORDS and not column.missing and 2 * column.distinct > self.rows
+                if (differ and place == 0) or telling:
+                    best.append((0, place, column, f"has {column.distinct:,} texts in {self.rows:,} rows"))
+            elif differ and (is_date(column) or kind == "date"):
+                best.append((2, place, column, "is a date, another one in every row"))
+            elif kind == "identifier" or (kind == "counter" and words & ID_WORDS):
+                best.append((1, place, column, why))
+        if not best:
+            return None
+        _, _, column, why = min(best, key=lambda one: one[:2])
+        return Proposal("id", column.name, f'"{column.name}" {why}', _facts(column))
+
+    def _label(self, used: set[str | None]) -> Proposal | None:
+        """Return the column whose groups are few; years that repeat come last."""
+        most, best = min(MOST_GROUPS, self.rows // 2), []
+        for place, column in enumerate(self.free):
+            kind, _ = self.no_measure.get(column.name, ("", ""))
+            date = is_date(column) or kind == "date"
+            text = column.sample is None
+            if column.name in used or (self.wanted is not None and column.name in self.wanted):
+                continue
+            if 2 <= column.distinct <= most and (text or kind == "groups" or _is_year(column)):
+                named = bool(words_of(column.name) & CLASS_WORDS)
+                best.append(((date, not named, column.distinct > FEW_GROUPS, place), column))
+        if not best:
+            return None
+        _, column = min(best, key=lambda one: one[0])
+        why = f'"{column.name}" names {column.distinct} groups of rows'
+        return Proposal("label", column.name, why, _facts(column))
+
+    def _drops(self, columns: Sequence[Column]) -> Iterator[Proposal]:
+        """Yield the columns that are no measurement, or have none."""
+        numbers = []
+        for column in columns:
+            kind, why = self.no_measure.get(column.name, ("", ""))
+            share = column.missing / self.rows
+            if is_date(column):
+                kind, why = "date", "holds dates or times"
+            elif column.sample is None:
+                kind, why = "text", "holds text"
+            elif not kind and share > HOLES and self.seen.whole:
+                kind, why = "holes", f"has no value in {percent(share)} of the rows"
+            if kind:
+                yield Proposal("drop", column.name, f'"{column.name}" {why}', _facts(column, kind))
+            else:
+                numbers.append(column)
+        if self.seen.named and self.rows >= FEWEST:
+            yield from _copies(numbers)
+
+    def _is_swapped(self, names_rows: Proposal | None) -> bool:
+        """Return whether rows are genes, and columns samples."""
+        column = next((one for one in self.free if names_rows and one.name == names_rows.value), None)
+        numbers = [one for one in self.free if one.sample is not None]
+        if column is None or column.sample is not None or len(numbers) < 3:
+            return False
+        genes = words_of(column.name) & GENE_WORDS or all(
+            re.fullmatch(GENES, text, re.IGNORECASE) for text in column.first if text
+        )
+        samples = sum(bool(re.fullmatch(SAMPLES, one.name, re.IGNORECASE)) for one in numbers)
+        return bool(genes or (samples > 0.8 * len(numbers) and self.rows > 2 * len(numbers)))
+
+    # ------------------------------------------------------------ numbers
+
+    def _units(self, used: Sequence[Column]) -> tuple[Proposal | None, FloatArray | None]:
+        """Return unit variance if columns have different units, and the deviations of the columns."""
+        deviations = [column.deviation for column in used]
+        if not self.every or None in deviations or self.parameters.get("center") is False:
+            return None, None
+        values = np.array(deviations, dtype=np.float64)
+        names = [f'"{column.name}"' if self.seen.named else column.name for column in used]
+        why, evidence = unit_difference(names, values, _sample(used))
+        plain_names = {"columns": [name.strip('"') for name in evidence.get("columns", ())]}
+        return (Proposal("scale", "unit", why, evidence | plain_names) if why else None), values
+
+    def _missing(self, used: Sequence[Column], deviations: FloatArray | None) -> Iterator[Proposal]:
+        """Yield what is done about missing values, and the number of components that impute them."""
+        if self.reading.missing is not None or not any(column.missing for column in used):
+            return
+        total = sum(column.missing for column in used)
+        holes = [np.unpackbits(column.holes, count=self.rows) for column in used if column.holes is not None]
+        any_hole, empty = np.logical_or.reduce(holes), np.logical_and.reduce(holes)
+        evidence = {
+            "missing": total,
+            "share": total / (self.rows * len(used)),
+            "rows": int(any_hole.sum()),
+            "empty rows": int(empty.sum()),
+        }
+        if self.every and empty.any() and np.array_equal(empty, any_hole):
+            many = counted(int(empty.sum()), "row has no measurement", "rows have no measurement")
+            yield Proposal("missing", "drop-rows", many, evidence)
+            return
+        where = listed(column.name for column in used if column.missing)
+        why = f"{counted(total, 'value is', 'values are')} missing in {where}"
+        if self.method == "kernel-pca" or not self._can_impute(used):
+            yield Proposal("missing", "mean", why, evidence)
+            return
+        yield Proposal("missing", "em", why, evidence)
+        if "n_components" not in self.parameters:
+            yield _imputing(_sample(used, IMPUTED), deviations)
+
+    def _can_impute(self, used: Sequence[Column]) -> bool:
+        asked = self.parameters
+        number = asked.get("n_components", 2)
+        whole = isinstance(number, int) and 1 <= number < min(self.rows - 1, len(used))
+        plainly = asked.get("center") is not False and asked.get("max_rmse") is None
+        solver = asked.get("solver") in (None, "auto", "covariance", "krylov")
+        return self.every and whole and plainly and solver and len(used) >= 3 and self.rows >= FEWEST
+
+
+# ---------------------------------------------------------------- rules for one column
+
+
+def words_of(name: str) -> set[str]:
+    """Return the words in the name of a column.
+
+    Examples
+    --------
+    >>> sorted(words_of("sampleId_2"))
+    ['id', 'sample']
+    """
+    parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return set(re.findall(r"[^\W\d_]+", parts.casefold()))
+
+
+def is_date(column: Column) -> bool:
+    """Return whether a column of text holds dates or times."""
+    shown = [text for text in column.first if text]
+    return column.kind == "date" or (
+        column.kind == "text" and bool(shown) and all(re.fullmatch(DATES, text) for text in shown)
     )
-    return tuple(Proposal("drop", name, f'"{name}" {why}') for name, why in reasons if why)
 
 
-def why_no_measurement(column: Column, rows: int) -> str:
-    """Return why a column of numbers is no measurement; "" if it may be one."""
-    parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column.name)  # of sampleId too
-    words = set(re.findall(r"[^\W\d_]+", parts.casefold()))
-    if not column.distinct:
-        return "holds no value"
+def no_measurement(column: Column, rows: int, named: bool = True) -> tuple[str, str]:
+    """Return what a column of numbers is if it is no measurement, and why, as a clause; else "".
+
+    Parameters
+    ----------
+    column : Column
+    rows : int
+    named : bool
+        Whether its name says something.
+    """
+    words = words_of(column.name) if named else set()
     if column.kind == "constant":
-        return "is the same in all rows"
+        return "constant", "is the same in all rows"
     if column.counts and rows >= FEWEST:
-        return "counts the rows"
-    low, high = column.low, column.high
-    if not column.whole or low is None or high is None:
-        return ""
-    if words & YEAR_WORDS and YEARS[0] <= low and high <= YEARS[1]:
-        return "looks like a year"
+        return "counter", "counts the rows"
+    if not column.whole or column.low is None or column.high is None:
+        return "", ""
+    if _is_year(column):
+        return "date", "looks like a year"
+    if _is_part(column, PARTS):
+        return "date", "is a part of a date"
+    if named and column.sample is not None and _are_days(column):
+        return "date", "looks like a date"
     if words & ID_WORDS and column.distinct == rows >= FEWEST:
-        return "looks like an identifier: every row has another number"
-    return ""
+        return "identifier", "looks like an identifier: every row has another number"
+    if words & CLASS_WORDS and 2 <= column.distinct <= min(MOST_GROUPS, rows // 5):
+        return "groups", f"numbers {column.distinct} groups of rows"
+    return "", ""
 
 
-def _groups(column: Column, rows: int) -> bool:
-    return column.kind == "text" and 2 <= column.distinct <= min(MOST_GROUPS, rows // 2)
+def _is_year(column: Column) -> bool:
+    ends = column.whole and column.low is not None and column.high is not None
+    within = ends and YEARS[0] <= column.low and column.high <= YEARS[1]  # type: ignore[operator]
+    return bool(within and words_of(column.name) & YEAR_WORDS)
 
 
-def _rows(used: Sequence[Column], table: Preview) -> Iterator[Proposal]:
-    """Propose to leave out the rows without any value, if no other row lacks one."""
-    holes = [np.unpackbits(column.holes, count=table.rows) for column in used if column.holes is not None]
-    if not holes or table.width > len(table.columns):
+def _is_part(column: Column, parts: Mapping[str, int]) -> bool:
+    largest = max((most for word, most in parts.items() if word in words_of(column.name)), default=0)
+    ends = column.whole and column.low is not None and column.high is not None
+    return bool(ends and column.low >= 0 and 1 < column.high <= largest)  # type: ignore[operator]
+
+
+def _are_days(column: Column) -> bool:
+    """Return whether numbers are days as 20240131."""
+    assert column.sample is not None
+    there = column.sample[~np.isnan(column.sample)]
+    months, days = there // 100 % 100, there % 100
+    years = (there >= 1000 * 18_001) & (there < 1000 * 21_001)
+    return bool(years.all() and ((months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)).all())
+
+
+NAMES_ROWS = "has another whole number in every row and relates to no other column"
+
+
+def identifier(values: FloatArray) -> int | None:
+    """Return the one column that names rows: whole, different, evenly spread, and related to no other.
+
+    None where there is none, or several: then they are measurements without signal.
+    """
+    n = len(values)
+    if n < NAMING:
+        return None
+    with np.errstate(invalid="ignore"):
+        whole = (np.floor(values) == values).all(axis=0)
+    found = [j for j in np.flatnonzero(whole).tolist() if names_rows(values, j)]
+    return found[0] if len(found) == 1 else None
+
+
+def names_rows(values: FloatArray, j: int) -> bool:
+    """Return whether a column of whole numbers names rows.
+
+    They differ, follow each other or are spread evenly (by the test of Kolmogorov and Smirnov), and correlate
+    with no other column beyond chance.
+    """
+    x, n = np.sort(values[:, j]), len(values)
+    gaps = np.diff(x)
+    if not gaps.all() or values.shape[1] < 2:
+        return False
+    steps, places = np.arange(n + 1) / n, (x - x[0]) / (x[-1] - x[0])
+    distance = float(max((steps[1:] - places).max(), (places - steps[:-1]).max()))
+    if (gaps == 1).mean() < NUMBERED and kolmogorov(distance * np.sqrt(n)) < LEVEL:
+        return False
+    others = np.delete(values, j, axis=1)
+    others = np.where(np.isnan(others), np.nanmean(others, axis=0), others)
+    return float(np.abs(correlations(values[:, j], others)).max()) < chance(n, others.shape[1])
+
+
+def correlations(x: FloatArray, Y: FloatArray) -> FloatArray:
+    """Return the correlations of a vector with columns; 0 with constant ones."""
+    x, Y = x - x.mean(), Y - Y.mean(axis=0)
+    norms = np.sqrt((x @ x) * (Y**2).sum(axis=0))
+    return np.asarray(np.divide(x @ Y, norms, out=np.zeros(Y.shape[1]), where=norms > 0))
+
+
+def chance(n: int, tests: int) -> float:
+    """Return a correlation that so many independent columns exceed in 1 of 100 tables (Fisher's z)."""
+    return float(np.tanh(-ndtri(LEVEL / (2 * tests)) / np.sqrt(max(n - 3, 1))))
+
+
+# ---------------------------------------------------------------- rules for several columns
+
+
+def _copies(columns: Sequence[Column]) -> Iterator[Proposal]:
+    """Yield columns that an earlier one determines exactly: equal, or in another unit."""
+    some = [column for column in columns if column.distinct >= COPIED and column.deviation]
+    if len(some) < 2:
         return
-    empty = np.logical_and.reduce(holes)
-    if empty.any() and np.array_equal(empty, np.logical_or.reduce(holes)):
-        many = counted(int(empty.sum()), "row has no measurement", "rows have no measurement")
-        yield Proposal("missing", "drop-rows", many)
+    sample = _sample(some)
+    holes, X = np.isnan(sample), sample - np.nanmean(sample, axis=0)
+    X = np.where(holes, 0.0, X)
+    norms = np.sqrt((X**2).sum(axis=0))
+    X, out = np.divide(X, norms, out=np.zeros_like(X), where=norms > 0), set[int]()
+    R = X.T @ X
+    for i, first in enumerate(some):
+        for j in np.flatnonzero(np.abs(R[i, i + 1 :]) >= 1 - 1e-9) + i + 1:
+            # The difference has the digits that 1 - r has not.
+            exact = np.abs(X[:, j] - np.sign(R[i, j]) * X[:, i]).max() ** 2 <= COPY**2
+            if i not in out and j not in out and exact and np.array_equal(holes[:, i], holes[:, j]):
+                out.add(int(j))
+                column, same = some[j], np.array_equal(sample[:, i], sample[:, j], equal_nan=True)
+                how = "is the same as" if same else "is a multiple of, plus a constant:"
+                why = f'"{column.name}" {how} "{first.name}"'
+                yield Proposal("drop", column.name, why, {**_facts(column, "copy"), "of": first.name})
 
 
-def _scale(used: Sequence[Column], table: Preview) -> Iterator[Proposal]:
-    deviations = [column.deviation for column in used if column.deviation is not None]
-    if len(deviations) < max(2, len(used)) or table.width > len(table.columns):
+def _are_counts(columns: Sequence[Column]) -> bool:
+    """Return whether all columns are whole, not negative, and most of them skewed without an upper end."""
+    varying = [column for column in columns if column.distinct > 1]
+    if not varying or not all(one.whole and one.low is not None and one.low >= 0 for one in varying):
+        return False
+    sample = _sample(varying)
+    if same_range(sample) and np.nanmax(sample) <= 255:  # pixels and ratings
+        return False
+    mean, high = np.nanmean(sample, axis=0), np.nanmax(sample, axis=0)
+    lopsided = np.asarray(skew(sample, axis=0, nan_policy="omit"), dtype=np.float64) > 1
+    open_ended = (high >= 20) & (high >= 3 * mean) & (np.nanmin(sample, axis=0) < mean / 3)
+    return bool((lopsided & open_ended).mean() >= 2 / 3)
+
+
+def _long(seen: Preview, reading: ReadingOptions) -> Proposal | None:
+    """Return the pivot of a table that names a variable in each row."""
+    chosen = any(getattr(reading, one) for one in ("columns", "id", "label", "drop", "weights", "transpose"))
+    if (
+        "pivot" not in KNOWN
+        or chosen
+        or getattr(reading, "pivot", None)
+        or seen.width > 6
+        or seen.rows < FEWEST
+    ):
+        return None
+    values = [one for one in seen.columns if one.sample is not None and not _is_year(one)]
+    texts = [one for one in seen.columns if one.sample is None or (one.whole and one not in values[-1:])]
+    measured = [one for one in values if one not in texts]
+    if len(measured) != 1:
+        return None
+    for variable in texts:
+        for rows in texts:
+            cells = rows.distinct * variable.distinct
+            fits = seen.rows <= cells <= 1.5 * seen.rows and 2 <= variable.distinct < rows.distinct
+            named = (words_of(variable.name) | words_of(measured[0].name)) & LONG_WORDS
+            if rows is not variable and fits and named and variable.sample is None:
+                value = f"{rows.name},{variable.name},{measured[0].name}"
+                why = f'each row has one of {variable.distinct} variables, which "{variable.name}" names'
+                evidence = {"rows": rows.distinct, "columns": variable.distinct}
+                return Proposal("pivot", value, why, evidence)
+    return None
+
+
+def _imputing(X: FloatArray, deviations: FloatArray | None) -> Proposal:
+    """Return the number of components that predicts held-out entries best, but 2 for a plane."""
+    if deviations is not None:
+        X = X / np.where(deviations > 0, deviations, 1.0)
+    X = X[~np.isnan(X).all(axis=1)]
+    most = min(min(X.shape) - 2, MOST_IMPUTING)
+    held_out = imputation.HeldOut(X, np.random.default_rng(0))
+    best, errors = imputation.choose_count(held_out, max(1, most), "em")
+    number = max(best, min(2, X.shape[1] - 1))
+    why = f"cross-validation predicts held-out entries best with {counted(best, 'component')}"
+    why += "; a plane needs 2" if number > best else ""
+    evidence = {"best": best, "errors": {str(k): float(error) for k, error in errors.items()}}
+    return Proposal("n_components", number, why, evidence | {"rows": len(X)})
+
+
+def _kernel(
+    sample: FloatArray | None,
+    method: Method,
+    parameters: Mapping[str, Any],
+    deviations: FloatArray | None = None,
+) -> Iterator[Proposal]:
+    """Yield a kernel and its width."""
+    if method == "pca":
         return
-    largest = max(deviations) or 1.0
-    count, why = dominance([(one / largest) ** 2 for one in deviations], [f'"{c.name}"' for c in used])
-    if count:
-        yield Proposal("scale", "unit", why)
+    if "kernel" not in parameters:
+        yield Proposal("kernel", "rbf", "a smooth kernel for numbers, whose width is the choice that matters")
+    if "gamma" in parameters or parameters.get("kernel", "rbf") != "rbf":
+        return
+    why, evidence = "distances between rows set the width", {}
+    if sample is not None:
+        X = sample if deviations is None else sample / np.where(deviations > 0, deviations, 1.0)
+        X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+        if len(X) > 2 and (X[0] != X).any():
+            evidence = {"value": 0.5 / median_distance(X) ** 2, "rows": len(X)}
+            why = f"the median distance of rows sets the width: gamma is {evidence['value']:.3g}"
+    yield Proposal("gamma", "median", why, evidence)
+
+
+# ---------------------------------------------------------------- what is looked at
+
+
+def _facts(column: Column, reason: str = "") -> dict[str, Any]:
+    facts = {"distinct": column.distinct, "missing": column.missing}
+    return {"reason": reason} | facts if reason else facts
+
+
+def _sample(columns: Iterable[Column], entries: int = 0) -> FloatArray:
+    """Return values of some rows, fewer for at most so many entries."""
+    X = np.column_stack([column.sample for column in columns if column.sample is not None])
+    step = max(1, -(-X.size // entries)) if entries else 1
+    return np.asarray(X[::step])
+
+
+def _in_memory(data: Any) -> Preview | None:
+    """Return a preview of a table in memory; of one that is stored, of its first rows."""
+    if isinstance(data, Table):
+        if data.picture_shape is not None:
+            return None
+        names, values = data.feature_names, data.values
+        stored = isinstance(values, LazyArray)
+        values = values[: max(1, LOOK // (8 * values.shape[1]))] if stored else values
+        return replace(
+            of_array(np.asarray(values) if stored else values, names, not stored),
+            genotypes=data.alleles is not None,
+        )
+    if (hasattr(data, "columns") and not hasattr(data, "shape")) or _is_frame(data):
+        from gramian.io.columns import frame_columns
+
+        return of_columns(frame_columns(data), True)
+    values = data if hasattr(data, "tocsc") else np.asarray(data)
+    return None if values.ndim > 2 else of_array(values, None)
+
+
+def _is_frame(data: Any) -> bool:
+    return hasattr(data, "columns") and hasattr(data, "__arrow_c_stream__")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,15 @@ from gramian.records import FloatArray, IntArray
 SHARE = 0.95
 RATIO = 5.0
 NAMED = 3
+UNITS_GAP = 1.25  # largest deviation over the smallest, if names of columns have different units
+SPREAD = 0.05  # least share of the variance of a column that is named with others
+GAP, FEW = 20.0, 30  # the same without units; over the median one, if there are more columns than that
+APART, THRICE = 1 / 3, 3.0  # share of pairs of columns whose ranges are apart, and whose deviations differ so
+SMOOTH, AXIS, PEAK = (
+    0.9,
+    20,
+    0.01,
+)  # neighbours on an axis: correlation, fewest, share of the largest variance
 
 
 def dominant_columns(variances: npt.ArrayLike) -> IntArray:
@@ -94,6 +104,109 @@ def dominance(variances: npt.ArrayLike, names: Sequence[str]) -> tuple[int, str]
     return len(who), f"{subject} {have} {share} of the variance because of {their} scale"
 
 
+def unit_difference(
+    names: Sequence[str], deviations: npt.ArrayLike, sample: FloatArray | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Return why columns seem to have different units, as a clause, and its evidence; "" where they do not.
+
+    Parameters
+    ----------
+    names : sequence of str
+    deviations : array-like of shape (d,)
+        Standard deviations of the columns.
+    sample : ndarray of shape (n, d), optional
+        Some of the rows; NaN where a value is missing. Without them ranges do not count.
+
+    Returns
+    -------
+    clause : str
+        With the columns that decide as its subject.
+    evidence : dict
+        ``columns`` that decide, ``largest share`` of the variance, and ``ratio of deviations``.
+
+    Notes
+    -----
+    Columns share a unit if their names say so, if they are neighbours on an axis, if many have the same
+    range, as pixels and ratings do, or if they are shares of one total.
+
+    Examples
+    --------
+    >>> people = np.array([[175.0, 70, 30], [181, 92, 35], [169, 55, 62], [172, 66, 18]])
+    >>> unit_difference(["height_cm", "mass_kg", "age"], people.std(axis=0), people)[0]
+    'columns have different units (cm, kg)'
+    >>> unit_difference(["a_cm", "b_cm", "c_cm"], people.std(axis=0), people)[0]
+    ''
+    """
+    values = np.asarray(deviations, dtype=np.float64)
+    vary = np.flatnonzero(values > 0)
+    if len(vary) < 2 or (sample is not None and len(sample) < 2):
+        return "", {}
+    names, values = [names[j] for j in vary.tolist()], values[vary]
+    sample = None if sample is None else sample[:, vary]
+    units, widest = units_of(names), float(values.max() / values.min())
+    known = set(units) - {""}
+    alike = sample is not None and (same_range(sample) or neighbours(sample) or _shares(sample))
+    if (len(known) == 1 and all(units)) or (len(known) < 2 and alike):
+        return "", {}
+    variances = (values / values.max()) ** 2
+    order, shares = np.argsort(-variances, kind="stable"), variances / variances.sum()
+    count, clause = dominance(variances, names)
+    few = sample is not None and len(values) <= FEW
+    usual = values.min() if few else np.median(values)
+    if not count and len(known) > 1 and widest >= UNITS_GAP:
+        count, clause = len(names), f"columns have different units ({', '.join(sorted(known))})"
+    elif not count and values.max() >= GAP * usual:
+        count = max(1, int((shares >= SPREAD).sum()))
+        who = f"{names[order[0]]} has" if count == 1 else f"{count} of {len(names):,} columns have"
+        share = percent(float(shares[order[:count]].sum()))
+        clause = f"deviations of columns differ {widest:,.0f}-fold, and {who} {share} of the variance"
+    elif not count and few and sample is not None and (pair := _apart(values, sample)):
+        count, (small, large) = 1, pair
+        clause = f"ranges of columns are apart, from {names[small]} to {names[large]}"
+    decide = [names[j] for j in order[:count]]
+    return clause, {
+        "columns": decide,
+        "largest share": float(shares.max()),
+        "ratio of deviations": widest,
+    } if clause else {}
+
+
+def _apart(deviations: FloatArray, sample: FloatArray) -> tuple[int, int] | None:
+    """Return the columns of the smallest and largest deviation if many ranges of columns do not overlap."""
+    low, high = np.nanmin(sample, axis=0), np.nanmax(sample, axis=0)
+    i, j = np.triu_indices(len(deviations), 1)
+    ratio = np.maximum(deviations[i], deviations[j]) / np.minimum(deviations[i], deviations[j])
+    apart = ((high[i] < low[j]) | (high[j] < low[i])) & (ratio >= THRICE)
+    return (int(deviations.argmin()), int(deviations.argmax())) if apart.mean() >= APART else None
+
+
+def same_range(sample: FloatArray) -> bool:
+    """Return whether a third of the columns have the same least and largest value, as pixels and ratings."""
+    low, high = np.nanmin(sample, axis=0), np.nanmax(sample, axis=0)
+    ends = min((low == low.min()).sum(), (high == high.max()).sum())
+    return bool(ends >= max(2, APART * len(low)))
+
+
+def neighbours(sample: FloatArray) -> bool:
+    """Return whether columns are neighbours on an axis, such as wavelengths, and so share a unit."""
+    sample = sample[np.isfinite(sample).all(axis=1)]
+    if sample.shape[1] < AXIS or len(sample) < 3:
+        return False
+    C = sample - sample.mean(axis=0)
+    squares = (C**2).sum(axis=0)
+    # Between the peaks of a spectrum is noise, which says nothing.
+    large = squares > PEAK * squares.max()
+    pairs = large[1:] & large[:-1]
+    products = (C[:, 1:] * C[:, :-1]).sum(axis=0)[pairs] / np.sqrt(squares[1:] * squares[:-1])[pairs]
+    return len(products) >= AXIS // 2 and float(np.median(products)) >= SMOOTH
+
+
+def _shares(sample: FloatArray) -> bool:
+    """Return whether the columns are shares of one total."""
+    totals = sample[np.isfinite(sample).all(axis=1)].sum(axis=1)
+    return bool(len(totals) and totals[0] > 0 and np.ptp(totals) <= 0.01 * totals[0] and (sample >= 0).all())
+
+
 # Words of a unit in the name of a column, such as "height_cm" or "mass (kg)".
 UNITS = frozenset(
     re.findall(
@@ -102,21 +215,24 @@ UNITS = frozenset(
         nm um mm cm dm m km in inch ft mi mg g kg t lb oz ms s sec min h hr hour hours day days month months
         year years yr yrs jahr jahre c k degc degf pa hpa kpa mpa bar psi v mv a ma w kw mw wh kwh j kj mj
         cal kcal hz khz mhz ghz ml cl l n nmol umol mmol mol ppm ppb percent pct usd eur dollars mph kmh bpm
-        mmhg
+        mmhg %
         """,
     )
 )
 
 
-def unit_words(names: Sequence[str]) -> set[str]:
-    """Return the units that names of columns end in.
+def units_of(names: Sequence[str]) -> list[str]:
+    """Return the unit that each name of a column ends in; "" where there is none.
+
+    A letter at the end of names that are otherwise equal is no unit.
 
     Examples
     --------
-    >>> sorted(unit_words(["height_cm", "weight (kg)", "age"]))
-    ['cm', 'kg']
+    >>> units_of(["height_cm", "weight (kg)", "age", "mass_g", "test_a", "test_c"])
+    ['cm', 'kg', '', 'g', '', '']
     """
-    ends = (
-        re.findall(r"[^\W\d_]+|%", name.casefold())[-1:] for name in names if re.search(r"[ _(\[/]", name)
-    )
-    return {"".join(end) for end in ends if "".join(end) in UNITS}
+    split = [re.fullmatch(r"(.*[ _(\[/])([^\W\d_]+|%)\W*", name.casefold()) for name in names]
+    stems = Counter(one[1] for one in split if one)
+    return [
+        one[2] if one and one[2] in UNITS and (len(one[2]) > 1 or stems[one[1]] == 1) else "" for one in split
+    ]

@@ -1,4 +1,4 @@
-"""Checks of a fitted model for what makes its answer misleading.
+"""Checks of a fitted model and its rows for what makes the answer misleading.
 
 Each takes the evidence and yields findings. A new check is a function and its place in ``CHECKS``; tables
 with its trap, and tables without one, stand in ``benchmarks/diagnosis``.
@@ -12,48 +12,48 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, ndtri
-from scipy.stats import kstest, rankdata
+from scipy import sparse
+from scipy.special import betainc
 
 from gramian.analysis.associations import curve
 from gramian.analysis.components import column_names, component_names, kind_of, shares_of
 from gramian.analysis.findings import (
-    AXIS,
     FEWEST,
-    SHARE,
     Finding,
-    correlated_neighbours,
-    dominating,
-    units_of,
-    width_of,
+    has_one_unit,
+    scale_dominates,
+    unit_findings,
+    width_findings,
 )
-from gramian.analysis.proposals import why_no_measurement
+from gramian.analysis.proposals import NAMES_ROWS, names_rows, no_measurement
+from gramian.analysis.proposals import correlations as _correlations
 from gramian.analysis.sampling import named_group, sampling_of
-from gramian.analysis.units import column_variances
+from gramian.analysis.units import column_variances, unit_difference
 from gramian.arrays import as_float64, dense
 from gramian.checks import counted, evenly, listed, percent
 from gramian.data import Rows
 from gramian.data.rows import row_text
-from gramian.errors import by_surface, option
-from gramian.io.preview import of_numbers
-from gramian.records import FloatArray, ModelKind
+from gramian.errors import MissingValuesWarning, by_surface, ignoring, option
+from gramian.records import FloatArray, IntArray, ModelKind
 
-# Rows and entries that are looked at; of more rows, evenly spaced pairs of neighbours.
-ROWS, KERNEL_ROWS, FEWEST_ROWS, ENTRIES = 2000, 500, 200, 1 << 20
-LEADING = 5  # components that are looked at: those with such a share, and the first
-ORDERED_ROWS = 20  # and about their order
+# Rows, columns and entries that are looked at; of more rows, evenly spaced pairs of neighbours.
+ROWS, KERNEL_ROWS, FEWEST_ROWS, COLUMNS, ENTRIES = 2000, 500, 200, 1000, 1 << 19
+LEADING, SHARE = 5, 0.05  # components that are looked at: those with such a share, and the first
+ORDERED_ROWS = 20  # from which scores say something about the order of rows
 LEVEL = 0.01  # of a test
 
-# no-signal
-PERMUTED, PERMUTATIONS = 30_000, 19  # entries of the table whose columns are shuffled
-ABOVE_NULL = 3.0  # standard deviations of the largest shuffled eigenvalue
-CLEAR, TAIL = 2.0, 8.0  # times the edge of Marchenko and Pastur, if no entry is further out than this
+# no-signal: entries of the table, permutations of its columns, deviations of the largest shuffled eigenvalue
+ENOUGH, PERMUTATIONS, ABOVE_NULL = 20_000, 29, 2.3
+SEVERAL, TAME = 10, 6.0  # columns and their mean fourth moment, for which Tracy and Widom's law is used
+TRACY_WIDOM, CLEARLY = 2.02, 1.15  # its quantile of 99 %; factor above which nothing is shuffled
 # one-row, row-order, ties, imputed
-HALF, ORDERED, DIFFERENT, IMPUTED = 0.5, 0.4, 0.5, 0.2
-# groups-of-zeros, identifier: correlation with the pattern of zeros, with a column
-ZEROS, FOLLOWS = 0.7, 0.9
-EVEN = 0.35  # deviation of the loadings of an overall size over their mean
-SIZE_SHARE = 0.3
+HALF, ORDERED, STEP, DIFFERENT, IMPUTED = 0.5, 0.4, 0.25, 0.5, 0.2
+EQUAL_PAIRS = 10  # in a sample, from which the number of different rows is estimated
+# groups-of-zeros, identifier: correlation with the pattern of zeros, with a column; share of equal steps
+ZEROS, FOLLOWS, STEADY, SAME = 0.7, 0.9, 0.8, 1e-6
+# size: deviation of the correlations with PC1 over their mean, and its least share
+EVEN, SIZE_SHARE = 0.35, 0.3
+COINCIDE = 0.95  # share of the rows in which labels agree
 LEAVE_OUT = "Leave the column out."
 
 
@@ -70,36 +70,54 @@ class Evidence:
     """
 
     def __init__(self, model: Any, rows: Rows | None, labels: Any = None) -> None:
-        self.model, self.rows, self.labels = model, rows, labels
+        self.model, self.rows = model, rows
+        self.labels = {} if labels is None else {str(name): _groups(labels[name]) for name in labels}
         self.kernel = kind_of(model) is ModelKind.KERNEL_PCA
         self.n, self.d = int(model.n_samples_), int(model.n_features_in_)
         self.k = min(int(model.n_components_), int(model.rank_))
-        self.names, self.shares = column_names(model), shares_of(model)
-        self.pictures = getattr(model, "picture_shape_", None) is not None
-        self.starts = np.empty(0, dtype=np.intp)
-        self.values, self.scores = np.empty((0, self.d)), np.empty((0, self.k))
+        self.shares = shares_of(model)
+        # Pixels share a unit, and columns of a matrix of kernel values are rows.
+        self.alike = getattr(model, "picture_shape_", None) is not None
+        self.alike |= self.kernel and model.kernel_ is None
+        self.columns = np.asarray(evenly(self.d, COLUMNS), dtype=np.intp)
+        self.places, self.starts = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+        self.values, self.scores = np.empty((0, len(self.columns))), np.empty((0, self.k))
         if rows is not None:
-            self._look_at(rows)
+            with ignoring(MissingValuesWarning):
+                self._look_at(rows)
 
     def _look_at(self, rows: Rows) -> None:
-        """Take complete rows with their scores; ``starts`` are places that the next row follows."""
+        """Take rows with their scores; ``starts`` are places that the next row follows."""
         n = rows.shape[0]
         most = min(KERNEL_ROWS if self.kernel else ROWS, max(FEWEST_ROWS, ENTRIES // max(1, self.d)))
         starts = np.unique(np.asarray(evenly(max(n - 1, 1), n if n <= most else most // 2)))
         places = np.unique(np.concatenate([starts, np.minimum(starts + 1, n - 1)])).astype(np.intp)
         part = rows.here().picked(places)
-        values = as_float64(dense(part.in_memory()))
-        full = np.isfinite(values).all(axis=1)
-        self.places, self.values = places[full], values[full]
-        if full.any():
-            scores = as_float64(self.model._scores(part.picked(np.flatnonzero(full))))
-            self.scores = scores[:, : self.k]
+        values = part.in_memory()
+        if not sparse.issparse(values):
+            values = as_float64(values)
+            full = np.isfinite(values).all(axis=1)
+            if not full.all() and getattr(self.model, "_maps_holes", False):
+                values = as_float64(self.model.impute(values))
+                full = np.isfinite(values).all(axis=1)
+            if not full.all():
+                places, values, part = places[full], values[full], part.picked(np.flatnonzero(full))
+        self.places = places
+        self.values = as_float64(dense(values if len(self.columns) == self.d else values[:, self.columns]))
+        if len(places):
+            self.scores = as_float64(self.model._scores(part))[:, : self.k]
         self.starts = np.flatnonzero(np.diff(self.places) == 1)
 
     @property
     def whole(self) -> bool:
         """Whether every row was looked at."""
         return len(self.values) == self.n
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the columns that were looked at."""
+        names = column_names(self.model)
+        return [names[j] for j in self.columns]
 
     @cached_property
     def leading(self) -> range:
@@ -125,39 +143,27 @@ Check = Callable[[Evidence], Iterator[Finding]]
 # ------------------------------------------------------------------ columns
 
 
-def scale_dominates(e: Evidence) -> Iterator[Finding]:
+def units(e: Evidence) -> Iterator[Finding]:
     """Find columns that are the first component, or the distances of a kernel, because of their unit."""
-    if not e.kernel:
-        yield from units_of(e.model, (lambda: _neighbours(e)) if len(e.values) > 2 else None)
-    elif not e.pictures and e.model.kernel_ is not None and len(e.values) > 2 and not _neighbours(e):
-        found = dominating(np.var(e.values, axis=0), lambda: e.names, "distances between rows")
-        if found is not None:
-            divide = "If columns have different units, divide each by its standard deviation before the fit."
-            yield Finding("scale-dominates", "serious", found[0], divide, found[1])
-
-
-def _neighbours(e: Evidence) -> bool:
-    """Return whether columns are neighbours on an axis, such as wavelengths, and so share a unit."""
-    if e.values.shape[1] < AXIS:
-        return False
-    C = e.values - e.values.mean(axis=0)
-    return correlated_neighbours((C[:, 1:] * C[:, :-1]).sum(axis=0), (C**2).sum(axis=0))
+    if not len(e.values):
+        yield from () if e.kernel else unit_findings(e.model)
+    elif not has_one_unit(e.model) and e.k:
+        variances = np.var(e.values, axis=0) if e.kernel else column_variances(e.model)[e.columns]
+        clause, evidence = unit_difference(e.names, np.sqrt(variances), e.values)
+        if clause:
+            subject = "distances between rows" if e.kernel else "the first component"
+            yield scale_dominates(clause, evidence, subject)
 
 
 def identifier(e: Evidence) -> Iterator[Finding]:
     """Find columns that count or name the rows."""
-    n = len(e.values)
-    if n < FEWEST or e.pictures or (e.kernel and e.model.kernel_ is None):
+    if len(e.values) < FEWEST or e.alike:
         return
     V = e.values
-    candidates = (np.floor(V) == V).all(axis=0) & (V[0] != V).any(axis=0)
-    for j in np.flatnonzero(candidates).tolist():
-        x = V[:, j]
-        why = why_no_measurement(of_numbers(e.names[j], x), n) if e.whole else ""
-        if not why and _names_rows(V, j):
-            why = "has another whole number in every row and relates to no other column"
+    for j in _candidates(e).tolist():
+        why = _why_no_measurement(e, j)
         if why:
-            followed = [i for i in e.leading if abs(_correlations(x, e.scores[:, [i]])[0]) > FOLLOWS]
+            followed = [i for i in e.leading if abs(_correlations(V[:, j], e.scores[:, [i]])[0]) > FOLLOWS]
             yield Finding(
                 "identifier",
                 "serious" if followed else "note",
@@ -171,29 +177,50 @@ def identifier(e: Evidence) -> Iterator[Finding]:
             )
 
 
-def _names_rows(values: FloatArray, j: int) -> bool:
-    """Return whether a column has whole, different, evenly spread numbers that relate to no other."""
-    x, n = values[:, j], len(values)
-    low, high = float(x.min()), float(x.max())
-    if n < ORDERED_ROWS or (x != np.floor(x)).any() or len(np.unique(x)) < n or high - low < n:
-        return False
-    if kstest((x - low) / (high - low), "uniform").pvalue < LEVEL:
-        return False
-    others = np.delete(values, j, axis=1)
-    return others.shape[1] > 0 and float(np.abs(_correlations(x, others)).max()) < _chance(n, others.shape[1])
+def _candidates(e: Evidence) -> IntArray:
+    """Return the columns that may count or name rows, by the first rows; names count in few columns only."""
+    head, starts = e.values[:FEWEST_ROWS], e.starts[e.starts < min(len(e.values), FEWEST_ROWS) - 1]
+    steps = head[starts + 1] - head[starts] if len(starts) else np.zeros((1, head.shape[1]))
+    usual = np.median(steps, axis=0)
+    steady = (usual != 0) & ((np.abs(steps - usual) <= SAME * np.abs(usual)).mean(axis=0) >= STEADY / 2)
+    whole = (np.floor(head) == head).all(axis=0) & (head != head[0]).any(axis=0)
+    if head.shape[1] > FEWEST_ROWS:
+        ordered = np.sort(head, axis=0)
+        whole &= (ordered[1:] > ordered[:-1]).all(axis=0)
+    return np.flatnonzero(steady | whole)
+
+
+def _why_no_measurement(e: Evidence, j: int) -> str:
+    """Return why a column counts or names rows; "" if it may be a measurement."""
+    x = e.values[:, j]
+    whole, n = bool((np.floor(x) == x).all()), len(x)
+    if whole and e.whole:
+        # Readers of files are loaded for tables of whole numbers only.
+        from gramian.io.preview import of_numbers
+
+        if why := no_measurement(of_numbers(e.names[j], x), n)[1]:
+            return why
+    steps = np.diff(x)[e.starts]
+    usual = float(np.median(steps)) if len(steps) else 0.0
+    if n < ORDERED_ROWS or len(steps) < FEWEST:
+        return ""
+    if usual and (np.abs(steps - usual) <= SAME * abs(usual)).mean() >= STEADY:
+        return "counts the rows in equal steps"
+    runs = (steps > 0).all() or (steps < 0).all()
+    if whole and runs and abs(_correlations(x, as_float64(e.places)[:, None])[0]) >= 1 - LEVEL:
+        return f"is a whole number that {'rises' if usual > 0 else 'falls'} with the rows"
+    return NAMES_ROWS if whole and names_rows(e.values, j) else ""
 
 
 def zeros(e: Evidence) -> Iterator[Finding]:
     """Find a component that is which entries are zero."""
-    if e.kernel or e.pictures or len(e.values) < FEWEST or e.d < 2:
+    if e.kernel or e.alike or len(e.values) < FEWEST or e.d < 2:
         return
-    Z = (e.values == 0).astype(np.float64)
+    Z = (e.values[:, evenly(e.values.shape[1], FEWEST_ROWS)] == 0).astype(np.float64)
     if not 0.1 <= Z.mean() <= 0.99:
         return
     Z -= Z.mean(axis=0)
-    wide = len(Z) < e.d
-    vectors = np.linalg.eigh(Z @ Z.T if wide else Z.T @ Z)[1][:, -1]
-    pattern = vectors if wide else Z @ vectors
+    pattern = Z @ np.linalg.eigh(Z.T @ Z)[1][:, -1]
     for i in e.leading[:2]:
         r = abs(float(_correlations(pattern, e.scores[:, [i]])[0]))
         if r > ZEROS:
@@ -207,15 +234,19 @@ def zeros(e: Evidence) -> Iterator[Finding]:
 
 
 def size(e: Evidence) -> Iterator[Finding]:
-    """Find a first component that is overall level."""
-    if e.kernel or e.pictures or e.d < 3 or not e.k or e.shares is None or e.shares[0] < SIZE_SHARE:
+    """Find a first component that is overall level: all columns correlate with it, and alike."""
+    if e.kernel or e.alike or e.d < 3 or not e.k or e.shares is None or e.shares[0] < SIZE_SHARE:
         return
-    first = as_float64(e.model.components_)[0][column_variances(e.model) > 0]
-    if len(first) >= 3 and abs(np.sign(first).sum()) == len(first) and first.std() < EVEN * abs(first.mean()):
+    variances = column_variances(e.model)
+    vary = variances > 0
+    first = as_float64(e.model.components_)[0][vary] / np.sqrt(variances[vary])
+    even = first.std() < EVEN * abs(first.mean())
+    if len(first) >= 3 and abs(np.sign(first).sum()) == len(first) and even:
+        divide = "divide each row by its total or its mean before the fit; of logarithms, subtract the mean"
         yield Finding(
             *("size", "note"),
-            "All columns have similar loadings of one sign on PC1: it is overall level, or size.",
-            "If level is of no interest, divide each row by its total or its mean before the fit.",
+            "All columns rise together on PC1, and alike: it is overall level, or size.",
+            f"If level is of no interest, {divide}.",
             {"share": float(e.shares[0])},
         )
 
@@ -226,33 +257,36 @@ def size(e: Evidence) -> Iterator[Finding]:
 def kernel_width(e: Evidence) -> Iterator[Finding]:
     """Find a kernel in which all rows are equally unlike, or equally alike."""
     if e.kernel and e.model.kernel_ is not None:
-        yield from width_of(e.model, e.values)
+        yield from width_findings(e.model, e.values)
 
 
 # ------------------------------------------------------------------ the sample
 
 
 def no_signal(e: Evidence) -> Iterator[Finding]:
-    """Find tables whose correlations do not exceed those of shuffled columns."""
-    if e.kernel or e.pictures or len(e.values) < FEWEST or e.standardised.shape[1] < 2:
+    """Find tables whose correlations do not exceed those of independent columns."""
+    if e.kernel or e.alike or len(e.values) < FEWEST or e.standardised.shape[1] < 2:
         return
     Z = e.standardised
-    rows = max(50, PERMUTED // Z.shape[1])
-    Z = Z[evenly(len(Z), rows)]
-    Z = Z[:, evenly(Z.shape[1], max(2, PERMUTED // len(Z)))]
-    largest, edge = _largest(Z), (1 + np.sqrt(Z.shape[1] / len(Z))) ** 2
-    if largest > CLEAR * edge and np.abs(Z).max() < TAIL:
+    Z = Z[evenly(len(Z), max(50, ENOUGH // Z.shape[1]))]
+    Z = Z[:, evenly(Z.shape[1], max(2, ENOUGH // len(Z)))]
+    n, p = Z.shape
+    largest, (usual, limit) = _largest(Z), _tracy_widom(n, p)
+    tame = p >= SEVERAL and float((Z**4).mean()) <= TAME
+    # With heavy tails a single row may add its squared norm.
+    if largest > (CLEARLY * limit if tame else 2 * limit + float((Z**2).sum(axis=1).max()) / n):
         return
-    rng = np.random.default_rng(0)
-    null = np.array([_largest(rng.permuted(Z, axis=0)) for _ in range(PERMUTATIONS)])
-    mean, limit = float(null.mean()), float(null.mean() + ABOVE_NULL * null.std())
+    if not tame or largest > usual:
+        rng = np.random.default_rng(0)
+        null = np.array([_largest(rng.permuted(Z, axis=0)) for _ in range(PERMUTATIONS)])
+        usual, limit = float(null.mean()), float(null.mean() + ABOVE_NULL * null.std())
     if largest <= limit:
         yield Finding(
             *("no-signal", "serious"),
             "No component exceeds what independent columns give: the largest eigenvalue of the correlations "
-            f"is {largest:.3g}. With each column shuffled it is {mean:.3g} on average, up to {limit:.3g}.",
+            f"is {largest:.3g}. Independent columns have {usual:.3g} on average, up to {limit:.3g}.",
             "Do not interpret the components.",
-            {"largest": largest, "shuffled": mean, "limit": limit},
+            {"largest": largest, "independent": usual, "limit": limit},
         )
 
 
@@ -260,6 +294,13 @@ def _largest(Z: FloatArray) -> float:
     """Return the largest eigenvalue of the covariance of some rows."""
     Z = Z - Z.mean(axis=0)
     return float(np.linalg.eigvalsh(Z @ Z.T if len(Z) < Z.shape[1] else Z.T @ Z)[-1]) / len(Z)
+
+
+def _tracy_widom(n: int, p: int) -> tuple[float, float]:
+    """Return the usual largest eigenvalue of correlations of independent columns, and its 99 % quantile."""
+    a, b = np.sqrt(n - 1.5), np.sqrt(p - 0.5)
+    spread = (a + b) * (1 / a + 1 / b) ** (1 / 3)
+    return (a + b) ** 2 / n - 1.21 * spread / n, ((a + b) ** 2 + TRACY_WIDOM * spread) / n
 
 
 def not_separated(e: Evidence) -> Iterator[Finding]:
@@ -284,7 +325,8 @@ def few_rows(e: Evidence) -> Iterator[Finding]:
     if e.n < least:
         yield Finding(
             *("few-rows", "note"),
-            f"{counted(e.n, 'row')} are few for {counted(e.k, 'component')}: intervals need {least}.",
+            f"{counted(e.n, 'row')} are few for {counted(e.k, 'component')}: standard errors, limits of T2 "
+            f"and SPE, and tests of what is separated need {least}.",
             "Take more rows, or fewer components.",
             {"rows": e.n, "components": e.k, "needed": least},
         )
@@ -297,13 +339,13 @@ def imputed(e: Evidence) -> Iterator[Finding]:
         return
     by_column = np.bincount(np.asarray(record.columns), minlength=e.d) / e.n
     share, worst = float(by_column.mean()), int(by_column.argmax())
-    most = float(by_column[worst])
+    most, name = float(by_column[worst]), column_names(e.model)[worst]
     if max(share, most) > IMPUTED:
         yield Finding(
             *("imputed", "note"),
-            f"{percent(share)} of the entries were imputed, and {percent(most)} of {e.names[worst]}.",
+            f"{percent(share)} of the entries were imputed, and {percent(most)} of {name}.",
             "Read scores with their standard errors, or leave such columns out.",
-            {"share": share, "column": e.names[worst], "share of the column": most},
+            {"share": share, "column": name, "share of the column": most},
         )
 
 
@@ -312,30 +354,34 @@ def imputed(e: Evidence) -> Iterator[Finding]:
 
 def one_row(e: Evidence) -> Iterator[Finding]:
     """Find a row that has more than half of a component's variance."""
-    n = len(e.scores)
-    if n < FEWEST:
+    if len(e.scores) < FEWEST:
         return
     for i in e.leading:
-        scores, first = e.scores[:, i], 0
-        total = float(e.model.explained_variance_[i]) * e.n
-        if not e.whole and not e.kernel and float(scores @ scores) / n * e.n < (1 - HALF) * total:
-            # Rows that were not looked at have more than half: all of them are.
-            assert e.rows is not None
-            scores = as_float64(e.model._scores(e.rows))[:, i]
-        squares = scores**2
-        row = int(np.nanargmax(squares))
-        share = float(squares[row] / (total if len(scores) != e.n else np.nansum(squares)))
-        first = row if len(scores) == e.n and not e.whole else int(e.places[row])
+        row, share, n = _largest_share(e, i)
         # The share of one of n normal scores follows a beta distribution.
-        if share > HALF and len(scores) * (1 - betainc(0.5, (len(scores) - 2) / 2, share)) < LEVEL:
+        if share > HALF and n * (1 - betainc(0.5, (n - 2) / 2, share)) < LEVEL:
             assert e.rows is not None
-            text = row_text(e.rows, first)
+            text = row_text(e.rows, row)
             yield Finding(
                 *("one-row", "serious"),
                 f"{text[0].upper()}{text[1:]} alone has {percent(share)} of the variance of {e.name(i)}.",
                 "Look at this row, and fit again without it.",
-                {"row": first, "component": i + 1, "share": share},
+                {"row": row, "component": i + 1, "share": share},
             )
+
+
+def _largest_share(e: Evidence, i: int) -> tuple[int, float, int]:
+    """Return the row with the largest share of a component's variance, this share, and the number of rows."""
+    squares, n = e.scores[:, i] ** 2, len(e.scores)
+    whitened = getattr(e.model, "whiten", False)
+    total = e.n * (1.0 if whitened else float(e.model.explained_variance_[i]))
+    if not e.whole and not e.kernel and float(squares.mean()) * e.n < (1 - HALF) * total:
+        # Rows that were not looked at have more than half: all of them are.
+        squares = as_float64(e.model._scores(e.rows))[:, i] ** 2
+        row = int(np.nanargmax(squares))
+        return row, float(squares[row] / np.nansum(squares)), e.n
+    row = int(np.nanargmax(squares))
+    return int(e.places[row]), float(squares[row] / (np.nansum(squares) if e.whole else total)), n
 
 
 def arch(e: Evidence) -> Iterator[Finding]:
@@ -346,90 +392,160 @@ def arch(e: Evidence) -> Iterator[Finding]:
     if r2 is not None:
         yield Finding(
             *("arch", "note"),
-            f"PC2 is a curve of PC1 (R2 {r2:.2f}): both show one gradient, bent to an arch.",
+            "Rows lie on a curve in the plane of PC1 and PC2: both show one gradient, bent to an arch.",
             "Read distances along the arch, and no groups at its ends.",
-            {"R2": r2},
+            {"R2 of a parabola": r2},
         )
 
 
 def ties(e: Evidence) -> Iterator[Finding]:
     """Find tables of which most rows are copies."""
-    if not e.whole or e.n < FEWEST:
+    n = len(e.values)
+    if n < FEWEST:
         return
-    different = len({row.tobytes() for row in e.values + 0.0})
+    different = _different(e.values) if e.whole else _estimated_different(e)
     if different <= DIFFERENT * e.n:
+        about = "" if e.whole else "about "
         yield Finding(
             *("ties", "note"),
-            f"Only {different:,} of {e.n:,} rows differ.",
+            f"Only {about}{different:,} of {e.n:,} rows differ.",
             "If equal rows are copies, keep one of each: the sample is smaller than it looks.",
             {"different": different, "rows": e.n},
         )
 
 
+def _different(values: FloatArray) -> int:
+    return len({row.tobytes() for row in values + 0.0})
+
+
+def _estimated_different(e: Evidence) -> int:
+    """Estimate how many rows differ, by the share of equal pairs in a sample, or of equal neighbours."""
+    apart, m = e.values[e.starts], len(e.starts)
+    equal = float((e.values[e.starts] == e.values[e.starts + 1]).all(axis=1).mean()) if m else 0.0
+    counts = np.unique([hash(row.tobytes()) for row in apart + 0.0], return_counts=True)[1]
+    pairs = float((counts * (counts - 1)).sum()) / 2
+    copies = 1 + (e.n - 1) * pairs / (m * (m - 1) / 2) if pairs >= EQUAL_PAIRS else 1.0
+    return max(1, round(e.n * min(1 - equal, 1 / copies)))
+
+
 def row_order(e: Evidence) -> Iterator[Finding]:
-    """Find a component that follows the order of the rows."""
+    """Find a component that follows the order of the rows, within the groups of labels if there are some."""
     m = len(e.starts)
     if m < ORDERED_ROWS:
         return
     for i in e.leading:
-        ranks = rankdata(e.scores[:, i])
-        before, after = ranks[e.starts], ranks[e.starts + 1]
-        if before.std() and after.std():
-            r = float(np.corrcoef(before, after)[0, 1])
-            if r > max(ORDERED, 4 / np.sqrt(m)):
-                yield Finding(
-                    *("row-order", "note"),
-                    f"{e.name(i)} follows the order of rows: neighbours correlate {r:.2f}.",
-                    "Ask whether the order is time, batch or group; rows then count as fewer than they are.",
-                    {"component": i + 1, "correlation": r},
-                )
-                return
+        scores = _within(e, e.scores[:, i])
+        if scores.std() <= 1e-6 * e.scores[:, i].std():
+            continue
+        ranks = _ranks(scores)
+        r = float(_correlations(ranks[e.starts], ranks[e.starts + 1, None])[0])
+        trend = abs(float(_correlations(ranks, as_float64(e.places)[:, None])[0]))
+        step, share = _change(ranks)
+        if r > max(ORDERED, 4 / np.sqrt(m)):
+            how = f"neighbours correlate {r:.2f}"
+        elif trend > max(np.sqrt(STEP), 4 / np.sqrt(m)):
+            how = f"it correlates {trend:.2f} with the number of the row"
+        elif share > max(STEP, 16 / m):
+            how = f"its level changes at row {int(e.places[step]):,}"
+        else:
+            continue
+        yield Finding(
+            *("row-order", "note"),
+            f"{e.name(i)} follows the order of rows: {how}.",
+            "Ask whether the order is time, batch or group; rows then count as fewer than they are.",
+            {"component": i + 1, "correlation": r, "trend": trend, "change": share},
+        )
+        return
+
+
+def _within(e: Evidence, scores: FloatArray) -> FloatArray:
+    """Return scores without the means of the groups of each kind of labels."""
+    for groups in e.labels.values():
+        if len(groups) == e.n and 1 < groups.max() + 1 <= e.n / 5:
+            some = groups[e.places] + 1
+            counts = np.bincount(some)
+            scores = scores - (np.bincount(some, scores) / np.maximum(counts, 1))[some]
+    return scores
+
+
+def _change(ranks: FloatArray) -> tuple[int, float]:
+    """Return where the level changes most, and the share of the variance of ranks that this explains."""
+    n = len(ranks)
+    sums = np.cumsum(ranks - ranks.mean())[:-1]
+    sizes = np.arange(1, n)
+    between = sums**2 * n / (sizes * (n - sizes))
+    inside = slice(n // 10, n - n // 10 - 1)
+    best = int(np.argmax(between[inside])) + n // 10
+    return best + 1, float(between[best] / ((ranks - ranks.mean()) ** 2).sum())
+
+
+def _ranks(x: FloatArray) -> FloatArray:
+    """Return ranks, of equal values their mean."""
+    places, counts = np.unique(x, return_inverse=True, return_counts=True)[1:]
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
 
 
 # ------------------------------------------------------------------ labels
 
 
 def confounded(e: Evidence) -> Iterator[Finding]:
-    """Find two columns of labels that say the same."""
-    labels = {} if e.labels is None else {str(name): list(e.labels[name]) for name in e.labels}
-    for (a, x), (b, y) in combinations(labels.items(), 2):
-        counts, pairs = (len(set(x)), len(set(y))), len(set(zip(x, y, strict=True)))
-        if min(counts) > 1 and pairs == max(counts) < len(x):
+    """Find two columns of labels that say the same in nearly all rows."""
+    for (a, x), (b, y) in combinations(e.labels.items(), 2):
+        known = (x >= 0) & (y >= 0) if len(x) == len(y) else np.zeros(len(x), dtype=bool)
+        x, y = (np.unique(one[: len(known)][known], return_inverse=True)[1] for one in (x, y))
+        n = len(x)
+        if not n or min(x.max(), y.max()) < 1 or max(x.max(), y.max()) + 1 > n / 2:
+            continue
+        table = np.zeros((x.max() + 1, y.max() + 1))
+        np.add.at(table, (x, y), 1)
+        # The finer kind names the coarser one.
+        agree = max(table.max(axis=0).sum(), table.max(axis=1).sum()) / n
+        if agree >= COINCIDE:
+            exactly = "coincide" if agree == 1 else f"coincide in {percent(agree)} of the rows"
             yield Finding(
                 *("confounded", "serious"),
-                f"{listed([a, b])} coincide: their effects cannot be told apart.",
+                f"{listed([a, b])} {exactly}: their effects cannot be told apart.",
                 "Take rows in which they differ.",
-                {"columns": [a, b]},
+                {"columns": [a, b], "share": float(agree)},
             )
 
 
+def _groups(values: Any) -> IntArray:
+    """Return labels as numbers of their groups; -1 where one is missing."""
+    texts = [None if one is None or one != one or one == "" else str(one) for one in list(values)]
+    places = {text: place for place, text in enumerate(dict.fromkeys(filter(None, texts)))}
+    return np.array([-1 if text is None else places[text] for text in texts], dtype=np.int64)
+
+
 CHECKS: tuple[Check, ...] = (
-    *(scale_dominates, kernel_width, no_signal, one_row, identifier, confounded),
+    *(units, kernel_width, no_signal, one_row, identifier, confounded),
     *(imputed, few_rows, not_separated, arch, size, zeros, ties, row_order),
 )
 
 
 def findings(e: Evidence) -> tuple[Finding, ...]:
     """Return what all checks find, serious findings first."""
-    result = [one for check in CHECKS for one in check(e)]
-    rows = any(one.code == "one-row" and one.evidence["component"] == 1 for one in result)
-    columns = {one.evidence["column"] for one in result if one.code == "identifier"}
-    # A wild row or an identifier is why its column varies so much: units are not the reason.
-    caused = [
-        one
-        for one in result
-        if one.code != "scale-dominates" or not (rows or columns >= set(one.evidence["columns"]))
-    ]
-    return tuple(sorted(caused, key=lambda one: one.severity != "serious"))
+    found = [one for check in CHECKS for one in check(e)]
+    kept = [one for one in found if not _said_otherwise(e, one, found)]
+    return tuple(sorted(kept, key=lambda one: one.severity != "serious"))
 
 
-def _correlations(x: FloatArray, Y: FloatArray) -> FloatArray:
-    """Return the correlations of a vector with columns; 0 with constant ones."""
-    x, Y = x - x.mean(), Y - Y.mean(axis=0)
-    norms = np.sqrt((x @ x) * (Y**2).sum(axis=0))
-    return np.asarray(np.divide(x @ Y, norms, out=np.zeros(Y.shape[1]), where=norms > 0))
+def _said_otherwise(e: Evidence, finding: Finding, found: list[Finding]) -> bool:
+    """Return whether another finding is the reason of this one, or leaves nothing to say."""
+    codes = [one.code for one in found]
+    if finding.code in ("arch", "size"):
+        return "no-signal" in codes
+    return finding.code == "scale-dominates" and not _without(e, found)
 
 
-def _chance(n: int, tests: int) -> float:
-    """Return a correlation that so many independent columns exceed in 1 of 100 tables (Fisher's z)."""
-    return float(np.tanh(-ndtri(LEVEL / (2 * tests)) / np.sqrt(max(n - 3, 1))))
+def _without(e: Evidence, found: list[Finding]) -> bool:
+    """Return whether columns dominate also without wild rows and identifiers, whose variance is no unit."""
+    rows = [one.evidence["row"] for one in found if one.code == "one-row"]
+    columns = [one.evidence["column"] for one in found if one.code == "identifier"]
+    if not rows and not columns:
+        return True
+    kept = [j for j, name in enumerate(e.names) if name not in columns]
+    rest = e.values[~np.isin(e.places, rows)][:, kept]
+    divisor = getattr(e.model, "_divisor", None)
+    rest = rest if divisor is None else rest / as_float64(divisor)[e.columns[kept]]
+    return bool(unit_difference([e.names[j] for j in kept], rest.std(axis=0), rest)[0])

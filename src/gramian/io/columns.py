@@ -137,9 +137,10 @@ def joined(parts: Sequence[Any], source: str) -> Any:
         raise DataError(f"{source} holds files whose columns are of different types: {error}.") from error
 
 
-def whole_fields(source: ColumnSource) -> list[Any]:
-    """Return all columns in memory, those of a text as strings."""
-    return [joined(parts, source.source) for parts in zip(*source.batches(), strict=True)]
+def whole_fields(source: ColumnSource, most: int | None = None) -> list[Any]:
+    """Return columns in memory, those of a text as strings: all rows, or those of so many bytes."""
+    batches = source.batches(most) if most is None else _first_of(source.batches(most), most)
+    return [joined(parts, source.source) for parts in zip(*batches, strict=True)]
 
 
 # ------------------------------------------------------------ columns as a whole
@@ -694,3 +695,28 @@ def _sample_value(columns: Columns, index: int) -> str:
     value = str(column[row].as_py())
     shown = value if len(value) <= 24 else f"{value[:21]}..."
     return f"{shown!r} in row {columns.first_row + row}"
+
+
+# ------------------------------------------------ frames in memory
+
+
+def frame_columns(frame: Any) -> Columns:
+    """Return the columns of a frame of pandas, polars or pyarrow.
+
+    Columns of objects that Arrow has no type for become text.
+    """
+    names = [str(name) for name in getattr(frame, "column_names", frame.columns)]
+    keys = getattr(frame, "column_names", frame.columns)
+    arrays = [_of_series(frame[key]) for key in keys]
+    source = ColumnsInMemory(arrays, tuple(names), "the frame")
+    return Columns(arrays, source.unique_names(len(arrays))[0], source)
+
+
+def _of_series(series: Any) -> Any:
+    if isinstance(series, pa.ChunkedArray | pa.Array):
+        return decoded(series)
+    try:
+        column = pa.array(series, from_pandas=True) if hasattr(series, "iloc") else series.to_arrow()
+    except (pa.ArrowException, TypeError, ValueError):
+        column = pa.array([None if value is None or value != value else str(value) for value in series])
+    return decoded(column)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian.checks import evenly
 from gramian.errors import DataError
-from gramian.io.files import opened_source
+from gramian.io.files import Place, opened_source
+from gramian.io.parts import pick_rows
 from gramian.io.source import ArraySource, PictureSource
-from gramian.reading import ReadingOptions
+from gramian.reading import COLUMN_OPTIONS, ReadingOptions
+from gramian.records import FloatArray
 
 FIRST = 8  # entries of a column that are shown
 WIDEST = 40  # letters of one of them
 MOST = 200  # columns
+SAMPLE = 1000  # rows of which the values are kept
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Column:
     ----------
     name : str
         Its name, or its position, counted from 0.
-    kind : {"number", "text", "constant"}
+    kind : {"number", "text", "constant", "date"}
         Constant: a number, and the same in all rows that have one.
     missing, distinct : int
         Number of missing entries, and of distinct values among the others.
@@ -42,10 +46,12 @@ class Column:
         Whether its numbers are 0, 1, 2, ... or 1, 2, 3, ... in the order of the rows.
     holes : ndarray of uint8 or None
         Of numbers: a bit for each row, 1 where the entry is missing (``numpy.packbits``).
+    sample : ndarray of float64 or None
+        Of numbers: those of at most 1000 evenly spaced rows, NaN where one is missing or infinite.
     """
 
     name: str
-    kind: Literal["number", "text", "constant"]
+    kind: Literal["number", "text", "constant", "date"]
     missing: int
     distinct: int
     low: float | None
@@ -55,6 +61,7 @@ class Column:
     whole: bool = False
     counts: bool = False
     holes: npt.NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
+    sample: FloatArray | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,10 @@ class Preview:
         Whether the columns have names.
     row_names : str or None
         The column that names the rows, unless another use is chosen for it.
+    whole : bool
+        Whether all rows were looked at, or the first ones of a large file.
+    genotypes : bool
+        Whether the numbers are counts of alleles.
     """
 
     rows: int
@@ -78,24 +89,32 @@ class Preview:
     columns: tuple[Column, ...]
     named: bool = True
     row_names: str | None = None
+    whole: bool = True
+    genotypes: bool = False
 
     def facts(self) -> dict[str, Any]:
-        """Return all of it but the places of missing entries."""
+        """Return all of it but the values and the places of missing entries."""
         facts = asdict(self)
         for column in facts["columns"]:
-            del column["holes"]
+            del column["holes"], column["sample"]
         return facts
 
 
-def preview(file: IO[bytes], source: str) -> Preview | None:
+def preview(
+    place: Place, source: str | None = None, reading: ReadingOptions | None = None, most: int | None = None
+) -> Preview | None:
     """Look at a table.
 
     Parameters
     ----------
-    file : binary file
-        Its format follows from its content.
-    source : str
+    place : Location, sequence of Path, or binary file
+        The format of a binary file follows from its content.
+    source : str, optional
         Its name in error messages.
+    reading : ReadingOptions, optional
+        Of these, what says how the file is written, and which rows are wanted.
+    most : int, optional
+        Bytes of a large file that are looked at; None looks at all of it.
 
     Returns
     -------
@@ -114,35 +133,58 @@ def preview(file: IO[bytes], source: str) -> Preview | None:
     >>> [(column.name, column.kind, column.missing) for column in result.columns]
     [('a', 'constant', 0), ('b', 'text', 0), ('c', 'constant', 1)]
     """
-    with opened_source(file, name=source) as (_, _, opened):
+    with opened_source(place, name=source) as (_, _, opened):
         if isinstance(opened, PictureSource):
             return None
+        reading = reading or ReadingOptions()
         if isinstance(opened, ArraySource):
-            return None if len(opened.shape) > 2 else _of_array(opened)
-        from gramian.io.columns import Columns, find_row_names, is_number
+            return None if len(opened.shape) > 2 else _of_source(opened, reading, most)
+        from gramian.io.columns import Columns, whole_fields
 
-        columns, named = Columns.whole(opened), opened.names is not None
-    count = len(columns.arrays[0]) if columns.arrays else 0
-    if not count:
-        raise DataError(f"{source} has no rows. Add at least one row of numbers.")
+        opened, _ = opened.prepared(replace(reading, **dict.fromkeys(COLUMN_OPTIONS)), None)  # type: ignore[arg-type]
+        fields = whole_fields(opened, most)
+        whole = most is None or sum(field.nbytes for field in fields) < most
+        columns = Columns.of(fields, opened)
+    if not columns.arrays or not len(columns.arrays[0]):
+        raise DataError(f"{columns.source.source} has no rows. Add at least one row of numbers.")
+    if reading.rows is not None and whole:
+        rows = pick_rows(len(columns.arrays[0]), reading.rows, columns.source.source)
+        columns = replace(columns, arrays=[column.take(rows) for column in columns.arrays])
+    return of_columns(columns, columns.source.names is not None, whole)
+
+
+def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
+    """Look at Arrow columns."""
+    from gramian.io.columns import find_row_names, is_number
+
+    names, arrays = columns.names, columns.arrays
     # Of many columns those of text are wanted, since they need a use.
-    places = sorted(range(len(columns.arrays)), key=lambda place: is_number(columns.arrays[place]))[:MOST]
-    shown = [
-        _of_arrow(columns.names[i], columns.arrays[i], is_number(columns.arrays[i])) for i in sorted(places)
-    ]
-    names, every = columns.names, list(range(len(columns.arrays)))
-    place, *_ = find_row_names(names, opened, ReadingOptions(), None, every, columns.arrays.__getitem__)
+    places = sorted(range(len(arrays)), key=lambda place: is_number(arrays[place]))[:MOST]
+    shown = [_of_arrow(names[i], arrays[i], is_number(arrays[i])) for i in sorted(places)]
+    every = list(range(len(arrays)))
+    place, *_ = find_row_names(names, columns.source, ReadingOptions(), None, every, arrays.__getitem__)
     row_names = None if place is None else names[place]
-    return Preview(count, len(every), tuple(shown), named, row_names)
+    return Preview(len(arrays[0]), len(arrays), tuple(shown), named, row_names, whole)
 
 
-def _of_array(source: ArraySource) -> Preview:
-    (count, width), names = source.shape, source.columns or map(str, range(source.shape[1]))
-    shown = source.read()[:, :MOST]
+def _of_source(source: ArraySource, reading: ReadingOptions, most: int | None) -> Preview:
+    rows = pick_rows(source.shape[0], reading.rows, source.source)
+    whole = most is None or source.memory_of(rows) <= most
+    if not whole:
+        rows = rows[: max(1, most * len(rows) // source.memory_of(rows))]  # type: ignore[operator]
+    result = of_array(source.read(rows), source.columns, whole)
+    return replace(result, genotypes=source.alleles is not None)
+
+
+def of_array(values: Any, names: Sequence[str] | None, whole: bool = True) -> Preview:
+    """Look at an array, or a sparse matrix."""
+    (count, width), named = values.shape, names is not None
+    shown = values[:, :MOST]
     shown = shown.tocsc() if hasattr(shown, "tocsc") else shown
     # One column of a sparse matrix at a time takes memory.
     columns: Iterable[Any] = map(partial(_column, shown), range(shown.shape[1]))
-    return Preview(count, width, tuple(map(of_numbers, names, columns)), source.columns is not None)
+    every = map(of_numbers, names or map(str, range(width)), columns)
+    return Preview(count, width, tuple(every), named, whole=whole)
 
 
 def _column(array: Any, place: int) -> Any:
@@ -164,7 +206,9 @@ def of_numbers(name: str, column: Any) -> Column:
     counts = len(column) > 1 and low in (0, 1) and bool(np.array_equal(column, low + np.arange(len(column))))
     deviation = _deviation(finite) if finite.size > 1 else None
     about = (low, high, first, deviation, whole, counts)
-    return Column(name, kind, int(missing.sum()), distinct, *about, holes=np.packbits(missing))
+    sample = np.asarray(column[evenly(len(column), SAMPLE)], dtype=np.float64)
+    sample = np.where(np.isfinite(sample), sample, np.nan)
+    return Column(name, kind, int(missing.sum()), distinct, *about, holes=np.packbits(missing), sample=sample)
 
 
 def _deviation(values: npt.NDArray[Any]) -> float | None:
@@ -179,12 +223,18 @@ def _of_arrow(name: str, column: Any, number: bool) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from gramian.io.columns import is_text
+
     if number:
         return of_numbers(name, column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    kind: Literal["text", "date"] = "date" if pa.types.is_temporal(column.type) else "text"
+    if is_text(column):  # a blank is no value
+        blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
+        column = pc.if_else(blank, pa.scalar(None, column.type), column)
     texts = ["" if value is None else str(value) for value in column.slice(0, FIRST).to_pylist()]
     first = tuple(text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in texts)
     try:
         distinct = pc.count_distinct(column).as_py()
     except pa.ArrowNotImplementedError:  # of lists, structures and the like
         distinct = len({str(value) for value in column.to_pylist() if value is not None})
-    return Column(name, "text", column.null_count, distinct, None, None, first)
+    return Column(name, kind, column.null_count, distinct, None, None, first)

@@ -1,11 +1,13 @@
 """A file and the part of it to read: checked at once, read later."""
 
 import csv
+import io
 import os
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, get_args
 
@@ -17,6 +19,7 @@ from gramian.io.files import Location, format_of, locate
 from gramian.io.metadata import LabelPlace, locate_labels
 from gramian.io.names import readable
 from gramian.io.parts import slice_text
+from gramian.io.preview import Preview, preview
 from gramian.io.source import damage
 from gramian.reading import COLUMN_OPTIONS, MissingPolicy, ReadingOptions
 
@@ -68,6 +71,8 @@ class Scan(ReadingOptions):
     labels_from : path, optional
         Labels from another file: ``"FILE"``, ``"FILE:COLUMN"`` or ``"FILE.npz::KEY"``. They go to rows of
         the same name where both files name their rows, otherwise by order, one for each row.
+    propose : bool, default False
+        Look at the file, and choose what :func:`gramian.propose` suggests where no argument does.
 
     Raises
     ------
@@ -89,6 +94,7 @@ class Scan(ReadingOptions):
     """
 
     path: Any
+    propose: bool = field(default=False, kw_only=True)
     _place: Location | tuple[Path, ...] | IO[bytes] = field(init=False, repr=False, compare=False)
     _labels: LabelPlace | None = field(init=False, repr=False, compare=False)
 
@@ -109,6 +115,11 @@ class Scan(ReadingOptions):
         object.__setattr__(self, "_place", _check_path(self.path))
         labels = None if self.labels_from is None else locate_labels(self.labels_from)
         object.__setattr__(self, "_labels", labels)
+        if self.propose:
+            # Proposals are an analysis of what is read, which this folder knows nothing of.
+            found = import_module("gramian.analysis.proposals").of_scan(self, "pca")
+            object.__setattr__(self, "propose", False)
+            self.__init__(self.path, **vars(self.options) | found.merged(self))  # type: ignore[misc]
 
     @property
     def options(self) -> ReadingOptions:
@@ -122,6 +133,26 @@ class Scan(ReadingOptions):
         if isinstance(place, Location):
             return place.path.is_dir() or place.path.is_file()
         return isinstance(place, tuple)
+
+    def preview(self, most: int | None = None) -> Preview | None:
+        """Look at the columns before any has a use; None for pictures.
+
+        Parameters
+        ----------
+        most : int, optional
+            Bytes of a large file that are looked at.
+        """
+        place = self._place
+        if not isinstance(place, Location | tuple):
+            if not place.seekable():
+                place = io.BytesIO(place.read())
+                for name in ("path", "_place"):
+                    object.__setattr__(self, name, place)
+            begin = place.tell()
+            seen = preview(place, None, self.options, most)
+            place.seek(begin)
+            return seen
+        return preview(place, None, self.options, most)
 
     def open(self, limit: int, expected: Expected | None = None, *, in_place: bool = False) -> Table:
         """Read the chosen part, or leave it in its file if it is large.

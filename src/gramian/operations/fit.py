@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 from gramian.checks import check_choice
@@ -34,10 +33,10 @@ LANDMARKS = ("rpcholesky", "uniform", "kmeans")
 CENTER = flag("Do not subtract the mean.", label="no centring", parameters=("center",))
 SCALE = option(
     "HOW",
-    "PCA: unit (variance 1), pareto (divides by the root of the standard deviation) "
-    "or genotype (for allele counts).",
-    usual="as they are",
-    choices=("unit", "pareto", "genotype"),
+    "PCA: unit (variance 1), pareto (divides by the root of the standard deviation), "
+    "genotype (for allele counts) or none.",
+    usual="by the data",
+    choices=("unit", "pareto", "genotype", "none"),
     label="scaling",
 )
 DDOF = option("NUMBER", "PCA: variances divide by rows - ddof.", usual="1")
@@ -209,6 +208,8 @@ def estimator(options: Model) -> Any:
     }
     given["n_components"] = read_components(options.components, NAMED if pca else COUNT_RULES)
     given["center"] = not options.no_center
+    if options.scale == "none":
+        del given["scale"]
     if options.gamma is not None:
         given["gamma"] = number_or_name("gamma", options.gamma, ("median", "scale"))
     return kind(**given)
@@ -293,7 +294,6 @@ def fit(
     """
     import numpy as np
 
-    from gramian.analysis.proposals import columns_to_drop
     from gramian.inspect.diagnose import diagnosis_of
     from gramian.report.facts import component_facts, data_facts, diagnosis_facts, model_facts, versions
     from gramian.report.pieces import completed
@@ -309,10 +309,9 @@ def fit(
         made.fit(data, **resumed)
     seconds, table = time.perf_counter() - start, completed(made, data)
     kinds = options.loadings or "unit", options.format or "csv"
-    unlikely, diagnosis = columns_to_drop(table), diagnosis_of(made, table)
+    diagnosis = diagnosis_of(made, table)
     facts = {
         "data": data_facts(table),
-        "proposals": [asdict(one) for one in unlikely],
         "model": model_facts(made),
         "components": component_facts(made),
         **diagnosis_facts(diagnosis, "shell"),
@@ -320,23 +319,13 @@ def fit(
         "command": command,
         "versions": versions(),
     }
-    lines = [headline(made), *used_lines(made, table), *_proposed(unlikely), ""]
+    lines = [headline(made), *used_lines(made, table), ""]
     return Result(
         "\n".join([*lines, *model_lines(made, diagnosis, options.verbose)]),
         facts,
         model=made,
         fitted=Fitted(made, table, scores, tuple(command), seconds, *kinds, reading, diagnosis),
     )
-
-
-def _proposed(unlikely: Sequence[Any]) -> list[str]:
-    """Return the line that says which columns may be no measurements, and the option that leaves them out."""
-    if not unlikely:
-        return []
-    names = ",".join(f'"{one.value}"' if "," in one.value else one.value for one in unlikely)
-    them = "it" if len(unlikely) == 1 else "them"
-    reasons = ", ".join(one.why for one in unlikely)
-    return [f"Proposed: {reasons}; leave {them} out with --drop {shlex.quote(names)}"]
 
 
 def model_lines(model: Any, diagnosis: Any, verbose: bool = True) -> list[str]:

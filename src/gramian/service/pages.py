@@ -135,7 +135,7 @@ def data_page(item: storage.Item, facts: dict[str, Any], method: str = "PCA") ->
     elif "rows" in facts:
         size = f"{counted(rows, 'row')}, {counted(facts['columns'], 'column')}"
     by_option = defaultdict(list)
-    for one in facts.get("proposals") or ():
+    for one in (facts.get("proposals") or {}).get("pca", ()):
         by_option[one["option"]].append(one)
     other = {one["value"] for option in ("id", "drop") for one in by_option[option]}
     texts = {column["name"] for column in listed if column["kind"] == "text"}

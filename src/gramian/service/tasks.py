@@ -17,7 +17,7 @@ import numpy as np
 
 from gramian import PCA, KernelPCA, Whitener, arrays, load, progress, reading
 from gramian.analysis.components import component_names, mapping_of
-from gramian.analysis.proposals import proposals
+from gramian.analysis.proposals import METHODS, proposals
 from gramian.base.inputs import expected_columns
 from gramian.checks import check_choice, check_integer, counted, plain
 from gramian.data.table import Table
@@ -113,8 +113,9 @@ def describe_data(data: Message, draft: bool = False) -> Message:
             raise
         problem = error.worded("page")
     facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
-    proposed = [] if seen is None else [asdict(one) for one in proposals(seen)]
-    return facts | {"preview": None if seen is None else seen.facts(), "proposals": proposed}
+    options = reading.ReadingOptions(**data["reading"])
+    proposed = {method: list(map(asdict, proposals(seen, method, options))) for method in METHODS}
+    return facts | {"preview": None if seen is None else seen.facts(), "proposals": plain(proposed)}
 
 
 # --------------------------------------------------------------- fits
