@@ -1,13 +1,15 @@
 """The command ``fit``: what it writes is a model, a folder of results, or an annotated file."""
 
 import os
+import shlex
 import tempfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from gramian.cli.inputs import HERE, read_arguments, read_table
-from gramian.cli.options import Data, Engine, JsonFlag, Reading
+from gramian.checks import plain
+from gramian.cli.inputs import HERE, proposed, read_arguments, read_table
+from gramian.cli.options import AsIsFlag, Data, Engine, JsonFlag, Reading
 from gramian.cli.outputs import answer, check_not_input, check_out, check_place, is_model_file
 from gramian.cli.progress import progress, say
 from gramian.errors import FileError, ParameterError, needs
@@ -29,6 +31,7 @@ def fit(
         "file with the results.",
         usual="nothing is written",
     ),
+    as_is: AsIsFlag = False,
     engine: Engine = HERE,
     as_json: JsonFlag = False,
 ) -> None:
@@ -45,10 +48,15 @@ def fit(
     estimator_of(options, reading.missing)
     if out is not None:
         _check_place(out, to_folder, reading.inputs(data))
+    source, found = None, list[Any]()
+    if not as_is and engine.engine is None:
+        source, reading, options, found = proposed(data, reading, options)
+    literal = ("gramian", "fit", data, *as_arguments(reading, _told(options), engine))
+    command = (*literal, *(["-o", out] if out else []), *(["--as-is"] if engine.engine is None else []))
+    if found:
+        say(f"gramian: the same without proposals: {shlex.join(command)}")
     how = ROWS.how(options) if ROWS.how else {}
-    table = read_table(data, reading, limit=limit_of(options, None), engine=engine, **how)
-    arguments = as_arguments(reading, _told(options), engine)
-    command = ("gramian", "fit", data, *arguments, *(["-o", out] if out else []))
+    table = read_table(data, reading, source=source, limit=limit_of(options, None), engine=engine, **how)
     given = None if data == "-" else read_arguments(data, reading)
     with progress("computing"):
         result = fit_rows(options, data=table, reading=given, command=command, maps=to_folder)
@@ -62,7 +70,8 @@ def fit(
         remove_checkpoint(options.checkpoint)
     others = f" and {len(files) - 1} other files" if len(files) > 1 else ""
     written = ["", f"Written: {files[-1]}{others}"] if files else []
-    answer(as_json, result.facts | {"files": files}, "\n".join([result.text, *written]))
+    facts = result.facts | {"proposals": plain([asdict(one) for one in found]), "files": files}
+    answer(as_json, facts, "\n".join([result.text, *written]))
 
 
 fit.__doc__ = fit_rows.help

@@ -1,24 +1,89 @@
 """Inputs of commands: data and models, with their notes on standard error."""
 
 import csv
+import io
 import math
 import os
 import shlex
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from gramian.checks import amount
 from gramian.cli.options import Engine, Reading
 from gramian.cli.progress import progress, say
-from gramian.errors import MemoryLimitError, ParameterError
-from gramian.options import as_arguments, given_options
+from gramian.errors import GramianError, MemoryLimitError, ParameterError
+from gramian.options import as_arguments, declared_of, given_options
 from gramian.reading import IMPUTED, Remembered
 
 HERE = Engine()
 ROLES = ("columns", "drop", "id", "label", "weights")  # options that name columns
+
+
+def proposed(
+    data: str,
+    reading: Reading,
+    options: Any,
+    *,
+    imputes: bool = True,
+    keep: Callable[[Any], bool] = lambda one: True,
+) -> tuple[Any, Reading, Any, Any]:
+    """Return what is read, and the options with what the data suggest where none is given; print that.
+
+    Parameters
+    ----------
+    data : str
+    reading : Reading
+    options : record of an operation
+        Its ``scale``, and all parameters of a fit, are proposed too.
+    imputes : bool
+        Whether missing values may be left in for a PCA.
+    keep : callable
+        Says of a proposal whether it is wanted.
+
+    Returns
+    -------
+    source : str or binary stream
+        Standard input as a stream that can be read again.
+    reading, options : records
+    found : gramian.analysis.proposals.Proposals
+        Those that were applied.
+    """
+    from gramian.analysis.proposals import KNOWN, Method, Proposals, of_scan
+    from gramian.io.scan import scan
+    from gramian.kernel_pca.estimator import KernelPCA
+    from gramian.pca.estimator import PCA
+
+    source: Any = io.BytesIO(sys.stdin.buffer.read()) if data == "-" else data
+    names = {(declared_of(one).parameters or (one.name,))[0]: one.name for one in fields(options)}
+    given = given_options(options)
+    chosen = {name: _number(given[own]) for name, own in names.items() if own in given}
+    chosen["center"] = "no_center" not in given
+    looked, kernel = scan(source, **asdict(reading)), chosen.get("kernel")
+    if kernel == "precomputed" or (data != "-" and not looked.repeatable):
+        return source, reading, options, Proposals()
+    method: Method = "pca" if kernel is None and imputes else "kernel-pca"
+    takes = signature(PCA if kernel is None else KernelPCA).parameters
+    try:
+        with progress(f"looking at {'standard input' if data == '-' else data}"):
+            found = of_scan(looked, method, chosen)
+    except GramianError:  # reading says it better
+        return source, reading, options, Proposals()
+    left = {name for name in names if name in takes and name not in chosen} | KNOWN
+    found = found.only(lambda one: one.option in left and keep(one))
+    for line in found.lines("shell"):
+        say(f"gramian: proposed {line}")
+    read: dict[str, Any] = found.merged(looked)
+    read |= {name: tuple(value) for name, value in read.items() if isinstance(value, list)}
+    model = {names[name]: str(value) for name, value in found.parameters.items()}
+    return source, replace(reading, **read), replace(options, **model), found
+
+
+def _number(value: Any) -> Any:
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
 def read_table(
@@ -26,6 +91,7 @@ def read_table(
     reading: Reading,
     expected: Any = None,
     *,
+    source: Any = None,
     limit: int | None = None,
     in_place: bool = False,
     engine: Engine = HERE,
@@ -39,6 +105,8 @@ def read_table(
     reading : Reading
     expected : gramian.io.expected.Expected, optional
         What a fitted model expects of new data.
+    source : binary stream, optional
+        Standard input, if it was looked at before.
     limit : int, optional
         Bytes of working memory; a larger table stays in its file. None reads all of it, as far as the
         machine has memory.
@@ -73,7 +141,7 @@ def read_table(
             "imputes by a PCA: it applies to fit and plan without --kernel and to models of such fits",
             "Use --missing mean, drop-rows or drop-columns.",
         )
-    source: Any = sys.stdin.buffer if data == "-" else data
+    source = source or (sys.stdin.buffer if data == "-" else data)
     with progress(f"reading {'standard input' if data == '-' else data}"):
         asked = scan(source, **asdict(reading))
         # A quarter of this may be read as a whole.

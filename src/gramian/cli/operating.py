@@ -15,13 +15,14 @@ from gramian.cli import faces
 from gramian.cli.inputs import (
     add_metadata,
     model_path,
+    proposed,
     read_arguments,
     read_model,
     read_new_data,
     read_table,
     recalled,
 )
-from gramian.cli.options import Engine, JsonFlag, Reading, argument, parameter_of, spread_parameters
+from gramian.cli.options import AsIsFlag, Engine, JsonFlag, Reading, argument, parameter_of, spread_parameters
 from gramian.cli.outputs import (
     FIGURES,
     TABLES,
@@ -58,6 +59,8 @@ def command_of(operation: Operation) -> Callable[..., None]:
         panel = OUTPUT if out.name == "out" else ""
         declared = Declared(out.metavar, out.help, out.usual or out.default or "", panel=panel)
         parameters.append(parameter_of(out.name, str, ... if out.required else out.default, declared))
+    if proposes(operation):
+        parameters.append(_parameter("as_is", AsIsFlag, False))
     parameters.append(_parameter("as_json", JsonFlag, False))
 
     def command(**given: Any) -> None:
@@ -70,6 +73,12 @@ def command_of(operation: Operation) -> Callable[..., None]:
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__doc__ = operation.help
     return command
+
+
+def proposes(operation: Operation) -> bool:
+    """Return whether a command applies what its data suggest: they are no rows for a fitted model."""
+    kinds = {one.kind for one in operation.inputs}
+    return "data" in kinds and "model" not in kinds
 
 
 def _argument(one: Input) -> inspect.Parameter:
@@ -97,6 +106,7 @@ class Call:
     def __init__(self, operation: Operation, given: dict[str, Any], reading: Reading, engine: Engine) -> None:
         self.operation, self.given, self.reading, self.engine = operation, given, reading, engine
         self.as_json, self.fitted, self.pictures = given["as_json"], None, False
+        self.options: Any = None
         self.repeated: dict[str, Any] | None = None  # arguments that read the rows in Python
         self.inputs: list[str] = []
         for one in operation.inputs:
@@ -117,7 +127,7 @@ class Call:
 
     def data(self, asked: Input, model: Any, limit: int | None, **how: Any) -> Any:
         """Read rows, once it is checked that the result can be written."""
-        name = self.given[asked.name]
+        name, source = self.given[asked.name], None
         if name is None:
             for given in () if asked.option else (*as_arguments(self.reading), *self._meta()):
                 raise ParameterError(
@@ -126,6 +136,11 @@ class Call:
                     hint="Add its file after the other arguments.",
                 )
             return None
+        if proposes(self.operation) and not self.given["as_is"] and self.engine.engine is None:
+            imputes = how.get("imputes", False)
+            source, self.reading, self.options, _ = proposed(
+                name, self.reading, self.options, imputes=imputes
+            )
         self.operation.require_label(self.reading.labelled)
         self.writers  # noqa: B018
         meta = None if asked.option else self.given.get("meta")
@@ -135,7 +150,7 @@ class Call:
                 name, reading = recalled(model, name, reading)
             table = read_new_data(name, reading, model, limit, self.engine, meta, **how)
         else:
-            table = read_table(name, self.reading, limit=limit, engine=self.engine, **how)
+            table = read_table(name, self.reading, source=source, limit=limit, engine=self.engine, **how)
             table = table if meta is None else add_metadata(table, meta, self.reading.id)
             reading = self.reading
         self.repeated = None if asked.option or name == "-" else read_arguments(name, reading)
@@ -172,7 +187,7 @@ class Call:
         inputs, writers = self.operation.opened(options, self), self.writers
         try:
             with progress(self.operation.doing):
-                result = self.operation(options, **inputs)
+                result = self.operation(self.options, **inputs)
         except KeyboardInterrupt as stopped:
             for reached in stopped.args:
                 print(shown_lines(reached), file=sys.stderr)

@@ -19,6 +19,7 @@ from gramian.options import (
     OTHER,
     OUTPUT,
     PANELS,
+    READING,
     Declared,
     declared_of,
     only_for,
@@ -126,6 +127,14 @@ ModelFile = Annotated[
 JsonFlag = Annotated[
     bool,
     typer.Option("--json", help="Write the result as JSON to standard output.", rich_help_panel=OUTPUT),
+]
+AsIsFlag = Annotated[
+    bool,
+    typer.Option(
+        "--as-is",
+        help="Take everything literally: apply nothing that the data suggest.",
+        rich_help_panel=READING,
+    ),
 ]
 Seed = Annotated[
     int,

@@ -244,6 +244,13 @@ def like_number(column: Any) -> Any:
     return pc.fill_null(pc.or_(is_number_text(text), written.like_number(text)), True)
 
 
+def likely_text(columns: Sequence[Any], na_values: Sequence[str] = ()) -> list[int]:
+    """Return which of many columns of strings, of one length, hold other than numbers."""
+    odd = pc.invert(pc.fill_null(is_number_text(_cleaned(_together(columns), na_values)), True))
+    values = np.asarray(odd.to_numpy(zero_copy_only=False)).reshape(len(columns), -1)
+    return np.flatnonzero(values.any(axis=1)).tolist()
+
+
 def is_number_text(texts: Any) -> Any:
     """Say of each text whether it is a number, with any meaning of its commas."""
     return _matches(texts, f"{_THOUSANDS}|{_DECIMAL}")

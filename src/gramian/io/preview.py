@@ -157,6 +157,7 @@ def preview(
         reading = reading or ReadingOptions()
         if isinstance(opened, ArraySource):
             return None if len(opened.shape) > 2 else _of_source(opened, reading, most)
+        from gramian.io import numerals
         from gramian.io.columns import Columns, whole_fields
         from gramian.io.pivot import find_long, pivoted
 
@@ -166,13 +167,18 @@ def preview(
             table, _ = pivoted(table, reading)
         fields = whole_fields(table, most)
         whole = most is None or sum(field.nbytes for field in fields) < most
-        columns = Columns.of(fields, table, below_limit=reading.below_limit)
+        width, names = len(fields), table.unique_names(len(fields))[0]
+        if width > MOST and table.separator is not None:  # each column that is not shown costs time
+            shown = numerals.likely_text(fields, table.na_values)
+            shown = sorted({0, *(shown + sorted({*range(MOST)} - {*shown}))[:MOST]})
+            fields, names = [fields[place] for place in shown], tuple(names[place] for place in shown)
+        columns = replace(Columns.of(fields, table, below_limit=reading.below_limit), names=names)
     if not columns.arrays or not len(columns.arrays[0]):
         raise DataError(f"{columns.source.source} has no rows. Add at least one row of numbers.")
     if reading.rows is not None and whole:
         rows = pick_rows(len(columns.arrays[0]), reading.rows, columns.source.source)
         columns = replace(columns, arrays=[column.take(rows) for column in columns.arrays])
-    about |= {"long": find_long(columns), "notes": (*table.notes, *columns.notes)}
+    about |= {"width": width, "long": find_long(columns), "notes": (*table.notes, *columns.notes)}
     return replace(of_columns(columns, columns.source.names is not None, whole), **about)
 
 

@@ -34,9 +34,9 @@ CENTER = flag("Do not subtract the mean.", label="no centring", parameters=("cen
 SCALE = option(
     "HOW",
     "unit (variance 1), also for kernel PCA; only for PCA: pareto (divides by the root of the standard "
-    "deviation) or genotype (for allele counts).",
-    usual="as they are",
-    choices=("unit", "pareto", "genotype"),
+    "deviation) or genotype (for allele counts); none.",
+    usual="by the data",
+    choices=("unit", "pareto", "genotype", "none"),
     label="scaling",
 )
 DDOF = option("NUMBER", "PCA: variances divide by rows - ddof.", usual="1")
@@ -211,6 +211,8 @@ def estimator(options: Model) -> Any:
     }
     given["n_components"] = read_components(options.components, NAMED if pca else COUNT_RULES)
     given["center"] = not options.no_center
+    if options.scale == "none":
+        del given["scale"]
     if options.gamma is not None:
         given["gamma"] = number_or_name("gamma", options.gamma, ("median", "scale"))
     return kind(**given)

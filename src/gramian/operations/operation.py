@@ -265,6 +265,8 @@ class Operation:
         Whether rows without labels are refused, before they are read.
     shell_only : bool
         Whether it is about files of this machine.
+    heeds : callable
+        Says of a :class:`gramian.analysis.proposals.Proposal` whether it makes sense for this verb.
     """
 
     name: str
@@ -277,6 +279,7 @@ class Operation:
     engine: bool = False
     needs_label: bool = False
     shell_only: bool = False
+    heeds: Callable[[Any], bool] = lambda one: True
 
     def __call__(self, options: Any, **inputs: Any) -> Result:
         """Return the result for models and tables."""

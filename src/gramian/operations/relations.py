@@ -34,6 +34,12 @@ def _one_pass(options: Relations) -> bool:
     return options.degree == 1
 
 
+def _heeds(proposal: Any) -> bool:
+    """Return whether a proposal leaves equations between columns as they are."""
+    named = proposal.option in ("id", "label")
+    return named or proposal.evidence.get("reason") in ("text", "date", "identifier", "empty")
+
+
 @operation(
     replace(DATA, streamed=_one_pass),
     outs=[
@@ -44,6 +50,7 @@ def _one_pass(options: Relations) -> bool:
         )
     ],
     application="gramian.laws",
+    heeds=_heeds,
 )
 def relations(options: Relations, data: Any) -> Result:
     """Find polynomial equations that all rows satisfy.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import IO, Any
 
@@ -19,8 +19,8 @@ from gramian.errors import DataError
 from gramian.io.files import locate
 from gramian.io.metadata import LabelPlace
 from gramian.io.names import PICTURE_SUFFIXES
-from gramian.io.preview import Preview, preview
-from gramian.io.scan import scan
+from gramian.io.preview import Preview
+from gramian.io.scan import Scan, scan
 from gramian.report.tables import row_table, write_table
 
 Message = dict[str, Any]
@@ -44,6 +44,14 @@ def read_table(data: Message, expected: Expected | None = None, size: tuple[int,
     ------
     GramianError
     """
+    with scanned(data, size) as asked:
+        table = asked.read(expected)
+    return replace(table, source=data["name"])  # reports show it, and visitors must not see a path
+
+
+@contextmanager
+def scanned(data: Message, size: tuple[int, int] | None = None) -> Iterator[Scan]:
+    """Open what :func:`read_table` reads."""
     reading, kind = dict(data["reading"]), data["kind"]
     if size is not None and kind in FILES_OF_PICTURES and not data["given"]:
         reading.setdefault("size", (size[1], size[0]))
@@ -57,8 +65,7 @@ def read_table(data: Message, expected: Expected | None = None, size: tuple[int,
 
         if (labels := data.get("labels")) is not None:
             reading["labels_from"] = LabelPlace(place(labels), labels["column"], labels["name"])
-        table = scan(data["path"] if data["given"] else place(data), **reading).read(expected)
-    return replace(table, source=data["name"])  # reports show it, and visitors must not see a path
+        yield scan(data["path"] if data["given"] else place(data), **reading)
 
 
 def asked_of(data: Message) -> Message:
@@ -69,12 +76,12 @@ def asked_of(data: Message) -> Message:
     return asked
 
 
-def columns_of(data: Message) -> Preview | None:
-    """Return a preview of the columns of a file; None without columns, as for pictures."""
-    if not os.path.isfile(data["path"]):
+def columns_of(data: Message, **more: Any) -> Preview | None:
+    """Return a preview of the columns of a file, also with further options; None without columns."""
+    if not os.path.isfile(data["path"].partition("::")[0]):
         return None
-    with open(data["path"], "rb") as file:
-        return preview(_rows_in(file, data["kind"]), data["name"])
+    with scanned({**data, "reading": data["reading"] | more}) as asked:
+        return asked.preview()
 
 
 def _rows_in(file: IO[bytes], kind: str) -> IO[bytes]:

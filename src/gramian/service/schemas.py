@@ -156,6 +156,9 @@ class Fit(Strict):
     estimator: Literal["PCA", "KernelPCA", "Whitener", "FaceSpace"] = "PCA"
     parameters: dict[str, Any] = Field(default={}, description="Parameters of the estimator, as in Python.")
     reading: Reading = Reading()
+    propose: bool = Field(
+        default=False, description="Choose what the data suggest where `reading` and `parameters` do not."
+    )
     name: str = Field(default="model", min_length=1, max_length=200)
 
 
@@ -173,7 +176,8 @@ class ItemFacts(BaseModel):
     changeable: bool = Field(description="Whether you may replace or delete it.")
     facts: dict[str, Any] = Field(
         description="All facts of an item; in a list a summary. Those of a table have a `preview` of its "
-        "columns, and `proposals`: a list of `option`, `value` and `why`, which nothing applies by itself."
+        "columns, and `proposals` for `pca` and `kernel-pca`: lists of `option`, `value`, `why` and "
+        "`evidence`. Fits apply them with `propose`."
     )
 
 
@@ -205,6 +209,7 @@ class PlanFacts(BaseModel):
     plan: dict[str, Any] | None
     text: str
     used: str = Field(description="How many columns and rows, and what was done about missing values.")
+    proposals: list[dict[str, Any]] = Field(default=[], description="What the data suggest, as applied.")
 
 
 class Recognised(BaseModel):

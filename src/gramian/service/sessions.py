@@ -389,7 +389,7 @@ class Caller(VisibleItems):
 
     def fit(self, fit: Fit) -> dict[str, Any]:
         """Return what a worker needs for a fit."""
-        about = {"estimator": fit.estimator, "parameters": fit.parameters}
+        about = {"estimator": fit.estimator, "parameters": fit.parameters, "propose": fit.propose}
         return self._labelled({"fit": about, "data": self.data(fit.data, fit.reading)})
 
     async def data_facts(self, id: str, reading: Reading) -> tuple[Item, dict[str, Any]]:

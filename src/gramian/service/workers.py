@@ -327,6 +327,7 @@ class JobFacts(BaseModel):
     seconds: float
     plan: dict[str, Any] | None = None
     plan_text: str = ""
+    proposals: list[dict[str, Any]] = []
     progress: Progress = Progress()
     model: str | None = None
     problem: Problem | None = None
@@ -428,6 +429,7 @@ class Job:
     def _on_message(self, said: Message) -> None:
         if "plan" in said:
             self.facts.plan, self.facts.plan_text = said["plan"], said["text"]
+            self.facts.proposals = said["proposals"]
             self.facts.state = "running"
         else:
             self.facts.progress = Progress(**said)
