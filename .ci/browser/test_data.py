@@ -44,7 +44,7 @@ def test_a_table_is_marked_planned_fitted_and_its_points_select_rows(arrive, sig
     expect(page.locator("tr", has_text="planet")).to_contain_text("constant")
     expect(page.get_by_label("use kind")).to_be_disabled()
     expect(page.get_by_label("Row names")).to_have_value("name")
-    expect(page.get_by_label("Groups")).to_have_value("kind")
+    expect(page.get_by_label("Groups (labels)")).to_have_value("kind")
     expect(page.get_by_label("use planet")).not_to_be_checked()
     expect(page.locator("li", has_text='"planet" is the same in all rows: left out.')).to_be_visible()
     expect(page.locator("#missing-error")).to_contain_text("2 values are missing")

@@ -35,8 +35,10 @@ def test_penguins_from_a_file_to_a_biplot_in_three_clicks(arrive, sight):
     expect(page.locator("#used")).to_have_text(USED)
     used = page.locator(BOXES).evaluate_all("all => all.map(one => one.value)")
     assert used == ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
-    for name, role in {"rownames": "row names", "species": "groups", "island": "further groups"}.items():
+    for name, role in {"rownames": "row names", "species": "groups"}.items():
         expect(page.locator("#columns-table tr", has=page.get_by_label(f"use {name}"))).to_contain_text(role)
+    expect(page.get_by_label("show island")).to_be_checked()
+    expect(page.locator("li", has_text='"island" holds text: shown, but not used.')).to_be_visible()
     for option, value in {"#row-names": "rownames", "#label": "species", "#scale": "unit"}.items():
         expect(page.locator(option)).to_have_value(value)
     walk.shot("proposed")
@@ -78,7 +80,7 @@ def test_every_proposal_is_undone_by_a_click_and_done_again(arrive, sight):
     undo(page, "of the variance because of its scale").click()
     expect(page.get_by_label("Column scaling")).to_have_value("")
     undo(page, "names 3 groups").click()
-    expect(page.get_by_label("Groups")).to_have_value("")
+    expect(page.get_by_label("Groups (labels)")).to_have_value("")
     expect(page.get_by_label("use species")).to_be_disabled()
     undo(page, "looks like a year").click()
     walk.run()

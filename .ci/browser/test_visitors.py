@@ -69,12 +69,12 @@ def test_a_long_fit_is_shown_makes_others_wait_and_ends_when_it_is_cancelled(arr
     first.page.get_by_label("Components").fill("2500")
     first.page.click("#run:enabled")
     expect(first.page.get_by_role("progressbar")).to_be_visible()
-    expect(first.page.locator("#percent")).to_have_text(re.compile(r"^\d+ %$"))
-    expect(first.page.locator("#left")).to_have_text(re.compile("^(about|less than) .* left$"))
-    announced = first.page.locator("#announced")
+    expect(first.page.locator("#jobs .percent")).to_have_text(re.compile(r"^\d+ %$"))
+    expect(first.page.locator("#jobs .left")).to_have_text(re.compile("^(about|less than) .* left$"))
+    announced = first.page.locator("#jobs [role=status]")
     expect(announced).to_contain_text("%")
-    heard, shown = announced.text_content(), first.page.text_content("#percent")
-    expect(first.page.locator("#percent")).not_to_have_text(shown)
+    heard, shown = announced.text_content(), first.page.text_content("#jobs .percent")
+    expect(first.page.locator("#jobs .percent")).not_to_have_text(shown)
     assert announced.text_content() == heard  # not every tick
     first.shot("running")
 
@@ -82,7 +82,7 @@ def test_a_long_fit_is_shown_makes_others_wait_and_ends_when_it_is_cancelled(arr
     second.page.click("#run:enabled")
     expect(second.page.locator("#say")).to_contain_text("busy")
     expect(second.page.locator("#run")).to_be_enabled()
-    expect(second.page.locator("#progress")).to_be_hidden()
+    expect(second.page.locator("#jobs progress")).to_be_hidden()
     second.shot("busy")
 
     first.page.get_by_role("button", name="Cancel").click()

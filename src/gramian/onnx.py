@@ -308,7 +308,10 @@ def kernel_scores(graph: Graph, rows: str, projection: KernelProjection) -> str:
     ParameterError
         For a kernel without a row in ``KERNELS``.
     """
-    values = graph.double(rows)
+    values, scaling = graph.double(rows), projection.scaling
+    if scaling is not None:
+        center, rest, divisor = scaling.parts
+        values = graph("Mul", graph("Sub", graph("Sub", values, center), rest), 1.0 / divisor)
     if projection.mapping is not None:
         values = _fourier(graph, projection.mapping, values)
     elif projection.kernel is not None:

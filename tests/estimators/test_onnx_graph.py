@@ -84,6 +84,10 @@ def test_kernels_with_all_rows_and_with_landmarks():
     for count in (40, 31):  # with an odd number the last one has an offset
         drawn = KernelPCA(3, kernel="rbf", solver="random-features", n_landmarks=count, random_state=0)
         assert_equal(drawn, near, NEW - np.float32([0, 0, 0, 0, 0, 1000]))
+    for options in ({}, {"solver": "nystroem"}, {"solver": "random-features"}):
+        # A constant column has no part in a score, whatever a new row has there.
+        constant = X * np.float32([1, 1, 1, 1, 1, 0])
+        assert_equal(KernelPCA(3, kernel="rbf", scale="unit", **options), constant)
     # A fit of sparse rows shifts nothing.
     assert_equal(KernelPCA(3, kernel="linear"), csr_array(near), NEW - np.float32([0, 0, 0, 0, 0, 1000]))
     assert_equal(KernelPCA(3, kernel="chi2"), np.abs(X), np.abs(NEW))

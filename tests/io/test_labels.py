@@ -78,14 +78,37 @@ def test_labels_go_to_rows_of_their_name(write):
         "v",
         "w",
     ]
-    with refused(ParameterError, "labels_from"):
-        scan(data, labels_from=labels).read()
     with refused(DataError):
         scan(data, labels_from=write("short.csv", "name,kind\na,u\nd,v\n")).read()
     with refused(DataError):
         scan(data, id="name", labels_from=str(write("two.csv", "name,kind\na,u\na,v\n")) + ":kind").read()
     with refused(ParameterError, "label"):
         scan(data, labels_from=f"{labels}:knd").read()
+
+
+def test_all_columns_of_a_sheet_of_samples_are_joined(write):
+    data = write("x.csv", "name,x\na,1\nb,2\nc,3\nd,5\n")
+    sheet = write("y.csv", "name,age,note,site,batch\nc,3,p,n,1\na,1,q,s,2\nz,9,r,n,1\nb,2.5,t,s,2\n")
+    table = scan(data, labels_from=sheet).read()
+    assert (table.label_name, table.labels.tolist()) == ("site", ["s", "s", "n", ""])
+    assert list(table.metadata) == ["age", "note", "batch"]
+    assert table.metadata["age"][:3].tolist() == [1, 2.5, 3]
+    assert np.isnan(table.metadata["age"][3])
+    assert table.metadata["note"].tolist() == ["q", "t", "p", ""]
+    assert table.notes[-1] == f"{sheet} was joined by row names: 3 of 4 rows have an entry"
+    assert scan(data, labels_from=sheet, exclude="site=,batch=1").read().row_names == ("a", "b")
+    # Without groups the first column labels; the column that names rows need not be the first.
+    sheet = write("y.csv", "dose,who\n1.5,b\n2.5,a\n3.5,c\n4.5,d\n")
+    table = scan(data, labels_from=sheet, rows="1:").read()
+    assert (table.label_name, table.labels.tolist(), table.metadata) == ("dose", [1.5, 3.5, 4.5], {})
+    # By order, numbers of batches before unique text, of some rows.
+    plain = write("x.csv", "x\n1\n2\n3\n4\n")
+    sheet = write("y.csv", "n,who,batch\n1.5,b,1\n2.5,b b,1\n3.5,c,2\n4.5,d,2\n")
+    for rows, some in (("1:", slice(1, None)), ("::2", slice(0, 4, 2)), (None, slice(None))):
+        table = scan(plain, labels_from=sheet, rows=rows).read()
+        assert (table.label_name, table.labels.tolist()) == ("batch", [1, 1, 2, 2][some])
+        assert table.metadata["who"].tolist() == ["b", "b b", "c", "d"][some]
+    assert scan(plain, labels_from=sheet, rows="1:", exclude="batch=2").read().values.tolist() == [[2]]
 
 
 def test_labels_without_names_go_by_order(write, tmp_path):

@@ -7,7 +7,8 @@ import pytest
 
 from gramian.errors import DataError, FileError
 from gramian.io.columns import table_of_columns
-from gramian.io.formats.text import TextSource, detect_layout
+from gramian.io.formats.text import TextSource
+from gramian.io.layout import detect_layout
 from gramian.io.source import Opened
 from gramian.reading import ReadingOptions
 from refusals import refused

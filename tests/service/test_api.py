@@ -278,6 +278,11 @@ def test_a_fit_is_cancelled_and_others_wait_their_turn(client):
     fit = {"data": data, "estimator": "KernelPCA", "parameters": {"kernel": "rbf", "n_components": 400}}
     job = client.post("/api/v1/jobs", json=fit).json()
     assert job["state"] == "running"
+    [listed] = client.get("/api/v1/jobs").json()
+    assert (listed["data"], listed["reading"], listed["seconds"] > job["seconds"]) == (data, {}, True)
+    client.cookies, cookies = None, client.cookies
+    assert client.get("/api/v1/jobs").json() == []  # of another visitor
+    client.cookies = cookies
     busy = client.post("/api/v1/jobs", json=fit)
     assert (busy.status_code, int(busy.headers["Retry-After"]) > 0) == (429, True)
     assert client.get(f"/api/v1/jobs/{job['id']}/result").status_code == 409

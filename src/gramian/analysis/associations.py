@@ -57,7 +57,8 @@ def associated(values: npt.NDArray[Any], scores: FloatArray) -> Association | st
     ----------
     values : ndarray of shape (n,)
         Numbers with NaN, or text with "", where there is no value: these rows are left out. At most
-        ``MOST_CODES`` distinct whole numbers are categories, such as the number of a batch.
+        ``MOST_CODES`` distinct whole numbers, each of two rows on average, are categories, such as the number
+        of a batch.
     scores : ndarray of shape (n, k)
 
     References
@@ -73,7 +74,7 @@ def associated(values: npt.NDArray[Any], scores: FloatArray) -> Association | st
     n, c = len(x), len(distinct)
     if c < 2:
         return f"{counted(n, 'row')} with a value, all of them equal" if n else "no row has a value"
-    number = numeric and (c > MOST_CODES or bool((distinct % 1).any()))
+    number = numeric and (c > MOST_CODES or 2 * c > n or bool((distinct % 1).any()))
     if number and n < 3:
         return f"only {counted(n, 'row')} with a value"
     if not number and c == n:

@@ -14,7 +14,7 @@ from scipy.stats import skew
 
 from gramian.analysis import imputation
 from gramian.analysis.units import same_range, unit_difference
-from gramian.checks import check_choice, counted, listed, percent
+from gramian.checks import check_choice, counted, first_few, percent
 from gramian.data.table import Table
 from gramian.errors import Surface, option, worded
 from gramian.io.lazy import LazyArray
@@ -34,7 +34,7 @@ NUMBERED = 0.8  # share of the numbers after which the next whole number follows
 MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
 HOLES = 0.3  # share of missing entries from which a column is left out
 COPY, COPIED = 1e-10, 3  # of 1 - r2 of a column that another one determines; its fewest distinct values
-IMPUTED = 40_000  # entries on which the number of components that impute is chosen
+IMPUTED = 20_000  # entries on which the number of components that impute is chosen
 MOST_IMPUTING = 8
 MOST_SHOWN = 8  # columns to leave out, each with a line of its own
 KNOWN = {one.name for one in fields(ReadingOptions)}
@@ -44,7 +44,7 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\S+", text))
 
 
-YEARS = (1800, 2100)
+YEARS = (1000, 2200)
 YEAR_WORDS = _words("year years yr jahr date datum annee année anno ano año")
 # Parts of a date; those of the second line only where another column is a date too.
 PARTS = {"month": 12, "monat": 12, "quarter": 4, "quartal": 4, "weekday": 7, "wochentag": 7}
@@ -348,7 +348,7 @@ class _Table:
             if column.name == self.seen.row_names:
                 what = "text" if column.sample is None else "number"
                 why = "counts the rows" if column.counts else f"has another {what} in every row"
-                return Proposal("id", column.name, f'"{column.name}" {why}', _facts(column))
+                return Proposal("id", column.name, f"{self._called(column)} {why}", _facts(column))
         best: list[tuple[int, int, Column, str]] = []
         for place, column in enumerate(free if self.rows >= FEWEST else []):
             kind, why = self.no_measure.get(column.name, ("", ""))
@@ -365,7 +365,7 @@ class _Table:
         if not best:
             return None
         _, _, column, why = min(best, key=lambda one: one[:2])
-        return Proposal("id", column.name, f'"{column.name}" {why}', _facts(column))
+        return Proposal("id", column.name, f"{self._called(column)} {why}", _facts(column))
 
     def _label(self, used: set[str | None]) -> Proposal | None:
         """Return the column whose groups are few; years that repeat come last."""
@@ -398,7 +398,7 @@ class _Table:
             elif not kind and share > HOLES and self.seen.whole:
                 kind, why = "holes", f"has no value in {percent(share)} of the rows"
             if kind:
-                yield Proposal("drop", column.name, f'"{column.name}" {why}', _facts(column, kind))
+                yield Proposal("drop", column.name, f"{self._called(column)} {why}", _facts(column, kind))
             else:
                 numbers.append(column)
         if self.seen.named and self.rows >= FEWEST:
@@ -418,16 +418,21 @@ class _Table:
 
     # ------------------------------------------------------------ numbers
 
+    def _called(self, column: Column) -> str:
+        return f'"{column.name}"' if self.seen.named else f"column {column.name}"
+
     def _units(self, used: Sequence[Column]) -> tuple[Proposal | None, FloatArray | None]:
         """Return unit variance if columns have different units, and the deviations of the columns."""
         deviations = [column.deviation for column in used]
         if not self.every or None in deviations or self.parameters.get("center") is False:
             return None, None
         values = np.array(deviations, dtype=np.float64)
-        names = [f'"{column.name}"' if self.seen.named else column.name for column in used]
-        why, evidence = unit_difference(names, values, _sample(used))
-        plain_names = {"columns": [name.strip('"') for name in evidence.get("columns", ())]}
-        return (Proposal("scale", "unit", why, evidence | plain_names) if why else None), values
+        names = {self._called(column): column.name for column in used}
+        why, evidence = unit_difference(list(names), values, _sample(used))
+        if not why:
+            return None, values
+        evidence["columns"] = [names[name] for name in evidence["columns"]]
+        return Proposal("scale", "unit", why, evidence), values
 
     def _missing(self, used: Sequence[Column], deviations: FloatArray | None) -> Iterator[Proposal]:
         """Yield what is done about missing values, and the number of components that impute them."""
@@ -446,7 +451,7 @@ class _Table:
             many = counted(int(empty.sum()), "row has no measurement", "rows have no measurement")
             yield Proposal("missing", "drop-rows", many, evidence)
             return
-        where = listed(column.name for column in used if column.missing)
+        where = first_few([self._called(column) for column in used if column.missing], most=4)
         why = f"{counted(total, 'value is', 'values are')} missing in {where}"
         if self.method == "kernel-pca" or not self._can_impute(used):
             yield Proposal("missing", "mean", why, evidence)
@@ -660,7 +665,7 @@ def _imputing(X: FloatArray, deviations: FloatArray | None) -> Proposal:
     if deviations is not None:
         X = X / np.where(deviations > 0, deviations, 1.0)
     X = X[~np.isnan(X).all(axis=1)]
-    most = min(min(X.shape) - 2, MOST_IMPUTING)
+    most = min(min(X.shape) - 2, MOST_IMPUTING if X.shape[1] <= MOST_GROUPS else MOST_IMPUTING // 2)
     held_out = imputation.HeldOut(X, np.random.default_rng(0))
     best, errors = imputation.choose_count(held_out, max(1, most), "em")
     number = max(best, min(2, X.shape[1] - 1))

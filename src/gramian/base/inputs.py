@@ -266,7 +266,8 @@ def expected_columns(estimator: Any) -> Expected:
     counts = {name: allele for name, allele in zip(known or (), alleles, strict=False) if allele}
     # Means that were asked for fill; else PCA needs no filling.
     holes = getattr(estimator, "_maps_holes", False)
-    return Expected(known, getattr(estimator, "column_means_", None), counts, holes)
+    transform = getattr(estimator, "reading_", {}).get("transform")
+    return Expected(known, getattr(estimator, "column_means_", None), counts, holes, transform)
 
 
 def check_features(estimator: Any, X: Any, rows: Rows) -> None:

@@ -249,7 +249,7 @@ def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
     if "columns" in given:
         fitted["drop"] = None
     if not same:  # where it depends on the rows or the place of one file
-        fitted |= {"labels_from": None, "size": None}
+        fitted |= dict.fromkeys(("labels_from", "size", "header", "skip_footer"))
         if expected_columns(model).holes:  # mapped from what is there, better than without these rows
             fitted["missing"] = None
         if fitted.get("transpose"):
@@ -261,11 +261,16 @@ def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
             fitted[option] = names[0] if names and option in ("id", "weights") else names
         elif option == "na_values":
             fitted[option] = tuple(map(Remembered, _names(value)))
-    fitted = {option: value for option, value in fitted.items() if value and option not in given}
+    fitted = {name: value for name, value in fitted.items() if _is_asked(value) and name not in given}
     if fitted:
         options = shlex.join(as_arguments(Reading(**fitted)))
         say(f"gramian: read as {'' if same else f'{source} was '}for the fit: {options}")
     return data, replace(reading, **fitted)
+
+
+def _is_asked(value: Any) -> bool:
+    """Say whether an option was given; 0 is a line of a file."""
+    return bool(value) or (value == 0 and value is not False)
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import array_api_compat
@@ -68,6 +69,9 @@ class ArrayRows(Rows):
 
     def in_memory(self) -> Any:
         return self.values
+
+    def converted(self, f: Callable[[Any], Any]) -> ArrayRows:
+        return replace(self, values=self.map(lambda block: f(block.values)), borrowed=False)
 
     def shares_memory(self, array: Any) -> bool:
         both = is_numpy(array) and is_numpy(self.values)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
@@ -103,6 +103,9 @@ class DeviceRows(Rows):
 
     def owned(self) -> Any:
         return self.host.owned()
+
+    def converted(self, f: Callable[[Any], Any]) -> DeviceRows:
+        return replace(self, host=self.host.converted(f))
 
     def reduce(
         self, f: Callable[[Block], R], combine: Callable[[R, R], R], rows_per_block: int | None = None

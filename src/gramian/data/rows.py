@@ -136,6 +136,13 @@ class Rows(ABC):
         """
         return self.in_memory()
 
+    def converted(self, f: Callable[[Any], Any]) -> Rows:
+        """Return dense rows whose numbers are ``f`` of the numbers of these, wherever they are.
+
+        ``f`` takes the values of a block and returns as many rows and columns, of the dtype of these rows.
+        """
+        raise NotImplementedError
+
     def here(self) -> Rows:
         """Return the rows with all numbers on this machine."""
         return self

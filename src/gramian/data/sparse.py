@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -90,6 +91,11 @@ class SparseRows(Sparse):
 
     def in_memory(self) -> Any:
         return self.values
+
+    def converted(self, f: Callable[[Any], Any]) -> array.ArrayRows:
+        require_memory(8 * self.shape[0] * self.shape[1], "The dense form of X", "Give fewer rows")
+        own = {field.name: getattr(self, field.name) for field in fields(Rows)}
+        return array.ArrayRows(self.map(lambda block: f(block.values)), **own | {"borrowed": False})
 
     def owned(self) -> Any:
         return self.values.copy() if self.borrowed else self.values

@@ -94,8 +94,12 @@ class Table:
         The column that was taken out as weights of the rows.
     metadata : mapping of str to ndarray of shape (n_samples,)
         Further labels: those after the first one, and columns of a file of metadata.
+    groups : mapping of str to ndarray of shape (n_samples,)
+        Columns of the file by which rows are left out; empty once they are.
     missing : Missing
         What was done about missing values.
+    units : mapping of str to str
+        Units of columns that a file states apart from their names, by these.
     imputed : ndarray of bool, of the shape of the values, or None
         Which values a fitted model put in the place of missing ones.
     """
@@ -114,8 +118,10 @@ class Table:
     alleles: Mapping[str, tuple[str, str]] | None = None
     weights: npt.NDArray[Any] | None = None
     metadata: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    groups: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     missing: Missing = Missing()
     imputed: npt.NDArray[np.bool_] | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def flat(self) -> Any:
@@ -173,12 +179,15 @@ class Expected:
         Which allele a column counted, by its name, where that is known.
     holes : bool
         Whether the model maps rows with missing values from their observed entries.
+    transform : str or None
+        How the numbers of the fitted file were transformed.
     """
 
     names: tuple[str, ...] | None = None
     means: npt.NDArray[Any] | None = None
     alleles: Mapping[str, str] = field(default_factory=dict)
     holes: bool = False
+    transform: Any = None
 
     def places(
         self, available: Sequence[str], source: str, advice: str = "Add the missing columns, or rename yours."

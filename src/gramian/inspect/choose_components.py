@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -278,6 +279,7 @@ def _of_kernel(
                 "stores only landmarks or random features",
                 hint=PASS,
             )
+        model = clone(model).set_params(scale=None)  # its rows are standardised
     rows = as_rows(X, weigh=True, estimator="choose_components", minimum=2)
     rows = rows if shares is None else weighted(rows, shares * rows.shape[0])
     about = f"{rows.shape[0]:,} rows x {rows.shape[1]:,} columns in feature space"

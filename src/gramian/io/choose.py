@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,15 @@ from gramian import arrays, checks
 from gramian.data.table import Expected, Origin, Table
 from gramian.errors import DataError, ParameterError, of_new_rows, option
 from gramian.io import parts, spool
+from gramian.io.exclude import without
 from gramian.io.expected import as_expected
 from gramian.io.files import Place, opened_source
 from gramian.io.lazy import LazyArray
 from gramian.io.metadata import LabelPlace, with_labels
 from gramian.io.missing import handle_missing, rows_of_table
 from gramian.io.source import ArraySource, PictureSource, Source, damage, whole_within
-from gramian.reading import COLUMN_OPTIONS, IMPUTED, ReadingOptions, Remembered
+from gramian.io.transform import with_transform
+from gramian.reading import COLUMN_OPTIONS, IMPUTED, TEXT_OPTIONS, ReadingOptions, Remembered
 
 UNMATCHED = f"Count them as missing with {option('unmatched', 'leave-out')}."
 
@@ -50,10 +53,14 @@ def choose(
     """
     with opened_source(place, limit=limit) as (format, opened, source):
         reading, notes = _where_it_applies(reading, source, format.marks)
+        if expected is not None and expected.transform is not None and reading.transform is None:
+            reading = replace(reading, transform=expected.transform)
         if not format.marks:
-            refuse(reading, ["na_values"], source.source, "no text")
+            refuse(reading, TEXT_OPTIONS, source.source, "no text")
         if not isinstance(source, PictureSource):
             refuse(reading, ["size"], source.source, "a table")
+        if isinstance(source, ArraySource | PictureSource):
+            refuse(reading, ["pivot"], source.source, "no columns of text")
         genotypes = isinstance(source, ArraySource) and source.alleles is not None
         if reading.unmatched is not None and (expected is None or not genotypes):
             raise ParameterError(
@@ -82,8 +89,12 @@ def _completed(
         table = parts.transpose(table)
     if labels is not None:
         table = with_labels(table, labels, None if reading.transpose else reading.rows, reading.id)
+    if reading.exclude is not None:
+        table = without(table, reading.exclude)
     if expected is not None:
         table = as_expected(table, expected, leave_out=reading.unmatched == "leave-out")
+    if reading.transform is not None:
+        table = with_transform(table, reading.transform)
     stored = isinstance(table.values, LazyArray)
     holes = expected is not None and expected.holes and reading.missing is None
     fitted_means = expected is not None and expected.means is not None and not holes
@@ -185,6 +196,7 @@ def _table_of_array(
         if reading.id is not None:
             names = tuple(map(str, aside("id", reading.id).tolist()))
         labels = {name: aside("label", name) for name in reading.label_columns}
+        groups = _groups(source, reading, aside)
         weights = None if reading.weights is None else aside("weights", reading.weights)
     positions = range(values.shape[1]) if places is None else places
     features = None if source.columns is None else tuple(source.columns[place] for place in positions)
@@ -209,7 +221,25 @@ def _table_of_array(
         column_numbers=None if places is None or features is not None else tuple(places),
         alleles=alleles,
         weights=weights,
+        groups=groups,
     )
+
+
+def _groups(
+    source: ArraySource, reading: ReadingOptions, aside: Callable[[str, str], npt.NDArray[Any]]
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns by which rows are left out."""
+    if source.set_aside is None:
+        names = (parts.group_column(entry, source.column_names or ()) for entry in reading.groups)
+        return {name: aside("exclude", name) for name in names if name is not None}
+    columns: dict[str, npt.NDArray[Any]] = {}
+    for entry in reading.groups:
+        *cuts, _ = accumulate(entry.split("="), "{}={}".format)
+        for name in reversed(cuts):
+            with suppress(ParameterError):
+                columns[name] = aside("exclude", name)
+                break
+    return columns
 
 
 def _value_columns(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.data.table import Expected, Table
+from gramian.data.table import Expected, Origin, Table
 from gramian.errors import DataError, FileError, ParameterError, needs
 from gramian.io import choose, metadata, parts, scan
 from gramian.io.columns import as_labels
@@ -24,13 +24,14 @@ from gramian.io.files import Location, format_of
 from gramian.io.formats.parquet import opened_columns, require_same
 from gramian.io.formats.zarr import StoredZarr, array_of
 from gramian.io.names import parquet_files, readable
-from gramian.io.source import ArraySource, Opened, rows_of
+from gramian.io.source import ArraySource, Opened, dtype_of_rows, rows_of
+from gramian.io.transform import TRANSFORMED, computed
 from gramian.reading import ReadingOptions
 
 # What a scan cannot ask of a table in chunks.
 ANSWER = "10s"  # that a scheduler may take to answer
 LEAST_CHUNKS = 16
-REFUSED = ("id", "transpose", "missing", "unmatched", "size", "na_values")
+REFUSED = ("exclude", "id", "transpose", "missing", "unmatched", "size", "na_values")
 
 
 class _Direct:
@@ -124,14 +125,17 @@ def in_chunks(asked: scan.Scan, expected: Expected | None = None) -> Table:
             raise ParameterError(
                 f"--{refused.replace('_', '-')}",
                 allowed="is not supported with --engine dask, which takes --rows, --columns, --drop, "
-                "--label, --weights and --labels-from",
+                "--label, --weights, --labels-from and --transform",
                 hint="Leave out one of them.",
             )
     # Workers may have another working directory.
     path, reading = place.path.resolve(), asked.options
     source = _zarr_source(path, place.key, name) if kind == "zarr" else _parquet_source(path, reading, name)
     table = choose.table_of(source, reading, expected=expected)
-    table = replace(table, values=DaskTable(table.values))
+    how = reading.transform or (expected and expected.transform)
+    origin = Origin(asked=(TRANSFORMED[how],), reading={"transform": how}) if how else Origin()
+    values = DaskTable(_transformed(table, how) if how else table.values)
+    table = replace(table, values=values, origin=origin)
     return table if asked._labels is None else metadata.with_labels(table, asked._labels, asked.rows, None)
 
 
@@ -174,6 +178,20 @@ def _lazy(whole: Any, ends: Sequence[int]) -> Any:
 
     chunks = _lengths(ends, whole), whole.shape[1]
     return da.from_array(whole, chunks, name=False, fancy=False, meta=np.empty((0, 0), whole.dtype))
+
+
+def _transformed(table: Table, kind: Any) -> Any:
+    """Return the numbers of a table in chunks transformed where the chunks are."""
+    whole = table.values.rechunk({1: -1})
+    # Names for messages: the rows themselves stay in their chunks.
+    example = replace(table, values=np.ones((1, whole.shape[1])), labels=None, weights=None, metadata={})
+    dtype = dtype_of_rows(whole.dtype)
+
+    def of_chunk(values: Any, block_info: Any = None) -> Any:
+        first = block_info[0]["array-location"][0][0] if block_info else 0
+        return computed(values, kind, example, int(first))
+
+    return whole.map_blocks(of_chunk, dtype=dtype, meta=np.empty((0, 0), dtype))
 
 
 @contextmanager

@@ -8,11 +8,12 @@ from __future__ import annotations
 import difflib
 import shlex
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ import pyarrow.compute as pc
 from gramian.checks import NAMES_SHOWN, counted, first_few, listed
 from gramian.data.table import Expected, Table
 from gramian.errors import DataError, ParameterError, by_surface, option
-from gramian.io import numerals, parts, spool
+from gramian.io import numerals, parts, spool, written
 from gramian.io.source import whole_within
 from gramian.reading import ReadingOptions
 
@@ -53,6 +54,14 @@ class ColumnSource:
         Texts that stand for a missing value, in addition to the usual ones.
     notes : tuple of str
         What was decided about the file; complete after a pass over it.
+    units : mapping of str to str
+        Units of columns, by their names.
+    header : int
+        The line of the header, counted from 1; 0 if there is none.
+    first_lines : tuple of tuple of str
+        The first lines of a text, or rows of a sheet, as they are.
+    sheets : tuple of str
+        The sheets of a workbook.
     """
 
     source: str
@@ -61,6 +70,10 @@ class ColumnSource:
     separator: str | None = None
     na_values: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    units: Mapping[str, str] = MappingProxyType({})
+    header: int = 0
+    first_lines: tuple[tuple[str, ...], ...] = ()
+    sheets: tuple[str, ...] = ()
 
     @property
     def first_is_index(self) -> bool:
@@ -157,29 +170,38 @@ class Columns:
     source : ColumnSource
     first_row : int
         Number of the first of their rows in the file.
+    notes : tuple of str
+        How numbers and dates were read.
+    units : mapping of str to str
+        Units of columns, by their names.
     """
 
     arrays: list[Any]
     names: tuple[str, ...]
     source: ColumnSource
     first_row: int = 0
+    notes: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, fields: list[Any], source: ColumnSource, first_row: int = 0) -> Columns:
+    def of(
+        cls, fields: list[Any], source: ColumnSource, first_row: int = 0, below_limit: str | None = None
+    ) -> Columns:
         """Return fields of many rows as columns in the types that they have."""
+        numbers = _Numbers(source, below_limit)
         if source.separator is not None:
-            columns = [numerals.typed(column, source.na_values) for column in fields]
-            comma = _comma(columns, fields, source)
-            fields = [numerals.converted(column, source.na_values, comma) for column in columns]
+            fields = numbers.first(fields, [numerals.typed(column, source.na_values) for column in fields])
+        fields = [numbers.dates(place, column) for place, column in enumerate(fields)]
         if _last_is_empty(source, len(fields), bool(fields) and pa.types.is_null(fields[-1].type)):
             fields = fields[:-1]
-        return cls(fields, source.unique_names(len(fields))[0], source, first_row)
+        names = source.unique_names(len(fields))[0]
+        return cls(fields, names, source, first_row, numbers.notes(names), numbers.units(names))
 
     @classmethod
-    def whole(cls, source: ColumnSource) -> Columns:
-        """Return all columns of a source."""
-        source, _ = source.prepared(ReadingOptions(), None)
-        return cls.of(whole_fields(source), source)
+    def whole(cls, source: ColumnSource, reading: ReadingOptions = ReadingOptions()) -> Columns:
+        """Return all columns of a source, read as options say."""
+        source, reading = source.prepared(reading, None)
+        return cls.of(whole_fields(source), source, below_limit=reading.below_limit)
 
     def with_row_names(
         self, id: str | None, label: str | None = None
@@ -194,11 +216,139 @@ class Columns:
         return list(roles.labels.values()), others, row_names
 
 
-def _comma(columns: Sequence[Any], fields: Sequence[Any], source: ColumnSource) -> str | None:
-    """Return what commas separate in the numbers of a text."""
-    text = [field for field, column in zip(fields, columns, strict=True) if is_text(column)]
-    plain = [field for field, column in zip(fields, columns, strict=True) if not is_text(column)]
-    return numerals.meaning_of_commas(text, plain, source.separator or ",", source.na_values)
+class _Numbers:
+    """How the numbers and dates of a table are written, as its first rows show.
+
+    Attributes
+    ----------
+    comma : str or None
+        What commas separate.
+    places : set of int
+        Columns that are not read as plain numbers.
+    with_commas : set of int
+        Columns of numbers that have such signs.
+    """
+
+    def __init__(self, source: ColumnSource, below_limit: str | None) -> None:
+        self.source, self.below_limit, self.comma = source, below_limit or "missing", None
+        self.with_commas: set[int] = set()
+        self.places: set[int] = set()
+        self._bare: dict[int, written.Bare] = {}
+        self._beyond: dict[int, tuple[int, str]] = {}
+        self._unclear: dict[int, str] = {}
+
+    def first(self, fields: Sequence[Any], columns: Sequence[Any]) -> list[Any]:
+        """Return the first rows of all columns as numbers where they are; ``columns`` is a first attempt."""
+        marks, result = self.source.na_values, list(columns)
+        texts = [place for place, column in enumerate(columns) if is_text(column)]
+        for place in texts:
+            if (one := numerals.bare(fields[place], marks)) is not None:
+                self._bare[place] = one
+        shown = [self._bare[at].fields if at in self._bare else one for at, one in enumerate(fields)]
+        plain = [field for field, column in zip(fields, columns, strict=True) if not is_text(column)]
+        separator = self.source.separator or ","
+        self.comma = numerals.meaning_of_commas([shown[place] for place in texts], plain, separator, marks)
+        again = texts
+        if self.comma == "points":
+            again = [at for at, one in enumerate(columns) if at in texts or pa.types.is_floating(one.type)]
+        self.places = set(again)
+        for place, column in zip(again, self._converted([shown[place] for place in again]), strict=True):
+            if is_number(column) and place in self._bare:
+                result[place] = self._within(place, self._bare[place], column)
+            else:
+                result[place] = column if is_number(column) else self._signed(place, fields[place])
+            self._count_commas(place, result[place], shown[place])
+        return [numerals.without_marks(column, marks) for column in result]
+
+    def later(self, places: Sequence[int], fields: Sequence[Any]) -> list[Any]:
+        """Return more rows of some columns as numbers where they are."""
+        result = dict(zip(places, fields, strict=True))
+        plain = [place for place in places if place not in self._bare]
+        result |= zip(plain, self._converted([result[place] for place in plain]), strict=True)
+        for place, field in zip(places, fields, strict=True):
+            if not is_number(result[place]):
+                result[place] = self._signed(place, field)
+            self._count_commas(place, result[place], field)
+        return list(result.values())
+
+    def _converted(self, fields: Sequence[Any]) -> list[Any]:
+        return numerals.as_numbers(fields, self.source.na_values, self.comma)
+
+    def _count_commas(self, place: int, column: Any, fields: Any) -> None:
+        if is_number(column) and numerals.has_any(fields, ",." if self.comma == "points" else ","):
+            self.with_commas.add(place)
+
+    def _signed(self, place: int, fields: Any) -> Any:
+        """Return a column of numbers with currencies, limits and the like; another as text."""
+        one, known = numerals.bare(fields, self.source.na_values, later=True), self._bare.get(place)
+        if one is None or (known is not None and one.unit not in (known.unit, "")):
+            return fields
+        (values,) = self._converted([one.fields])
+        if not is_number(values):
+            return fields
+        self._bare[place] = (
+            one if known is None else one._replace(unit=known.unit, said=one.said | known.said)
+        )
+        return self._within(place, one, values)
+
+    def _within(self, place: int, one: written.Bare, values: Any) -> Any:
+        """Return numbers, and what the policy makes of limits."""
+        values, limits = written.beyond(one, values.cast(pa.float64()), self.below_limit)
+        if limits:
+            before, example = self._beyond.get(place, (0, limits[0]))
+            self._beyond[place] = before + len(limits), example
+        return values
+
+    def dates(self, place: int, column: Any) -> Any:
+        """Return a column of dates as such, and other text without blanks."""
+        column = numerals.without_blanks(column)
+        found = written.dates(column) if pa.types.is_string(column.type) else None
+        if found is not None and found.unclear:
+            self._unclear[place] = found.unclear
+        return column if found is None else found.values
+
+    def units(self, names: Sequence[str], places: AbstractSet[int] | None = None) -> dict[str, str]:
+        """Return units of columns, of the file or of their numbers, by their names."""
+        signs = {names[at]: one.unit for at, one in self._bare.items() if one.unit and at < len(names)}
+        every = signs | dict(self.source.units)
+        return (
+            every if places is None else {names[at]: every[names[at]] for at in places if names[at] in every}
+        )
+
+    def notes(self, names: Sequence[str], places: AbstractSet[int] | None = None) -> tuple[str, ...]:
+        """Say how the numbers of these columns were read."""
+
+        def shown(some: Iterable[int]) -> list[str]:
+            return [names[at] for at in sorted(some) if at < len(names) and (places is None or at in places)]
+
+        notes = []
+        if shown(self.with_commas):
+            points = "decimal separators, and points as thousands"
+            what = points if self.comma == "points" else str(self.comma)
+            notes.append(f"commas were read as {what} separators")
+        if groups := shown(at for at, one in self._bare.items() if "groups" in one.said):
+            notes.append(f"blanks or apostrophes between thousands were left out of {listed(groups)}")
+        if brackets := shown(at for at, one in self._bare.items() if "parentheses" in one.said):
+            notes.append(f"numbers in parentheses were read as negative in {listed(brackets)}")
+        for unit in sorted({one.unit for one in self._bare.values() if one.unit}):
+            some = shown(at for at, one in self._bare.items() if one.unit == unit)
+            notes += [f"{unit!r} was read as the unit of {listed(some)}"] if some else []
+        if limits := shown(self._beyond):
+            counts = {names[at]: many for at, many in self._beyond.items() if at < len(names)}
+            many, example = sum(counts[name][0] for name in limits), counts[limits[0]][1]
+            which = (
+                f"{counted(many, 'entry', 'entries')} beyond a limit, such as {example!r} in {limits[0]!r},"
+            )
+            count = "counts" if many == 1 else "count"
+            notes.append(
+                f"{which} {count} as missing (below_limit: half takes half of each limit)"
+                if self.below_limit == "missing"
+                else f"{which} {count} as half of the limit, or as a limit from above"
+            )
+        for name in shown(self._unclear):
+            example = next(text for at, text in self._unclear.items() if names[at] == name)
+            notes.append(f"day and month may be exchanged in {name!r}: {example} was read as month/day/year")
+        return tuple(notes)
 
 
 def _last_is_empty(source: ColumnSource, width: int, empty: bool) -> bool:
@@ -248,14 +398,14 @@ def as_labels(column: Any) -> npt.NDArray[Any]:
 
 def labels_of_columns(
     source: ColumnSource, column: str | None = None, id: str | None = None, n_rows: int | None = None
-) -> tuple[npt.NDArray[Any], tuple[str, ...] | None, str, tuple[str, ...]]:
+) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...] | None, tuple[str, ...]]:
     """Take labels out of columns.
 
     Parameters
     ----------
     source : ColumnSource
     column : str, optional
-        Their name; None if there is only one apart from the names of rows.
+        Their name, by default the first column whose values repeat: of text, else of whole numbers.
     id : str, optional
         The column that names rows, if it is there; by default row names are chosen as in a table.
     n_rows : int, optional
@@ -263,32 +413,39 @@ def labels_of_columns(
 
     Returns
     -------
-    labels : ndarray
+    columns : dict of str to ndarray
+        All columns apart from the names of rows, the labels first.
     row_names : tuple of str or None
-    column : str
-        Its name.
     notes : tuple of str
 
     Raises
     ------
     ParameterError
-        If there are several columns and none was chosen, or it does not exist.
+        If there is no such column.
     """
     columns, name = Columns.whole(source), source.source
     if source.names is not None and len(columns.names) == 1 and is_text(columns.arrays[0]):
         header, entries = columns.names[0], as_names(columns.arrays[0])
         if len(entries) + 1 == n_rows:
             note = f"the first line of {name}, {header!r}, was read as a label"
-            return np.array([header, *entries]), None, "label", (note,)
+            return {"label": np.array([header, *entries])}, None, (note,)
     labels, others, row_names = columns.with_row_names(id, column)
-    if not labels and len(others) != 1:
+    if not labels and not others:
         raise ParameterError(
             "labels_from",
-            allowed=f"needs a column: {name} has the columns {listed(columns.names)}",
-            hint=f"Say which one holds the labels: {name}:{columns.names[others[-1] if others else 0]}",
+            allowed=f"needs a column besides that of row names: {name} has {listed(columns.names)}",
+            hint=f"Say which one holds the labels: {name}:{columns.names[0]}",
         )
-    (place,) = labels or others
-    return as_labels(columns.arrays[place]), row_names, columns.names[place], ()
+    found = {columns.names[place]: as_labels(columns.arrays[place]) for place in (*labels, *others)}
+    first = column or _grouping(found)
+    return {first: found[first]} | found, row_names, ()
+
+
+def _grouping(columns: dict[str, npt.NDArray[Any]]) -> str:
+    """Return the first column whose values repeat, of text or else of whole numbers; by default the first."""
+    repeat = [name for name, of in columns.items() if 1 < len(np.unique(of)) <= len(of) / 2]
+    text = [name for name in repeat if columns[name].dtype.kind not in "fiu"]
+    return next(iter([*text, *(name for name in repeat if columns[name].dtype.kind in "iu"), *columns]))
 
 
 # ------------------------------------------------------------- what names rows
@@ -335,8 +492,11 @@ def find_row_names(
             return id_column, rest, (f'"{name}" was left out because it names rows, as "{reading.id}" does',)
         known = "which has no name" if name == "column 0" else f'"{name}"'
         return first, rest, (f"row names were taken from the first column, {known}",)
-    if id_column is not None or not is_text(column) or not all_different(column):
+    day = pa.types.is_temporal(column.type)
+    if id_column is not None or not (day or is_text(column)) or not all_different(column):
         return id_column, value_columns, ()
+    if day:
+        return first, rest, (f'row names were taken from column "{name}", which holds unique dates',)
     # More likely a column of numbers with a slip in it.
     if 2 * (pc.sum(numerals.like_number(column)).as_py() or 0) > len(column):
         return None, value_columns, ()
@@ -352,8 +512,7 @@ class _Growing:
     Attributes
     ----------
     names : tuple of str
-    comma : str or None
-        What commas separate; ``with_commas`` says whether numbers have some.
+    written : _Numbers
     id : int or None
         The column that names rows.
     values : list of int
@@ -376,14 +535,10 @@ class _Growing:
     ) -> None:
         self.source, self.reading, self.expected = source, reading, expected
         self.numbers, self.n_rows = spool.Spool(source.source, within=within, path=source.path), 0
-        width, columns, self.comma, written = len(fields), list(fields), None, list[int]()
+        width, columns = len(fields), list(fields)
+        self.written = _Numbers(source, reading.below_limit)
         if source.separator is not None:
-            columns = numerals.as_numbers(fields, source.na_values)
-            written = [place for place in range(width) if not is_number(columns[place])]
-            self.comma = _comma(columns, fields, source)
-            texts = numerals.as_numbers([fields[p] for p in written], source.na_values, self.comma)
-            for place, column in zip(written, texts, strict=True):
-                columns[place] = column
+            columns = self.written.first(fields, numerals.as_numbers(fields, source.na_values))
         odd = {place for place in range(width) if not is_number(columns[place])}
         hole = columns[-1].null_count == len(columns[-1])
         self.empty = width - 1 if _last_is_empty(source, width, hole) else None
@@ -392,7 +547,7 @@ class _Growing:
         self.roles = parts.pick_columns(self.names, reading, source.source)
 
         def column_of(place: int) -> Any:
-            return self._typed([fields[place]]) if place in odd or place == 0 else pa.nulls(0)
+            return self._typed(place, [fields[place]]) if place in odd or place == 0 else pa.nulls(0)
 
         self.id, self.values, self.id_notes = find_row_names(
             self.names, source, reading, self.roles.id, self.roles.values, column_of, expected
@@ -405,9 +560,8 @@ class _Growing:
             raise refuse_text(Columns.of(fields, source), self.values, wrong)
         used = {*self.roles.aside, *([] if self.id is None else [self.id])}
         self.aside: dict[int, list[Any]] = {place: [] for place in used}
-        self.with_commas = not set(written).difference(odd).isdisjoint([*self.values, *used])
         floats = {place for place in self.values if pa.types.is_float64(columns[place].type)}
-        self.plain = floats.difference(written)
+        self.plain = floats.difference(self.written.places, used)
         self.logical = set(self.values)
         self._add(fields, [columns[place] for place in self.values])
 
@@ -429,10 +583,8 @@ class _Growing:
         columns = {place: batch[place] for place in self.values}
         odd = [place for place, column in columns.items() if not is_number(column)]
         if odd and source.separator is not None:
-            texts = [batch[place] for place in odd]
-            columns |= zip(odd, numerals.as_numbers(texts, source.na_values, self.comma), strict=True)
+            columns |= zip(odd, self.written.later(odd, [batch[place] for place in odd]), strict=True)
             odd = [place for place in odd if not is_number(columns[place])]
-            self.with_commas = self.with_commas or numerals.has_commas(texts)
         if odd:
             raise refuse_text(Columns.of(batch, source, start), self.values, odd)
         self._add(batch, list(columns.values()))
@@ -447,18 +599,18 @@ class _Growing:
             self.numbers.append(_matrix(columns)[rows.start : rows.stop : rows.step])
         self.n_rows += count
 
-    def _typed(self, parts: Sequence[Any]) -> Any:
+    def _typed(self, place: int, parts: Sequence[Any]) -> Any:
         """Return the parts of a column as one, in its type."""
-        column, marks = joined(parts, self.source.source), self.source.na_values
-        if self.source.separator is None:
-            return column
-        return numerals.converted(numerals.typed(column, marks), marks, self.comma)
+        column = joined(parts, self.source.source)
+        if self.source.separator is not None:
+            column = numerals.one_column(column, self.source.na_values, self.written.comma)
+        return self.written.dates(place, column)
 
     def table(self, within: int | None) -> Table:
         """Return the rows that were asked for."""
         source, reading = self.source, self.reading
         rows = parts.pick_rows(self.n_rows, reading.rows, source.source)
-        wholes = {place: self._typed(parts) for place, parts in self.aside.items()}
+        wholes = {place: self._typed(place, parts) for place, parts in self.aside.items()}
         named = self.id is not None
         if self.id is not None and reading.id is None and not all_different(wholes[self.id]):
             if self.expected is None:
@@ -484,7 +636,7 @@ class _Growing:
             source=source.source,
             notes=(
                 *source.notes,
-                *((f"commas were read as {self.comma} separators",) if self.with_commas else ()),
+                *self.written.notes(self.names, {*self.values, *self.aside}),
                 *self.notes,
                 *(self.id_notes if self.id is None or named else ()),
                 *((f"{parts.LOGICAL} in {listed(logical)}",) if logical else ()),
@@ -492,6 +644,8 @@ class _Growing:
             row_numbers=None if reading.rows is None else rows,
             column_numbers=tuple(self.values) if source.names is None else None,
             weights=None if weights is None else as_labels(wholes[weights]),
+            groups={name: as_labels(wholes[at]) for name, at in self.roles.groups.items()},
+            units=self.written.units(self.names, set(self.values)),
         )
 
 
@@ -529,6 +683,10 @@ def table_of_columns(
     [[1.0], [2.0]]
     """
     source, reading = source.prepared(reading, expected)
+    if reading.pivot is not None:
+        from gramian.io.pivot import pivoted
+
+        source, reading = pivoted(source, reading)
     if reading.label_row is not None:
         return _labelled_by_row(source, reading)
     within = None if limit is None else whole_within(limit)

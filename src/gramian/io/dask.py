@@ -22,6 +22,7 @@ from gramian.errors import DataError, InputTypeError
 from gramian.io.lazy import UNPACKED, LazyArray
 from gramian.io.stored import StoredRows, require_rows
 from gramian.records import Spread
+from gramian.store.passes import Passes
 
 R = TypeVar("R")
 MERGED = 8  # results that one task combines
@@ -198,6 +199,10 @@ class DaskRows(StoredRows):
     def some(self, places: Iterable[int]) -> Any:
         wanted, where = np.unique(list(places), return_inverse=True)
         return self.values[wanted.tolist()].astype(self.dtype, copy=False)[where]
+
+    def converted(self, f: Callable[[Any], Any]) -> DaskRows:
+        values = DaskTable(self.mapped(lambda part: f(part.in_memory()), self.shape[1]))
+        return replace(self, values=values, passes=Passes())
 
     def map_parts(self, f: Callable[[Rows], Any]) -> PartState:
         return DaskPartState(self, f)

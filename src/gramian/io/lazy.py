@@ -6,7 +6,7 @@ import math
 import mmap
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -155,6 +155,17 @@ class Picked(Derived):
         """Where each row begins, of sparse rows."""
         lengths = np.diff(self.base.indptr)[np.asarray(self.rows)]  # type: ignore[attr-defined]
         return np.concatenate([[0], np.cumsum(lengths)])
+
+
+class Converted(Derived):
+    """Numbers that are a function of the rows of an array in a file."""
+
+    def __init__(self, base: LazyArray, f: Callable[[Any], Any], dtype: np.dtype[Any]) -> None:
+        super().__init__(base, base.shape)
+        self.f, self.dtype, self.picture_shape, self.speed = f, dtype, base.picture_shape, base.speed
+
+    def cut(self, rows: slice, columns: slice) -> Any:
+        return self.f(self.base[rows])[:, columns]
 
 
 # ---- Contiguous arrays of files, read by positioned reads and never mapped

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from gramian.data.table import Table
 from gramian.errors import DataError, FileError, InputTypeError, option
 from gramian.io.files import Location, format_of, locate, opened_source
 from gramian.io.names import readable
-from gramian.io.parts import pick_rows
+from gramian.io.parts import label_fields, pick_rows
 from gramian.io.source import ArraySource, PictureSource
 
 
@@ -51,6 +51,8 @@ class Metadata:
         DataError
             If a name occurs twice, no name matches, or the numbers of rows differ without names in both.
         """
+        if (keyed := self.keyed(row_names)) is not self:
+            return keyed.joined(n, row_names, of, every=every)
         if self.row_names is None or row_names is None:
             size = len(next(iter(self.columns.values())))
             if size != n:
@@ -71,9 +73,21 @@ class Metadata:
                 f"{listed(self.row_names)}. Name them alike, or remove the names to join by order."
             )
         result = {name: values[places] for name, values in self.columns.items()}
+        if not there.all():
+            result = {name: as_variable(name, values) for name, values in result.items()}
         for values in result.values() if not there.all() else ():
             values[~there] = np.nan if values.dtype.kind == "f" else ""
         return result, f"{self.source} was joined by row names: {int(there.sum())} of {n} rows have an entry"
+
+    def keyed(self, row_names: Sequence[str] | None, keep: str | None = None) -> Metadata:
+        """Return metadata without row names with the column as such that names all rows, if one does."""
+        if self.row_names is None and row_names is not None and len(self.columns) > 1:
+            for key in (name for name in self.columns if name != keep):
+                names = tuple(map(str, self.columns[key].tolist()))
+                if len(set(names)) == len(names) and set(row_names).issubset(names):
+                    others = {name: values for name, values in self.columns.items() if name != key}
+                    return replace(self, columns=others, row_names=names)
+        return self
 
 
 def as_metadata(given: Any, id: str | None = None) -> Metadata:
@@ -191,16 +205,17 @@ def _of_file(text: str, id: str | None) -> Metadata:
 
 @dataclass(frozen=True)
 class LabelPlace:
-    """A file of labels, and the column to take."""
+    """A file of labels, the column to take, and what messages call the file if not by its path."""
 
-    file: Location
+    file: Location | IO[bytes]
     column: str | None = None
+    name: str = ""
 
     def __str__(self) -> str:
-        return readable(str(self.file)) + (f":{self.column}" if self.column else "")
+        return (self.name or readable(str(self.file))) + (f":{self.column}" if self.column else "")
 
 
-def locate_labels(text: str | os.PathLike[str]) -> LabelPlace:
+def locate_labels(text: str | os.PathLike[str] | LabelPlace) -> LabelPlace:
     """Split ``FILE:COLUMN`` and check that the file is there.
 
     Raises
@@ -210,23 +225,24 @@ def locate_labels(text: str | os.PathLike[str]) -> LabelPlace:
     InputTypeError
         If it is not a path.
     """
+    if isinstance(text, LabelPlace):
+        return text
     if not isinstance(text, str | os.PathLike):
         raise InputTypeError(
             f"{option('labels_from')} is a {type(text).__name__}.", "Give the path of a file, or FILE:COLUMN."
         )
     text = os.fsdecode(text)
     name, separator, column = text.rpartition(":")
-    if not separator or not column or name.endswith(":") or os.path.exists(text):
-        place = LabelPlace(locate(text))
-    else:
-        place = LabelPlace(locate(name), column)
-    if place.file.path.is_dir():
+    whole = not separator or not column or name.endswith(":") or os.path.exists(text)
+    file = locate(text if whole else name)
+    place = LabelPlace(file, None if whole else column)
+    if file.path.is_dir():
         raise FileError(f"{place} is a folder, but labels are read from a file. Give a file, or FILE:COLUMN.")
     return place
 
 
 def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | None) -> Table:
-    """Label the rows of a table.
+    """Label the rows of a table; of several columns the others become metadata.
 
     Parameters
     ----------
@@ -240,29 +256,38 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
     Raises
     ------
     DataError
-        If a row has no label, or the numbers of labels and rows differ and rows have no names.
+        If a row has no label, of several columns no row has one, or the numbers of labels and rows differ
+        and rows have no names.
     """
     n = table.values.shape[0]
     labels, more = _read(place, id, n if rows is None else None)
-    ((name, values),) = labels.columns.items()
+    labels = labels.keyed(table.row_names, place.column)
+    if place.column is not None:
+        labels = replace(labels, columns=dict([next(iter(labels.columns.items()))]))
+    several, size = len(labels.columns) > 1, len(next(iter(labels.columns.values())))
     named = table.row_names is not None
     if not named or labels.row_names is None:
-        wanted = pick_rows(len(values), rows, str(place))
-        wanted = wanted if table.row_numbers in (None, wanted) else range(len(values))
-        labels = replace(labels, columns={name: values[list(wanted)]})
-    columns, note = labels.joined(n, table.row_names, table.source, every=True)
+        wanted = pick_rows(size, rows, str(place))
+        wanted = wanted if table.row_numbers in (None, wanted) else range(size)
+        columns = {
+            name: values[wanted.start : wanted.stop : wanted.step] for name, values in labels.columns.items()
+        }
+        labels = replace(labels, columns=columns)
+    joined, note = labels.joined(n, table.row_names, table.source, every=not several)
     notes = (*table.notes, *more, *((note,) if named else ()))
-    return replace(table, labels=columns[name], label_name=name, notes=notes)
+    return replace(table, **label_fields(joined), notes=notes)
 
 
 def _read(place: LabelPlace, id: str | None, n_rows: int | None) -> tuple[Metadata, tuple[str, ...]]:
-    file, format = place.file, format_of(place.file.path)
-    column = place.column
-    if format.keyed and not format.marks and file.key is None:  # of arrays the column is one of several
-        file = replace(file, key=column)
-    with opened_source(file, "labels") as (_, _, source):
+    file, column = place.file, place.column
+    key = getattr(file, "key", None) or column
+    if isinstance(file, Location) and file.key is None:
+        format = format_of(file.path)
+        if format.keyed and not format.marks:  # of arrays the column is one of several
+            file = replace(file, key=column)
+    with opened_source(file, "labels", name=place.name or None) as (_, _, source):
         if isinstance(source, ArraySource) and source.columns is None:
-            name = file.key or column or "label"
+            name = key or "label"
             return Metadata({name: source.read().reshape(-1)}, None, str(place)), source.notes
         if isinstance(source, ArraySource | PictureSource):
             raise FileError(
@@ -271,5 +296,5 @@ def _read(place: LabelPlace, id: str | None, n_rows: int | None) -> tuple[Metada
         # Arrow takes longer to import than everything else here.
         from gramian.io.columns import labels_of_columns
 
-        values, row_names, name, notes = labels_of_columns(source, column, id, n_rows)
-        return Metadata({name: values}, row_names, str(place)), notes
+        columns, row_names, notes = labels_of_columns(source, column, id, n_rows)
+        return Metadata(columns, row_names, str(place)), notes

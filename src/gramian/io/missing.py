@@ -144,7 +144,8 @@ def _blocks(values: Any) -> Iterator[npt.NDArray[Any]]:
         yield np.ascontiguousarray(block.reshape(len(block), -1))
 
 
-def _column(table: Table, column: int) -> str:
+def column_text(table: Table, column: int) -> str:
+    """Return the name or the number of a column, for messages."""
     return f"column {column if table.feature_names is None else repr(table.feature_names[column])}"
 
 
@@ -153,7 +154,7 @@ def _column_means(table: Table, holes: Holes | None) -> npt.NDArray[np.float64]:
     n, d = len(table.values), int(np.prod(table.values.shape[1:]))
     missing = np.zeros(d, dtype=np.int64) if holes is None else holes.by_column
     if empty := np.flatnonzero(missing == n).tolist():
-        shown = first_few(empty, partial(_column, table))
+        shown = first_few(empty, partial(column_text, table))
         raise DataError(
             f"{option('missing', 'mean')} needs a value in every column, but {shown} of {table.source} has "
             "none.",
@@ -216,16 +217,20 @@ def _without_any(table: Table, holes: Holes) -> str:
 
 
 def with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
-    """Return some rows of a table, with a note."""
-    names, numbers = table.row_names, table.row_numbers or range(len(table.values))
+    """Return some rows of a table, with a note on missing values."""
+    missing = replace(table.missing, note=note)
+    return replace(rows_taken_of(table, keep), notes=(*table.notes, note), missing=missing)
+
+
+def rows_taken_of(table: Table, keep: npt.NDArray[np.intp]) -> Table:
+    """Return some rows of a table, which rise."""
+    names, numbers = table.row_names, table.row_numbers or range(table.values.shape[0])
     return replace(
         table,
         values=rows_taken(table.values, keep),
         row_names=None if names is None else tuple(names[row] for row in keep),
         **table.labels_at(keep),
         row_numbers=array("q", (numbers[row] for row in keep)),
-        notes=(*table.notes, note),
-        missing=replace(table.missing, note=note),
     )
 
 

@@ -13,20 +13,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from gramian.io import written
+
 MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N/A", "<NA>",
                   "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")  # fmt: skip
 
 _MOST_MARKS = 3
+_FIRST = 200  # texts that are looked at before all of a column
 _INFINITY = r"[+-]?(?i:inf|infinity)"
 _EXPONENT = r"([eE][+-]?\d+)?"
 _PLAIN = rf"[+-]?(\d+\.?\d*|\.\d+){_EXPONENT}|{_INFINITY}"
 _THOUSANDS = rf"[+-]?[1-9]\d{{0,2}}(,\d{{3}})+(\.\d*)?|{_PLAIN}"
-_DECIMAL = rf"[+-]?(\d+,\d*|,\d+){_EXPONENT}|{_PLAIN}"
+_DECIMAL = rf"[+-]?(\d+,\d*|,\d+){_EXPONENT}|[+-]?[1-9]\d{{0,2}}((\.\d{{3}})+,\d*|(\.\d{{3}}){{2,}})|{_PLAIN}"
+_POINTED = r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?"  # with points between thousands
+_POINTS = rf"{_POINTED}|[+-]?(\d+|\d+,\d*|,\d+){_EXPONENT}|{_INFINITY}"
 # In ``12,345`` the comma may separate thousands as well as decimals; ``1234`` in the same column decides.
 _EITHER = r"[+-]?[1-9]\d{0,2},\d{3}|[+-]?\d{1,3}"
 _FIELDS = {separator: re.compile(_THOUSANDS if separator == "," else rf"{_DECIMAL}|{_THOUSANDS}")
            for separator in "\t;|, "}  # fmt: skip
-_COMMAS = {"decimal": (_DECIMAL, "."), "thousands": (_THOUSANDS, "")}  # what matches, and Arrow's form
+# What matches, and Arrow's form of its commas. "points": they separate decimals, and points thousands.
+_COMMAS = {"decimal": (_DECIMAL, "."), "thousands": (_THOUSANDS, ""), "points": (_POINTS, ".")}
 
 
 def is_number(field: str, separator: str) -> bool:
@@ -34,10 +40,13 @@ def is_number(field: str, separator: str) -> bool:
 
     Examples
     --------
-    >>> is_number("1,5", ";"), is_number("1,5", ","), is_number("1,500", ",")
-    (True, False, True)
+    >>> is_number("1,5", ";"), is_number("1,5", ","), is_number("1,500", ","), is_number("<$2", ",")
+    (True, False, True, True)
     """
-    return _FIELDS[separator].fullmatch(field.strip()) is not None
+    if _FIELDS[separator].fullmatch(field.strip()):
+        return True
+    digits = written.digits_of(field)
+    return bool(digits) and _FIELDS[";"].fullmatch(digits) is not None
 
 
 def is_missing(field: str, na_values: Sequence[str] = ()) -> bool:
@@ -48,10 +57,11 @@ def is_missing(field: str, na_values: Sequence[str] = ()) -> bool:
 def meaning_of_commas(
     texts: Sequence[Any], plain: Sequence[Any], separator: str, na_values: Sequence[str] = ()
 ) -> str | None:
-    """Return what commas separate in all numbers of a text: "decimal", "thousands", or None if that is open.
+    """Return what commas separate in all numbers of a text; None if that is open.
 
     A comma separates decimals where a column has numbers that nothing else explains, or where semicolons
-    separate the fields; but thousands where the numbers have points or commas separate the fields.
+    separate the fields; but thousands where the numbers have points or commas separate the fields. With
+    "points" it separates decimals and points separate thousands, as in ``1.065,5``.
 
     Parameters
     ----------
@@ -64,8 +74,9 @@ def meaning_of_commas(
 
     Examples
     --------
-    >>> [meaning_of_commas([pa.array([one, "1,234"])], [], "|") for one in ("1,5", "1,234.5", "2,345")]
-    ['decimal', 'thousands', None]
+    >>> ones = ("1,5", "1,234.5", "1.234,5", "2,345")
+    >>> [meaning_of_commas([pa.array([one, "1,234"])], [], "|") for one in ones]
+    ['decimal', 'thousands', 'points', None]
     """
     usual = {",": "thousands", ";": "decimal"}.get(separator)
     if not texts:
@@ -81,14 +92,21 @@ def meaning_of_commas(
         for pattern in (_PLAIN, _THOUSANDS, _DECIMAL, _EITHER)
     )
     odd = ~odd
-    points = by_column(pc.match_substring(fields, "."), False).any(axis=1)
+    dots, pointed = pc.match_substring(fields, "."), _matches(fields, _POINTED)
+    points = by_column(dots, False).any(axis=1)
     grouped = odd & thousands & (points | ~decimal)
-    pointed = (points & ~odd).any() or (
-        bool(plain) and pc.any(pc.match_substring(_together(plain), ".")).as_py() is True
-    )
-    if (odd & ~grouped & decimal & ~either).any():
-        return None if pointed or separator == "," else "decimal"
-    return "thousands" if grouped.any() or pointed else usual
+    others = _together(plain).filter(pc.match_substring(_together(plain), ".")) if plain else _together([])
+    # A column such as 1.065 and 12.500 may have points between thousands.
+    may_group = points & decimal & by_column(pc.or_(pc.invert(dots), pointed), True).all(axis=1)
+    decimal_points = bool((points & ~odd & ~may_group).any()) or not _all(_matches(others, _POINTED))
+    wanted = odd & ~grouped & decimal & ~either
+    if wanted.any():
+        twice = by_column(pc.and_(pointed, pc.match_substring_regex(fields, r"\..*[.,]")), False).any(axis=1)
+        group = separator != "," and not decimal_points and (len(others) > 0 or may_group.any())
+        if group or (wanted & twice).any():
+            return None if decimal_points else "points"
+        return None if decimal_points or separator == "," else "decimal"
+    return "thousands" if grouped.any() or (points & ~odd).any() or len(others) else usual
 
 
 def as_numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | None = None) -> list[Any]:
@@ -117,10 +135,14 @@ def numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | None 
     fields = _together(columns)
     if comma is not None:
         fields = _cleaned(fields, na_values)
-        pattern, written = _COMMAS[comma]
-        if not pc.all(_matches(fields, pattern), min_count=0).as_py():
+        pattern, form = _COMMAS[comma]
+        if not _all(_matches(fields, pattern)):
             raise pa.ArrowInvalid("a comma of another meaning")
-        return _as_float(pc.replace_substring(fields, ",", written), na_values)
+        if comma != "thousands":
+            grouped = pc.match_substring_regex(fields, r"\..*,|\..*\." if comma == "decimal" else r"\.")
+            if pc.any(grouped).as_py():
+                fields = pc.if_else(grouped, pc.replace_substring(fields, ".", ""), fields)
+        return _as_float(pc.replace_substring(fields, ",", form), na_values)
     with suppress(pa.ArrowInvalid):  # most need no cleaning, which takes as long as this
         return _as_float(fields, na_values)
     with suppress(pa.ArrowInvalid):
@@ -129,21 +151,46 @@ def numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | None 
 
 
 def _as_float(fields: Any, na_values: Sequence[str]) -> Any:
-    return _without_marks(pc.cast(fields, pa.float64()), na_values).combine_chunks()
+    return without_marks(pc.cast(fields, pa.float64()), na_values).combine_chunks()
 
 
-def converted(column: Any, na_values: Sequence[str], comma: str | None) -> Any:
-    """Return a whole column, which :func:`typed` returned, as numbers if commas make numbers of it."""
+def one_column(fields: Any, na_values: Sequence[str], comma: str | None) -> Any:
+    """Return a whole column of strings in its type, and as numbers if commas make numbers of it."""
+    column = typed(fields, na_values)
+    if pa.types.is_string(column.type) or (comma == "points" and pa.types.is_floating(column.type)):
+        with suppress(pa.ArrowInvalid):
+            return numbers([fields], na_values, comma)
+    return without_marks(without_blanks(column), na_values)
+
+
+def without_blanks(column: Any) -> Any:
+    """Return a column with null where its text is blank."""
     if not pa.types.is_string(column.type):
-        return _without_marks(column, na_values)
-    with suppress(pa.ArrowInvalid):
-        return numbers([column], na_values, comma)
-    return column
+        return column
+    blank = pc.match_substring_regex(column, r"^\s*$")
+    return pc.if_else(blank, None, column) if pc.any(blank).as_py() else column
 
 
-def has_commas(columns: Sequence[Any]) -> bool:
-    """Say whether there is a comma in columns of strings."""
-    return pc.any(pc.match_substring(_together(columns), ",")).as_py() is True
+def bare(fields: Any, na_values: Sequence[str], *, later: bool = False) -> written.Bare | None:
+    """Return a column as numbers without their currencies and the like; None for other columns.
+
+    Parameters
+    ----------
+    fields : pyarrow.Array
+    na_values : sequence of str
+    later : bool
+        Whether the first numbers may be plain.
+    """
+    column = _cleaned(fields, na_values)
+    first = column.drop_null().slice(0, _FIRST)
+    if not later and _all(_matches(first, f"{_THOUSANDS}|{_DECIMAL}")):
+        return None
+    return written.bare(column)
+
+
+def has_any(column: Any, signs: str) -> bool:
+    """Say whether there is one of some signs in a column of strings."""
+    return any(pc.any(pc.match_substring(column, sign)).as_py() is True for sign in signs)
 
 
 def is_filled(column: Any) -> bool:
@@ -152,7 +199,7 @@ def is_filled(column: Any) -> bool:
     return bool(column.null_count < len(column))
 
 
-def _without_marks(values: Any, na_values: Sequence[str]) -> Any:
+def without_marks(values: Any, na_values: Sequence[str]) -> Any:
     """Take out numbers that stand for missing values, however they are written: -999 and -999.0."""
     for mark in na_values if pa.types.is_integer(values.type) or pa.types.is_floating(values.type) else ():
         if re.fullmatch(_PLAIN, mark):
@@ -190,10 +237,18 @@ def like_number(column: Any) -> Any:
 
     Examples
     --------
-    >>> like_number(pa.array(["1,065.5", "#DIV/0!", "3.O"])).to_pylist()
-    [True, True, False]
+    >>> like_number(pa.array(["1,065.5", "#DIV/0!", "3.O", "<$2"])).to_pylist()
+    [True, True, False, True]
     """
-    return pc.fill_null(is_number_text(_cleaned(column)), True)
+    text = _cleaned(column)
+    return pc.fill_null(pc.or_(is_number_text(text), written.like_number(text)), True)
+
+
+def likely_text(columns: Sequence[Any], na_values: Sequence[str] = ()) -> list[int]:
+    """Return which of many columns of strings, of one length, hold other than numbers."""
+    odd = pc.invert(pc.fill_null(is_number_text(_cleaned(_together(columns), na_values)), True))
+    values = np.asarray(odd.to_numpy(zero_copy_only=False)).reshape(len(columns), -1)
+    return np.flatnonzero(values.any(axis=1)).tolist()
 
 
 def is_number_text(texts: Any) -> Any:
@@ -239,6 +294,10 @@ def _without_missing(fields: Any, na_values: Sequence[str]) -> Any:
 def _cleaned(fields: Any, na_values: Sequence[str] = ()) -> Any:
     """Return fields without padding, null where a value is missing."""
     return _without_missing(pc.utf8_trim_whitespace(fields), na_values)
+
+
+def _all(answers: Any) -> bool:
+    return bool(pc.all(answers, min_count=0).as_py())
 
 
 def _matches(text: Any, pattern: str) -> Any:

@@ -1,7 +1,7 @@
 """The part of a table that a reader takes: which rows and columns, and the names that result."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -102,17 +102,21 @@ def slice_text(rows: slice) -> str:
 
 
 class Roles(NamedTuple):
-    """The positions of columns by their use; ``values`` are those of numbers, in the order that is wanted."""
+    """The positions of columns by their use.
+
+    ``values`` are those of numbers, in the order that is wanted; ``groups`` choose rows, besides another use.
+    """
 
     values: list[int]
     id: int | None
     weights: int | None
     labels: dict[str, int]
+    groups: dict[str, int]
 
     @property
     def aside(self) -> list[int]:
-        """The columns that are not numbers."""
-        places = (self.id, self.weights, *self.labels.values())
+        """The columns that are read as they are, not as numbers."""
+        places = (self.id, self.weights, *self.labels.values(), *self.groups.values())
         return [place for place in places if place is not None]
 
 
@@ -127,14 +131,14 @@ def pick_columns(names: Sequence[str], reading: ReadingOptions, source: str) -> 
     Examples
     --------
     >>> pick_columns(["name", "x", "y"], ReadingOptions(drop=("y",), id="name"), "memory")
-    Roles(values=[1], id=0, weights=None, labels={})
+    Roles(values=[1], id=0, weights=None, labels={}, groups={})
     """
     position = {name: index for index, name in enumerate(names)}
 
     def find(role: str, wanted: Sequence[str]) -> list[int]:
         unknown = [name for name in wanted if name not in position]
         if unknown:
-            raise _unknown_columns(role, unknown, names, source)
+            raise unknown_columns(role, unknown, names, source)
         return [position[name] for name in wanted]
 
     id_column = find("id", [reading.id])[0] if reading.id is not None else None
@@ -142,10 +146,31 @@ def pick_columns(names: Sequence[str], reading: ReadingOptions, source: str) -> 
     weights = find("weights", [reading.weights])[0] if reading.weights is not None else None
     places = list(range(len(names))) if reading.columns is None else find("columns", reading.columns)
     out = {*find("drop", reading.drop or ()), *labels.values(), id_column, weights}
-    return Roles([index for index in places if index not in out], id_column, weights, labels)
+    values = [index for index in places if index not in out]
+    groups = {name: position[name] for entry in reading.groups for name in _group_columns(entry, position)}
+    return Roles(values, id_column, weights, labels, groups)
 
 
-def _unknown_columns(name: str, unknown: Sequence[str], names: Sequence[str], source: str) -> ParameterError:
+def _group_columns(entry: str, names: Collection[str]) -> list[str]:
+    """Return the column of COLUMN=VALUE, or those of similar names, which a message then suggests."""
+    column = group_column(entry, names)
+    return difflib.get_close_matches(entry.rpartition("=")[0], names) if column is None else [column]
+
+
+def group_column(entry: str, names: Container[str]) -> str | None:
+    """Return the longest of some names that COLUMN=VALUE begins with, or None.
+
+    Examples
+    --------
+    >>> group_column("a=b=c", {"a", "a=b"})
+    'a=b'
+    """
+    cuts = [place for place, letter in enumerate(entry) if letter == "="]
+    return next((entry[:cut] for cut in reversed(cuts) if entry[:cut] in names), None)
+
+
+def unknown_columns(name: str, unknown: Sequence[str], names: Sequence[str], source: str) -> ParameterError:
+    """Return the error for names of no columns, with the closest ones."""
     folded = {name.casefold(): name for name in reversed(names)}
     close = {
         folded[match]: None
@@ -206,5 +231,6 @@ def transpose(table: Table) -> Table:
         row_names=table.feature_names,
         row_numbers=None,
         column_numbers=None,
+        units={},
         notes=notes,
     )

@@ -48,6 +48,8 @@ class Column:
         Of numbers: a bit for each row, 1 where the entry is missing (``numpy.packbits``).
     sample : ndarray of float64 or None
         Of numbers: those of at most 1000 evenly spaced rows, NaN where one is missing or infinite.
+    unit : str
+        Its unit, where the file has one apart from its name: of a row of units, a percent sign or currency.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Column:
     counts: bool = False
     holes: npt.NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
     sample: FloatArray | None = field(default=None, repr=False, compare=False)
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,16 @@ class Preview:
         Whether all rows were looked at, or the first ones of a large file.
     genotypes : bool
         Whether the numbers are counts of alleles.
+    lines : tuple of tuple of str
+        The first ten lines of a text, or rows of a sheet, as they are: the first fields, cut short.
+    header : int
+        The line of the header, counted from 1; 0 if there is none.
+    sheets : tuple of str
+        The sheets of a workbook.
+    long : tuple of str or None
+        Columns of ids, variables and values, if the table is long: what the option ``pivot`` takes.
+    notes : tuple of str
+        What was decided about the file, and how its numbers and dates were read.
     """
 
     rows: int
@@ -91,6 +104,11 @@ class Preview:
     row_names: str | None = None
     whole: bool = True
     genotypes: bool = False
+    lines: tuple[tuple[str, ...], ...] = ()
+    header: int = 0
+    sheets: tuple[str, ...] = ()
+    long: tuple[str, str, str] | None = None
+    notes: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, Any]:
         """Return all of it but the values and the places of missing entries."""
@@ -139,18 +157,29 @@ def preview(
         reading = reading or ReadingOptions()
         if isinstance(opened, ArraySource):
             return None if len(opened.shape) > 2 else _of_source(opened, reading, most)
+        from gramian.io import numerals
         from gramian.io.columns import Columns, whole_fields
+        from gramian.io.pivot import find_long, pivoted
 
-        opened, _ = opened.prepared(replace(reading, **dict.fromkeys(COLUMN_OPTIONS)), None)  # type: ignore[arg-type]
-        fields = whole_fields(opened, most)
+        table, reading = opened.prepared(replace(reading, **dict.fromkeys(COLUMN_OPTIONS)), None)  # type: ignore[arg-type]
+        about = {"lines": table.first_lines, "header": table.header, "sheets": table.sheets}
+        if reading.pivot is not None:
+            table, _ = pivoted(table, reading)
+        fields = whole_fields(table, most)
         whole = most is None or sum(field.nbytes for field in fields) < most
-        columns = Columns.of(fields, opened)
+        width, names = len(fields), table.unique_names(len(fields))[0]
+        if width > MOST and table.separator is not None:  # each column that is not shown costs time
+            shown = numerals.likely_text(fields, table.na_values)
+            shown = sorted({0, *(shown + sorted({*range(MOST)} - {*shown}))[:MOST]})
+            fields, names = [fields[place] for place in shown], tuple(names[place] for place in shown)
+        columns = replace(Columns.of(fields, table, below_limit=reading.below_limit), names=names)
     if not columns.arrays or not len(columns.arrays[0]):
         raise DataError(f"{columns.source.source} has no rows. Add at least one row of numbers.")
     if reading.rows is not None and whole:
         rows = pick_rows(len(columns.arrays[0]), reading.rows, columns.source.source)
         columns = replace(columns, arrays=[column.take(rows) for column in columns.arrays])
-    return of_columns(columns, columns.source.names is not None, whole)
+    about |= {"width": width, "long": find_long(columns), "notes": (*table.notes, *columns.notes)}
+    return replace(of_columns(columns, columns.source.names is not None, whole), **about)
 
 
 def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
@@ -161,6 +190,7 @@ def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
     # Of many columns those of text are wanted, since they need a use.
     places = sorted(range(len(arrays)), key=lambda place: is_number(arrays[place]))[:MOST]
     shown = [_of_arrow(names[i], arrays[i], is_number(arrays[i])) for i in sorted(places)]
+    shown = [replace(one, unit=columns.units.get(one.name, "")) for one in shown]
     every = list(range(len(arrays)))
     place, *_ = find_row_names(names, columns.source, ReadingOptions(), None, every, arrays.__getitem__)
     row_names = None if place is None else names[place]

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
+from numbers import Real
 from pathlib import Path
 from typing import IO, Any, get_args
 
-from gramian.checks import check_choice, check_integer, listed
+from gramian.checks import check_choice, check_integer, counted, listed
 from gramian.data.table import Expected, Table
 from gramian.errors import InputTypeError, ParameterError, by_surface, option
 from gramian.io.choose import choose
@@ -21,7 +22,9 @@ from gramian.io.names import readable
 from gramian.io.parts import slice_text
 from gramian.io.preview import Preview, preview
 from gramian.io.source import damage
-from gramian.reading import COLUMN_OPTIONS, MissingPolicy, ReadingOptions
+from gramian.io.transform import TRANSFORMED
+from gramian.options import given_options
+from gramian.reading import COLUMN_OPTIONS, LimitPolicy, MissingPolicy, ReadingOptions, Transform
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,10 @@ class Scan(ReadingOptions):
     rows : slice or str, optional
         Rows of the file, counted from 0: ``slice(0, 100)``, ``"0:100"``, ``"10:"``, ``":50"``,
         ``"::2"``. For pictures, those in natural order of their paths.
+    exclude : list of str or int, array of int, or comma-separated str, optional
+        Rows to leave out: a row name, the number of a row of the file (counted from 0) where no row has that
+        name, or ``"COLUMN=VALUE"`` for all rows of a group: of a column of the file, used or not, of labels,
+        or with ``transpose`` of a row of the file. ``"COLUMN="`` are those without a value.
     columns : list of str or comma-separated str, optional
         The columns to use, in this order. Columns without names are known by position, counted
         from 0: ``["0", "3"]``. ``"@FILE"`` takes them from a text file, one name a line.
@@ -55,6 +62,11 @@ class Scan(ReadingOptions):
         Column to take out as weights of the rows, as ``sample_weight`` of PCA, KernelPCA and Whitener.
     transpose : bool, default False
         Swap rows and columns after choosing them, as for genes x samples.
+    transform : {"log1p", "sqrt", "clr"}, optional
+        Transform the numbers, after choosing and transposing, before missing values are treated: log(1 + x)
+        or square roots, of numbers that are not negative; or centred log-ratios, the logarithms of each row
+        minus their mean, of positive numbers. A model transforms the numbers of new files alike; arrays are
+        taken as they are.
     missing : {"error", "mean", "drop-rows", "drop-columns", "em", "iterative"}, optional
         What to do with missing values, after transposing. By default they raise an error, but PCA maps new
         rows from their observed entries; inf always raises one. "em" and "iterative" leave them in for
@@ -68,9 +80,22 @@ class Scan(ReadingOptions):
     na_values : list of str or numbers, or comma-separated str, optional
         Texts that stand for a missing value in delimited text, in addition to an empty field, NA,
         NaN, null, ? and the like: ``["-", "."]``. A number matches in any spelling: "-999" also as -999.0.
+    header : int, optional
+        The line of the header in delimited text, or the row of a sheet, counted from 1 as an editor shows it;
+        0 if there is none. By default it is found: what stands above it is left out, and a row of units
+        next to it becomes ``units`` of the table.
+    skip_footer : int, optional
+        Number of last lines to leave out. By default blank ones and notes ("Source: ...") are.
+    pivot : "ID,VARIABLE,VALUE" or list of three str, optional
+        Columns of a long table: it becomes a table with a row for each id and a column for each variable.
+    below_limit : {"missing", "half"}, optional
+        Entries beyond a limit of detection, such as "<0.5" and ">100", are missing by default; with "half"
+        they are half of a lower limit, or an upper limit.
     labels_from : path, optional
         Labels from another file: ``"FILE"``, ``"FILE:COLUMN"`` or ``"FILE.npz::KEY"``. They go to rows of
-        the same name where both files name their rows, otherwise by order, one for each row.
+        the same name where both files name their rows, otherwise by order, one for each row. Of a FILE of
+        several columns all are joined: the first one whose values repeat labels the rows, the others become
+        metadata, and rows without an entry stay without.
     propose : bool, default False
         Look at the file, and choose what :func:`gramian.propose` suggests where no argument does.
 
@@ -101,6 +126,7 @@ class Scan(ReadingOptions):
     def __post_init__(self) -> None:
         checked = {
             "rows": _check_rows(self.rows),
+            "exclude": _check_names("exclude", _as_texts(self.exclude)),
             "columns": _check_columns("columns", self.columns),
             "drop": _check_columns("drop", self.drop),
             "id": _check_name("id", self.id),
@@ -108,7 +134,11 @@ class Scan(ReadingOptions):
             "weights": _check_name("weights", self.weights),
             "size": check_size(self.size),
             "na_values": _check_names("na_values", _as_texts(self.na_values)),
+            "pivot": _check_pivot(self.pivot),
         }
+        for name in ("header", "skip_footer"):
+            if getattr(self, name) is not None:
+                checked[name] = check_integer(name, getattr(self, name), 0)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         _check_together(self)
@@ -261,18 +291,27 @@ def _check_names(name: str, names: Any) -> tuple[str, ...] | None:
     return tuple(names)
 
 
+def _check_pivot(names: Any) -> tuple[str, ...] | None:
+    names = _check_names("pivot", names)
+    if names is not None and (len(names) != 3 or len(set(names)) != 3):
+        how = f"Give the columns of ids, of variables and of values: {option('pivot', 'ID,VARIABLE,VALUE')}."
+        raise ParameterError("pivot", names, "is not three columns", how)
+    return names
+
+
 def _check_columns(name: str, names: Any) -> tuple[str, ...] | None:
     if isinstance(names, str) and names.startswith("@") and len(names) > 1:
         return read_names(names[1:])
     return _check_names(name, names)
 
 
-def _as_texts(marks: Any) -> Any:
-    """Write numbers among marks as text; the rest is checked like names."""
-    if marks is None or isinstance(marks, str):
-        return marks
-    many = marks if isinstance(marks, list | tuple) else [marks]
-    return [str(mark) if isinstance(mark, int | float) else mark for mark in many]
+def _as_texts(entries: Any) -> Any:
+    """Write numbers among entries as text; the rest is checked like names."""
+    if entries is None or isinstance(entries, str):
+        return entries
+    entries = entries.tolist() if hasattr(entries, "tolist") else entries
+    many = entries if isinstance(entries, list | tuple) else [entries]
+    return [str(entry) if isinstance(entry, Real) else entry for entry in many]
 
 
 def _check_name(parameter: str, name: Any) -> str | None:
@@ -337,7 +376,9 @@ def _lasting(table: Table, key: str | None) -> dict[str, Any]:
     if not isinstance(options["labels_from"], str):
         options["labels_from"] = None
     return {
-        name: _plain(value) for name, value in options.items() if value and name not in ("rows", "unmatched")
+        name: _plain(value)
+        for name, value in options.items()
+        if value is not None and value is not False and name not in ("rows", "exclude", "unmatched")
     }
 
 
@@ -354,6 +395,7 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
     size, labels = scan.size or (0, 0), scan.label_columns or (scan.label,)
     sentences = {
         "rows": f"rows {slice_text(scan.rows or slice(None))} were used, counted from 0",
+        "exclude": f"rows were left out: {listed(scan.exclude or ())}",
         "columns": f"the columns {listed(scan.columns or ())} were used",
         "drop": f"{listed(scan.drop or ())} {'was' if len(scan.drop or ()) == 1 else 'were'} left out",
         "id": f"row names were taken from column {scan.id!r}",
@@ -361,15 +403,24 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
         "weights": f"rows were weighted by column {scan.weights!r}",
         "labels_from": f"labels were joined from {labels_from}",
         "transpose": "rows and columns were swapped",
+        "transform": TRANSFORMED.get(str(scan.transform), ""),
         "size": f"pictures were resized to {size[0]} x {size[1]} pixels (width x height)",
         "na_values": f"missing values were written as {listed(scan.na_values or ())}",
+        "header": f"the header was line {scan.header}" if scan.header else "no line was a header",
+        "skip_footer": f"{counted(scan.skip_footer or 0, 'last line was', 'last lines were')} left out",
+        "pivot": f"rows of one {(scan.pivot or ('id',))[0]!r} became one row",
+        "below_limit": f"entries below a limit were read as {scan.below_limit}",
     }
-    return tuple(text for option, text in sentences.items() if getattr(scan, option))
+    return tuple(sentences[name] for name in given_options(scan) if name in sentences)
 
 
 def _check_together(scan: Scan) -> None:
     if scan.missing is not None:
         check_choice("missing", scan.missing, get_args(MissingPolicy))
+    if scan.transform is not None:
+        check_choice("transform", scan.transform, get_args(Transform))
+    if scan.below_limit is not None:
+        check_choice("below_limit", scan.below_limit, get_args(LimitPolicy))
     if scan.unmatched is not None:
         check_choice("unmatched", scan.unmatched, ("error", "leave-out"))
     named = (scan.id, *scan.label_columns, scan.weights)

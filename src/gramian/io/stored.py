@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from operator import attrgetter
@@ -19,7 +19,7 @@ from gramian.checks import amount, counted, evenly
 from gramian.data import sparse, table
 from gramian.data.rows import Block, Rows
 from gramian.errors import DataError, MemoryLimitError
-from gramian.io.lazy import ENTRY, LazyArray
+from gramian.io.lazy import ENTRY, Converted, LazyArray
 from gramian.io.source import dtype_of_rows, whole_within
 from gramian.store.passes import Passes
 
@@ -99,6 +99,10 @@ class StoredRows(Rows):
 
     def take_columns(self, places: npt.NDArray[np.intp]) -> Any:
         return self.mapped(lambda part: part.map(lambda block: block.values[:, places]), len(places))
+
+    def converted(self, f: Callable[[Any], Any]) -> StoredRows:
+        own = {field.name: getattr(self, field.name) for field in fields(Rows)}
+        return StoredRows(Converted(self.values, f, self.dtype), self.limit, **own)
 
     def in_memory(self) -> Any:
         """Read the whole table, for those who truly need it.

@@ -23,6 +23,7 @@ from gramian.data.table import Expected
 from gramian.data.weights import weighted
 from gramian.errors import DataError, GramianError, MemoryLimitError, UnavailableError, by_surface, option
 from gramian.kernel_pca import feature_maps, fits, preimages, projection
+from gramian.kernel_pca.scaling import Standardisation
 from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
 from gramian.progress_bar import shows_progress
@@ -51,6 +52,7 @@ class KernelPCAAttributes(fitted.Decomposer):
     _mean_weights: Annotated[FloatArray | None, Optional(Array("m"))]
     _sums: FeatureSums | None
     _ridge_map: preimages.RidgeMap | None
+    _scaling: Annotated[Standardisation | None, declarations.LACKED]
 
 
 @sklearn.knows_names
@@ -204,6 +206,9 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
         mapping = self.feature_map_
         if mapping is not None and mapping.n_features_out_ != len(self.projection_coef_):
             raise ValueError("projection_coef_ has another number of rows than feature_map_ has features")
+        scaling = self._scaling = vars(self).get("_scaling")  # files of older versions have none
+        if scaling is not None and len(scaling.center) != self.n_features_in_:
+            raise ValueError("scale_ has another number of columns than the model")
         if self.kernel_ is None and len(self.projection_coef_) != self.n_features_in_:
             raise ValueError("projection_coef_ has another number of rows than the matrix it was fitted on")
 
@@ -352,9 +357,10 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
             self._adopt(fit.solve(keep=True), X, fit.rows)
             return self
         rows = self._new_rows(X, sample_weight=sample_weight)
+        rows = rows if self._scaling is None else self._scaling.rows(rows)
         assert self.kernel_ is not None
         nodes = fits.Nodes(self.landmarks_, self.landmark_indices_, self.feature_map_)
-        model = fits.FeatureFit(self, rows).more(self.kernel_, nodes, before)
+        model = fits.FeatureFit(self, rows, self._scaling).more(self.kernel_, nodes, before)
         self._adopt(replace(model, n=self.n_samples_ + rows.shape[0]), None, rows)
         return self
 
@@ -382,12 +388,14 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
         rows = self._rows(X, **options)
         if rows.weights is not None:
             inputs.ddof_of(1, rows)  # a variance is divided by the sum of the weights less 1
+        scaling = Standardisation.of(self.scale, rows, precomputed=fits.is_precomputed(self))
+        rows = rows if scaling is None else scaling.rows(rows)
         if self._approximate:
-            return fits.FeatureFit(self, rows)
+            return fits.FeatureFit(self, rows, scaling)
         if rows.in_one_place:
-            return fits.ExactFit(self, rows)
+            return fits.ExactFit(self, rows, scaling)
         try:
-            return fits.ExactFit(self, rows.here(), rows)
+            return fits.ExactFit(self, rows.here(), scaling, rows)
         except MemoryLimitError as error:
             nystroem = by_surface("KernelPCA(solver='nystroem')", option("solver", "nystroem"))
             way_out = f"{nystroem} stores only landmarks."
@@ -412,7 +420,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
         self.explained_variance_ = components.values / (model.weight - 1 if model.weight > 1 else 1)
         self.projection_coef_, self._mean_weights = result.coefficients, result.weights
         self._row_means, self._mean = result.row_means, result.mean
-        self._sums, self._ridge_map = model.sums, None
+        self._sums, self._ridge_map, self._scaling = model.sums, None, model.scaling
         self.component_choice_, self.repair_ = model.choice, result.repair
         asked = self.n_components is not None
         fitted.store_solution(self, components, model.solution, asked=asked, of=model.of)
@@ -425,7 +433,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
         zero = np.flatnonzero(rows.weights == 0)
         if not zero.size:
             return
-        maps, k = self._projection, self.n_components_
+        maps, k = replace(self._projection, scaling=None), self.n_components_
         both = np.column_stack([maps.coefficients, maps.weights])
         maps = replace(maps, coefficients=both, offset=np.append(maps.offset, 0.0))
         values = arrays.as_float64(maps.scores(as_rows(rows.at(zero))))
@@ -438,6 +446,17 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
     def gamma_(self) -> float | None:
         """The gamma of the kernel; None if the kernel has no single gamma, such as a sum."""
         return getattr(self.kernel_, "gamma", None)
+
+    @property
+    def mean_(self) -> FloatArray | None:
+        """The means that ``scale="unit"`` subtracts from the columns, float64; None without it."""
+        return None if self._scaling is None else self._scaling.center + self._scaling.rest
+
+    @property
+    def scale_(self) -> FloatArray | None:
+        """The standard deviations that it divides them by, 1 for a constant column; None without it."""
+        divisor = None if self._scaling is None else self._scaling.divisor
+        return None if divisor is None else np.where(divisor > 0, divisor, 1.0)
 
     # ------------------------------------------------------------ transform
 
@@ -518,7 +537,12 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
             1.0 if nodes is None else fits.precision_of(nodes, fitted.parameter_at_fit(self, "tol")),
             # Landmarks span what they span about the origin that the kernel has.
             self.landmarks_ is None and bool(fitted.parameter_at_fit(self, "center")),
+            self._scaling,
         )
+
+    def _standardised(self, values: Any) -> Any:
+        """Return rows, dense and of float64, as the kernel takes them."""
+        return values if self._scaling is None else self._scaling.apply(values, np.dtype(np.float64))
 
     # ------------------------------------------------------------ pre-images
 
@@ -609,7 +633,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
                 return self._lazily(rows, self.denoise)
             rows = rows.here()
             rows.require_finite()
-        scores, start = self._projection.scores(rows), arrays.to_float64(arrays.dense(rows.in_memory()))
+        scores = self._projection.scores(rows)
+        start = self._standardised(arrays.to_float64(arrays.dense(rows.in_memory())))
         return self._back(method, arrays.to_float64(scores), start, rows, return_error)
 
     def _lazily(self, rows: Rows, f: Callable[[Any], Any]) -> Any:
@@ -627,16 +652,17 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
         result = preimages.found_rows(
             space, method, Z, None if start is None else arrays.moved(start, rows.like), self._ridge
         )
-        # In the precision of what came in; residuals are about what is handed back.
+        # In the units and precision of what came in; residuals are about what is handed back.
+        restored = result if self._scaling is None else self._scaling.back(result)
         with np.errstate(over="ignore"):
-            returned = arrays.require_range(arrays.to_dtype(result, rows.dtype), "Rows of these scores")
+            returned = arrays.require_range(arrays.to_dtype(restored, rows.dtype), "Rows of these scores")
         back = self._as_fitted(arrays.moved(returned, rows.home))
         if not return_error:
             return back
+        again = self._standardised(arrays.to_float64(returned))
         if method == "exact":
-            off = xp.linalg.vector_norm(arrays.to_float64(returned) - result, axis=1)
-            return back, arrays.moved(off, rows.home)
-        return back, arrays.from_numpy(preimages.residuals(space, arrays.to_float64(returned), Z), rows.home)
+            return back, arrays.moved(xp.linalg.vector_norm(again - result, axis=1), rows.home)
+        return back, arrays.from_numpy(preimages.residuals(space, again, Z), rows.home)
 
     def _ridge(self, space: preimages.FeatureSpace) -> preimages.RidgeMap:
         """Return the learned map, which the model caches."""
@@ -655,7 +681,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
                 arrays.as_float64(self.eigenvalues_)[:r]
             )
         else:
-            scores = arrays.to_float64(map.scores(as_rows(fitted)))[:, :r]
+            scores = arrays.to_float64(replace(map, scaling=None).scores(as_rows(fitted)))[:, :r]
         return preimages.FeatureSpace(
             evaluator=map.bound(fitted),
             rows=arrays.to_float64(fitted),

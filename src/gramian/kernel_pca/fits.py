@@ -25,6 +25,7 @@ from gramian.data import Block, Rows, as_rows
 from gramian.errors import GramianError, MemoryLimitError, ParameterError, by_surface, choice, option
 from gramian.kernel_pca.feature_maps import RandomFourierMap
 from gramian.kernel_pca.preimages import preimage_method
+from gramian.kernel_pca.scaling import Standardisation
 from gramian.kernels import RBF, Evaluator, Kernel, expression, feature_maps, kernel_from_name, widths
 from gramian.operators.features import FeatureSums, chosen, feature_costs, numpy_rows
 from gramian.operators.tiles import KernelSource, MatrixSource
@@ -57,6 +58,7 @@ class KernelParameters:
     coef0: float = 1
     kernel_params: dict[str, Any] | None = None
     center: bool = True
+    scale: str | None = None
     solver: str = "auto"
     tol: float | None = None
     random_state: Seed = 0
@@ -96,6 +98,8 @@ class KernelModel:
         All fitted rows, of an exact fit.
     sums : FeatureSums or None
         What more rows can be merged with.
+    scaling : Standardisation or None
+        What the rows went through first.
     """
 
     n: int
@@ -108,14 +112,25 @@ class KernelModel:
     choice: ComponentChoice | None = None
     nodes: Nodes = Nodes()
     sums: FeatureSums | None = None
+    scaling: Standardisation | None = None
 
 
 @dataclass(eq=False)
 class KernelFit:
-    """Kernel PCA of rows by one kind of method."""
+    """Kernel PCA of rows by one kind of method.
+
+    Attributes
+    ----------
+    parameters : KernelParameters
+    rows : Rows
+        Standardised already.
+    scaling : Standardisation or None
+        What they went through.
+    """
 
     parameters: KernelParameters
     rows: Rows
+    scaling: Standardisation | None = None
 
     @cached_property
     def kernel(self) -> Kernel | None:
@@ -320,6 +335,8 @@ class FeatureFit(KernelFit):
                 allowed=f"has {landmarks.shape[1]} columns, but X has {rows.shape[1]}",
                 hint="Pass landmarks with the columns of X.",
             )
+        if self.scaling is not None:
+            landmarks = self.scaling.rows(landmarks)
         return alike(numpy_rows(landmarks.owned()), numpy_rows(rows.block(slice(0, 1)).values))
 
     def _reachable(self, m: int) -> Target:
@@ -427,6 +444,7 @@ class FeatureFit(KernelFit):
             result,
             nodes=nodes,
             sums=sums,
+            scaling=self.scaling,
         )
 
 
@@ -521,6 +539,7 @@ class ExactFit(KernelFit):
             result,
             None if evaluator is None else rows.owned(),
             answer,
+            scaling=self.scaling,
         )
 
     def _choice(self) -> Any:
@@ -531,7 +550,7 @@ class ExactFit(KernelFit):
         rule = check_choice("n_components", asked.n_components, COUNT_RULES)
         from gramian.kernel_pca.rules import components_of_kernel, with_kernel
 
-        model = with_kernel(asked, self.kernel, n_components=None)
+        model = with_kernel(asked, self.kernel, n_components=None, scale=None)
         answer = components_of_kernel(model, self.rows, rule, rng=generators(asked.random_state, 3)[2])
         if answer.number is None:
             raise ParameterError("n_components", rule, f": {answer.sentence}")

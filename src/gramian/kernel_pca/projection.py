@@ -13,6 +13,7 @@ from gramian import arrays
 from gramian.checks import slices
 from gramian.data import Rows
 from gramian.data.device import tile_length
+from gramian.kernel_pca.scaling import Standardisation
 from gramian.kernels import Evaluator, Kernel
 from gramian.kernels.feature_maps import FeatureMap
 from gramian.records import FloatArray
@@ -41,6 +42,8 @@ class KernelProjection:
         Error of a kernel value, relative to the largest, that is allowed.
     centered : bool
         Whether the kernel may take another origin.
+    scaling : Standardisation or None
+        What new rows go through first; nodes and mapping are of standardised rows.
     """
 
     kernel: Kernel | None
@@ -51,6 +54,7 @@ class KernelProjection:
     weights: FloatArray
     precision: float
     centered: bool
+    scaling: Standardisation | None = None
 
     def bound(self, nodes: Any) -> Evaluator:
         """Return the kernel on the nodes, wherever they are, as it was when the model was fitted."""
@@ -71,12 +75,17 @@ class KernelProjection:
 
     def _block_scores(self, rows: Rows) -> Callable[[slice], Any]:
         """Return the function that maps a slice of new rows to uncentred scores."""
-        alpha = arrays.from_numpy(self.coefficients, rows.like)
+        alpha, scaling = arrays.from_numpy(self.coefficients, rows.like), self.scaling
+
+        def values_of(part: slice) -> Any:
+            values = rows.block(part).values
+            return values if scaling is None else scaling.apply(values, rows.dtype)
+
         if self.kernel is None:
-            return lambda part: arrays.to_float64(rows.block(part).values) @ alpha
+            return lambda part: arrays.to_float64(values_of(part)) @ alpha
         if self.mapping is not None:
             features = self.mapping
-            return lambda part: features.evaluate(rows.block(part).dense) @ alpha
+            return lambda part: features.evaluate(arrays.dense(values_of(part))) @ alpha
         sparse = issparse(self.nodes)
         fitted = self.nodes if sparse else arrays.moved(self.nodes, rows.like)
         evaluator = self.bound(fitted)
@@ -86,7 +95,7 @@ class KernelProjection:
         size = 2 * BLOCK if arrays.is_numpy(rows.like) else tile_length(rows.like)
 
         def work(part: slice) -> Any:
-            left, _ = evaluator.encode(arrays.alike(rows.block(part).values, fitted))
+            left, _ = evaluator.encode(arrays.alike(values_of(part), fitted))
             return arrays.moved(evaluator.times(left, right, factors, size), rows.like)
 
         return work

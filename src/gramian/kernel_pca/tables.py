@@ -45,7 +45,11 @@ def _kernel_rows(model: Any, kind: str, rows: Rows, sums: records.FloatArray | N
         space, r = model._space(rows.like), model.rank_
         try:
             left = [
-                residuals(space, to_float64(block.dense), from_numpy(scores[block.rows, :r], rows.like))
+                residuals(
+                    space,
+                    model._standardised(to_float64(block.dense)),
+                    from_numpy(scores[block.rows, :r], rows.like),
+                )
                 for block in rows.blocks()
             ]
             squares = np.concatenate(left) ** 2 + np.sum(scores**2, axis=1)

@@ -691,7 +691,8 @@ class _Measure:
                 monitoring.ScoreStatistics(variances), lambda rows: [as_float64(scores(rows))[:, :r]], False
             )
         kernel = monitoring.KernelStatistics(model._space(np.empty((0, 0))), variances)
-        return cls(kernel, _dense_blocks, not model.kernel_.not_differentiable)
+        explains = not model.kernel_.not_differentiable
+        return cls(kernel, lambda rows: map(model._standardised, _dense_blocks(rows)), explains)
 
     def __call__(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
         """Return T2 and SPE of all rows, shape (n, 2); with limits also the numbers of three columns."""

@@ -33,8 +33,8 @@ LANDMARKS = ("rpcholesky", "uniform", "kmeans")
 CENTER = flag("Do not subtract the mean.", label="no centring", parameters=("center",))
 SCALE = option(
     "HOW",
-    "PCA: unit (variance 1), pareto (divides by the root of the standard deviation), "
-    "genotype (for allele counts) or none.",
+    "unit (variance 1), also for kernel PCA; only for PCA: pareto (divides by the root of the standard "
+    "deviation) or genotype (for allele counts); none.",
     usual="by the data",
     choices=("unit", "pareto", "genotype", "none"),
     label="scaling",
@@ -186,6 +186,8 @@ def estimator(options: Model) -> Any:
     from gramian.arrays import memory_limit_bytes
     from gramian.kernel_pca.estimator import KernelPCA
     from gramian.kernel_pca.fits import COUNT_RULES
+    from gramian.kernel_pca.scaling import check_scale
+    from gramian.kernels.expression import PRECOMPUTED
     from gramian.pca.estimator import PCA
     from gramian.pca.rules import NAMED, check_rmse
     from gramian.solver_names import solver_names
@@ -197,6 +199,7 @@ def estimator(options: Model) -> Any:
     what = "a kernel, which --kernel names" if pca else "PCA, without --kernel"
     only_for(what, options, *(own for own, name in names.items() if name not in takes))
     if options.kernel is not None:
+        check_scale(options.scale, precomputed=options.kernel.strip() == PRECOMPUTED)
         _check_kernel_options(options, options.kernel)
     memory_limit_bytes(options.memory_limit)
     if options.solver is not None:

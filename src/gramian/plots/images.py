@@ -113,6 +113,8 @@ def center_of(model: Any) -> npt.NDArray[Any]:
     if kind_of(model).linear:
         return as_float64(model.mean_)
     rows = model.X_fit_ if model.landmarks_ is None else model.landmarks_
+    if model._scaling is not None:
+        rows = model._scaling.back(as_float64(rows))
     if not model.center:
         return np.zeros(rows.shape[1])
     fitted = rows if issparse(rows) else as_float64(rows)  # sparse rows have a mean of their own

@@ -257,7 +257,9 @@ def _reading(table: Table | None) -> list[str]:
 
 def _treatment(model: Any) -> list[str]:
     if model.model_kind.kernel:
-        return [f"The data were {'' if model.center else 'not '}centred in feature space."]
+        before = "Columns were centred and scaled to unit variance before the kernel was computed."
+        centred = f"The data were {'' if model.center else 'not '}centred in feature space."
+        return [before, centred] if getattr(model, "scale", None) else [centred]
     scales = {
         "unit": "scaled to unit variance",
         "pareto": "divided by the square root of their standard deviations",

@@ -81,7 +81,7 @@ async def start_job(caller: CurrentCaller, fit: schemas.Fit) -> JobFacts:
     """Start a fit and return its plan; 429 when the server runs as many fits as it can."""
     parts = caller.fit(fit)
     session = await caller.ensure_session()
-    job = caller.state.start_fit(session, fit.name, parts)
+    job = caller.state.start_fit(session, fit, parts)
     try:
         await job.planned()
     except Refusal:
@@ -158,6 +158,8 @@ async def store_upload(
     """Store the body once a worker has checked it: for the visitor, or if there is a store, for all."""
     async with media.received(caller.request, media.UPLOADS[kind], caller.state.work) as path:
         facts = await caller.describe(kind, payload(path, name, query), query is not None and query.draft)
+        if query is not None:
+            facts["reading"] = query.options()
         session = await caller.ensure_session()
         storage = (keep and caller.state.shared) or session
         return facts_of(storage.put(path, kind, name, facts, owner=session.name), facts)
@@ -265,6 +267,13 @@ def list_items(caller: CurrentCaller, kinds: schemas.Kinds) -> list[ItemFacts]:
     """List the items of the command line, the shared ones and yours, each with a summary."""
     items = caller.items(KINDS[kinds])
     return [facts_of(item, item.summary.plain(), caller.may_change(item)) for item in items]
+
+
+@api.get("/data/{id}")
+async def data_info(caller: CurrentCaller, id: Id, reading: Annotated[schemas.Reading, Query()]) -> ItemFacts:
+    """Return all facts of data, also as other reading options show them."""
+    item, facts = await caller.data_facts(id, reading)
+    return facts_of(item, facts, caller.may_change(item))
 
 
 @api.get("/{kinds}/{id}")
@@ -392,10 +401,10 @@ async def example_visitor(caller: CurrentCaller, who: Literal["known", "stranger
 
 @api.get("/data/{id}/width")
 async def width(
-    caller: CurrentCaller, id: Id, reading: Annotated[schemas.Reading, Query()]
+    caller: CurrentCaller, id: Id, query: Annotated[schemas.WidthQuery, Query()]
 ) -> dict[str, float]:
     """Return the median distance between rows, a first guess of a kernel's sigma."""
-    return await caller.ask("width", data=caller.data(id, reading))
+    return await caller.ask("width", data=caller.data(id, query), scale=query.scale)
 
 
 @api.get("/data/{id}/pictures", **media.produces("image/png"))

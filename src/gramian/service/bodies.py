@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import IO, Any
 
@@ -15,9 +16,11 @@ import numpy.typing as npt
 from gramian.checks import plain
 from gramian.data.table import Expected, Table
 from gramian.errors import DataError
+from gramian.io.files import locate
+from gramian.io.metadata import LabelPlace
 from gramian.io.names import PICTURE_SUFFIXES
-from gramian.io.preview import Preview, preview
-from gramian.io.scan import scan
+from gramian.io.preview import Preview
+from gramian.io.scan import Scan, scan
 from gramian.report.tables import row_table, write_table
 
 Message = dict[str, Any]
@@ -32,7 +35,7 @@ def read_table(data: Message, expected: Expected | None = None, size: tuple[int,
     ----------
     data : dict
         ``path``; ``kind``, a suffix or "" to detect it; ``reading``, the options of ``scan``; ``given`` for a
-        source of the command line.
+        source of the command line; perhaps ``labels``, the data of labels, with the ``column`` of them.
     expected : Expected, optional
     size : (height, width), optional
         Default size of pictures.
@@ -41,23 +44,44 @@ def read_table(data: Message, expected: Expected | None = None, size: tuple[int,
     ------
     GramianError
     """
-    reading, kind = dict(data["reading"]), data["kind"]
-    if data["given"]:
-        table = scan(data["path"], **reading).read(expected)
-    else:
-        if size is not None and kind in FILES_OF_PICTURES:
-            reading.setdefault("size", (size[1], size[0]))
-        with open(data["path"], "rb") as file:
-            table = scan(_rows_in(file, kind), **reading).read(expected)
+    with scanned(data, size) as asked:
+        table = asked.read(expected)
     return replace(table, source=data["name"])  # reports show it, and visitors must not see a path
 
 
-def columns_of(data: Message) -> Preview | None:
-    """Return a preview of the columns of a file; None without columns, as for pictures."""
-    if not os.path.isfile(data["path"]):
+@contextmanager
+def scanned(data: Message, size: tuple[int, int] | None = None) -> Iterator[Scan]:
+    """Open what :func:`read_table` reads."""
+    reading, kind = dict(data["reading"]), data["kind"]
+    if size is not None and kind in FILES_OF_PICTURES and not data["given"]:
+        reading.setdefault("size", (size[1], size[0]))
+    with ExitStack() as files:
+
+        def place(part: Message) -> Any:
+            """Return where to read: visitors' files have formats, but perhaps no suffix."""
+            if part["given"]:
+                return locate(part["path"])
+            return _rows_in(files.enter_context(open(part["path"], "rb")), part["kind"])
+
+        if (labels := data.get("labels")) is not None:
+            reading["labels_from"] = LabelPlace(place(labels), labels["column"], labels["name"])
+        yield scan(data["path"] if data["given"] else place(data), **reading)
+
+
+def asked_of(data: Message) -> Message:
+    """Return the path and the options by which data are read, as a report names them: without ids."""
+    asked = {"path": data["name"], **data["reading"]}
+    if (labels := data.get("labels")) is not None:
+        asked["labels_from"] = ":".join(filter(None, (labels["name"], labels["column"])))
+    return asked
+
+
+def columns_of(data: Message, **more: Any) -> Preview | None:
+    """Return a preview of the columns of a file, also with further options; None without columns."""
+    if not os.path.isfile(data["path"].partition("::")[0]):
         return None
-    with open(data["path"], "rb") as file:
-        return preview(_rows_in(file, data["kind"]), data["name"])
+    with scanned({**data, "reading": data["reading"] | more}) as asked:
+        return asked.preview()
 
 
 def _rows_in(file: IO[bytes], kind: str) -> IO[bytes]:

@@ -26,10 +26,11 @@ TABLES = {
     "application/x-npy": ".npy",
     "text/csv": ".csv",
 }
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 ROWS = TABLES | PICTURES  # for transform and the like
 FACES = {JSON: ".json", "application/x-npy": ".npy", "application/x-npz": ".npz"} | PICTURES
 UPLOADS = {
-    "data": ROWS | {"application/x-npz": ".npz", "application/octet-stream": ""},
+    "data": ROWS | {"application/x-npz": ".npz", XLSX: ".xlsx", "application/octet-stream": ""},
     "model": {"application/octet-stream": ".gramian"},
     "gallery": {"application/octet-stream": ".gallery"},
 }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from importlib.resources import files
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 from prometheus_client import generate_latest
@@ -18,7 +18,47 @@ from gramian.version import __version__
 
 PAGE = files("gramian.service").joinpath("page")
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}
-MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; proposals of one kind
+MOST_GROUPS, MOST_LISTED = (
+    12,
+    8,
+)  # different texts of a column of groups; columns that are proposed to be left out
+NUMBERS = ("number", "constant")  # kinds of columns
+PROPOSED_FOR = {"pca": "PCA", "kernel-pca": "KernelPCA"}
+# What is done about a proposal, and the control that undoes it.
+DONE: dict[str, str | dict[str, str]] = {
+    "id": "used as row names",
+    "label": "used as groups",
+    "drop": "left out",
+    "missing": {
+        "drop-rows": "these rows are left out",
+        "drop-columns": "these columns are left out",
+        "mean": "filled with the mean of the column",
+        "em": "imputed by EM",
+        "iterative": "imputed by iterative PCA",
+    },
+    "transform": {
+        "log1p": "log(1 + x) is taken of all numbers",
+        "sqrt": "the square root is taken of all numbers",
+        "clr": "the centred log-ratio is taken in each row",
+    },
+    "transpose": "rows and columns are swapped",
+    "pivot": "each variable becomes a column",
+    "scale": "columns are scaled to standard deviation 1",
+    "n_components": "{} components",
+    "kernel": "the RBF (Gaussian) kernel is used",
+    "gamma": "the median distance between rows is the width",
+}
+TARGETS = {
+    "id": "row-names",
+    "label": "label",
+    "drop": "columns-table",
+    "missing": "missing",
+    "transform": "transform",
+    "transpose": "transpose",
+    "pivot": "reading",
+    "scale": "scale",
+    "n_components": "components",
+}
 METHODS = {"KernelPCA": "Kernel PCA", "FaceSpace": "Eigenfaces", "Whitener": "Whitening"}
 machines = APIRouter()
 people = APIRouter(include_in_schema=False)
@@ -119,14 +159,23 @@ def start(caller: CurrentCaller) -> HTMLResponse:
 
 
 @people.get("/data/{id}")
-def data(
-    caller: CurrentCaller, id: api.Id, method: Literal["PCA", "KernelPCA", "FaceSpace"] = "PCA"
-) -> Response:
-    """Return the page of data, on which a method is chosen."""
-    return data_page(*caller.with_facts("data", id), method)
+async def data(caller: CurrentCaller, id: api.Id, query: Annotated[schemas.PageQuery, Query()]) -> Response:
+    """Return the page of data, on which a method is chosen, read as the query says."""
+    reading, problem = schemas.Reading(**query.options()), ""
+    try:
+        item, facts = await caller.data_facts(id, reading)
+    except schemas.Refusal as refusal:
+        if refusal.status == 404:
+            raise
+        item, facts = await caller.data_facts(id, schemas.Reading())
+        problem = " ".join(filter(None, (refusal.problem.error, refusal.problem.what_to_do)))
+    others = [one for one in await run_in_threadpool(caller.items, "data") if one.id != id]
+    return data_page(item, facts, query.method, reading.options(), problem=problem, others=others)
 
 
-def data_page(item: storage.Item, facts: dict[str, Any], method: str = "PCA") -> HTMLResponse:
+def data_page(
+    item: storage.Item, facts: dict[str, Any], method: str = "PCA", reading: dict[str, Any] = {}, **more: Any
+) -> HTMLResponse:
     """Return the page of data, with what is proposed for its columns."""
     seen, shape, rows = facts.get("preview") or {}, facts.get("picture_shape"), facts.get("rows", 0)
     listed, size = seen.get("columns", ()), ""
@@ -134,44 +183,93 @@ def data_page(item: storage.Item, facts: dict[str, Any], method: str = "PCA") ->
         size = f"{rows:,} pictures, {shape[1]} × {shape[0]} pixels each"
     elif "rows" in facts:
         size = f"{counted(rows, 'row')}, {counted(facts['columns'], 'column')}"
-    by_option = defaultdict(list)
-    for one in (facts.get("proposals") or {}).get("pca", ()):
-        by_option[one["option"]].append(one)
-    other = {one["value"] for option in ("id", "drop") for one in by_option[option]}
-    texts = {column["name"] for column in listed if column["kind"] == "text"}
+    method = method if shape or method != "FaceSpace" else "PCA"
+    kinds = {column["name"]: column["kind"] for column in listed}
+    shown = {column["name"] for column in listed if _groups(column, rows)}
+    proposed = _proposed(facts.get("proposals") or {}, kinds, shown)
+    start = {one["option"]: one["value"] for one in proposed if method in one["methods"]}
+    drops = {one["value"] for one in proposed if one["option"] == "drop"}
+    roles = {start.get("id"), start.get("label")}
     columns = [
         column
         | {
-            "use": column["name"] not in other | texts,
-            "groups": column["name"] in texts and 1 < column["distinct"] <= min(MOST_GROUPS, (rows - 1) // 2),
+            "use": column["kind"] in NUMBERS and column["name"] not in drops | roles,
+            "show": column["name"] in shown - roles,
             "marked": column["kind"] == "constant" or column["missing"] > 0,
             "numbers": [f"{column['missing']:,}" if column["missing"] else "", f"{column['distinct']:,}"]
             + ["" if column[end] is None else f"{column[end]:.4g}" for end in ("low", "high")],
         }
         for column in listed
     ]
-    dropped = [one for one in by_option["drop"] if one["value"] not in texts]
+    dropped = [one for one in proposed if one["option"] == "drop"]
     missing, holes = sum(column["missing"] for column in listed), ""
     if missing:
         where = ", ".join(column["name"] for column in listed if column["missing"])
         holes = f"{missing:,} {'values are' if missing > 1 else 'value is'} missing in {where}."
-    named = [(column["name"], column["name"]) for column in listed]
+    components = {"PCA": "0.95" if shape else str(min(3, sum(column["use"] for column in columns) or 1))}
+    components |= {"KernelPCA": "3", "FaceSpace": "0.95"}
+    named = [(name, name) for name in kinds]
     return page(
         "data.html",
         item=item,
         facts=facts,
-        method=method if shape or method != "FaceSpace" else "PCA",
+        seen=seen,
+        reading=reading,
+        method=method,
         size=size,
+        said=_lines_said(seen, reading),
         names=seen.get("row_names") or "",
         columns=columns,
         more_columns=seen.get("width", 0) - len(columns),
-        proposed=by_option | {"drop": dropped[:MOST_LISTED]},
+        proposed=[one for one in proposed if one not in dropped[MOST_LISTED:]],
         more_dropped=max(0, len(dropped) - MOST_LISTED),
+        start={"n_components": components[method]} | start,
+        components=components,
         named=[("", "none"), *named],
-        numeric=[("", "none"), *(one for one in named if one[0] not in texts)],
-        components="0.95" if shape else min(3, sum(column["use"] for column in columns) or 1),
+        numeric=[("", "none"), *(one for one in named if kinds[one[0]] in NUMBERS)],
+        sheets=[(name, name) for name in seen.get("sheets", ())],
         holes=holes,
+        **more,
     )
+
+
+def _groups(column: dict[str, Any], rows: int) -> bool:
+    return column["kind"] == "text" and 1 < column["distinct"] <= min(MOST_GROUPS, (rows - 1) // 2)
+
+
+def _proposed(by_method: dict[str, Any], kinds: dict[str, str], shown: set[str]) -> list[dict[str, Any]]:
+    """Return what is proposed for some method, with its methods, what is done, and the control that undoes it."""
+    result: dict[Any, dict[str, Any]] = {}
+    for name, method in PROPOSED_FOR.items():
+        for one in by_method.get(name, ()):
+            words = DONE[one["option"]]
+            words = words.get(one["value"], one["value"]) if isinstance(words, dict) else words
+            target = TARGETS.get(one["option"])
+            if one["option"] == "drop" and kinds.get(one["value"]) not in NUMBERS:
+                target = None  # there is nothing to choose for a text
+                words = "shown, but not used" if one["value"] in shown else words
+            known = one | {
+                "value": str(one["value"]),
+                "words": words.format(one["value"]),
+                "target": target,
+                "methods": "",
+            }
+            entry = result.setdefault((one["option"], known["value"], one["why"]), known)
+            entry["methods"] = f"{entry['methods']} {method}".strip()
+    return list(result.values())
+
+
+def _lines_said(seen: dict[str, Any], reading: dict[str, Any]) -> str:
+    """Return which lines of a file are read."""
+    header, footer = seen.get("header"), int(reading.get("skip_footer") or 0)
+    if header is None or not seen.get("lines"):
+        return "How the file is read"
+    if not header:
+        said = "The file is read without a header"
+    else:
+        above = f"; {counted(header - 1, 'line')} above it left out" if header > 1 else ""
+        said = f"The header is line {header} of the file{above}"
+    return said + (f"; {counted(footer, 'line')} at the end left out" if footer else "")
 
 
 @people.get("/models/{id}")

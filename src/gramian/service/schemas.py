@@ -20,6 +20,8 @@ Kinds = Literal["models", "galleries", "data"]
 PLURALS: dict[Kind, Kinds] = {"model": "models", "gallery": "galleries", "data": "data"}
 PARTS = ("name", "kind", "required", "help")  # of an input of an operation
 ID = r"^[0-9a-f]{32}$"
+# Of options that are any text elsewhere; a file of labels is uploaded data here.
+PATTERNS = {"size": r"^[0-9]{1,5}x[0-9]{1,5}$", "labels_from": r"^[0-9a-f]{32}(:.{1,200})?$"}
 
 
 class Strict(BaseModel):
@@ -46,8 +48,8 @@ def _fields(record: type[Any]) -> Iterator[tuple[str, Any]]:
             kind = Names | None if declared.is_list else str | None
         elif declared.choices:
             kind = Literal[tuple(declared.choices)] | (None if one.default is None else kind)
-        pattern = r"^[0-9]{1,5}x[0-9]{1,5}$" if one.name == "size" else None
-        about = Field(default=one.default, description=declared.help, pattern=pattern)
+        help = declared.help.replace("another file", "uploaded data, ID or ID:COLUMN")
+        about = Field(default=one.default, description=help, pattern=PATTERNS.get(one.name))
         yield one.name, (kind, about)
 
 
@@ -57,9 +59,11 @@ _Reading: Any = create_model("_Reading", __base__=Strict, **dict(_fields(Reading
 class Reading(_Reading):  # type: ignore[misc]
     """Which part of data is read, and how, as for ``gramian.scan``."""
 
+    sheet: str | None = Field(default=None, max_length=31, description="Sheet of a workbook (.xlsx).")
+
     def options(self) -> dict[str, Any]:
         """Return the reading options that were chosen."""
-        return dict(self.model_dump(exclude_defaults=True, include=set(_Reading.model_fields)))
+        return dict(self.model_dump(exclude_defaults=True, include=set(Reading.model_fields)))
 
 
 class UploadQuery(Reading):
@@ -73,6 +77,18 @@ class DataQuery(Reading):
     """Uploaded data, and reading options for this request."""
 
     data: str | None = Field(default=None, pattern=ID, description="Id of uploaded data.")
+
+
+class WidthQuery(Reading):
+    """Reading options, and the scaling of columns."""
+
+    scale: Literal["unit"] | None = Field(default=None, description="Columns of unit variance.")
+
+
+class PageQuery(Reading):
+    """How the page of data reads a file, and the method that it begins with."""
+
+    method: Literal["PCA", "KernelPCA", "FaceSpace"] = "PCA"
 
 
 class DrawQuery(Reading):
@@ -143,6 +159,9 @@ class Fit(Strict):
     estimator: Literal["PCA", "KernelPCA", "Whitener", "FaceSpace"] = "PCA"
     parameters: dict[str, Any] = Field(default={}, description="Parameters of the estimator, as in Python.")
     reading: Reading = Reading()
+    propose: bool = Field(
+        default=False, description="Choose what the data suggest where `reading` and `parameters` do not."
+    )
     name: str = Field(default="model", min_length=1, max_length=200)
 
 
@@ -160,7 +179,8 @@ class ItemFacts(BaseModel):
     changeable: bool = Field(description="Whether you may replace or delete it.")
     facts: dict[str, Any] = Field(
         description="All facts of an item; in a list a summary. Those of a table have a `preview` of its "
-        "columns, and `proposals`: a list of `option`, `value` and `why`, which nothing applies by itself."
+        "columns, and `proposals` for `pca` and `kernel-pca`: lists of `option`, `value`, `why` and "
+        "`evidence`. Fits apply them with `propose`."
     )
 
 
@@ -192,6 +212,7 @@ class PlanFacts(BaseModel):
     plan: dict[str, Any] | None
     text: str
     used: str = Field(description="How many columns and rows, and what was done about missing values.")
+    proposals: list[dict[str, Any]] = Field(default=[], description="What the data suggest, as applied.")
 
 
 class Recognised(BaseModel):

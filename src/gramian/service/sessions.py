@@ -21,7 +21,7 @@ from gramian.service.guard import SESSION, get_cookie, name_of, network_of, set_
 from gramian.service.logs import LOG, Metrics
 from gramian.service.schemas import DataQuery, Fit, Kind, Reading, Refusal, busy
 from gramian.service.settings import CORES, Limits, Settings
-from gramian.service.storage import Item, ItemStorage, VisibleItems, empty_work, restored, summary_of
+from gramian.service.storage import Item, ItemStorage, VisibleItems, empty_work, read_as, restored, summary_of
 from gramian.service.workers import FINISHED_KEPT, Job, Message, Pool, ids_in
 
 REMEMBERED = 365 * 86400  # seconds of a cookie; the items are deleted much earlier
@@ -227,7 +227,7 @@ class State:
         if self.work.is_dir():
             empty_work(self.work)
 
-    def start_fit(self, session: Session, name: str, order: Message) -> Job:
+    def start_fit(self, session: Session, fit: Fit, order: Message) -> Job:
         """Start a fit whose model a session will own.
 
         Raises
@@ -243,11 +243,12 @@ class State:
             try:
                 facts = await self.fits.ask(order, on_message)
                 session.touch()
-                return session.put(path, "model", name, facts)
+                return session.put(path, "model", fit.name, facts)
             finally:
                 path.unlink(missing_ok=True)
 
-        job = Job(name, ids_in(order), run, lambda state: self.metrics.jobs.labels(state).inc())
+        about = {"name": fit.name, "data": fit.data, "reading": fit.reading.options()}
+        job = Job(about, ids_in(order), run, lambda state: self.metrics.jobs.labels(state).inc())
         ended = [id for id, one in session.jobs.items() if not one.running]
         for id in ended[: max(0, len(ended) - FINISHED_KEPT + 1)]:
             del session.jobs[id]
@@ -307,7 +308,26 @@ class Caller(VisibleItems):
     async def ask(self, do: str, /, **parts: Any) -> Message:
         """Return a worker's answer, within the share of the visitor, or of the network if there is none."""
         who = self.network if self.session is None else self.session.name
-        return await self.state.quick.ask({"do": do, **parts}, who=who)
+        return await self.state.quick.ask({"do": do, **self._labelled(parts)}, who=who)
+
+    def _labelled(self, parts: dict[str, Any]) -> dict[str, Any]:
+        """Add to data the uploaded table of their labels, if they have one.
+
+        Raises
+        ------
+        Refusal
+            404 for data that the visitor does not have.
+        """
+        for part in parts.values():
+            named = part.get("reading", {}).get("labels_from") if isinstance(part, dict) else None
+            if named is not None:
+                id, _, column = named.partition(":")
+                try:
+                    part["labels"] = self.payload("data", id) | {"column": column or None}
+                except Refusal as refusal:
+                    said = f"The table of labels: {refusal.problem.error}"
+                    raise Refusal(404, said, refusal.problem.what_to_do, field="labels_from") from refusal
+        return parts
 
     async def describe(self, kind: Kind, part: Message, draft: bool = False) -> Message:
         """Return what a worker finds in a file."""
@@ -369,15 +389,19 @@ class Caller(VisibleItems):
 
     def fit(self, fit: Fit) -> dict[str, Any]:
         """Return what a worker needs for a fit."""
-        about = fit.model_dump(include={"data", "estimator", "parameters"})
-        about["reading"] = fit.reading.options()
-        return {"fit": about, "data": self.data(fit.data, fit.reading)}
+        about = fit.model_dump(include={"data", "estimator", "parameters", "propose"})
+        return self._labelled({"fit": about, "data": self.data(fit.data, fit.reading)})
+
+    async def data_facts(self, id: str, reading: Reading) -> tuple[Item, dict[str, Any]]:
+        """Return data and all facts of them, as reading options show them; raises as :meth:`find`."""
+        item, facts = await run_in_threadpool(self.with_facts, "data", id)
+        if reading.options():
+            facts = await self.describe("data", self.data(id, reading), draft=True)
+        return item, facts
 
     def data(self, id: str, reading: Reading) -> dict[str, Any]:
         """Return what a worker needs to read uploaded data with the reading options of this request."""
-        data = self.payload("data", id)
-        data["reading"] |= reading.options()
-        return data
+        return read_as(self.payload("data", id), reading)
 
 
 CurrentCaller = Annotated[Caller, Depends()]

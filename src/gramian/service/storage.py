@@ -117,8 +117,18 @@ class Item(Stored):
 
 def payload(path: Path, name: str, reading: Reading | None = None, given: bool = False) -> dict[str, Any]:
     """Return what a worker needs to open a file: a body, an item, or a source of the command line."""
-    options = {} if reading is None else reading.options()
-    return {"path": str(path), "name": name, "kind": path.suffix, "given": given, "reading": options}
+    part = {"path": str(path), "name": name, "kind": path.suffix, "given": given, "reading": {}}
+    return part if reading is None else read_as(part, reading)
+
+
+def read_as(part: dict[str, Any], reading: Reading) -> dict[str, Any]:
+    """Change how a worker reads a file, perhaps to another sheet of it."""
+    options = reading.options()
+    if (sheet := options.pop("sheet", None)) is not None:
+        path, name = (part[one].partition("::")[0] for one in ("path", "name"))
+        part |= {"path": f"{path}::{sheet}", "name": f"{name}::{sheet}", "given": True}
+    part["reading"] |= options
+    return part
 
 
 def summary_of(kind: Kind, facts: dict[str, Any]) -> Summary:

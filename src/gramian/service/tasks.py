@@ -11,13 +11,14 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gramian import PCA, KernelPCA, Whitener, arrays, load, progress, reading
 from gramian.analysis.components import component_names, mapping_of
-from gramian.analysis.proposals import METHODS, proposals
+from gramian.analysis.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.base.inputs import expected_columns
 from gramian.checks import check_choice, check_integer, counted, plain
 from gramian.data.table import Table
@@ -99,6 +100,8 @@ def describe_gallery(gallery: Message) -> Message:
 
 def describe_data(data: Message, draft: bool = False) -> Message:
     """Return the facts of a table or pictures. Unless it is a draft, unusable data raise an error."""
+    with bodies.scanned(data) as asked:
+        options = asked.options
     seen, problem = bodies.columns_of(data), None
     facts: Message = {"rows": seen.rows, "columns": seen.width} if seen else {}
     try:
@@ -113,8 +116,9 @@ def describe_data(data: Message, draft: bool = False) -> Message:
             raise
         problem = error.worded("page")
     facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
-    options = reading.ReadingOptions(**data["reading"])
-    proposed = {method: list(map(asdict, proposals(seen, method, options))) for method in METHODS}
+    again = partial(bodies.columns_of, data)
+    found = {method: proposals(seen, method, options, None, again) for method in METHODS}
+    proposed = {method: list(map(asdict, one)) for method, one in found.items()}
     return facts | {"preview": None if seen is None else seen.facts(), "proposals": plain(proposed)}
 
 
@@ -144,10 +148,25 @@ def _training(made: Any, data: Message) -> Any:
     return read_faces(data["path"], size=data["reading"].get("size"))
 
 
+def _with_proposals(fit: Message, data: Message) -> list[Message]:
+    """Add to a fit what the data suggest where nothing is chosen, if it asks for that, and return it."""
+    kind = ESTIMATORS.get(fit["estimator"])
+    if not fit.get("propose") or kind in (None, FaceSpace):
+        return []
+    method: Method = "pca" if kind is PCA else "kernel-pca"
+    takes = set(inspect.signature(kind).parameters) - set(fit["parameters"])
+    with bodies.scanned(data) as asked:
+        found = of_scan(asked, method, fit["parameters"]).only(lambda one: one.option in KNOWN | takes)
+        data["reading"] |= found.merged(asked)
+    fit["parameters"] |= found.parameters
+    return plain(list(map(asdict, found)))  # type: ignore[no-any-return]
+
+
 def plan(fit: Message, data: Message) -> Message:
     """Return the plan of a fit."""
+    found = _with_proposals(fit, data)
     made = _made(fit)
-    return _plan(made, _training(made, data))
+    return _plan(made, _training(made, data)) | {"proposals": found}
 
 
 def _plan(made: Any, table: Any) -> Message:
@@ -158,10 +177,11 @@ def _plan(made: Any, table: Any) -> Message:
 
 def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     """Fit and save a model; send the plan first, and then the progress."""
-    made = _made(fit)
     with progress.report_to(_Messages(say)):
+        found = _with_proposals(fit, data)
+        made = _made(fit)
         table = _training(made, data)
-    say(_plan(made, table))
+    say(_plan(made, table) | {"proposals": found})
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as raised, progress.report_to(_Messages(say)):
         warnings.simplefilter("always")
@@ -170,9 +190,15 @@ def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     made.save(answer["path"])
     texts = [str(one.message) for one in raised if one.category.__module__.startswith("gramian")]
     diagnosis = diagnosis_of(made, pieces.completed(made, table) if isinstance(table, Table) else None)
-    facts = report.info_facts(made, fit["estimator"], diagnosis=diagnosis)
-    # "fit" is what the page needs for another fit of the same data.
-    return {**facts, "fit": fit, "seconds": seconds, "warnings": texts}
+    return {
+        **report.info_facts(made, fit["estimator"], diagnosis=diagnosis),
+        "seconds": seconds,
+        "warnings": texts,
+        "proposals": found,
+        # What the page sends for another fit of the same data.
+        "fit": {name: fit[name] for name in ("data", "estimator", "parameters")}
+        | {"reading": data["reading"]},
+    }
 
 
 class _Messages:
@@ -248,7 +274,7 @@ class _Parts:
 
     def asked(self) -> Asked:
         part = self.parts.get("data")
-        return Asked(reading=None if part is None else {"path": part["name"], **part["reading"]})
+        return Asked(reading=None if part is None else bodies.asked_of(part))
 
 
 def written(answer: Message, content: str | bytes) -> Message:

@@ -18,10 +18,12 @@ import numpy as np
 from gramian import KernelPCA, arrays, checks, errors, load
 from gramian.analysis.components import decomposition_of, mapping_of
 from gramian.checks import plain
+from gramian.data.as_rows import as_rows
 from gramian.data.table import Table
 from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs, worded
 from gramian.faces.drawing import drawn_faces, drawn_others
 from gramian.io.metadata import labels_of
+from gramian.kernel_pca.scaling import Standardisation
 from gramian.kernels import kernel_from_name, table, widths
 from gramian.operations import operations
 from gramian.plots.images import Picture, contact_sheet, enlarged, grey
@@ -32,7 +34,7 @@ from gramian.report.results import write_results
 from gramian.report.sections import Fitted
 from gramian.report.sentences import first_look, methods_lines, python_calls
 from gramian.report.tables import write_table
-from gramian.service.bodies import Message, read_table
+from gramian.service.bodies import Message, asked_of, read_table
 from gramian.service.tasks import applied, by_name, cached, drawing, written
 
 SHOWN = 24  # pictures of data
@@ -85,9 +87,13 @@ def example_visitor(who: str, answer: Message) -> Message:
     return written(answer, Picture(picture).png())
 
 
-def width(data: Message) -> Message:
+def width(data: Message, scale: str | None = None) -> Message:
     """Return the median distance between rows, a first guess of a kernel's width."""
-    return {"median": widths.median_distance(read_table(data).flat)}
+    values = read_table(data).flat
+    if (standard := Standardisation.of(scale, as_rows(values))) is not None:
+        some = arrays.rows_of(values, checks.evenly(values.shape[0], widths.MEDIAN_ROWS))
+        values = standard.apply(some, np.dtype(np.float64))
+    return {"median": widths.median_distance(values)}
 
 
 def sheet(data: Message, answer: Message) -> Message:
@@ -211,7 +217,7 @@ def _fitted(model: Message, data: Message | None) -> Fitted:
     fitted, table = applied(model, data)
     if data is None or table is None:
         return Fitted(fitted, None)
-    return Fitted(fitted, table, _scores(fitted, table), reading={"path": data["name"], **data["reading"]})
+    return Fitted(fitted, table, _scores(fitted, table), reading=asked_of(data))
 
 
 def _scores(fitted: Any, table: Table) -> Any:
@@ -244,7 +250,7 @@ def results(model: Message, data: Message, answer: Message) -> Message:
 
 def code(model: Message, data: Message | None) -> Message:
     """Return Python code that fits the same model, and a paragraph for a methods section."""
-    reading = None if data is None else {"path": data["name"], **data["reading"]}
+    reading = None if data is None else asked_of(data)
     fitted = mapping_of(cached(model, load))
     methods = "\n".join(methods_lines(decomposition_of(fitted))) if fitted.model_kind.has_components else ""
     return {"python": python_calls(fitted, reading), "methods": methods}

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 from weakref import WeakValueDictionary
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 import gramian
 from gramian.checks import amount, duration
@@ -320,11 +320,14 @@ class JobFacts(BaseModel):
 
     id: str
     name: str
+    data: str = Field(description="Id of the data.")
+    reading: dict[str, Any] = Field(description="Reading options of the fit.")
     state: State
     created: float
     seconds: float
     plan: dict[str, Any] | None = None
     plan_text: str = ""
+    proposals: list[dict[str, Any]] = []
     progress: Progress = Progress()
     model: str | None = None
     problem: Problem | None = None
@@ -335,7 +338,8 @@ class Job:
 
     Parameters
     ----------
-    name : str
+    about : dict
+        Name, data and reading options.
     ids : set of str
         The items that it reads, and the model that it makes.
     run : callable
@@ -346,13 +350,13 @@ class Job:
 
     def __init__(
         self,
-        name: str,
+        about: Message,
         ids: set[str],
         run: Callable[[Callable[[Message], None]], Awaitable[Item]],
         ended: Callable[[State], object],
     ) -> None:
-        self.facts = JobFacts(
-            id=secrets.token_hex(16), name=name, state="planning", created=time.time(), seconds=0.0
+        self._facts = JobFacts(
+            id=secrets.token_hex(16), state="planning", created=time.time(), seconds=0.0, **about
         )
         self.ids, self._ended = ids, ended
         self.item: Item | None = None
@@ -365,6 +369,13 @@ class Job:
     def running(self) -> bool:
         """Whether it has not ended."""
         return not self._task.done()
+
+    @property
+    def facts(self) -> JobFacts:
+        """Its state now."""
+        if self.running:
+            self._facts.seconds = time.monotonic() - self._began
+        return self._facts
 
     async def planned(self) -> None:
         """Wait for the plan.
@@ -418,12 +429,12 @@ class Job:
     def _on_message(self, said: Message) -> None:
         if "plan" in said:
             self.facts.plan, self.facts.plan_text = said["plan"], said["text"]
+            self.facts.proposals = said["proposals"]
             self.facts.state = "running"
         else:
             self.facts.progress = Progress(**said)
         self._note()
 
     def _note(self) -> None:
-        self.facts.seconds = time.monotonic() - self._began
         self._changed.set()
         self._changed = asyncio.Event()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import islice
 from typing import Any
 from zipfile import ZipFile
@@ -17,17 +21,19 @@ from gramian.checks import listed
 from gramian.data.table import Expected
 from gramian.errors import DataError, ParameterError, needs
 from gramian.io.columns import ColumnsInMemory, ColumnSource, whole_fields
-from gramian.io.formats.text import Layout, TextFile, TextSource
+from gramian.io.formats.text import TextFile, TextSource
+from gramian.io.layout import Layout
 from gramian.io.numerals import shown_as_text
 from gramian.io.source import Opened, damage
 from gramian.reading import ReadingOptions
 
 ROWS = 1 << 20  # that a sheet can have
+LOOK = 200  # rows that show whether a sheet has a table
 TIMES = 5  # as much memory as the unpacked file: cells, and their text
 
 
 def open_excel(opened: Opened, key: str | None) -> ColumnSource:
-    """Return the columns of a sheet, by default of the first; of a formula the value it last had.
+    """Return the columns of a sheet, by default of the first with a table; of a formula its last value.
 
     Raises
     ------
@@ -51,29 +57,64 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
     with damage(source), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and forms, which no number depends on
         book = load_workbook(opened.file, read_only=True, data_only=True)
-        names = [one.title for one in book.worksheets]
+        names = tuple(one.title for one in book.worksheets)
         if key is not None and key not in names:
             raise ParameterError(
                 "path",
                 problem=f"{source} has no sheet {key!r}.",
                 hint=f"Its sheets are {listed(names)}.",
             )
-        chosen = names[0] if key is None else key
-        # A sheet may claim a million rows that hold nothing but formats.
-        book[chosen].reset_dimensions()
-        every = islice(book[chosen].iter_rows(values_only=True), ROWS)
-        rows = [row for row in every if any(map(_filled, row))]
-    if not rows:
+        chosen = key or next((name for name in names if _has_numbers(_rows(book, name, LOOK))), None)
+        chosen = chosen or next((name for name in names if any(_rows(book, name, LOOK))), names[0])
+        rows = _rows(book, chosen, ROWS)
+        _fill_merged(rows, ZipFile(opened.file).read(book[chosen]._worksheet_path))
+    if not any(rows):
         raise DataError(f"{source}: the sheet {chosen!r} is empty. Its sheets are {listed(names)}.")
-    width = max(place + 1 for row in rows for place, cell in enumerate(row) if _filled(cell))
+    width = max(map(len, rows))
     text = io.StringIO()
     lines = csv.writer(text)
     for row in rows:
-        cells = [*row[:width], *[None] * (width - len(row))]
-        lines.writerow(map(_as_text, cells))
+        lines.writerow(map(_as_text, [*row, *[None] * (width - len(row))] if row else []))
     first = key is None and len(names) > 1
-    notes = (f"sheet {chosen!r} was read, the first of {len(names)}",) if first else ()
-    return TextSource(Opened(source, data=text.getvalue().encode()), notes=notes)
+    which = "the first" if chosen == names[0] else "the first with a table"
+    notes = (
+        (f"sheet {chosen!r} was read, {which} of {listed(names)}: FILE::SHEET reads another",)
+        if first
+        else ()
+    )
+    return TextSource(Opened(source, data=text.getvalue().encode()), notes=notes, sheets=names)
+
+
+def _rows(book: Any, name: str, most: int) -> list[list[Any]]:
+    """Return the rows of a sheet up to the last one that holds anything, each up to its last cell."""
+    # A sheet may claim a million rows that hold nothing but formats.
+    book[name].reset_dimensions()
+    rows: list[list[Any]] = []
+    blank = 0
+    for row in islice(book[name].iter_rows(values_only=True), most):
+        width = max((place + 1 for place, cell in enumerate(row) if _filled(cell)), default=0)
+        if not width:
+            blank += 1
+            continue
+        rows += [[] for _ in range(blank)]
+        rows.append(list(row[:width]))
+        blank = 0
+    return rows
+
+
+def _has_numbers(rows: Sequence[Sequence[Any]]) -> bool:
+    """Say whether rows are a table: two of them have numbers in one column."""
+    places = Counter(place for row in rows for place, cell in enumerate(row) if isinstance(cell, int | float))
+    return max(places.values(), default=0) > 1
+
+
+def _fill_merged(rows: list[list[Any]], sheet: bytes) -> None:
+    """Write the value of a cell that was merged with those below it into all of them."""
+    for first, top, last, bottom in re.findall(rb'<mergeCell ref="([A-Z]+)(\d+):([A-Z]+)(\d+)"', sheet):
+        place = reduce(lambda number, letter: 26 * number + letter - 64, first, 0) - 1
+        for row in rows[int(top) : int(bottom)] if first == last else ():
+            row += [None] * (place + 1 - len(row))
+            row[place] = rows[int(top) - 1][place] if place < len(rows[int(top) - 1]) else None
 
 
 def _as_text(cell: Any) -> Any:
@@ -115,7 +156,7 @@ def open_gct(opened: Opened, key: str | None) -> ColumnSource:
         names = tuple(header.decode("utf-8", errors="replace").strip("\r").split("\t"))
         if len(names) != 1 + described + numbers[1]:
             raise ValueError(f"its second line promises {numbers[1]} columns of numbers")
-        table = TextSource(opened, layout=Layout("\t", names, len(names), skipped=3))
+        table = TextSource(opened, layout=Layout("\t", names, len(names), skipped=3), skip_footer=0)
         columns = whole_fields(table)
         if not columns or len(columns[0]) != numbers[0] + labelling:
             raise ValueError(f"its second line promises {numbers[0]} rows")
@@ -144,6 +185,9 @@ class GctSource(ColumnsInMemory):
         self, reading: ReadingOptions, expected: Expected | None
     ) -> tuple[ColumnSource, ReadingOptions]:
         """Leave out the rows that describe columns, except for the one that is chosen as labels."""
+        for name in ("header", "skip_footer"):
+            if getattr(reading, name) is not None:
+                raise ParameterError(name, allowed=f"does not apply to {self.source}", hint="Leave it out.")
         entries = self.arrays[0].slice(0, self.labelling).to_pylist()
         wanted = [row for row, entry in enumerate(entries) if entry == reading.label_row]
         rows = pa.array([*wanted, *range(self.labelling, len(self.arrays[0]))], pa.int64())

@@ -1,18 +1,15 @@
-"""Delimited text, plain or packed: its separator, whether it has a header, and its columns in batches."""
+"""Delimited text, plain or packed, and its columns in batches of rows."""
 
 from __future__ import annotations
 
 import codecs
-import contextlib
-import csv
 import hashlib
 import io
 import itertools
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,56 +19,33 @@ from pyarrow import csv as arrow_csv
 from gramian import arrays, progress
 from gramian.checks import amount, counted
 from gramian.data.table import Expected
-from gramian.errors import DataError, FileError
-from gramian.io.columns import INDEX_NAMES, ColumnSource
+from gramian.errors import DataError, FileError, shortened
+from gramian.io.columns import ColumnSource
+from gramian.io.layout import (
+    MORE_BYTES,
+    MORE_LINES,
+    SAMPLE_BYTES,
+    SAMPLE_LINES,
+    Layout,
+    collapse_spaces,
+    detect_layout,
+    first_lines,
+    notes_below,
+    shown_lines,
+)
 from gramian.io.names import R_DATA, R_STARTS
-from gramian.io.numerals import MISSING_TOKENS, QUOTED, as_written, is_missing, is_number
+from gramian.io.numerals import MISSING_TOKENS, QUOTED, as_written
 from gramian.io.source import GZIP, Opened, expanded
 from gramian.reading import ReadingOptions
 
-# Earlier wins where two separators explain the text equally well: a tab is never part of a value by
-# accident, a space often is.
-_SEPARATORS = ("\t", ";", "|", ",", " ")
-_SAMPLE_LINES, _SAMPLE_PIECE = 12, 1 << 18
-SAMPLE_BYTES = 1 << 24
 LARGEST_ROW = 1 << 26  # bytes that Arrow parses together, and no row may have more
 GUESSED = "the text is not UTF-8 and was read as Windows-1252 (Western European)"
-NO_HEADER = "the file has no header line, so columns are numbered from 0"
-_LINE = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
 _LEAST, _MOST = 1 << 12, 1 << 21  # bytes of a batch
 _LEAST_ROWS = 64  # of a batch: a column of strings takes as long for one row as for so many
 _TOGETHER = 8  # batches that are parsed at a time, by as many threads as there are
+_PIECE = 1 << 18  # bytes of the beginning that are read together
+_TAIL, _TAIL_LINES = 1 << 14, 20  # the end of a text, where notes may stand
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How a text is laid out.
-
-    Attributes
-    ----------
-    separator : str
-    names : tuple of str or None
-        Its header, if it has one.
-    n_fields : int
-    skipped : int
-        Number of lines before the first row.
-    comments : int
-        How many of them are comments.
-    """
-
-    separator: str
-    names: tuple[str, ...] | None
-    n_fields: int
-    skipped: int = 0
-    comments: int = 0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the table should know."""
-        comments = counted(self.comments, "comment line was", "comment lines were")
-        header = () if self.names else (NO_HEADER,)
-        return (*header, f"{comments} left out at the top") if self.comments else header
 
 
 def open_text(opened: Opened, key: str | None) -> ColumnSource:
@@ -148,18 +122,18 @@ class TextFile:
             start = self._file.tell()
             yield piece
 
-    def head(self) -> bytes:
-        """Return the first lines, from which the layout is detected.
+    def head(self, lines: int = SAMPLE_LINES, most: int = SAMPLE_BYTES) -> bytes:
+        """Return the first lines, from which the layout is detected: so many, or of so many bytes.
 
         Raises
         ------
         FileError
             If this is not text.
         """
-        sample, pieces = b"", self.pieces(_SAMPLE_PIECE, silent=True)
+        sample, pieces = b"", self.pieces(_PIECE, silent=True)
         for piece in pieces:
             sample += piece
-            if sample.count(b"\n") - sample.count(b"\n#") > _SAMPLE_LINES or len(sample) >= SAMPLE_BYTES:
+            if sample.count(b"\n") - sample.count(b"\n#") > lines or len(sample) >= most:
                 break
         if b"\0" in sample:
             if sample.startswith(R_STARTS):
@@ -185,6 +159,10 @@ class TextSource(ColumnSource):
         What was decided before.
     layout : Layout, optional
         Where it is known already.
+    header, skip_footer : int, optional
+        As :class:`gramian.reading.ReadingOptions` has them.
+    sheets : tuple of str
+        Of a workbook: the names of its sheets; lines are then rows of one of them.
 
     Raises
     ------
@@ -206,31 +184,57 @@ class TextSource(ColumnSource):
         na_values: tuple[str, ...] = (),
         notes: tuple[str, ...] = (),
         layout: Layout | None = None,
+        header: int | None = None,
+        skip_footer: int | None = None,
+        sheets: tuple[str, ...] = (),
     ) -> None:
         self._opened, self._file = opened, TextFile(opened)
         self.source, self.path = opened.name, opened.path
         self.na_values, self.notes, self._notes = na_values, notes, notes
-        self._head = self._file.head()
+        self.sheets, self._header, self.skip_footer = sheets, header, skip_footer
+        self._head = self._file.head(SAMPLE_LINES + (header or 0))
+        self._layout = layout = layout or self._detected()
         head = self._as_utf8(self._head)
-        self._layout = layout = layout or detect_layout(head, self.source, na_values)
         self.names = None if layout.names is None else tuple(as_written(layout.names).to_pylist())
-        self.separator = layout.separator
+        self.separator, self.header = layout.separator, layout.header
         self.notes += layout.notes
+        if layout.units and self.names is not None:
+            units = zip(self.unique_names(len(self.names))[0], layout.units, strict=True)
+            self.units = {name: unit for name, unit in units if unit}
         self._row_bytes = len(head) // max(1, head.count(b"\n"))
         self._types = dict.fromkeys(map(str, range(layout.n_fields)), pa.string())
+
+    def _detected(self) -> Layout:
+        """Return how the text is laid out: by more lines, if the first ones are no plain table."""
+        about: Any = (self.source, self.na_values, self._header)
+        layout = detect_layout(self._as_utf8(self._head), *about, by_records=bool(self.sheets))
+        if layout.plain or self._header is not None:
+            return layout
+        self._head = max(self._head, self._file.head(MORE_LINES, MORE_BYTES), key=len)
+        head = self._as_utf8(self._head)
+        return detect_layout(head, *about, most=MORE_LINES, by_records=bool(self.sheets))
+
+    @property
+    def first_lines(self) -> tuple[tuple[str, ...], ...]:
+        """The first lines of the file, as a preview shows them."""
+        return shown_lines(self._as_utf8(self._head), self.separator or ",")
 
     def prepared(
         self, reading: ReadingOptions, expected: Expected | None
     ) -> tuple[ColumnSource, ReadingOptions]:
-        """Return the text with the missing-value marks of the options."""
-        marks = reading.na_values or ()
-        return self if marks == self.na_values else TextSource(self._opened, marks, self._notes), reading
+        """Return the text with the missing-value marks of the options, and its header where they say."""
+        asked = (reading.na_values or (), reading.header, reading.skip_footer)
+        if asked == (self.na_values, self._header, self.skip_footer):
+            return self, reading
+        marks, header, footer = asked
+        return TextSource(self._opened, marks, self._notes, None, header, footer, self.sheets), reading
 
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
         """Yield all rows; see :class:`gramian.io.columns.ColumnSource`."""
         size = _MOST if limit is None else min(_MOST, max(_LEAST, limit // 64))
         size = max(size, min(LARGEST_ROW, _LEAST_ROWS * self._row_bytes))
-        blocks = self._placed(whole_rows(self._rows(size, whole=limit is None), self.source))
+        blocks: Any = whole_rows(self._rows(size, whole=limit is None), self.source)
+        blocks = self._placed(self._without_footer(blocks))
         for first in itertools.islice(blocks, 1):
             yield self._parsed(*first, plain)
         while group := list(itertools.islice(blocks, _TOGETHER)):
@@ -238,11 +242,54 @@ class TextSource(ColumnSource):
 
     def _rows(self, size: int, whole: bool) -> Iterator[bytes]:
         """Yield the text after its header, piece by piece."""
-        header = len(_lines(self._head, self._layout.skipped))
+        header = len(first_lines(self._head, self._layout.skipped))
         for piece in self._file.pieces(size, whole):
             if len(piece) > header:
                 yield piece[header:]
             header = max(0, header - len(piece))
+
+    def _without_footer(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """Hold back the end of the text, and leave out what stands below the table."""
+        held, size, lines, asked = deque[tuple[bytes, int]](), 0, 0, self.skip_footer or 0
+        for block in blocks:
+            held.append((block, block.count(b"\n") if asked else 0))
+            size, lines = size + len(block), lines + held[-1][1]
+            while size - len(held[0][0]) >= _TAIL and lines - held[0][1] >= asked:
+                first, count = held.popleft()
+                size, lines = size - len(first), lines - count
+                yield first
+        rest = self._without_notes(b"".join(block for block, _ in held))
+        if rest:
+            yield rest
+
+    def _without_notes(self, text: bytes) -> bytes:
+        """Return the end of the text without its last lines."""
+        newline = b"\n" if b"\n" in text else b"\r"
+        count = self.skip_footer
+        if count is None:
+            lines = text.rstrip(b"\r\n").rsplit(newline, _TAIL_LINES)
+            lines = [self._as_utf8(line) for line in lines[len(lines) > _TAIL_LINES :]]
+            count = notes_below(lines, self._layout.separator, self._layout.n_fields)
+            notes = [
+                line.strip(b"\r " + self._layout.separator.encode()) for line in lines[len(lines) - count :]
+            ]
+            if said := [note.decode("utf-8", errors="replace") for note in notes if note]:
+                what = "row" if self.sheets else "line"
+                many = counted(len(said), f"{what} below the table was", f"{what}s below the table were")
+                self._note(f"{many} left out: {shortened(said[0], 60)!r}")
+            elif any(
+                note != line.strip(b"\r")
+                for note, line in zip(notes, lines[len(lines) - count :], strict=True)
+            ):
+                self._note("blank rows below the table were left out")
+            text = text.rstrip(b"\r\n") if count else text
+        if not count:
+            return text
+        kept = text.removesuffix(newline).rsplit(newline, count)
+        return kept[0] + newline if len(kept) > count else b""
+
+    def _note(self, note: str) -> None:
+        self.notes = self.notes if note in self.notes else (*self.notes, note)
 
     def _placed(self, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
         """Yield each block with the number of lines before it."""
@@ -326,119 +373,6 @@ def _uneven_rows(data: bytes, row: Any, source: str, lines: int) -> DataError:
         f"({shown!r}). Every row needs as many fields as the first; correct that line, or quote a "
         "field that contains the separator."
     )
-
-
-# ------------------------------------------------------ how a text is laid out
-
-
-def detect_layout(data: bytes, source: str, na_values: Sequence[str] = ()) -> Layout:
-    """Find comments, the separator and the header in the first lines.
-
-    Raises
-    ------
-    DataError
-        If there is no line with anything in it.
-
-    Examples
-    --------
-    >>> detect_layout(b"# by hand\\nx;y\\n1,5;2\\n", "memory")
-    Layout(separator=';', names=('x', 'y'), n_fields=2, skipped=2, comments=1)
-    """
-    match = re.match(rb"(?:#" + _LINE + rb")*", data)
-    comments = match[0].splitlines() if match else []
-    rows = data[len(_lines(data, len(comments))) :]
-    layout = _layout_of_rows(rows, source, na_values)
-    if comments and layout.names is None:  # the last comment may be the header
-        header = comments[-1].lstrip(b"# \t")
-        fields = _split(header.decode("utf-8", errors="replace"), layout.separator)
-        if fields and len(fields[0]) == layout.n_fields:
-            comments = comments[:-1]
-            layout = _layout_of_rows(header + b"\n" + rows, source, na_values)
-    return replace(layout, skipped=layout.skipped + len(comments), comments=len(comments))
-
-
-def _lines(data: bytes, count: int) -> bytes:
-    """Return so many lines from the beginning."""
-    match = re.match(rb"(?:%b){%d}" % (_LINE, count), data)
-    return match[0] if match else data
-
-
-def _layout_of_rows(data: bytes, source: str, na_values: Sequence[str]) -> Layout:
-    lines = data[:SAMPLE_BYTES].split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]
-    text = b"\n".join(lines).decode("utf-8", errors="replace")
-    best: tuple[float, str, list[list[str]]] | None = None
-    for separator in _SEPARATORS:
-        rows = _split(text, separator)
-        score = _score(rows, separator, na_values)
-        if score > 0 and (best is None or score > best[0] + 1e-9):
-            best = score, separator, rows
-    separator, rows = (",", _split(text, ",")) if best is None else best[1:]
-    if not rows:
-        why = f"it begins with a field of more than {csv.field_size_limit()} characters"
-        raise DataError(f"{source} has no rows: {why if text.strip() else 'there is no text in it'}.")
-    if not _has_header(rows, separator, na_values):
-        return Layout(separator, None, len(rows[0]))
-    names = [name.strip() for name in rows[0]]
-    body = rows[1:]
-    if body and all(len(row) == len(names) + 1 for row in body):
-        names = ["", *names]
-    lines_read = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    next(filter(None, lines_read))
-    return Layout(separator, tuple(names), len(names), lines_read.line_num)
-
-
-def _split(text: str, separator: str) -> list[list[str]]:
-    if separator == " ":
-        text = collapse_spaces(text.encode()).decode()
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    rows: list[list[str]] = []
-    # A field beyond the limit of the csv module ends the sample early.
-    with contextlib.suppress(csv.Error):
-        rows.extend(row for row in itertools.islice(lines, _SAMPLE_LINES) if row)
-    # A quoted field may have been cut where the sample ends.
-    return rows[:-1] if len(rows) > 2 else rows
-
-
-def _score(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> float:
-    """Say how well a separator explains the rows: even lengths, and numbers between separators."""
-    body = rows[1:] or rows
-    if not body:
-        return 0.0
-    length, count = Counter(map(len, body)).most_common(1)[0]
-    if length < 2:
-        return 0.0
-    cells = [field for row in body for field in row if not is_missing(field, na_values)]
-    numbers = sum(is_number(field, separator) for field in cells)
-    return count / len(body) * (0.05 + numbers / max(1, len(cells)))
-
-
-def _has_header(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> bool:
-    first, body = rows[0], rows[1:]
-    if not body:
-        return not any(is_number(field, separator) for field in first)
-    shift = 1 if all(len(row) == len(first) + 1 for row in body) else 0
-    if shift:
-        return True
-    named = not any(is_missing(row[0], na_values) for row in body)
-    if first[0].strip().casefold() in INDEX_NAMES and named:
-        return True
-    numeric_first = False
-    for column, field in enumerate(first):
-        below = [row[column] for row in body if column < len(row) and not is_missing(row[column], na_values)]
-        if not below or not all(is_number(value, separator) for value in below):
-            continue
-        if not is_missing(field, na_values) and not is_number(field, separator):
-            return True
-        numeric_first = numeric_first or is_number(field, separator)
-    return not numeric_first
-
-
-def collapse_spaces(data: bytes) -> bytes:
-    """Make one space of every run of blanks outside quotes, and none at the ends of a line."""
-    data = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", data)
-    if b'"' not in data:
-        return re.sub(rb"[ \t]+", b" ", data)
-    return re.sub(rb'"[^"]*"|[ \t]+', lambda m: m[0] if m[0][:1] == b'"' else b" ", data)
 
 
 # ---------------------------------------------------- blocks of whole rows

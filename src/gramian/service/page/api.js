@@ -12,7 +12,7 @@ for (const one of document.querySelectorAll("[inert]")) one.inert = false;
 const BASE = "/api/v1/";
 const KINDS = { csv: "text/csv", tsv: "text/csv", txt: "text/csv", json: "application/json", ndjson: "application/x-ndjson",
   parquet: "application/vnd.apache.parquet", npy: "application/x-npy", npz: "application/x-npz", zip: "application/zip",
-  png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg" };
+  png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" };
 
 export function say(text, bad = false) {
   const place = byId("say");

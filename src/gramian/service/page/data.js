@@ -1,112 +1,168 @@
-// Select columns and a method, show the plan, run and cancel the fit.
+// Reads a file as its visitor wants, selects columns and a method, shows the plan, and runs the fit.
 
-import { ask, asked, byId, complain, say, tried } from "./api.js";
+import { ask, asked, byId, complain, say, tried, upload } from "./api.js";
 import { forms } from "./operations.js";
-import { watch } from "./run.js";
+import { follow, query } from "./run.js";
 
-const main = byId("main"), form = byId("fit"), id = main.dataset.id;
-const value = (name) => byId(name)?.value ?? "";
+const main = byId("main"), form = byId("fit"), id = main.dataset.id, given = JSON.parse(main.dataset.reading);
+const value = (name) => byId(name)?.value.trim() ?? "";
 const method = () => form.querySelector("[name=method]:checked").value;
-let median = null, job = null, turn = 0;
+const lines = [...document.querySelectorAll("[data-option]")];
+const changed = (field) => field.dispatchEvent(new Event("input", { bubbles: true }));
+let median = null, planned = false, running = 0, turn = 0;
+byId("plan-title").after(byId("say"));  // messages are beside Run, which is always in sight
 
-const boxes = [...form.querySelectorAll("[name=use]")];
-const wanted = new Map(boxes.map((box) => [box.value, box.checked]));
+// ------------------------------------------------------------------ how the file is read
+
+// Reads the file again with other options; "" is the usual of one.
+function reread(changes) {
+  const all = { ...given, method: method(), ...changes };
+  location.search = new URLSearchParams(Object.entries(all).filter(([name, one]) => one !== "" || name === "pivot"));
+}
+byId("reading")?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  reread(Object.fromEntries(["sheet", "skip_footer", "below_limit"].filter(byId).map((name) => [name, value(name)])));
+});
+for (const button of document.querySelectorAll("#reading [name=header]")) {
+  button.addEventListener("click", () => reread({ header: button.value }));
+}
+
+// ------------------------------------------------------------------ columns, and what is proposed
+
+const uses = [...form.querySelectorAll("[name=use]")], shows = [...form.querySelectorAll("[name=show]")];
+const wanted = new Map([...uses, ...shows].map((box) => [box, box.checked]));
 const ROLES = { "row-names": "row names", label: "groups", weights: "weights" };
 
-// A column that names, groups or weighs the rows is no column of numbers: its box says so, and comes back later.
+// A column that names, groups or weighs the rows is no column of numbers: its boxes say so, and come back later.
 function roles() {
-  for (const box of boxes) {
-    const role = Object.keys(ROLES).find((name) => value(name) === box.value);
-    const text = box.dataset.kind === "text";
-    box.disabled = Boolean(role) || text;
-    box.checked = !box.disabled && wanted.get(box.value);
-    const further = !role && "groups" in box.dataset && value("label");
-    box.hidden = Boolean(role || further);
-    box.nextElementSibling.textContent = role ? ROLES[role] : further ? "further groups" : "";
+  const elsewhere = value("labels-from") !== "";
+  if (elsewhere) byId("label").value = "";
+  for (const [place, use] of uses.entries()) {
+    const role = Object.keys(ROLES).find((name) => value(name) === use.value), show = shows[place];
+    use.hidden = show.hidden = Boolean(role);
+    use.disabled = Boolean(role) || !["number", "constant"].includes(use.dataset.kind);
+    use.checked = !use.disabled && wanted.get(use);
+    show.disabled = Boolean(role) || elsewhere || use.checked;
+    show.checked = !show.disabled && wanted.get(show);
+    show.nextElementSibling.textContent = role ? ROLES[role] : "";
   }
 }
 
-// What a proposal stands for: where it is chosen, and how to read and change that.
-const CONTROLS = { id: "row-names", label: "label", missing: "missing", scale: "scale" };
-function control(option, name) {
-  if (option === "drop") {
-    const box = boxes.find((one) => one.value === name);
-    return { applied: () => !box.checked, apply: (on) => { wanted.set(name, !on); roles(); }, place: box };
-  }
-  const place = byId(CONTROLS[option]);
-  return { applied: () => place.value === name, apply: (on) => { place.value = on ? name : ""; }, place };
+// Where an option is chosen, what holds without a proposal, and how the page shows a value that is proposed.
+const CONTROLS = { id: "row-names", label: "label", missing: "missing", transform: "transform", scale: "scale",
+  n_components: "components", kernel: "kernel", transpose: "transpose" };
+const usual = (option, chosen) => ({ n_components: JSON.parse(main.dataset.components)[chosen], kernel: "rbf" })[option] ?? "";
+const read = (option) => option === "transpose" ? String(byId("transpose").checked || "") : value(CONTROLS[option]);
+function write(option, text) {
+  if (option === "transpose") byId("transpose").checked = text !== "";
+  else if (byId(CONTROLS[option])) byId(CONTROLS[option]).value = text;
 }
+const proposal = (option, chosen) => lines.find(({ dataset: its }) => its.option === option && its.for.includes(chosen))?.dataset.value;
+const choice = (option, chosen) => proposal(option, chosen) ?? usual(option, chosen);
 
-const proposed = [...form.querySelectorAll("[data-option]")].map((line) => {
-  const { option, value: name } = line.dataset, button = line.querySelector("button"), chosen = control(option, name);
+const marks = lines.filter((line) => line.querySelector("button")).map((line) => {
+  const { option, value: name } = line.dataset, button = line.querySelector("button");
+  const box = option === "drop" ? uses.find((one) => one.value === name) : null;
+  const applied = () => option === "pivot" ? Boolean(given.pivot) : box ? !box.checked : read(option) === name.toLowerCase() || read(option) === name;
   button.addEventListener("click", () => {
-    chosen.apply(!chosen.applied());
-    chosen.place.dispatchEvent(new Event("input", { bubbles: true }));
+    const on = !applied();
+    if (option === "pivot") return reread({ pivot: on ? name : "" });
+    if (box) wanted.set(box, !on); else write(option, on ? name : usual(option, method()));
+    roles();
+    changed(box ?? byId(CONTROLS[option]));
   });
   return () => {
-    const on = chosen.applied();
-    line.classList.toggle("off", !on);
-    button.firstChild.textContent = on ? "Undo" : "Apply";
+    line.classList.toggle("off", !applied());
+    button.firstChild.textContent = applied() ? "Undo" : "Apply";
   };
 });
 
+// What was not changed by hand follows the proposals for the method.
+let last = method();
+function follows() {
+  for (const option of Object.keys(CONTROLS)) {
+    if (byId(CONTROLS[option]) && read(option) === choice(option, last)) write(option, choice(option, method()));
+  }
+  last = method();
+}
+
+// ------------------------------------------------------------------ the groups of another file
+
+byId("labels-file")?.addEventListener("change", ({ target }) => tried(async () => {
+  const [file] = target.files, item = await (await upload(`data?draft=true&name=${encodeURIComponent(file.name)}`, file)).json();
+  byId("labels-from").lastElementChild.before(new Option(item.name, item.id, false, true));
+  byId("labels-from").focus();
+  changed(byId("labels-from"));
+  say("");
+}, null, "Uploading …"));
+
+// ------------------------------------------------------------------ what is asked for
+
 // The reading options, as for gramian.scan.
 function reading() {
-  const found = {};
+  const found = { ...given };
+  delete found.method;
   if (!byId("label")) return found;
-  // Further groups may set colour and shape on the page of the model.
-  const further = boxes.filter((box) => "groups" in box.dataset && box.value !== value("row-names")).map((box) => box.value);
-  if (value("label")) found.label = [...new Set([value("label"), ...further])];
-  if (value("row-names")) found.id = value("row-names");
-  if (value("weights")) found.weights = value("weights");
-  if (value("missing")) found.missing = value("missing");
+  const names = (boxes) => boxes.filter((box) => box.checked).map((box) => box.value), shown = names(shows);
+  const others = new Set([value("row-names"), value("weights"), value("label"), ...shown]);
+  if (value("labels-from")) found.labels_from = value("labels-from");
+  else if (value("label") || shown.length) found.label = [value("label"), ...shown].filter(Boolean);
+  for (const [option, name] of Object.entries({ id: "row-names", weights: "weights", missing: "missing", transform: "transform" })) {
+    if (value(name)) found[option] = value(name);
+  }
+  if (value("exclude")) found.exclude = value("exclude").match(/"[^"]*"|[^,]+/g).map((one) => one.trim().replace(/^"(.*)"$/, "$1"));
   if (byId("transpose").checked) found.transpose = true;
-  const others = new Set([...(found.label ?? []), found.id, found.weights]), automatic = main.dataset.names;
-  const ticked = boxes.filter((box) => box.checked).map((box) => box.value);
+  const ticked = names(uses);
   // A column that would name the rows unasked is used as numbers only where all columns are listed.
-  if (ticked.includes(automatic)) found.columns = ticked;
+  if (ticked.includes(main.dataset.names)) found.columns = ticked;
   else {
-    const drop = boxes.filter((box) => !box.checked && !others.has(box.value)).map((box) => box.value);
+    const drop = uses.filter((box) => !box.checked && !others.has(box.value)).map((box) => box.value);
     if (drop.length) found.drop = drop;
   }
   return found;
 }
 
-function query(found) {
-  const made = new URLSearchParams({ data: id });
-  for (const [name, one] of Object.entries(found)) for (const entry of [one].flat()) made.append(name, entry);
-  return made;
-}
-
 function parameters() {
-  const given = value("components").trim();
-  const found = { n_components: /^\d+$/.test(given) ? parseInt(given, 10) : /^[\d.]+$/.test(given) ? parseFloat(given) : given };
-  if (method() === "PCA" && value("scale")) found.scale = value("scale");
-  if (method() === "KernelPCA") {
-    found.kernel = { rbf: `rbf(sigma=${sigma()})`, poly: `poly(degree=${value("degree")})`, cosine: "cosine", own: value("expression") }[value("kernel")];
-  }
-  return found;
+  const asked = value("components"), found = {
+    n_components: /^\d+$/.test(asked) ? parseInt(asked, 10) : /^[\d.]+$/.test(asked) ? parseFloat(asked) : asked };
+  if (method() !== "FaceSpace" && value("scale")) found.scale = value("scale");
+  if (method() !== "KernelPCA") return found;
+  // The median itself is computed by the fit, as in the shell.
+  const rbf = Number(value("sigma")) ? { kernel: `rbf(sigma=${sigma()})` } : { kernel: "rbf", gamma: "median" };
+  return { ...found, ...{ rbf, poly: { kernel: `poly(degree=${value("degree")})` }, cosine: { kernel: "cosine" }, own: { kernel: value("expression") } }[value("kernel")] };
 }
 
-const sigma = () => Number(((median ?? 1) * 10 ** Number(value("sigma"))).toPrecision(4));
+const sigma = () => Number((median * 10 ** Number(value("sigma"))).toPrecision(4));
 const WORDS = { PCA: "PCA", KernelPCA: "Kernel PCA", FaceSpace: "Eigenfaces" };
-const order = () => ({ data: id, estimator: method(), parameters: parameters(), reading: reading(), name: `${WORDS[method()]} of ${document.querySelector("h1").textContent}`.slice(0, 200) });
+const order = () => ({ data: id, estimator: method(), parameters: parameters(), reading: reading(),
+  name: `${WORDS[method()]} of ${document.querySelector("h1").textContent}`.slice(0, 200) });
+const chosen = () => {
+  const made = query(id, reading());
+  made.delete("data");
+  return made;
+};
 
-async function widths() {
-  median = (await asked(`data/${id}/width?${chosen()}`)).median;
-}
+// ------------------------------------------------------------------ the plan
 
 function layout() {
-  for (const part of form.querySelectorAll("[data-for]")) {
-    part.hidden = part.dataset.for !== method() || (part.dataset.kernel ?? value("kernel")) !== value("kernel");
+  if (byId("labels-file")) byId("labels-file").parentElement.hidden = value("labels-from") !== "upload";
+  for (const part of document.querySelectorAll("[data-for]")) {
+    part.hidden = !part.dataset.for.split(" ").includes(method()) || (part.dataset.kernel ?? value("kernel")) !== value("kernel");
   }
   byId("degree-is").value = value("degree");
-  for (const show of proposed) show();
+  for (const show of marks) show();
 }
 
+// Only a fit with a plan of what the page shows may run.
+function ready(now = planned) {
+  planned = now;
+  byId("run").disabled = !planned || running > 0;
+}
+const busy = (on) => byId("run-card").setAttribute("aria-busy", String(on));
+
 // The field that an error of the plan is about.
-const FIELDS = { n_components: "components", kernel: "expression", missing: "missing", id: "row-names", label: "label",
-  weights: "weights", scale: "scale", columns: "drop", drop: "drop" };
+const FIELDS = { ...CONTROLS, kernel: "expression", weights: "weights", columns: "drop", drop: "drop", exclude: "exclude",
+  labels_from: "labels-from", gamma: "sigma", skip_footer: "skip_footer", header: "lines" };
 function wrong(error) {
   for (const name of [...Object.values(FIELDS), "plan-summary"]) if (byId(`${name}-error`)) complain(byId(name), "");
   if (!error) return;
@@ -118,10 +174,13 @@ function wrong(error) {
 async function plan() {
   const mine = ++turn;
   layout();
-  byId("run").disabled = true;
+  ready(false);
+  busy(true);
   try {
     if (method() === "KernelPCA" && value("kernel") === "rbf") {
-      if (median === null) await widths();
+      const width = median ?? (await asked(`data/${id}/width?${chosen()}${value("scale") && `&scale=${value("scale")}`}`)).median;
+      if (mine !== turn) return;
+      median = width;
       byId("sigma-is").value = `${sigma()}, ${(10 ** Number(value("sigma"))).toPrecision(2)} times the median distance between rows`;
     }
     const result = await asked("plans", { json: order() });
@@ -131,10 +190,12 @@ async function plan() {
     byId("used").textContent = `Used: ${result.used}.`;
     byId("plan").textContent = result.text;
     wrong(null);
-    byId("run").disabled = job !== null;
+    busy(false);
+    ready(true);
   } catch (error) {
     if (mine !== turn) return;
     byId("used").textContent = "";
+    busy(false);
     wrong(error);
     byId("plan").textContent = "";
   }
@@ -143,53 +204,43 @@ async function plan() {
 for (const button of form.querySelectorAll("[data-missing]")) {
   button.addEventListener("click", () => {
     byId("missing").value = button.dataset.missing;
-    byId("missing").dispatchEvent(new Event("input", { bubbles: true }));
+    changed(byId("missing"));
   });
 }
 
-const usual = { PCA: value("components"), KernelPCA: "3", FaceSpace: "0.95" };
-let waiting, edited = false;
-byId("components").value = usual[method()];
-form.addEventListener("input", (event) => {
-  edited ||= event.target.id === "components";
-  if (event.target.name === "method" && !edited) byId("components").value = usual[method()];
-  if (["label", "row-names", "weights", "missing", "transpose"].includes(event.target.id) || event.target.name === "use") median = null;
-  if (event.target.name === "use") wanted.set(event.target.value, event.target.checked);
+const WIDTHLESS = ["components", "sigma", "degree", "kernel", "expression"];  // do not change the distances between rows
+let waiting;
+form.addEventListener("input", ({ target }) => {
+  if (["labels-file", "degree-is"].includes(target.id)) return;
+  ready(false);
+  busy(true);
+  if (!WIDTHLESS.includes(target.id)) median = null;
+  if (wanted.has(target)) wanted.set(target, target.checked);
+  if (target.name === "method") follows();
   roles();
   layout();
-  byId("run").disabled = true;  // only a planned fit may run
   clearTimeout(waiting);
-  waiting = setTimeout(plan, 250);
+  turn += 1;
+  if (value("labels-from") !== "upload") waiting = setTimeout(plan, 250);
 });
 
-function ended(text, bad) {
-  job = null;
-  byId("cancel").hidden = true;
-  byId("run").disabled = false;
+// ------------------------------------------------------------------ the fit
+
+const started = follow(id, (count) => { running = count; ready(); }, ({ state, problem }) => {
   byId("run").focus();
-  say(text, bad);
-}
+  if (state === "failed") say(problem.error, true);
+});
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (job !== null || byId("run").disabled) return;
-  job = "starting";
-  byId("run").disabled = true;
+  if (byId("run").disabled) return;
+  running = 1;
+  ready();
   tried(async () => {
-    job = (await asked("jobs", { json: order() })).id;
-    byId("cancel").hidden = false;
-    byId("cancel").focus();
+    await started(await asked("jobs", { json: order() }));
     say("");
-    watch(job, ({ state, model, problem }) => {
-      if (state === "done") location.href = `/models/${model}?${query(reading())}`;
-      else ended(state === "failed" ? problem.error : "Cancelled.", state === "failed");
-    });
-  }, null, "Starting …").then((well) => {
-    if (!well) { job = null; byId("run").disabled = false; }
-  });
+  }, null, "Starting …").then((well) => { if (!well) { running = 0; ready(); } });
 });
-
-byId("cancel").addEventListener("click", () => tried(() => ask(`jobs/${job}`, { method: "DELETE" }), null, "Cancelling …"));
 
 const sheet = document.querySelector("#sheet img");
 const unseen = () => { byId("sheet").textContent = "The pictures are too large for a sample sheet."; };
@@ -198,13 +249,7 @@ sheet?.addEventListener("error", unseen);
 roles();
 plan();
 
-// What answers with rows to download.
-const OWN = ["whiten"];
-function chosen() {
-  const made = query(reading());
-  made.delete("data");
-  return made;
-}
+const OWN = ["whiten"];  // what answers with rows to download
 byId("further")?.addEventListener("click", () => tried(async () => {
   await forms("data", id, OWN, chosen);
   say("");

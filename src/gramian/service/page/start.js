@@ -1,6 +1,7 @@
 // Takes a file, shows how it begins, and uploads it; opens examples.
 
 import { ask, asked, byId, complain, element, say, tried, upload } from "./api.js";
+import { follow } from "./run.js";
 
 const LINES = 6, READ = 65536;  // of a text file, and bytes of it
 const TEXT = /\.(csv|tsv|txt|json|ndjson)$/i;
@@ -34,6 +35,8 @@ async function preview() {
 }
 
 file?.addEventListener("change", preview);
+
+if (file) follow();
 
 const zone = document.querySelector(".drop");
 for (const name of ["dragenter", "dragover"]) {

@@ -1,0 +1,96 @@
+"""A fit outlives its page: it is found again, with its progress, wherever its visitor goes; nobody else sees it."""
+
+import re
+
+import numpy as np
+import pytest
+
+from served import client_of, npy, until
+
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"
+).expect
+
+# The whole spectrum of a kernel matrix of this size takes half a minute and more: the walk is over before.
+LONG = np.random.default_rng(0).standard_normal((5000, 100)).astype(np.float32)
+NAME = "Kernel PCA of long.npy"
+
+
+def start(walk):
+    walk.upload("long.npy", npy(LONG))
+    walk.page.get_by_label("Kernel PCA").check()
+    walk.page.get_by_label("Components").fill("2500")
+    walk.page.click("#run:enabled")
+    entry = walk.page.locator("#jobs li", has_text=NAME)
+    expect(entry.get_by_role("progressbar")).to_be_visible()
+    return entry
+
+
+def test_a_fit_is_found_again_after_a_reload_and_from_other_pages(arrive, sight, server):
+    walk, other = arrive(*sight), arrive()
+    page, entry = walk.page, start(walk)
+    place = page.url
+    page.reload()
+    expect(entry.locator(".left")).to_have_text(re.compile("so far|left"))
+    # Its time is that of the fit, not of the page.
+    expect(page.locator("#used")).to_contain_text("100 columns")
+    expect(page.locator("#run")).to_be_disabled()
+    walk.shot("reloaded")
+    page.get_by_role("link", name="gramian").click()
+    expect(page.get_by_role("heading", name="Running")).to_be_visible()
+    expect(entry.get_by_role("progressbar")).to_be_visible()
+    walk.shot("start")
+    page.go_back()
+    expect(page).to_have_url(place)
+    expect(entry.get_by_role("progressbar")).to_be_visible()
+
+    other.page.goto(other.url)
+    expect(other.page.get_by_role("heading", name="Recent")).to_be_visible()
+    expect(other.page.locator("#jobs li")).to_have_count(0)
+    assert other.page.request.get(f"{other.url}/api/v1/jobs").json() == []
+
+    page.goto(walk.url)
+    entry.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#say")).to_have_text("Cancelled.")
+    expect(page.get_by_role("heading", name="Running")).to_be_hidden()
+    page.goto(place)
+    expect(page.locator("#run")).to_be_enabled()
+    with client_of(server) as client:
+        until(lambda: "gramian_running_fits 0.0" in client.get("/metrics").text)
+
+
+def test_a_fit_that_ends_elsewhere_is_a_link_with_its_data(arrive):
+    walk = arrive()
+    page = walk.page
+    walk.example("circle")
+    place = page.url
+    walk.run()
+    model = page.url
+    page.goto(place)
+    link = page.locator("#jobs").get_by_role("link", name="Kernel PCA of circle.csv")
+    link.click()
+    expect(page).to_have_url(model)
+    assert "data=" in model
+    assert "label=ring" in model
+
+
+def test_nothing_runs_while_a_width_is_computed(arrive):
+    walk = arrive()
+    page = walk.page
+    walk.example("circle")
+    expect(page.locator("#run")).to_be_enabled()
+    held = []
+    page.route("**/width?*", lambda route: held.append(route))
+    page.get_by_label("use x").uncheck()
+    expect(page.locator("#run")).to_be_disabled()
+    expect(page.locator("#run-card")).to_have_attribute("aria-busy", "true")
+    page.wait_for_timeout(600)
+    assert held
+    expect(page.locator("#run")).to_be_disabled()
+    page.locator("input[value=PCA]").check()  # which needs no width
+    expect(page.locator("#plan")).to_contain_text("'full'")
+    expect(page.locator("#run")).to_be_enabled()
+    held[0].continue_()
+    page.wait_for_timeout(300)
+    expect(page.locator("#plan")).to_contain_text("'full'")
+    page.unroute("**/width?*")

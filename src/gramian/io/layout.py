@@ -1,0 +1,555 @@
+"""How a delimited text is laid out: separator, title, header, units, and notes below the table.
+
+A plain file is recognised by its first twelve lines; more are looked at where these are no plain table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from gramian.checks import counted
+from gramian.errors import DataError, ParameterError, shortened
+from gramian.io.columns import INDEX_NAMES
+from gramian.io.numerals import is_missing, is_number
+from gramian.io.written import is_date
+
+SAMPLE_LINES, MORE_LINES = 12, 200
+SAMPLE_BYTES, MORE_BYTES = 1 << 24, 1 << 20
+NO_HEADER = "the file has no header line, so columns are numbered from 0"
+SHOWN = (10, 30, 24)  # lines, fields and letters that a preview shows
+# Earlier wins where two separators explain the text equally well: a tab is never part of a value by
+# accident, a space often is.
+_SEPARATORS = ("\t", ";", "|", ",", " ")
+_LINE = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
+_MOST_PLACES = 60  # columns whose entries decide where a table begins
+_NOTHING = re.compile(r"[-–—.*?_/\\]*")  # stands for no value, and names nothing
+_YEARS = (1500, 2200)
+
+_PREFIXED = "m|g|s|A|K|mol|M|cd|Hz|N|Pa|J|W|C|V|F|Ω|T|lm|lx|Bq|Gy|Sv|l|L|bar|eV|B|cal|U|t"
+_UNITS = (
+    "%|‰|ppm|ppb|ppt|°|°?[CF]|deg|rad|sec|min|h|hrs?|days?|d|weeks?|wk|months?|mo|years?|yrs?|yr|in|inch|ft|yd|mi|miles?|"
+    "lbs?|oz|mph|kph|psi|mmHg|ha|acres?|gal|rpm|bpm|dB|counts?|cfu|IU|USD|EUR|GBP|CHF|JPY|US\\$|[$€£¥]|a\\.?u\\.?|AU|"
+    "cells|degrees|percent|kilograms?|grams?|met(?:er|re)s?|seconds?|minutes?|hours?"
+)
+_UNIT = rf"(?:[kMGTmµμunpcdh]?(?:{_PREFIXED})|{_UNITS})(?:\^?[-−]?\d|[²³⁻¹⁰])*"
+_IS_UNIT = re.compile(
+    rf"(?:\d+|10\^?\d+)?\s?(?:1\s?/\s?)?{_UNIT}(?:\s?[/·*.⋅ ]\s?(?:{_UNIT}|\d+\s?{_UNIT}))*"
+)
+_BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,16})[)\]]")
+_NOTE = re.compile(
+    r"\W*(?:sources?|notes?|footnotes?|remarks?|legend|key|data (?:from|by|source)|last updated|copyright|see|"
+    r"quellen?|anmerkung(?:en)?|hinweise?|stand|legende|remarques?|légende|nota|fuente|fonte)\b|[*†‡§©#¹²³]|\(c\)",
+    re.IGNORECASE,
+)  # fmt: skip
+
+
+class Line(NamedTuple):
+    """One line of fields, which takes several lines of the file where a field holds line ends.
+
+    Attributes
+    ----------
+    number : int
+        Of the line where it begins, counted from 1.
+    end : int
+        Number of lines up to its end.
+    fields : tuple of str
+    """
+
+    number: int
+    end: int
+    fields: tuple[str, ...]
+
+    @property
+    def filled(self) -> list[str]:
+        """What its fields hold."""
+        return [field.strip() for field in self.fields if field.strip()]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text is laid out.
+
+    Attributes
+    ----------
+    separator : str
+    names : tuple of str or None
+        Its header, if it has one.
+    n_fields : int
+    skipped : int
+        Number of lines before the first row.
+    comments : int
+        How many of them are comments.
+    header : int
+        The line of the header, counted from 1; 0 if there is none.
+    units : tuple of str or None
+        One for each column, "" where there is none.
+    said : tuple of str
+        What was left out, and why.
+    plain : bool
+        Whether the table begins at once.
+    """
+
+    separator: str
+    names: tuple[str, ...] | None
+    n_fields: int
+    skipped: int = 0
+    comments: int = 0
+    header: int = 0
+    units: tuple[str, ...] | None = None
+    said: tuple[str, ...] = ()
+    plain: bool = True
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the table should know."""
+        comments = counted(self.comments, "comment line was", "comment lines were")
+        header = (*(() if self.names else (NO_HEADER,)), *self.said)
+        return (*header, f"{comments} left out at the top") if self.comments else header
+
+
+def detect_layout(
+    data: bytes,
+    source: str,
+    na_values: Sequence[str] = (),
+    header: int | None = None,
+    *,
+    most: int = SAMPLE_LINES,
+    by_records: bool = False,
+) -> Layout:
+    """Find comments, the separator, the header and the first row in the first lines.
+
+    Parameters
+    ----------
+    data : bytes
+        The first lines, in UTF-8.
+    source : str
+    na_values : sequence of str
+        Texts that stand for a missing value, in addition to the usual ones.
+    header : int, optional
+        The line of the header, where it is known; 0 if there is none.
+    most : int
+        Number of lines to look at.
+    by_records : bool
+        Whether lines are counted as rows of a sheet, whose cells may hold line ends.
+
+    Raises
+    ------
+    DataError
+        If there is no line with anything in it.
+    ParameterError
+        If there is no such line.
+
+    Examples
+    --------
+    >>> layout = detect_layout(b"# by hand\nPlants of 2020\n\nx;y\ncm;kg\n1,5;2\n2,5;3\n", "memory")
+    >>> layout.names, layout.header, layout.units, layout.skipped
+    (('x', 'y'), 4, ('cm', 'kg'), 5)
+    """
+    match = re.match(rb"(?:#" + _LINE + rb")*", data)
+    comments = match[0].splitlines() if match else []
+    rows = data[len(first_lines(data, len(comments))) :]
+
+    def found(count: int, above: bytes = b"", asked: int | None = header) -> Layout:
+        layout = _layout_of_rows(above + rows, count, source, na_values, asked, most, by_records)
+        return replace(layout, comments=count)
+
+    if header and header <= len(comments):
+        return found(header - 1, _uncommented(comments[header - 1]))
+    layout = found(len(comments))
+    if comments and layout.names is None and header is None:  # the last comment may be the header
+        last = _uncommented(comments[-1])
+        fields = split_lines(last.decode("utf-8", errors="replace"), layout.separator)
+        if fields and len(fields[0].fields) == layout.n_fields:
+            return found(len(comments) - 1, last)
+    return layout
+
+
+def _uncommented(line: bytes) -> bytes:
+    return line.lstrip(b"# \t") + b"\n"
+
+
+def first_lines(data: bytes, count: int) -> bytes:
+    """Return so many lines from the beginning."""
+    match = re.match(rb"(?:%b){%d}" % (_LINE, count), data)
+    return match[0] if match else data
+
+
+def _layout_of_rows(
+    data: bytes,
+    offset: int,
+    source: str,
+    na_values: Sequence[str],
+    header: int | None,
+    most: int,
+    by_records: bool,
+) -> Layout:
+    most = max(most, (header or 0) - offset + SAMPLE_LINES)
+    text = b"\n".join(data[:SAMPLE_BYTES].split(b"\n", most)[:most]).decode("utf-8", errors="replace")
+    best: tuple[float, str] | None = None
+    for separator in _SEPARATORS:
+        filled = [line.fields for line in split_lines(text, separator, most) if line.fields]
+        score = _score(filled, separator, na_values)
+        if score > 0 and (best is None or score > best[0] + 1e-9):
+            best = score, separator
+    separator = "," if best is None else best[1]
+    lines = split_lines(text, separator, most, offset, by_records)
+    if not any(line.filled for line in lines):
+        why = f"it begins with a field of more than {csv.field_size_limit()} characters"
+        raise DataError(f"{source} has no rows: {why if text.strip() else 'there is no text in it'}.")
+    return _Table(lines, separator, na_values, "row" if by_records else "line").layout(header, source)
+
+
+def split_lines(
+    text: str, separator: str, most: int = SAMPLE_LINES, offset: int = 0, by_records: bool = False
+) -> list[Line]:
+    """Return the lines of a text, without the last one if a quoted field in it has been cut."""
+    if separator == " ":
+        text = collapse_spaces(text.encode()).decode()
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    lines: list[Line] = []
+    start = offset
+    # A field beyond the limit of the csv module ends the sample early.
+    with contextlib.suppress(csv.Error):
+        for count, fields in enumerate(itertools.islice(reader, most), 1):
+            lines.append(
+                Line(offset + count if by_records else start + 1, offset + reader.line_num, (*fields,))
+            )
+            start = offset + reader.line_num
+    return lines[:-1] if text.count('"') % 2 and len(lines) > 2 else lines
+
+
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many fields the rows of the table have: those of most fields together."""
+    counts = Counter(map(len, rows))
+    return max(counts, key=lambda length: (counts[length] > 1, counts[length] * length), default=0)
+
+
+def _score(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> float:
+    """Say how well a separator explains the rows: even lengths, and numbers between separators."""
+    body = rows[1:] or rows
+    width = _width(body)
+    if width < 2:
+        return 0.0
+    table = [row for row in body if len(row) == width]
+    cells = [field for row in table for field in row if not is_missing(field, na_values)]
+    numbers = sum(is_number(field, separator) for field in cells)
+    return len(table) / len(body) * (0.05 + numbers / max(1, len(cells)))
+
+
+class _Table:
+    """Where a table is among the first lines of a text.
+
+    Attributes
+    ----------
+    lines : list of Line
+    width : int
+        Number of fields of its rows.
+    typed : list of int
+        Columns whose entries are mostly numbers or dates.
+    """
+
+    def __init__(self, lines: list[Line], separator: str, na_values: Sequence[str], word: str) -> None:
+        self.lines, self.separator, self.na_values, self.word = lines, separator, na_values, word
+        self.filled = [index for index, line in enumerate(lines) if line.filled]
+        rows = [lines[index].fields for index in self.filled]
+        self.width = _width(rows[1:] or rows)
+        body = [row for row in rows[(len(rows) + 1) // 3 :] if len(row) == self.width] or rows
+        step = -(-self.width // _MOST_PLACES)
+        self.places = range(0, self.width, step or 1)
+        self.typed = [place for place in self.places if self._is_typed(body, place)]
+
+    def _is_typed(self, body: Sequence[Sequence[str]], place: int) -> bool:
+        kinds = [self._kind(row[place]) for row in body if place < len(row)]
+        return 2 * kinds.count("number") > sum(kind != "" for kind in kinds)
+
+    def _kind(self, field: str) -> str:
+        field = field.strip()
+        if _NOTHING.fullmatch(field) or is_missing(field, self.na_values):
+            return ""
+        return "number" if is_date(field) or is_number(field, self.separator) else "text"
+
+    def _fields(self, index: int) -> tuple[str, ...]:
+        """Return the fields of a line; R writes no name for the names of rows."""
+        fields = self.lines[index].fields
+        return ("", *fields) if len(fields) == self.width - 1 else fields
+
+    def _counts(self, index: int) -> tuple[int, int]:
+        """Return in how many columns of numbers a line has text, and a number."""
+        fields = self._fields(index)
+        if len(fields) < self.width:
+            return 0, 0
+        kinds = [self._kind(fields[place]) for place in self.typed]
+        return kinds.count("text"), kinds.count("number")
+
+    def layout(self, header: int | None, source: str) -> Layout:
+        """Return how the lines are laid out, with the header in a line that is asked for."""
+        if header is None:
+            at, first, units, group = self._found()
+        elif header == 0:
+            at, units, group = None, None, None
+            first = next((i for i in self.filled if self._is_row(i)), self.filled[0])
+        else:
+            at, first, units, group = self._below(self._asked(header, source))
+        above = [index for index in self.filled if index < (first if at is None else at)]
+        above = [index for index in above if index not in (units, group)]
+        below = [i for i in self.filled if at is not None and at < i < first and i != units]
+        said = self._said(above, at, below, units) if header is None else ()
+        names = None if at is None else self._names(at, group)
+        n_fields = self.width if names is None else len(names)
+        plain = not (above or below or units or group) and bool(self.typed) and header is None
+        plain = plain and all(len(self._fields(index)) == n_fields for index in self.filled)
+        return Layout(
+            self.separator,
+            names,
+            n_fields,
+            self.lines[first - 1].end if first else 0,
+            header=0 if at is None else self.lines[at].number,
+            units=None
+            if units is None
+            else tuple(map(_unit, (*self._fields(units), *[""] * n_fields)[:n_fields])),
+            said=said,
+            plain=plain,
+        )
+
+    def _asked(self, header: int, source: str) -> int:
+        for index in self.filled:
+            if self.lines[index].number == header:
+                return index
+        problem = f"{self.word} {header} of {source} is empty or does not exist"
+        raise ParameterError("header", header, f": {problem}", "Count lines from 1, as an editor shows them.")
+
+    def _is_row(self, index: int) -> bool:
+        line = self.lines[index]
+        return len(line.fields) == self.width and len(line.filled) >= min(2, self.width)
+
+    def _below(self, at: int) -> tuple[int, int, int | None, int | None]:
+        """Return the header, the first row, the units and the upper part of a header that is known."""
+        after = next((index for index in self.filled if index > at), len(self.lines))
+        units = after if after < len(self.lines) and self._is_units(after) else None
+        first = after if units is None else units + 1
+        before = next((index for index in reversed(self.filled) if index < at), None)
+        if units is None and before is not None and self._is_units(before):
+            units = before
+            before = next((index for index in reversed(self.filled) if index < before), None)
+        group = before if before is not None and before != units and self._is_upper(before, at) else None
+        return at, first, units, group
+
+    def _found(self) -> tuple[int | None, int, int | None, int | None]:
+        """Return the header if there is one, the first row, the units, and the upper part of the header."""
+        first = next((index for index in self.filled if self._begins(index)), None)
+        if first is None:  # nothing but text
+            rows = [index for index in self.filled if self._is_row(index) or self._names_less(index)]
+            start = (rows or self.filled)[0]
+            if len(self.filled) > 1 or not self.typed:
+                return start, start + 1, None, None
+            return None, start, None, None
+        above = [index for index in self.filled if index < first]
+        units = [index for index in above if self._is_units(index)]
+        names = [index for index in above if index not in units and self._may_name(index)] or units
+        if not names:
+            rows = [*itertools.takewhile(self._is_row, reversed(above))]
+            return None, rows[-1] if rows else first, None, None
+        at = max(names, key=lambda index: (len(set(self.lines[index].filled)), -index))
+        for upper, lower in itertools.pairwise(above):
+            if at in (upper, lower) and lower not in units and self._is_upper(upper, lower):
+                at = lower
+        at, after, unit, group = self._below(at)
+        rest = [index for index in above if index >= after]
+        while rest and self._is_no_row(rest[0]):
+            rest.pop(0)
+        return at, rest[0] if rest else first, unit, group
+
+    def _begins(self, index: int) -> bool:
+        """Say whether a line is the first row: it has numbers where the rows below have them."""
+        texts, numbers = self._counts(index)
+        if not numbers or texts > numbers or len(self.lines[index].fields) != self.width:
+            return False
+        if index and any(self._may_name(one) for one in self.filled if one < index):
+            return True
+        below = [self.lines[one].fields for one in self.filled if one > index]
+        fields, rows = self.lines[index].fields, [row for row in below if len(row) == self.width]
+        if not rows:
+            return True
+        if fields[0].strip().casefold() in INDEX_NAMES and not any(
+            is_missing(row[0], self.na_values) for row in rows
+        ):
+            return False
+        odd = [place for place in self.typed if self._kind(fields[place]) == "text"]
+        if any(all(self._kind(row[place]) != "text" for row in rows) for place in odd):
+            return False
+        return not self._are_years(fields, rows)
+
+    def _are_years(self, fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+        """Say whether numbers name columns: years in steps above numbers that are none."""
+        years = [fields[place].strip() for place in self.typed]
+        if len(years) < 3 or not all(re.fullmatch(r"\d{4}", year) for year in years):
+            return False
+        numbers = [int(year) for year in years]
+        steps = {late - early for early, late in itertools.pairwise(numbers)}
+        return (
+            len(steps) == 1
+            and 0 not in steps
+            and _YEARS[0] <= min(numbers) <= max(numbers) <= _YEARS[1]
+            and not any(
+                all(re.fullmatch(r"[12]\d{3}", row[place].strip()) for place in self.typed) for row in rows
+            )
+        )
+
+    def _names_less(self, index: int) -> bool:
+        """Say whether a line is a header of R, which has a name less than the rows have fields."""
+        others = [self.lines[one].fields for one in self.filled if one > index]
+        return bool(others) and all(len(row) == len(self.lines[index].fields) + 1 for row in others)
+
+    def _may_name(self, index: int) -> bool:
+        """Say whether a line may name the columns: it has text above numbers, and not in one field alone."""
+        fields = self._fields(index)
+        if len(self.lines[index].fields) == self.width - 1 and not self._names_less(self.filled[0]):
+            return False
+        if fields and len(fields) == self.width and fields[0].strip().casefold() in INDEX_NAMES:
+            return len(self.lines[index].filled) > 1
+        texts, _ = self._counts(index)
+        years = len(fields) == self.width and self._are_years(fields, [])
+        return (texts > 0 or years) and len(self.lines[index].filled) >= min(2, self.width)
+
+    def _is_no_row(self, index: int) -> bool:
+        """Say whether a line below the header is none of the rows: text above several columns of numbers."""
+        texts, numbers = self._counts(index)
+        return texts > 1 and not numbers
+
+    def _is_units(self, index: int) -> bool:
+        """Say whether a line holds units of the columns, such as kg or (mm)."""
+        fields = self._fields(index)
+        if len(fields) != self.width or len(self.lines[index].filled) == 0:
+            return False
+        typed = [
+            fields[place].strip() for place in self.typed if not _NOTHING.fullmatch(fields[place].strip())
+        ]
+        known = [text for text in typed if _BRACKETED.fullmatch(text) or _IS_UNIT.fullmatch(text)]
+        return bool(known) and 5 * len(known) >= 3 * len(typed)
+
+    def _is_upper(self, upper: int, lower: int) -> bool:
+        """Say whether a line is the upper part of a header, with names of groups of columns."""
+        one, two = ([field.strip() for field in self._fields(index)] for index in (upper, lower))
+        if (
+            not len(one) == len(two) == self.width
+            or min(len(self.lines[i].filled) for i in (upper, lower)) < 2
+        ):
+            return False
+        pairs = list(zip(one, two, strict=True))
+        return (
+            all(a or b for a, b in pairs)
+            and any(b and not a for a, b in pairs)
+            and not self._counts(upper)[1]
+        )
+
+    def _names(self, at: int, group: int | None) -> tuple[str, ...]:
+        """Return the names of the columns; those that occur twice with the name of their group."""
+        names = [name.strip() for name in self._fields(at)]
+        if group is None:
+            return tuple(names)
+        counts, result, above = Counter(names), list[str](), ""
+        for name, upper in zip(names, self._fields(group), strict=True):
+            above = upper.strip() or above
+            result.append(above if not name else f"{above} {name}" if counts[name] > 1 else name)
+        return tuple(result)
+
+    def _said(
+        self, above: Sequence[int], at: int | None, below: Sequence[int], units: int | None
+    ) -> tuple[str, ...]:
+        """Say what stands around the header, and was left out."""
+        said = []
+        if above:
+            where = "" if at is None else f"the header was found in {self.word} {self.lines[at].number}; "
+            many = counted(len(above), f"{self.word} above it was", f"{self.word}s above it were")
+            many = many if at is not None else many.replace("above it", "above the table")
+            said.append(f"{where}{many} left out: {self._quoted(above[0])}")
+        if units is not None:
+            said.append(f"units were read from {self.word} {self.lines[units].number}")
+        if below:
+            many = counted(
+                len(below), f"{self.word} below the header was", f"{self.word}s below the header were"
+            )
+            said.append(f"{many} left out: {self._quoted(below[0])}")
+        return tuple(said)
+
+    def _quoted(self, index: int) -> str:
+        return repr(shortened(", ".join(self.lines[index].filled), 60))
+
+
+def _unit(field: str) -> str:
+    field = field.strip()
+    match = _BRACKETED.fullmatch(field)
+    return (match[1].strip() if match else field) if not _NOTHING.fullmatch(field) else ""
+
+
+def shown_lines(data: bytes, separator: str) -> tuple[tuple[str, ...], ...]:
+    """Return the first lines as a preview shows them: the first fields of each, cut short."""
+    most, fields, letters = SHOWN
+    text = b"\n".join(data.splitlines()[: most + 1]).decode("utf-8", errors="replace")
+    lines = split_lines(text, separator, most)
+    return tuple(tuple(shortened(field, letters) for field in line.fields[:fields]) for line in lines)
+
+
+def collapse_spaces(data: bytes) -> bytes:
+    """Make one space of every run of blanks outside quotes, and none at the ends of a line."""
+    data = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", data)
+    if b'"' not in data:
+        return re.sub(rb"[ \t]+", b" ", data)
+    return re.sub(rb'"[^"]*"|[ \t]+', lambda m: m[0] if m[0][:1] == b'"' else b" ", data)
+
+
+# -------------------------------------------------------------- notes below a table
+
+
+def notes_below(lines: Sequence[bytes], separator: str, width: int) -> int:
+    """Return how many of the last lines of a text are no rows: blank ones, and notes in one field.
+
+    Examples
+    --------
+    >>> notes_below([b"a,1,2", b"b,3,4", b",,", b"Source: our own", b"* estimated, see above"], ",", 3)
+    3
+    >>> notes_below([b"a,1,2", b"b,3"], ",", 3)
+    0
+    """
+    rows = [_fields_of(line, separator) for line in lines]
+    start = len(rows)
+    while start and _is_note(rows[start - 1], separator, width, apart=True):
+        start -= 1
+    # Below a blank line a word is a note; without one it may be the rest of a row.
+    end = next((place for place in range(start, len(rows)) if rows[place] == []), len(rows))
+    while end > start and _is_note(rows[end - 1], separator, width, apart=False):
+        end -= 1
+    return len(rows) - end
+
+
+def _fields_of(line: bytes, separator: str) -> list[str] | None:
+    """Return the fields of a line, none of a blank one; None if a quoted field goes on in other lines."""
+    text = line.decode("utf-8", errors="replace").strip("\r\n")
+    if not text.strip(f" \t{separator}"):
+        return []
+    if text.count('"') % 2 or len(text) > csv.field_size_limit():
+        return None
+    return next(csv.reader([text], delimiter=separator), [])
+
+
+def _is_note(fields: Sequence[str] | None, separator: str, width: int, *, apart: bool) -> bool:
+    """Say whether a line below a table is blank or a note."""
+    filled = [field.strip() for field in fields or ()]
+    filled = [field for field in filled if field]
+    if not filled:
+        return fields is not None
+    if width < 2 or is_number(filled[0], separator) or is_date(filled[0]):
+        return False
+    marked = _NOTE.match(filled[0]) is not None
+    if len(filled) > 1:
+        numbers = any(is_number(field, separator) for field in filled[1:])
+        return marked and not (numbers and len(fields or ()) >= width)
+    return marked or apart or len(filled[0].split()) > 3

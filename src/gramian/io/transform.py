@@ -1,0 +1,137 @@
+"""Numbers as their logarithms, square roots or log-ratios, in memory or when they are read from a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian.data.rows import row_text
+from gramian.data.table import Table
+from gramian.errors import ParameterError, option
+from gramian.io.lazy import Derived, LazyArray
+from gramian.io.missing import column_text, rows_of_table
+from gramian.io.source import dtype_of_rows
+from gramian.reading import Transform
+
+TRANSFORMED = {
+    "log1p": "numbers x became log(1 + x)",
+    "sqrt": "numbers became their square roots",
+    "clr": "numbers became centred log-ratios, log(x) minus the mean over the row",
+}
+
+
+class Transformed(Derived):
+    """Numbers of an array in a file that are transformed when they are read.
+
+    Attributes
+    ----------
+    table : Table
+        The table of these numbers before, which names rows and columns in messages.
+    """
+
+    def __init__(self, table: Table, kind: Transform) -> None:
+        base = table.values
+        super().__init__(base, base.shape)
+        self.table, self.kind, self.dtype = table, kind, dtype_of_rows(base.dtype)
+        self.picture_shape, self.speed = base.picture_shape, base.speed
+        self.reads_columns = base.reads_columns and kind != "clr"
+
+    def cut(self, rows: slice, columns: slice) -> Any:
+        """Return a new array of rows and columns."""
+        if self.kind == "clr":
+            return computed(self.base[rows], self.kind, self.table, rows.start)[:, columns]
+        return computed(self.base[rows, columns], self.kind, self.table, rows.start, columns.start)
+
+    @property
+    def indptr(self) -> Any:
+        """Where each row begins, of sparse rows."""
+        return self.base.indptr  # type: ignore[attr-defined]
+
+
+def with_transform(table: Table, kind: Transform) -> Table:
+    """Return a table whose numbers are transformed; NaN stays.
+
+    Parameters
+    ----------
+    table : Table
+    kind : {"log1p", "sqrt", "clr"}
+        log(1 + x), square root, or the centred log-ratios: the logarithms minus their mean over the entries
+        of the row that are not missing [1]_.
+
+    Raises
+    ------
+    ParameterError
+        For a negative number, with "clr" also for zero and for a sparse matrix. Numbers that stay in a file
+        raise it when they are read.
+
+    References
+    ----------
+    .. [1] Aitchison, J. (1986). The Statistical Analysis of Compositional Data, section 4.6.
+
+    Examples
+    --------
+    >>> with_transform(Table(np.array([[0.0, 3.0]])), "log1p").values.round(3).tolist()
+    [[0.0, 1.386]]
+    """
+    values = table.values
+    if kind == "clr" and (sparse.issparse(values) or hasattr(values, "indptr")):
+        problem = f"takes logarithms of all entries, but {table.source} is a sparse matrix, which has zeros"
+        raise ParameterError("transform", kind, problem, f"Use {option('transform', 'log1p', 'sqrt')}.")
+    if isinstance(values, LazyArray):
+        return replace(table, values=Transformed(table, kind))
+    return replace(table, values=computed(table.flat, kind, table).reshape(values.shape))
+
+
+def computed(block: Any, kind: Transform, table: Table, row: int = 0, column: int = 0) -> Any:
+    """Return some numbers of a table transformed, from a row and a column on."""
+    dtype = dtype_of_rows(block.dtype)
+    if sparse.issparse(block):
+        result = block.astype(dtype, copy=True)
+        result.sum_duplicates()
+        _check(result.data, kind, lambda place: _coordinates(result, place), table, row, column)
+        result.data = _elementwise(kind)(result.data)
+        return result
+    _check(block, kind, lambda place: divmod(place, block.shape[1]), table, row, column)
+    if kind != "clr":
+        return _elementwise(kind)(block, dtype=dtype)
+    logs = np.log(np.ascontiguousarray(block, dtype=np.float64))
+    there = np.isfinite(logs)
+    sums = np.where(there, logs, 0.0).sum(axis=1, keepdims=True)
+    return (logs - sums / np.maximum(there.sum(axis=1, keepdims=True), 1)).astype(dtype)
+
+
+def _elementwise(kind: Transform) -> np.ufunc:
+    return np.log1p if kind == "log1p" else np.sqrt
+
+
+def _coordinates(matrix: Any, place: int) -> tuple[int, int]:
+    """Return row and column of an entry of a matrix in compressed rows or columns."""
+    line = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
+    other = int(matrix.indices[place])
+    return (line, other) if matrix.format == "csr" else (other, line)
+
+
+def _check(numbers: npt.NDArray[Any], kind: Transform, at: Any, table: Table, row: int, column: int) -> None:
+    """Raise for the first number that has no transform."""
+    bad = numbers <= 0 if kind == "clr" else numbers < 0
+    if not bad.any():
+        return
+    place = int(bad.argmax())
+    i, j = at(place)
+    where = f"{row_text(rows_of_table(table), row + i)}, {column_text(table, column + j)}"
+    if kind == "clr":
+        needs, instead = "positive numbers", option("transform", "log1p", "sqrt")
+        advice = f"Put a small positive number in place of zeros, or use {instead}"
+    else:
+        needs = "numbers of at least 0"
+        advice = f"If it is no count, leave out {option('transform')} or the column"
+    raise ParameterError(
+        "transform",
+        kind,
+        f"needs {needs}, but {table.source} has {np.ravel(numbers)[place]:.6g} in {where}",
+        f"{advice}; if the row is wrong, leave it out with {option('exclude')}.",
+    )
