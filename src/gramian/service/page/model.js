@@ -3,21 +3,16 @@
 import { asked, byId, element, say, tried } from "./api.js";
 import { arrange, card } from "./charts.js";
 import { forms } from "./operations.js";
+import { query as queryOf } from "./run.js";
 
 const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.components), columns = Number(main.dataset.columns);
 const fit = JSON.parse(main.dataset.fit);  // the order of the fit, if its data are here
-const query = new URLSearchParams(location.search);
+const asking = new URLSearchParams(location.search), own = fit && asking.get("data") === fit.data;
+const query = own ? queryOf(fit.data, fit.reading) : asking;  // the rows of the fit are read as the fit has read them
 const CLOSE = 120, LISTED = 200, NAMED = 5, FEW = 12, MOST = 1000;  // pixels from the top of a part that counts as read; rows of the list; named rows; columns with arrows at first; rows of one refit
 const FOLLOWS = { scores: ["x", "y", "color", "shape"], "correlation-circle": ["x", "y"], contours: ["color"], directions: ["color"] };
 const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
-function read(place, reading) {
-  for (const [name, one] of Object.entries(reading)) for (const entry of [one].flat()) place.append(name, entry);
-  return place;
-}
-// The rows of the fit are read as the fit has read them.
-if (fit && query.get("data") === fit.data && [...query.keys()].length === 1) read(query, fit.reading);
-const own = fit && query.get("data") === fit.data;
 
 for (const link of [byId("report"), byId("results")].filter(Boolean)) link.href += `?${query}`;
 if (query.get("data") && byId("results-item") && main.dataset.kind !== "FaceSpace") byId("results-item").hidden = false;
