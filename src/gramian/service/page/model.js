@@ -158,7 +158,7 @@ function select(keys, ofGroup = null, narrow = true) {
   if (!chosen) return;
   const what = group ? group[1] : chosen.size === 1 ? "the selected row" : `the selected rows (${chosen.size.toLocaleString("en")})`;
   byId("without").textContent = `Refit without ${what}`;
-  byId("only").textContent = `Refit with only ${what}`;
+  byId("only").textContent = `Refit with only ${group ? what : chosen.size === 1 ? "it" : "them"}`;
 }
 
 function offerGroups(column, groups) {
