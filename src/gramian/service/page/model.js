@@ -151,9 +151,10 @@ function select(keys, ofGroup = null, narrow = true) {
   mark(narrow && chosen && !group);
   list();
   const names = chosen && !group ? [...chosen].slice(0, NAMED).join(", ") + (chosen.size > NAMED ? ", …" : "") : "";
+  const sampled = points().length < order.length, partial = sampled && narrow && !group;  // a box around some of its rows
   byId("selected").textContent = !chosen ? "Click points or rows to select them, or drag a box around points."
-    : group ? `Group ${group[1]} is selected.` : `${counted(chosen.size, "row")} selected: ${names}`;
-  for (const button of [byId("without"), byId("only")]) button.hidden = !chosen || !own;
+    : group ? `Group ${group[1]} is selected.` : `${counted(chosen.size, "row")}${partial ? " of the drawn sample" : ""} selected: ${names}`;
+  for (const button of [byId("without"), byId("only")]) button.hidden = !chosen || !own || partial;
   byId("clear").hidden = !chosen;
   if (!chosen) return;
   const what = group ? group[1] : chosen.size === 1 ? "the selected row" : `the selected rows (${chosen.size.toLocaleString("en")})`;
@@ -195,7 +196,7 @@ byId("without").addEventListener("click", ({ target }) => leaveOut(group ? [`${g
   `without ${group ? group[1] : counted(chosen.size, "row")}`, target));
 byId("only").addEventListener("click", ({ target }) => {
   const others = group ? group[2].filter((kind) => kind !== group[1]).map((kind) => `${group[0]}=${kind}`)
-    : order.filter((key) => !chosen.has(key));
+    : (order.length ? order : points().map(keyOf)).filter((key) => !chosen.has(key));
   return leaveOut(others, `of ${group ? group[1] : counted(chosen.size, "row")}`, target);
 });
 byId("clear").addEventListener("click", () => select(null));
