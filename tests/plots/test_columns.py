@@ -93,8 +93,9 @@ def test_arrows_have_a_colour_of_no_group_and_names_near_their_tips(pca, X):
 
 def test_of_many_arrows_the_ten_longest_have_names():
     cancer = load_breast_cancer()
-    model = gramian.PCA(2, scale="unit").fit(Table(cancer.data, tuple(f"c{j}" for j in range(30))))
-    chart = plots.biplot(model, cancer.data)
+    table = Table(cancer.data, tuple(f"c{j}" for j in range(30)))
+    model = gramian.PCA(2, scale="unit").fit(table)
+    chart = plots.biplot(model, table)
     spec = chart.to_dict()
     assert "Names: the 10 longest; the others are lighter." in " ".join(chart.title.subtitle)
     arrows, words = (

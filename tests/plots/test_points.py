@@ -190,7 +190,7 @@ def test_ellipses_are_drawn_of_groups_that_are_nearly_normal_only():
     species = np.exp(-((place[:, None] - np.linspace(0, 10, 15)) ** 2) / 4)
     arch, ends = gramian.PCA(2).fit(species), np.where(place < 5, "left", "right")
     drawn, asked = (plots.scores(arch, species, color=ends, **options) for options in ({}, {"ellipses": 0.9}))
-    assert "No ellipses: PC2 is a curve of PC1." in caption(drawn)
+    assert "No ellipses: the rows lie on a curve." in caption(drawn)
     assert "line" not in str([layer["mark"] for layer in drawn.to_dict()["layer"]])
     assert "Ellipses: 90 %" in caption(asked)
 

@@ -521,13 +521,13 @@ def by_columns(X: Any, work: Callable[[FloatArray], FloatArray]) -> FloatArray:
 
 
 FEWEST_OF_CURVE = 20  # points
-# R2 of a parabola; of one whose ends curl inwards; spread of its radius; gap that makes groups
+# R2 of a parabola; of a ring with a gap its spread over its radius, and its angle; a gap between groups
 CURVE, RING, OPEN, HOLE = 0.7, 0.35, 0.8, 0.15
 FAR, LEVEL_FAR = 0.2, 1.63  # distance of two distribution functions; of n points at 1 %, times the root of n
 
 
 def curve(points: FloatArray) -> float | None:
-    """Return the R2 of the second coordinate as a parabola of the first, of an arch; None of other points.
+    """Return the R2 of a parabola, of points on an arch or a horseshoe; None of other points.
 
     Parameters
     ----------
@@ -550,12 +550,15 @@ def curve(points: FloatArray) -> float | None:
     x, y = (centred / deviations).T
     A = np.column_stack([np.ones_like(x), x, x**2])
     r2 = 1 - float(((y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) ** 2).mean())
-    # The ends of a long gradient curl inwards: a ring with one gap.
+    one_piece = np.diff(np.sort(x)).max() < HOLE * np.ptp(x)
+    return r2 if one_piece and (r2 >= CURVE or _horseshoe(x, y)) else None
+
+
+def _horseshoe(x: FloatArray, y: FloatArray) -> bool:
+    """Return whether points form a ring with one gap: the ends of a long gradient curl inwards."""
     radius, angles = np.hypot(x, y), np.sort(np.arctan2(y, x))
     gaps = np.sort(np.diff(np.append(angles, angles[0] + 2 * np.pi)))
-    curls = radius.std() < RING * radius.mean() and gaps[-1] > max(OPEN, 2.5 * gaps[-2])
-    one_piece = np.diff(np.sort(x)).max() < HOLE * np.ptp(x)
-    return r2 if one_piece and (r2 >= CURVE or curls) else None
+    return bool(radius.std() < RING * radius.mean() and gaps[-1] > max(OPEN, 2.5 * gaps[-2]))
 
 
 def not_normal(points: FloatArray) -> bool:

@@ -391,7 +391,7 @@ def _ellipses(
     kinds = list(filter(_is_class, group.kinds))
     for pair in () if asked or not kinds else ((0, 1), (1, 0)):
         if curve(values[:, pair]) is not None:
-            return [], [f"No ellipses: {cloud.fields[pair[1]]} is a curve of {cloud.fields[pair[0]]}."]
+            return [], ["No ellipses: the rows lie on a curve."]
     for kind in kinds:
         members = values[group.values == kind]
         if not asked and len(members) >= FEWEST_OF_MEAN and not_normal(members):

@@ -19,9 +19,8 @@ from gramian.errors import DataError
 from gramian.io.files import locate
 from gramian.io.metadata import LabelPlace
 from gramian.io.names import PICTURE_SUFFIXES
-from gramian.io.preview import Preview, preview
+from gramian.io.preview import Preview
 from gramian.io.scan import Scan, scan
-from gramian.reading import ReadingOptions
 from gramian.report.tables import row_table, write_table
 
 Message = dict[str, Any]
@@ -77,12 +76,12 @@ def asked_of(data: Message) -> Message:
     return asked
 
 
-def columns_of(data: Message, options: ReadingOptions | None = None) -> Preview | None:
-    """Return a preview of the columns of a file; None without columns, as for pictures."""
-    if not os.path.isfile(data["path"]):
+def columns_of(data: Message, **more: Any) -> Preview | None:
+    """Return a preview of the columns of a file, also with further options; None without columns."""
+    if not os.path.isfile(data["path"].partition("::")[0]):
         return None
-    with open(data["path"], "rb") as file:
-        return preview(_rows_in(file, data["kind"]), data["name"], options)
+    with scanned({**data, "reading": data["reading"] | more}) as asked:
+        return asked.preview()
 
 
 def _rows_in(file: IO[bytes], kind: str) -> IO[bytes]:

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,6 @@ from gramian.errors import (
 from gramian.faces import Faces, FaceSpace, Gallery, read_faces
 from gramian.inspect.diagnose import diagnosis_of
 from gramian.io.metadata import with_metadata
-from gramian.io.preview import Preview
 from gramian.operations import operations
 from gramian.operations.operation import Asked, Blocks, Input, Result
 from gramian.options import declared_of
@@ -102,7 +102,7 @@ def describe_data(data: Message, draft: bool = False) -> Message:
     """Return the facts of a table or pictures. Unless it is a draft, unusable data raise an error."""
     with bodies.scanned(data) as asked:
         options = asked.options
-    seen, problem = bodies.columns_of(data, options), None
+    seen, problem = bodies.columns_of(data), None
     facts: Message = {"rows": seen.rows, "columns": seen.width} if seen else {}
     try:
         table = read_table(data)
@@ -116,10 +116,7 @@ def describe_data(data: Message, draft: bool = False) -> Message:
             raise
         problem = error.worded("page")
     facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
-
-    def again(**more: Any) -> Preview | None:
-        return bodies.columns_of(data, replace(options, **more))
-
+    again = partial(bodies.columns_of, data)
     found = {method: proposals(seen, method, options, None, again) for method in METHODS}
     proposed = {method: list(map(asdict, one)) for method, one in found.items()}
     return facts | {"preview": None if seen is None else seen.facts(), "proposals": plain(proposed)}
@@ -162,7 +159,6 @@ def _with_proposals(fit: Message, data: Message) -> list[Message]:
         found = of_scan(asked, method, fit["parameters"]).only(lambda one: one.option in KNOWN | takes)
         data["reading"] |= found.merged(asked)
     fit["parameters"] |= found.parameters
-    fit["reading"] = fit.get("reading", {}) | data["reading"]
     return plain(list(map(asdict, found)))  # type: ignore[no-any-return]
 
 
@@ -194,9 +190,14 @@ def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     made.save(answer["path"])
     texts = [str(one.message) for one in raised if one.category.__module__.startswith("gramian")]
     diagnosis = diagnosis_of(made, pieces.completed(made, table) if isinstance(table, Table) else None)
-    facts = report.info_facts(made, fit["estimator"], diagnosis=diagnosis)
-    # "fit" is what the page needs for another fit of the same data.
-    return {**facts, "fit": fit, "seconds": seconds, "warnings": texts, "proposals": found}
+    return {
+        **report.info_facts(made, fit["estimator"], diagnosis=diagnosis),
+        "seconds": seconds,
+        "warnings": texts,
+        "proposals": found,
+        # What the page sends for another fit of the same data.
+        "fit": fit | {"reading": fit["reading"] | data["reading"], "propose": False},
+    }
 
 
 class _Messages:

@@ -3,21 +3,16 @@
 import { asked, byId, element, say, tried } from "./api.js";
 import { arrange, card } from "./charts.js";
 import { forms } from "./operations.js";
+import { query as queryOf } from "./run.js";
 
 const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.components), columns = Number(main.dataset.columns);
 const fit = JSON.parse(main.dataset.fit);  // the order of the fit, if its data are here
-const query = new URLSearchParams(location.search);
+const asking = new URLSearchParams(location.search), own = fit && asking.get("data") === fit.data;
+const query = own ? queryOf(fit.data, fit.reading) : asking;  // the rows of the fit are read as the fit has read them
 const CLOSE = 120, LISTED = 200, NAMED = 5, FEW = 12, MOST = 1000;  // pixels from the top of a part that counts as read; rows of the list; named rows; columns with arrows at first; rows of one refit
 const FOLLOWS = { scores: ["x", "y", "color", "shape"], "correlation-circle": ["x", "y"], contours: ["color"], directions: ["color"] };
 const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
-function read(place, reading) {
-  for (const [name, one] of Object.entries(reading)) for (const entry of [one].flat()) place.append(name, entry);
-  return place;
-}
-// The rows of the fit are read as the fit has read them.
-if (fit && query.get("data") === fit.data && [...query.keys()].length === 1) read(query, fit.reading);
-const own = fit && query.get("data") === fit.data;
 
 for (const link of [byId("report"), byId("results")].filter(Boolean)) link.href += `?${query}`;
 if (query.get("data") && byId("results-item") && main.dataset.kind !== "FaceSpace") byId("results-item").hidden = false;
@@ -156,14 +151,15 @@ function select(keys, ofGroup = null, narrow = true) {
   mark(narrow && chosen && !group);
   list();
   const names = chosen && !group ? [...chosen].slice(0, NAMED).join(", ") + (chosen.size > NAMED ? ", …" : "") : "";
+  const sampled = points().length < order.length, partial = sampled && narrow && !group;  // a box around some of its rows
   byId("selected").textContent = !chosen ? "Click points or rows to select them, or drag a box around points."
-    : group ? `Group ${group[1]} is selected.` : `${counted(chosen.size, "row")} selected: ${names}`;
-  for (const button of [byId("without"), byId("only")]) button.hidden = !chosen || !own;
+    : group ? `Group ${group[1]} is selected.` : `${counted(chosen.size, "row")}${partial ? " of the drawn sample" : ""} selected: ${names}`;
+  for (const button of [byId("without"), byId("only")]) button.hidden = !chosen || !own || partial;
   byId("clear").hidden = !chosen;
   if (!chosen) return;
   const what = group ? group[1] : chosen.size === 1 ? "the selected row" : `the selected rows (${chosen.size.toLocaleString("en")})`;
   byId("without").textContent = `Refit without ${what}`;
-  byId("only").textContent = `Refit with only ${what}`;
+  byId("only").textContent = `Refit with only ${group ? what : chosen.size === 1 ? "it" : "them"}`;
 }
 
 function offerGroups(column, groups) {
@@ -200,7 +196,7 @@ byId("without").addEventListener("click", ({ target }) => leaveOut(group ? [`${g
   `without ${group ? group[1] : counted(chosen.size, "row")}`, target));
 byId("only").addEventListener("click", ({ target }) => {
   const others = group ? group[2].filter((kind) => kind !== group[1]).map((kind) => `${group[0]}=${kind}`)
-    : order.filter((key) => !chosen.has(key));
+    : (order.length ? order : points().map(keyOf)).filter((key) => !chosen.has(key));
   return leaveOut(others, `of ${group ? group[1] : counted(chosen.size, "row")}`, target);
 });
 byId("clear").addEventListener("click", () => select(null));
