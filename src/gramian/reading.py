@@ -74,7 +74,9 @@ class ReadingOptions:
     )
 
     header: int | None = option(
-        "LINE", "Line of the header in text or a sheet, counted from 1; 0: there is none.", label="header line"
+        "LINE",
+        "Line of the header in text or a sheet, counted from 1; 0: there is none.",
+        label="header line",
     )
     skip_footer: int | None = option(
         "COUNT", "Last lines of text or a sheet to leave out; 0: none.", label="last lines to leave out"

@@ -171,7 +171,10 @@ def table_of(
         return _table_of_array(source, reading, limit, expected)
     # Arrow takes longer to import than everything else here.
     from gramian.io.columns import table_of_columns
+    from gramian.io.pivot import pivoted
 
+    if reading.pivot is not None:
+        source, reading = pivoted(source, reading)
     return table_of_columns(source, reading, limit, expected)
 
 

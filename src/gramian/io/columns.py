@@ -6,12 +6,14 @@ The first rows of a file, up to 16 MB, decide that; later rows of another kind r
 from __future__ import annotations
 
 import difflib
+import json
+import re
 import shlex
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -25,12 +27,16 @@ from gramian.checks import NAMES_SHOWN, counted, first_few, listed
 from gramian.data.table import Expected, Table
 from gramian.errors import DataError, ParameterError, by_surface, option
 from gramian.io import numerals, parts, spool, written
+from gramian.io.long import find_long
 from gramian.io.source import whole_within
+from gramian.options import as_arguments, given_options
 from gramian.reading import ReadingOptions
 
 # Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
 INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
 EMPTY_LAST = "an empty last column without a name was left out"
+_MOST_GROUPS, _OF_HEADER = 20, 3  # labels that advice proposes; first rows that may be parts of a header
+_FEW_ROWS = 10  # one in so many may be left out
 DECIDING = 16 << 20  # bytes of the first rows, which decide what columns are
 
 
@@ -198,9 +204,9 @@ class Columns:
         return cls(fields, names, source, first_row, numbers.notes(names), numbers.units(names))
 
     @classmethod
-    def whole(cls, source: ColumnSource, reading: ReadingOptions = ReadingOptions()) -> Columns:
+    def whole(cls, source: ColumnSource, reading: ReadingOptions | None = None) -> Columns:
         """Return all columns of a source, read as options say."""
-        source, reading = source.prepared(reading, None)
+        source, reading = source.prepared(reading or ReadingOptions(), None)
         return cls.of(whole_fields(source), source, below_limit=reading.below_limit)
 
     def with_row_names(
@@ -230,7 +236,8 @@ class _Numbers:
     """
 
     def __init__(self, source: ColumnSource, below_limit: str | None) -> None:
-        self.source, self.below_limit, self.comma = source, below_limit or "missing", None
+        self.source, self.below_limit = source, below_limit or "missing"
+        self.comma: str | None = None
         self.with_commas: set[int] = set()
         self.places: set[int] = set()
         self._bare: dict[int, written.Bare] = {}
@@ -265,10 +272,10 @@ class _Numbers:
         result = dict(zip(places, fields, strict=True))
         plain = [place for place in places if place not in self._bare]
         result |= zip(plain, self._converted([result[place] for place in plain]), strict=True)
-        for place, field in zip(places, fields, strict=True):
+        for place, texts in zip(places, fields, strict=True):
             if not is_number(result[place]):
-                result[place] = self._signed(place, field)
-            self._count_commas(place, result[place], field)
+                result[place] = self._signed(place, texts)
+            self._count_commas(place, result[place], texts)
         return list(result.values())
 
     def _converted(self, fields: Sequence[Any]) -> list[Any]:
@@ -286,7 +293,9 @@ class _Numbers:
         (values,) = self._converted([one.fields])
         if not is_number(values):
             return fields
-        self._bare[place] = one if known is None else one._replace(unit=known.unit, said=one.said | known.said)
+        self._bare[place] = (
+            one if known is None else one._replace(unit=known.unit, said=one.said | known.said)
+        )
         return self._within(place, one, values)
 
     def _within(self, place: int, one: written.Bare, values: Any) -> Any:
@@ -309,7 +318,9 @@ class _Numbers:
         """Return units of columns, of the file or of their numbers, by their names."""
         signs = {names[at]: one.unit for at, one in self._bare.items() if one.unit and at < len(names)}
         every = signs | dict(self.source.units)
-        return every if places is None else {names[at]: every[names[at]] for at in places if names[at] in every}
+        return (
+            every if places is None else {names[at]: every[names[at]] for at in places if names[at] in every}
+        )
 
     def notes(self, names: Sequence[str], places: AbstractSet[int] | None = None) -> tuple[str, ...]:
         """Say how the numbers of these columns were read."""
@@ -332,7 +343,9 @@ class _Numbers:
         if limits := shown(self._beyond):
             counts = {names[at]: many for at, many in self._beyond.items() if at < len(names)}
             many, example = sum(counts[name][0] for name in limits), counts[limits[0]][1]
-            which = f"{counted(many, 'entry', 'entries')} beyond a limit, such as {example!r} in {limits[0]!r},"
+            which = (
+                f"{counted(many, 'entry', 'entries')} beyond a limit, such as {example!r} in {limits[0]!r},"
+            )
             count = "counts" if many == 1 else "count"
             notes.append(
                 f"{which} {count} as missing (below_limit: half takes half of each limit)"
@@ -491,10 +504,14 @@ def find_row_names(
         return id_column, value_columns, ()
     if day:
         return first, rest, (f'row names were taken from column "{name}", which holds unique dates',)
-    # More likely a column of numbers with a slip in it.
-    if 2 * (pc.sum(numerals.like_number(column)).as_py() or 0) > len(column):
+    if _is_mostly_numbers(column):
         return None, value_columns, ()
     return first, rest, (f'row names were taken from column "{name}", which holds unique text',)
+
+
+def _is_mostly_numbers(column: Any) -> bool:
+    """Say whether a column of text is more likely one of numbers with a slip in it."""
+    return 2 * int(pc.sum(numerals.like_number(column)).as_py() or 0) > len(column)
 
 
 # -------------------------------------------------------------- the table of all rows
@@ -551,7 +568,7 @@ class _Growing:
             self.values, self.notes = [self.values[place] for place in order], (*self.notes, *more)
         wrong = [place for place in self.values if place in odd]
         if wrong or not self.values:
-            raise refuse_text(Columns.of(fields, source), self.values, wrong)
+            raise refuse_text(Columns.of(fields, source), self.values, wrong, reading, self.id)
         used = {*self.roles.aside, *([] if self.id is None else [self.id])}
         self.aside: dict[int, list[Any]] = {place: [] for place in used}
         floats = {place for place in self.values if pa.types.is_float64(columns[place].type)}
@@ -580,7 +597,7 @@ class _Growing:
             columns |= zip(odd, self.written.later(odd, [batch[place] for place in odd]), strict=True)
             odd = [place for place in odd if not is_number(columns[place])]
         if odd:
-            raise refuse_text(Columns.of(batch, source, start), self.values, odd)
+            raise refuse_text(Columns.of(batch, source, start), self.values, odd, self.reading, self.id)
         self._add(batch, list(columns.values()))
 
     def _add(self, batch: list[Any], columns: list[Any]) -> None:
@@ -677,10 +694,6 @@ def table_of_columns(
     [[1.0], [2.0]]
     """
     source, reading = source.prepared(reading, expected)
-    if reading.pivot is not None:
-        from gramian.io.pivot import pivoted
-
-        source, reading = pivoted(source, reading)
     if reading.label_row is not None:
         return _labelled_by_row(source, reading)
     within = None if limit is None else whole_within(limit)
@@ -778,58 +791,131 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
 # ------------------------------------------------ columns of text that have no use
 
 
-def refuse_text(columns: Columns, value_columns: Sequence[int], wrong: Sequence[int]) -> DataError:
-    """Return the error that names the columns of text, and what to do with them."""
-    text = [place for place in value_columns if not is_number(columns.arrays[place])] or wrong
-    name = columns.source.source
-    if len(text) == len(value_columns):
+def refuse_text(
+    columns: Columns,
+    value_columns: Sequence[int],
+    wrong: Sequence[int],
+    reading: ReadingOptions,
+    id_column: int | None,
+) -> DataError:
+    """Return the error that names the columns of text, and one way to read the table."""
+    text = [place for place in value_columns if not is_number(columns.arrays[place])] or [*wrong]
+    name, marks = columns.source.source, _marks(columns, text)
+    if len(text) == len(value_columns) and not marks:
         shown = f": {_describe(columns, text)}" if text else ""
         return DataError(
-            f"{name} has no numeric columns{shown}. {_why_text(columns, text)}"
+            f"{name} has no numeric columns{shown}. {_why_text(columns, text, marks)}"
             "At least one column must hold numbers and not be dropped, an id or a label."
         )
-    names = [columns.names[index] for index in text[:NAMES_SHOWN]]
-    more = ", ..." if len(text) > NAMES_SHOWN else ""
-    quoted = ", ".join(f'"{name}"' for name in names)
+    changed = _advised(columns, value_columns, text, marks, reading, id_column)
+    given = {one: value for one, value in given_options(replace(reading, **changed)).items() if value != ()}
+    call = ", ".join(f"{one}={_as_python(value)}" for one, value in given.items())
+    file = "" if columns.source.path is None else f"{_as_python(str(columns.source.path))}, "
     what = (
         f"{name} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
-        f"{_describe(columns, text)}. {_why_text(columns, text)}".rstrip()
+        f"{_describe(columns, text)}. {_why_text(columns, text, marks)}".rstrip()
     )
+    options = {one: value for one, value in changed.items() if value != ()}
     return DataError(
         what,
         by_surface(
-            f"Leave out with drop=[{quoted}{more}], "
-            f'or take one out as labels with label="{names[0]}" or as row names with id="{names[0]}".',
-            f"Leave out with --drop {shlex.quote(','.join(names))}{more}, or take one out as labels with "
-            f"--label {shlex.quote(names[0])} or as row names with --id {shlex.quote(names[0])}.",
+            f"Read it with {f'gramian.scan({file}{call})' if file else call}.",
+            f"Give {shlex.join(as_arguments(ReadingOptions(**options)))}",
             "Leave out such columns, or choose one as labels or as names of rows.",
         ),
     )
 
 
-def _why_text(columns: Columns, text: Sequence[int]) -> str:
+def _as_python(value: Any) -> str:
+    """Return a value as a call has it, names in double quotes."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_as_python, value))}]"
+    return json.dumps(str(value), ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def _advised(
+    columns: Columns,
+    value_columns: Sequence[int],
+    text: Sequence[int],
+    marks: Mapping[int, Mapping[str, int]],
+    reading: ReadingOptions,
+    id_column: int | None,
+) -> dict[str, Any]:
+    """Return options with which the table is read: uses of columns of text, and what missing values do."""
+    names, arrays = columns.names, columns.arrays
+    if not (columns.first_row or reading.columns or reading.drop) and (long := find_long(names, arrays)):
+        # Rows of other labels, or of few values, may have holes.
+        return {"pivot": long, "missing": reading.missing or "mean"}
+    numbers = [place for place in value_columns if place not in text or place in marks]
+    rest = [place for place in text if place not in marks]
+    changed: dict[str, Any] = {}
+    if not columns.first_row:  # later rows of a file do not show groups
+        words = [place for place in rest if is_text(arrays[place]) and not _is_mostly_numbers(arrays[place])]
+        groups = [place for place in words if _may_group(arrays[place])]
+        unique = [place for place in words if all_different(arrays[place])]
+        if groups and reading.label is None and reading.labels_from is None:
+            changed["label"] = names[groups[0]]
+        if unique and id_column is None and reading.id is None:
+            changed["id"] = names[unique[0]]
+    out = [names[place] for place in rest if names[place] not in changed.values()]
+    if reading.columns is not None or len(out) > max(NAMES_SHOWN, len(numbers)):
+        changed["columns"] = tuple(names[place] for place in numbers)
+        changed["drop"] = ()
+    elif out:
+        changed["drop"] = (*(reading.drop or ()), *out)
+    if marks:
+        more = dict.fromkeys(mark for some in marks.values() for mark in some)
+        changed["na_values"] = (*(reading.na_values or ()), *more)
+    holes = [pc.is_null(arrays[place]) for place in numbers if arrays[place].null_count or place in marks]
+    if reading.missing is None and holes:
+        rows = len(arrays[0])
+        incomplete = rows if marks else pc.sum(reduce(pc.or_, holes)).as_py()
+        changed["missing"] = "drop-rows" if _FEW_ROWS * incomplete <= rows else "mean"
+    return changed
+
+
+def _may_group(column: Any) -> bool:
+    return 2 <= int(pc.count_distinct(column).as_py()) <= min(_MOST_GROUPS, len(column) // 2)
+
+
+def _marks(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
+    """Return the marks of missing values in columns of text that are numbers but for these, and their counts.
+
+    Words that name the column, or stand in its first rows only, are of a header.
+    """
+    result = {}
+    text = [place for place in text if is_text(columns.arrays[place])]
+    for place in text if columns.source.separator is not None else ():
+        column = columns.arrays[place]
+        marks = numerals.marks(column)
+        words = [mark for mark in marks if re.search(r"[^\W\d_]{2}", mark)]
+        below = column.slice(max(0, _OF_HEADER - columns.first_row))
+        of_header = set(words).difference(pc.unique(pc.utf8_trim_whitespace(below)).to_pylist())
+        if marks and not of_header and columns.names[place].strip() not in marks:
+            result[place] = marks
+    return result
+
+
+def _why_text(columns: Columns, text: Sequence[int], marks: Mapping[int, Mapping[str, int]]) -> str:
     """Explain why columns of text that are nearly numeric are not, and what to do."""
     if columns.source.separator is None:
         return ""
-    every: dict[str, int] = {}
-    nearly, advice = [], ""
-    for index in [place for place in text if is_text(columns.arrays[place])]:
-        if here := numerals.marks(columns.arrays[index]):
-            nearly.append(columns.names[index])
-            every = {mark: every.get(mark, 0) + here.get(mark, 0) for mark in {**every, **here}}
-        elif not advice and (value := numerals.undecided_comma(columns.arrays[index])) is not None:
+    advice = ""
+    for index in [place for place in text if is_text(columns.arrays[place]) and place not in marks]:
+        if not advice and (value := numerals.undecided_comma(columns.arrays[index])) is not None:
             advice = (
                 f"In {columns.names[index]!r}, {value} may be {value.replace(',', '')} or "
                 f"{value.replace(',', '.')}, and no other value decides whether the comma separates "
                 "thousands or decimals: write one or the other. "
             )
-    if not nearly:
+    if not marks:
         return advice
+    every: dict[str, int] = {}
+    for some in marks.values():
+        every |= {mark: every.get(mark, 0) + count for mark, count in some.items()}
     counts = " and ".join(f"{mark!r} ({counted(count, 'time')})" for mark, count in every.items())
-    return advice + (
-        f"{listed(nearly)} would be numbers without {counts}. If that stands for a missing value, read it as "
-        f"one with {option('na_values', list(every))}. "
-    )
+    names = listed([columns.names[place] for place in marks])
+    return advice + f"{names} would be numbers without {counts}, which may stand for missing values. "
 
 
 def _describe(columns: Columns, text: Sequence[int]) -> str:
@@ -839,6 +925,8 @@ def _describe(columns: Columns, text: Sequence[int]) -> str:
 def _sample_value(columns: Columns, index: int) -> str:
     """Show the first value that is no number: in a column of numbers with a slip, the slip."""
     column = columns.arrays[index]
+    if pa.types.is_temporal(column.type):
+        return f"dates such as {next(iter(column.drop_null().to_pylist()), '')}"
     if not is_text(column):
         return str(column.type)
     row = pc.index(numerals.like_number(column), pa.scalar(False)).as_py()

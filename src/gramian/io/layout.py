@@ -30,7 +30,7 @@ SHOWN = (10, 30, 24)  # lines, fields and letters that a preview shows
 _SEPARATORS = ("\t", ";", "|", ",", " ")
 _LINE = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
 _MOST_PLACES = 60  # columns whose entries decide where a table begins
-_NOTHING = re.compile(r"[-–—.*?_/\\]*")  # stands for no value, and names nothing
+_NOTHING = re.compile(r"[-\u2013\u2014.*?_/\\]*")  # stands for no value, and names nothing
 _YEARS = (1500, 2200)
 
 _PREFIXED = "m|g|s|A|K|mol|M|cd|Hz|N|Pa|J|W|C|V|F|Ω|T|lm|lx|Bq|Gy|Sv|l|L|bar|eV|B|cal|U|t"
@@ -40,11 +40,14 @@ _UNITS = (
     "cells|degrees|percent|kilograms?|grams?|met(?:er|re)s?|seconds?|minutes?|hours?"
 )
 _UNIT = rf"(?:[kMGTmµμunpcdh]?(?:{_PREFIXED})|{_UNITS})(?:\^?[-−]?\d|[²³⁻¹⁰])*"
-_IS_UNIT = re.compile(rf"(?:\d+|10\^?\d+)?\s?(?:1\s?/\s?)?{_UNIT}(?:\s?[/·*.⋅ ]\s?(?:{_UNIT}|\d+\s?{_UNIT}))*")
+_IS_UNIT = re.compile(
+    rf"(?:\d+|10\^?\d+)?\s?(?:1\s?/\s?)?{_UNIT}(?:\s?[/·*.⋅ ]\s?(?:{_UNIT}|\d+\s?{_UNIT}))*"
+)
 _BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,16})[)\]]")
 _NOTE = re.compile(
-    r"\W*(?:sources?|notes?|footnotes?|remarks?|legend|key|data (?:from|by|source)|last updated|copyright|see|"
-    r"quellen?|anmerkung(?:en)?|hinweise?|stand|legende|remarques?|légende|nota|fuente|fonte)\b|[*†‡§©#¹²³]|\(c\)",
+    r"\W*(?:sources?|notes?|footnotes?|remarks?|legend|key|data (?:from|by|source)|last updated|copyright|"
+    r"quellen?|anmerkung(?:en)?|hinweise?|stand|legende|remarques?|légende|nota|fuente|fonte)\b|"
+    r"[*†‡§©#¹²³]|\(c\)",
     re.IGNORECASE,
 )  # fmt: skip
 
@@ -147,7 +150,8 @@ def detect_layout(
 
     Examples
     --------
-    >>> layout = detect_layout(b"# by hand\nPlants of 2020\n\nx;y\ncm;kg\n1,5;2\n2,5;3\n", "memory")
+    >>> lines = "# by hand", "Plants of 2020", "", "x;y", "cm;kg", "1,5;2", "2,5;3"
+    >>> layout = detect_layout("\\n".join(lines).encode(), "memory")
     >>> layout.names, layout.header, layout.units, layout.skipped
     (('x', 'y'), 4, ('cm', 'kg'), 5)
     """
@@ -217,7 +221,9 @@ def split_lines(
     # A field beyond the limit of the csv module ends the sample early.
     with contextlib.suppress(csv.Error):
         for count, fields in enumerate(itertools.islice(reader, most), 1):
-            lines.append(Line(offset + count if by_records else start + 1, offset + reader.line_num, (*fields,)))
+            lines.append(
+                Line(offset + count if by_records else start + 1, offset + reader.line_num, (*fields,))
+            )
             start = offset + reader.line_num
     return lines[:-1] if text.count('"') % 2 and len(lines) > 2 else lines
 
@@ -308,7 +314,9 @@ class _Table:
             n_fields,
             self.lines[first - 1].end if first else 0,
             header=0 if at is None else self.lines[at].number,
-            units=None if units is None else tuple(map(_unit, (*self._fields(units), *[""] * n_fields)[:n_fields])),
+            units=None
+            if units is None
+            else tuple(map(_unit, (*self._fields(units), *[""] * n_fields)[:n_fields])),
             said=said,
             plain=plain,
         )
@@ -392,7 +400,9 @@ class _Table:
             len(steps) == 1
             and 0 not in steps
             and _YEARS[0] <= min(numbers) <= max(numbers) <= _YEARS[1]
-            and not any(all(re.fullmatch(r"[12]\d{3}", row[place].strip()) for place in self.typed) for row in rows)
+            and not any(
+                all(re.fullmatch(r"[12]\d{3}", row[place].strip()) for place in self.typed) for row in rows
+            )
         )
 
     def _names_less(self, index: int) -> bool:
@@ -421,17 +431,22 @@ class _Table:
         fields = self._fields(index)
         if len(fields) != self.width or len(self.lines[index].filled) == 0:
             return False
-        typed = [fields[place].strip() for place in self.typed if not _NOTHING.fullmatch(fields[place].strip())]
+        typed = [
+            fields[place].strip() for place in self.typed if not _NOTHING.fullmatch(fields[place].strip())
+        ]
         known = [text for text in typed if _BRACKETED.fullmatch(text) or _IS_UNIT.fullmatch(text)]
         return bool(known) and 5 * len(known) >= 3 * len(typed)
 
     def _is_upper(self, upper: int, lower: int) -> bool:
         """Say whether a line is the upper part of a header, with names of groups of columns."""
         one, two = ([field.strip() for field in self._fields(index)] for index in (upper, lower))
-        if not len(one) == len(two) == self.width or min(len(self.lines[i].filled) for i in (upper, lower)) < 2:
+        if (
+            not len(one) == len(two) == self.width
+            or min(len(self.lines[i].filled) for i in (upper, lower)) < 2
+        ):
             return False
         pairs = list(zip(one, two, strict=True))
-        return all(a or b for a, b in pairs) and any(b and not a for a, b in pairs) and not self._counts(upper)[1]
+        return all(a or b for a, b in pairs) and any(b and not a for a, b in pairs)
 
     def _names(self, at: int, group: int | None) -> tuple[str, ...]:
         """Return the names of the columns; those that occur twice with the name of their group."""
@@ -457,7 +472,9 @@ class _Table:
         if units is not None:
             said.append(f"units were read from {self.word} {self.lines[units].number}")
         if below:
-            many = counted(len(below), f"{self.word} below the header was", f"{self.word}s below the header were")
+            many = counted(
+                len(below), f"{self.word} below the header was", f"{self.word}s below the header were"
+            )
             said.append(f"{many} left out: {self._quoted(below[0])}")
         return tuple(said)
 

@@ -90,7 +90,7 @@ class Preview:
     header : int
         The line of the header, counted from 1; 0 if there is none.
     sheets : tuple of str
-        The sheets of a workbook.
+        The sheets of a workbook, the one that is read first.
     long : tuple of str or None
         Columns of ids, variables and values, if the table is long: what the option ``pivot`` takes.
     notes : tuple of str
@@ -159,7 +159,8 @@ def preview(
             return None if len(opened.shape) > 2 else _of_source(opened, reading, most)
         from gramian.io import numerals
         from gramian.io.columns import Columns, whole_fields
-        from gramian.io.pivot import find_long, pivoted
+        from gramian.io.long import find_long
+        from gramian.io.pivot import pivoted
 
         table, reading = opened.prepared(replace(reading, **dict.fromkeys(COLUMN_OPTIONS)), None)  # type: ignore[arg-type]
         about = {"lines": table.first_lines, "header": table.header, "sheets": table.sheets}
@@ -178,7 +179,7 @@ def preview(
     if reading.rows is not None and whole:
         rows = pick_rows(len(columns.arrays[0]), reading.rows, columns.source.source)
         columns = replace(columns, arrays=[column.take(rows) for column in columns.arrays])
-    about |= {"width": width, "long": find_long(columns), "notes": (*table.notes, *columns.notes)}
+    about |= {"width": width, "long": find_long(columns.names, columns.arrays), "notes": (*table.notes, *columns.notes)}
     return replace(of_columns(columns, columns.source.names is not None, whole), **about)
 
 

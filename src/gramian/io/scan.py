@@ -124,7 +124,7 @@ class Scan(ReadingOptions):
     _labels: LabelPlace | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        checked = {
+        checked: dict[str, Any] = {
             "rows": _check_rows(self.rows),
             "exclude": _check_names("exclude", _as_texts(self.exclude)),
             "columns": _check_columns("columns", self.columns),
@@ -292,11 +292,11 @@ def _check_names(name: str, names: Any) -> tuple[str, ...] | None:
 
 
 def _check_pivot(names: Any) -> tuple[str, ...] | None:
-    names = _check_names("pivot", names)
-    if names is not None and (len(names) != 3 or len(set(names)) != 3):
+    three = _check_names("pivot", names)
+    if three is not None and (len(three) != 3 or len(set(three)) != 3):
         how = f"Give the columns of ids, of variables and of values: {option('pivot', 'ID,VARIABLE,VALUE')}."
-        raise ParameterError("pivot", names, "is not three columns", how)
-    return names
+        raise ParameterError("pivot", three, "is not three columns", how)
+    return three
 
 
 def _check_columns(name: str, names: Any) -> tuple[str, ...] | None:

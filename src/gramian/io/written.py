@@ -12,7 +12,9 @@ import pyarrow.compute as pc
 _CURRENCY = r"(?:US|CA|AU?|C|NZ|HK)?\$|[€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK"
 _BLANK = "[ \u00a0\u2009\u202f]"
 _GROUP = "[ \u00a0\u2009\u202f'\u2019]"  # between thousands, and nothing else
-_DIGITS = rf"[1-9]\d{{0,2}}(?:{_GROUP}\d{{3}})+(?:[.,]\d*)?|\d[\d.,]*(?:[eE][+-]?\d+)?|[.,]\d+(?:[eE][+-]?\d+)?"
+_DIGITS = (
+    rf"[1-9]\d{{0,2}}(?:{_GROUP}\d{{3}})+(?:[.,]\d*)?|\d[\d.,]*(?:[eE][+-]?\d+)?|[.,]\d+(?:[eE][+-]?\d+)?"
+)
 _SIGN = "[-+\u2212\u2013]"
 _NUMBER = (
     rf"^(?P<limit>[<>≤≥]=?)?{_BLANK}*(?P<before>{_CURRENCY})?{_BLANK}*(?P<open>\()?(?P<sign>{_SIGN})?{_BLANK}*"
@@ -99,7 +101,9 @@ def bare(column: Any) -> Bare | None:
         return None
     negative = pc.or_(
         pc.equal(part["open"], "("),
-        pc.match_substring_regex(pc.binary_join_element_wise(part["sign"], part["minus"], ""), "[-\u2212\u2013]"),
+        pc.match_substring_regex(
+            pc.binary_join_element_wise(part["sign"], part["minus"], ""), "[-\u2212\u2013]"
+        ),
     )
     digits = pc.replace_substring_regex(part["digits"], _GROUP, "")
     fields = pc.if_else(negative, pc.binary_join_element_wise("-", digits, ""), digits)
@@ -114,7 +118,9 @@ def bare(column: Any) -> Bare | None:
 
 def _zeros(digits: Any, units: Any) -> bool:
     """Say whether all numbers without a unit are 0, which has the same size in every unit."""
-    return all(not set(text or "") - set("0.,") for text in pc.unique(digits.filter(pc.equal(units, ""))).to_pylist())
+    return all(
+        not set(text or "") - set("0.,") for text in pc.unique(digits.filter(pc.equal(units, ""))).to_pylist()
+    )
 
 
 class Dates(NamedTuple):
@@ -167,7 +173,9 @@ def dates(column: Any) -> Dates | None:
     parts = pc.extract_regex(there, _DAY)
     if parts.null_count:
         return _as_dates(there, column)
-    part = {name: parts.field(name) for name in ("year", "month", "day", "one", "sign", "two", "last", "time")}
+    part = {
+        name: parts.field(name) for name in ("year", "month", "day", "one", "sign", "two", "last", "time")
+    }
     signs = set(pc.unique(part["sign"]).to_pylist()) - {None}
     if len(signs) > 1:
         return None
@@ -185,8 +193,12 @@ def dates(column: Any) -> Dates | None:
         pc.utf8_lpad(pc.binary_join_element_wise(part["day"], part[day], ""), 2, "0"),
     )
     clock = pc.utf8_trim(part["time"], " T")
-    clock = pc.if_else(pc.match_substring_regex(clock, r"^\d:"), pc.binary_join_element_wise("0", clock, ""), clock)
-    iso = pc.utf8_rtrim(pc.binary_join_element_wise(pc.binary_join_element_wise(*numbers, "-"), clock, " "), " ")
+    clock = pc.if_else(
+        pc.match_substring_regex(clock, r"^\d:"), pc.binary_join_element_wise("0", clock, ""), clock
+    )
+    iso = pc.utf8_rtrim(
+        pc.binary_join_element_wise(pc.binary_join_element_wise(*numbers, "-"), clock, " "), " "
+    )
     result = _as_dates(iso, column)
     return None if result is None else result._replace(unclear=unclear)
 

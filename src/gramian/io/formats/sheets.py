@@ -77,7 +77,12 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
         lines.writerow(map(_as_text, [*row, *[None] * (width - len(row))] if row else []))
     first = key is None and len(names) > 1
     which = "the first" if chosen == names[0] else "the first with a table"
-    notes = (f"sheet {chosen!r} was read, {which} of {listed(names)}: FILE::SHEET reads another",) if first else ()
+    notes = (
+        (f"sheet {chosen!r} was read, {which} of {listed(names)}: FILE::SHEET reads another",)
+        if first
+        else ()
+    )
+    names = (chosen, *(name for name in names if name != chosen))
     return TextSource(Opened(source, data=text.getvalue().encode()), notes=notes, sheets=names)
 
 

@@ -202,6 +202,7 @@ class TextSource(ColumnSource):
             units = zip(self.unique_names(len(self.names))[0], layout.units, strict=True)
             self.units = {name: unit for name, unit in units if unit}
         self._row_bytes = len(head) // max(1, head.count(b"\n"))
+        self.first_lines = shown_lines(head, layout.separator)
         self._types = dict.fromkeys(map(str, range(layout.n_fields)), pa.string())
 
     def _detected(self) -> Layout:
@@ -213,11 +214,6 @@ class TextSource(ColumnSource):
         self._head = max(self._head, self._file.head(MORE_LINES, MORE_BYTES), key=len)
         head = self._as_utf8(self._head)
         return detect_layout(head, *about, most=MORE_LINES, by_records=bool(self.sheets))
-
-    @property
-    def first_lines(self) -> tuple[tuple[str, ...], ...]:
-        """The first lines of the file, as a preview shows them."""
-        return shown_lines(self._as_utf8(self._head), self.separator or ",")
 
     def prepared(
         self, reading: ReadingOptions, expected: Expected | None
@@ -233,8 +229,8 @@ class TextSource(ColumnSource):
         """Yield all rows; see :class:`gramian.io.columns.ColumnSource`."""
         size = _MOST if limit is None else min(_MOST, max(_LEAST, limit // 64))
         size = max(size, min(LARGEST_ROW, _LEAST_ROWS * self._row_bytes))
-        blocks: Any = whole_rows(self._rows(size, whole=limit is None), self.source)
-        blocks = self._placed(self._without_footer(blocks))
+        every = whole_rows(self._rows(size, whole=limit is None), self.source)
+        blocks = self._placed(self._without_footer(every))
         for first in itertools.islice(blocks, 1):
             yield self._parsed(*first, plain)
         while group := list(itertools.islice(blocks, _TOGETHER)):
@@ -270,18 +266,23 @@ class TextSource(ColumnSource):
             lines = text.rstrip(b"\r\n").rsplit(newline, _TAIL_LINES)
             lines = [self._as_utf8(line) for line in lines[len(lines) > _TAIL_LINES :]]
             count = notes_below(lines, self._layout.separator, self._layout.n_fields)
-            notes = [line.strip(b"\r " + self._layout.separator.encode()) for line in lines[len(lines) - count :]]
-            if said := [note.decode("utf-8", errors="replace") for note in notes if note]:
-                what = "row" if self.sheets else "line"
-                many = counted(len(said), f"{what} below the table was", f"{what}s below the table were")
-                self._note(f"{many} left out: {shortened(said[0], 60)!r}")
-            elif any(note != line.strip(b"\r") for note, line in zip(notes, lines[len(lines) - count :], strict=True)):
-                self._note("blank rows below the table were left out")
+            self._say_below(lines[len(lines) - count :])
             text = text.rstrip(b"\r\n") if count else text
         if not count:
             return text
         kept = text.removesuffix(newline).rsplit(newline, count)
         return kept[0] + newline if len(kept) > count else b""
+
+    def _say_below(self, lines: list[bytes]) -> None:
+        """Note which lines below the table were left out."""
+        blank = b"\r " + self._layout.separator.encode()
+        said = [line.strip(blank).decode("utf-8", errors="replace") for line in lines if line.strip(blank)]
+        what = "row" if self.sheets else "line"
+        if said:
+            many = counted(len(said), f"{what} below the table was", f"{what}s below the table were")
+            self._note(f"{many} left out: {shortened(said[0], 60)!r}")
+        elif any(line.strip() for line in lines):
+            self._note(f"blank {what}s below the table were left out")
 
     def _note(self, note: str) -> None:
         self.notes = self.notes if note in self.notes else (*self.notes, note)

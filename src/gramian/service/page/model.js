@@ -112,7 +112,7 @@ function chosenRows(box) {
 
 const STATISTICS = ["T2", "SPE"];
 const shortNumber = (value) => value && Math.abs(value) < 1e-3 ? value.toExponential(2)
-  : value.toLocaleString("en", { maximumSignificantDigits: 4 });
+  : value?.toLocaleString("en", { maximumSignificantDigits: 4 }) ?? "";
 
 function list(chosen) {
   const shown = chosen === null ? rows : rows.filter((row) => chosen.has(row.name));
