@@ -179,7 +179,8 @@ def preview(
     if reading.rows is not None and whole:
         rows = pick_rows(len(columns.arrays[0]), reading.rows, columns.source.source)
         columns = replace(columns, arrays=[column.take(rows) for column in columns.arrays])
-    about |= {"width": width, "long": find_long(columns.names, columns.arrays), "notes": (*table.notes, *columns.notes)}
+    about |= {"width": width, "notes": (*table.notes, *columns.notes)}
+    about |= {"long": find_long(columns.names, columns.arrays)}
     return replace(of_columns(columns, columns.source.names is not None, whole), **about)
 
 

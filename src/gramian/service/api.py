@@ -269,9 +269,7 @@ def list_items(caller: CurrentCaller, kinds: schemas.Kinds) -> list[ItemFacts]:
 
 
 @api.get("/data/{id}")
-async def data_info(
-    caller: CurrentCaller, id: Id, reading: Annotated[schemas.Reading, Query()]
-) -> ItemFacts:
+async def data_info(caller: CurrentCaller, id: Id, reading: Annotated[schemas.Reading, Query()]) -> ItemFacts:
     """Return all facts of data, also as other reading options show them."""
     item, facts = await caller.data_facts(id, reading)
     return facts_of(item, facts, caller.may_change(item))

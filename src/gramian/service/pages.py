@@ -20,7 +20,7 @@ from gramian.version import __version__
 
 PAGE = files("gramian.service").joinpath("page")
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}
-MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns that are proposed to be left out
+MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns listed as left out
 NUMBERS = ("number", "constant")  # kinds of columns
 PROPOSED_FOR = {"pca": "PCA", "kernel-pca": "KernelPCA"}
 # What is done about a proposal, and the control that undoes it.
@@ -270,11 +270,12 @@ def _pivot(facts: dict[str, Any]) -> str | None:
 
 
 def _groups(column: dict[str, Any], rows: int) -> bool:
-    return column["kind"] == "text" and 1 < column["distinct"] <= min(MOST_GROUPS, (rows - 1) // 2)
+    few = 1 < column["distinct"] <= min(MOST_GROUPS, (rows - 1) // 2)
+    return few and column["kind"] == "text"  # type: ignore[no-any-return]
 
 
 def _proposed(by_method: dict[str, Any], kinds: dict[str, str], shown: set[str]) -> list[dict[str, Any]]:
-    """Return what is proposed for some method: for which ones, what is done, and the control that undoes it."""
+    """Return what is proposed for some method: for which ones, what is done, and what undoes it."""
     result: dict[Any, dict[str, Any]] = {}
     for name, method in PROPOSED_FOR.items():
         for one in by_method.get(name, ()):
