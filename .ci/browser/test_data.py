@@ -40,7 +40,7 @@ def test_a_table_is_marked_planned_fitted_and_its_points_select_rows(arrive, sig
     walk = arrive(*sight, refused=(422,))
     page, (content, names) = walk.page, table_with_everything()
     walk.upload("plants.csv", content)
-    expect(page.locator("tr.marked th")).to_have_text(["width", "planet"])
+    expect(page.locator("#columns-table tr.marked th")).to_have_text(["width", "planet"])
     expect(page.locator("tr", has_text="planet")).to_contain_text("constant")
     expect(page.get_by_label("use kind")).to_be_disabled()
     expect(page.get_by_label("Row names")).to_have_value("name")
@@ -112,6 +112,80 @@ def test_rings_are_told_apart_by_the_third_component_of_a_kernel(arrive, sight):
     first, second = (across[kinds == kind] for kind in sorted(set(kinds)))
     assert first.max() < second.min() or second.max() < first.min()
     walk.shot("model")
+
+
+def test_another_line_is_the_header_and_last_lines_are_left_out(arrive, sight):
+    walk = arrive(*sight, refused=(422,))
+    page = walk.page
+    rows = "".join(f"p{i},{i * i % 7}.5,{i * 3 % 11}\n" for i in range(20))
+    walk.upload("plots.csv", f"Plots of 2021\n\nplot,height,width\n{rows}9,9,9\n".encode())
+    expect(page.locator("#lines")).to_have_text("The header is line 3 of the file")
+    expect(page.locator("#used")).to_contain_text("2 columns, 21 rows")
+    page.locator("#lines").click()
+    expect(page.locator("#lines-table tr.marked")).to_have_text(re.compile(r"header\s*plot\s*height\s*width"))
+    walk.shot("lines")
+    page.get_by_role("button", name="take line 4 as the header").click()
+    expect(page.get_by_label("use 0.5")).to_be_visible()
+    expect(page.locator("#lines")).to_have_text("The header is line 4 of the file")
+    page.go_back()
+    page.locator("#lines").click()
+    page.get_by_label("Lines to leave out at the end").fill("1")
+    page.get_by_role("button", name="Read again").click()
+    expect(page.locator("#used")).to_contain_text("2 columns, 20 rows")
+    expect(page.locator("#lines")).to_have_text(
+        "The header is line 3 of the file; 1 line at the end left out"
+    )
+    page.locator("#lines").click()
+    page.get_by_label("Lines to leave out at the end").fill("99")
+    page.get_by_role("button", name="Read again").click()
+    expect(page.locator("#reading .error")).to_contain_text("has no rows")
+    expect(page.locator("#used")).to_contain_text("2 columns, 21 rows")
+
+
+def test_groups_come_from_another_file_and_a_column_is_shown_but_not_used(arrive, sight):
+    walk = arrive(*sight, refused=(422,))
+    page, rng = walk.page, np.random.default_rng(0)
+    samples = [f"sample{i}" for i in range(12)]
+    lines = [",".join([name, *(f"{x:.3f}" for x in rng.standard_normal(4))]) for name in samples]
+    walk.upload("table.csv", "\n".join(["sample,a,b,c,age", *lines]).encode())
+    expect(page.locator("#used")).to_contain_text("4 columns, 12 rows")
+    page.get_by_label("use age").uncheck()
+    page.get_by_label("show age").check()
+    expect(page.locator("#used")).to_contain_text("3 columns, 12 rows")
+    page.get_by_label("Rows to leave out").fill("sample3, sample5")
+    expect(page.locator("#used")).to_contain_text("3 columns, 10 rows")
+    page.get_by_label("Rows to leave out").fill("sample33")
+    expect(page.locator("#exclude-error")).to_contain_text("sample33")
+    walk.shot("exclude")
+    page.get_by_label("Rows to leave out").fill("")
+    sheet = "\n".join(["sample,diet", *(f"{name},{'ab'[i % 2]}" for i, name in enumerate(samples[::-1]))])
+    page.get_by_label("Groups from another file").select_option("upload")
+    file = {"name": "samples.csv", "mimeType": "text/csv", "buffer": sheet.encode()}
+    page.get_by_label("File of groups").set_input_files(file)
+    expect(page.get_by_label("Groups from another file").locator("option:checked")).to_have_text(
+        "samples.csv"
+    )
+    expect(page.locator("#run")).to_be_enabled()
+    walk.shot("groups")
+    walk.run()
+    expect(page.locator("[data-figure=scores] svg")).to_contain_text("diet")
+
+
+def test_kernel_pca_is_scaled_too_and_follows_what_is_proposed_for_it(arrive):
+    walk = arrive()
+    page = walk.page
+    walk.example("penguins")
+    expect(page.get_by_label("Column scaling")).to_have_value("unit")
+    page.get_by_label("Kernel PCA").check()
+    expect(page.get_by_label("Components")).to_have_value("3")
+    expect(page.get_by_label("Column scaling")).to_have_value("unit")
+    expect(page.locator("li", has_text="the median distance between rows is the width")).to_be_visible()
+    expect(page.locator("#sigma-is")).to_contain_text(re.compile(r"^[12]\.\d+, 1\.0 times"))
+    with page.expect_request("**/api/v1/jobs") as asked:
+        page.click("#run:enabled")
+    fit = asked.value.post_data_json
+    assert fit["parameters"] == {"n_components": 3, "scale": "unit", "kernel": "rbf", "gamma": "median"}
+    page.wait_for_url("**/models/*")
 
 
 def test_further_questions_about_data_need_no_model(arrive, sight):

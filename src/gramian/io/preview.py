@@ -90,7 +90,7 @@ class Preview:
     header : int
         The line of the header, counted from 1; 0 if there is none.
     sheets : tuple of str
-        The sheets of a workbook.
+        The sheets of a workbook, the one that is read first.
     long : tuple of str or None
         Columns of ids, variables and values, if the table is long: what the option ``pivot`` takes.
     notes : tuple of str

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
@@ -18,10 +20,7 @@ from gramian.version import __version__
 
 PAGE = files("gramian.service").joinpath("page")
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}
-MOST_GROUPS, MOST_LISTED = (
-    12,
-    8,
-)  # different texts of a column of groups; columns that are proposed to be left out
+MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns listed as left out
 NUMBERS = ("number", "constant")  # kinds of columns
 PROPOSED_FOR = {"pca": "PCA", "kernel-pca": "KernelPCA"}
 # What is done about a proposal, and the control that undoes it.
@@ -44,7 +43,7 @@ DONE: dict[str, str | dict[str, str]] = {
     "transpose": "rows and columns are swapped",
     "pivot": "each variable becomes a column",
     "scale": "columns are scaled to standard deviation 1",
-    "n_components": "{} components",
+    "n_components": "{} components are computed",
     "kernel": "the RBF (Gaussian) kernel is used",
     "gamma": "the median distance between rows is the width",
 }
@@ -161,22 +160,49 @@ def start(caller: CurrentCaller) -> HTMLResponse:
 @people.get("/data/{id}")
 async def data(caller: CurrentCaller, id: api.Id, query: Annotated[schemas.PageQuery, Query()]) -> Response:
     """Return the page of data, on which a method is chosen, read as the query says."""
-    reading, problem = schemas.Reading(**query.options()), ""
+    reading, problem = query.reading(), ""
     try:
         item, facts = await caller.data_facts(id, reading)
     except schemas.Refusal as refusal:
         if refusal.status == 404:
             raise
-        item, facts = await caller.data_facts(id, schemas.Reading())
+        reading = schemas.Reading()
+        item, facts = await caller.data_facts(id, reading)
         problem = " ".join(filter(None, (refusal.problem.error, refusal.problem.what_to_do)))
+    chosen, beside = reading.options(), []
+    if query.pivot == "":
+        chosen["pivot"] = ""  # what else is proposed is about the wide table
+        facts["proposals"] = {"pca": [one for one in facts["proposals"]["pca"] if one["option"] == "pivot"]}
+    elif value := query.pivot or _pivot(facts):  # a long table is shown as the wide one
+        chosen["pivot"], proposed = value, facts["proposals"]
+        beside = [one["name"] for one in facts["preview"]["columns"] if one["name"] not in value.split(",")]
+        _, facts = await caller.data_facts(id, schemas.Reading(**chosen))
+        facts["proposals"] = proposed
     others = [one for one in await run_in_threadpool(caller.items, "data") if one.id != id]
-    return data_page(item, facts, query.method, reading.options(), problem=problem, others=others)
+    return data_page(item, facts, query.method, chosen, beside, problem=problem, others=others)
 
 
 def data_page(
-    item: storage.Item, facts: dict[str, Any], method: str = "PCA", reading: dict[str, Any] = {}, **more: Any
+    item: storage.Item,
+    facts: dict[str, Any],
+    method: str = "PCA",
+    reading: Mapping[str, Any] = MappingProxyType({}),
+    beside: Sequence[str] = (),
+    **more: Any,
 ) -> HTMLResponse:
-    """Return the page of data, with what is proposed for its columns."""
+    """Return the page of data, with what is proposed for its columns.
+
+    Parameters
+    ----------
+    item, facts
+    method : str
+    reading : mapping of str to object
+        The options by which the file is read.
+    beside : sequence of str
+        Columns of a long table that may be groups.
+    **more : object
+        Further values of the template.
+    """
     seen, shape, rows = facts.get("preview") or {}, facts.get("picture_shape"), facts.get("rows", 0)
     listed, size = seen.get("columns", ()), ""
     if shape:
@@ -188,6 +214,8 @@ def data_page(
     shown = {column["name"] for column in listed if _groups(column, rows)}
     proposed = _proposed(facts.get("proposals") or {}, kinds, shown)
     start = {one["option"]: one["value"] for one in proposed if method in one["methods"]}
+    if reading.get("pivot"):
+        start["id"] = reading["pivot"].split(",")[0]
     drops = {one["value"] for one in proposed if one["option"] == "drop"}
     roles = {start.get("id"), start.get("label")}
     columns = [
@@ -214,7 +242,7 @@ def data_page(
         item=item,
         facts=facts,
         seen=seen,
-        reading=reading,
+        reading=dict(reading),
         method=method,
         size=size,
         said=_lines_said(seen, reading),
@@ -226,19 +254,28 @@ def data_page(
         start={"n_components": components[method]} | start,
         components=components,
         named=[("", "none"), *named],
+        groups=[("", "none"), *named, *((name, name) for name in beside)],
         numeric=[("", "none"), *(one for one in named if kinds[one[0]] in NUMBERS)],
         sheets=[(name, name) for name in seen.get("sheets", ())],
         holes=holes,
+        notes=list(dict.fromkeys([*seen.get("notes", ()), *(facts.get("notes") or ())])),
         **more,
     )
 
 
+def _pivot(facts: dict[str, Any]) -> str | None:
+    """Return the pivot that is proposed for a long table."""
+    proposed = (facts.get("proposals") or {}).get("pca", ())
+    return next((one["value"] for one in proposed if one["option"] == "pivot"), None)
+
+
 def _groups(column: dict[str, Any], rows: int) -> bool:
-    return column["kind"] == "text" and 1 < column["distinct"] <= min(MOST_GROUPS, (rows - 1) // 2)
+    few = 1 < column["distinct"] <= min(MOST_GROUPS, (rows - 1) // 2)
+    return few and column["kind"] == "text"  # type: ignore[no-any-return]
 
 
 def _proposed(by_method: dict[str, Any], kinds: dict[str, str], shown: set[str]) -> list[dict[str, Any]]:
-    """Return what is proposed for some method, with its methods, what is done, and the control that undoes it."""
+    """Return what is proposed for some method: for which ones, what is done, and what undoes it."""
     result: dict[Any, dict[str, Any]] = {}
     for name, method in PROPOSED_FOR.items():
         for one in by_method.get(name, ()):
@@ -248,27 +285,19 @@ def _proposed(by_method: dict[str, Any], kinds: dict[str, str], shown: set[str])
             if one["option"] == "drop" and kinds.get(one["value"]) not in NUMBERS:
                 target = None  # there is nothing to choose for a text
                 words = "shown, but not used" if one["value"] in shown else words
-            known = one | {
-                "value": str(one["value"]),
-                "words": words.format(one["value"]),
-                "target": target,
-                "methods": "",
-            }
+            known = one | {"value": str(one["value"]), "words": words.format(one["value"])}
+            known |= {"target": target, "methods": []}
             entry = result.setdefault((one["option"], known["value"], one["why"]), known)
-            entry["methods"] = f"{entry['methods']} {method}".strip()
+            entry["methods"].append(method)
     return list(result.values())
 
 
-def _lines_said(seen: dict[str, Any], reading: dict[str, Any]) -> str:
+def _lines_said(seen: dict[str, Any], reading: Mapping[str, Any]) -> str:
     """Return which lines of a file are read."""
     header, footer = seen.get("header"), int(reading.get("skip_footer") or 0)
     if header is None or not seen.get("lines"):
         return "How the file is read"
-    if not header:
-        said = "The file is read without a header"
-    else:
-        above = f"; {counted(header - 1, 'line')} above it left out" if header > 1 else ""
-        said = f"The header is line {header} of the file{above}"
+    said = f"The header is line {header} of the file" if header else "The file is read without a header"
     return said + (f"; {counted(footer, 'line')} at the end left out" if footer else "")
 
 

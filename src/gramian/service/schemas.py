@@ -90,6 +90,10 @@ class PageQuery(Reading):
 
     method: Literal["PCA", "KernelPCA", "FaceSpace"] = "PCA"
 
+    def reading(self) -> Reading:
+        """Return the reading options but a pivot: an empty one says that there is none."""
+        return Reading(**self.options() | {"pivot": None})
+
 
 class DrawQuery(Reading):
     """Reading options, and whether to draw."""

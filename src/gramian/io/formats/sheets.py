@@ -82,6 +82,7 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
         if first
         else ()
     )
+    names = (chosen, *(name for name in names if name != chosen))
     return TextSource(Opened(source, data=text.getvalue().encode()), notes=notes, sheets=names)
 
 

@@ -57,7 +57,7 @@ function write(option, text) {
   if (option === "transpose") byId("transpose").checked = text !== "";
   else if (byId(CONTROLS[option])) byId(CONTROLS[option]).value = text;
 }
-const proposal = (option, chosen) => lines.find(({ dataset: its }) => its.option === option && its.for.includes(chosen))?.dataset.value;
+const proposal = (option, chosen) => lines.find(({ dataset: its }) => its.option === option && its.for.split(" ").includes(chosen))?.dataset.value;
 const choice = (option, chosen) => proposal(option, chosen) ?? usual(option, chosen);
 
 const marks = lines.filter((line) => line.querySelector("button")).map((line) => {
@@ -101,7 +101,7 @@ byId("labels-file")?.addEventListener("change", ({ target }) => tried(async () =
 // The reading options, as for gramian.scan.
 function reading() {
   const found = { ...given };
-  delete found.method;
+  if (!found.pivot) delete found.pivot;
   if (!byId("label")) return found;
   const names = (boxes) => boxes.filter((box) => box.checked).map((box) => box.value), shown = names(shows);
   const others = new Set([value("row-names"), value("weights"), value("label"), ...shown]);

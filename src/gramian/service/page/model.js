@@ -225,7 +225,7 @@ async function offerRemedies() {
 const STATISTICS = { T2: "far out", SPE: "breaks the pattern" };
 const ALARMS = { T2: "far out", SPE: "breaks", "T2 and SPE": "both" };
 const shortNumber = (value) => value && Math.abs(value) < 1e-3 ? value.toExponential(2)
-  : value.toLocaleString("en", { maximumSignificantDigits: 4 });
+  : value?.toLocaleString("en", { maximumSignificantDigits: 4 }) ?? "";
 
 function list() {
   if (!rows.length) return;
