@@ -56,7 +56,7 @@ class LinearProjection:
 
     def centered_blocks(self, rows: Rows, *, double: bool = False) -> Iterator[FloatArray]:
         """Yield a few of these rows at a time, in NumPy; ``double`` computes in float64."""
-        view = replace(self.centered(rows), double=double)
+        view = self.centered(rows).multiplied_in(double=double)
         for some in view.row_slices():
             yield arrays.as_float64(view.block(some, slice(None)))
 

@@ -32,7 +32,7 @@ def certify(
     operator: Operator,
     *,
     tol: float,
-    rng: np.random.Generator,
+    rng: Callable[[], np.random.Generator],
     unit: str,
     factor: float = 1.0,
 ) -> Certificate:
@@ -46,8 +46,8 @@ def certify(
         The matrix they belong to.
     tol : float
         Tolerance relative to the largest eigenvalue.
-    rng : numpy.random.Generator
-        Source of the probe; independent of the solver's. The probe depends on the operator's fingerprint too,
+    rng : callable
+        Returns the source of the probe, a generator that is independent of the solver's. The probe depends on the operator's fingerprint too,
         so that no matrix can be built to hide from a seed.
     unit : str
         What the eigenvalues are called.
@@ -194,7 +194,7 @@ def _completeness(
     sigma: float,
     together: float,
     tol: float,
-    rng: np.random.Generator,
+    rng: Callable[[], np.random.Generator],
 ) -> Completeness | None:
     """Bound the eigenvalues that were not computed, by the cheapest argument that suffices.
 
@@ -229,7 +229,7 @@ def _completeness(
     for matrix, off in tried:
         if best is not None and best.bound <= enough:
             break
-        below, probability = _probe(matrix, spectrum.vectors, _stream(rng, matrix), missed, off, enough)
+        below, probability = _probe(matrix, spectrum.vectors, _stream(rng(), matrix), missed, off, enough)
         bound, risk = missed(below + off), risk + probability
         if best is None or bound < best.bound:
             method = "Lanczos from a fresh Gaussian block" if probability else "decomposition of the rest"

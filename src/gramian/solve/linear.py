@@ -129,7 +129,7 @@ class LinearProblem(Problem):
         form = route.form
         if form.whole and form.matrix == "covariance" and self.view is None:
             return self._covariance(double=form.double)
-        view = replace(self.measured(), double=form.double)
+        view = self.measured().multiplied_in(double=form.double)
         kind = GramOperator if form.matrix == "gram" else CovarianceOperator
         return kind(view, keep=form.storage == "kept", whole=form.whole)
 
@@ -141,7 +141,7 @@ class LinearProblem(Problem):
         matrix = result.squares
         if self.view.divisor is not None:
             matrix = matrix / self.view.divisor[:, None] / self.view.divisor[None, :]
-        view = replace(self.view, double=double)
+        view = self.view.multiplied_in(double=double)
         # A small one is decomposed sooner than it is moved.
         if len(matrix) > FEW_ON_DEVICE:
             matrix = arrays.from_numpy(matrix, self.rows.like)
