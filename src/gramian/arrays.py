@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ContextDecorator, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache
 from numbers import Real
@@ -433,17 +433,18 @@ def one_thread() -> Iterator[None]:
         _alone.reset(before)
 
 
-@contextmanager
-def blas_threads() -> Iterator[int]:
+class blas_threads(ContextDecorator):
     """Hold BLAS at one thread and yield how many workers may run in its place.
 
     The number is what BLAS was allowed when the first guard was entered, so joblib's workers,
     ``OMP_NUM_THREADS`` and threadpoolctl's own limits are respected.
     """
-    workers = _guard.enter()
-    try:
-        yield 1 if _alone.get() else workers
-    finally:
+
+    def __enter__(self) -> int:
+        workers = _guard.enter()
+        return 1 if _alone.get() else workers
+
+    def __exit__(self, *raised: object) -> None:
         _guard.leave()
 
 
@@ -483,6 +484,8 @@ def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T], *, most: 
     ``GRAMIAN_DETERMINISTIC`` is set.
     """
     todo = list(items)
+    if len(todo) <= 1:
+        return [share(iter(todo))]
     queue = iter(todo)
     lock = threading.Lock()
 
@@ -495,8 +498,6 @@ def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T], *, most: 
             yield item  # type: ignore[misc]
 
     stop = object()
-    if len(todo) <= 1:
-        return [share(draw())]
     with blas_threads() as workers:
         count = 1 if deterministic() else min(workers, len(todo), most or workers)
         if count == 1:

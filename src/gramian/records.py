@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from itertools import pairwise, zip_longest
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ IntArray = npt.NDArray[np.int64]
 RealArray = npt.NDArray[np.floating[Any]]
 Seed = int | np.random.RandomState | np.random.Generator | None
 BoundKind = Literal["deterministic", "probabilistic", "estimate"]
+BOUND_KINDS = get_args(BoundKind)  # the strongest first
 SENTENCES = 3  # about clusters of components, before the others are counted
 MATRICES = {
     "covariance": "covariance matrix",

@@ -439,7 +439,9 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, P
         with inputs.checkpointed(self, rows, checkpoint) as (passes, seeds):
             if passes is not None:
                 fit.rows = fit.problem.rows = replace(rows, passes=passes)  # type: ignore[call-arg]
-            if rows.free_to_revisit and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
+            # Without a rule the first pass says so as soon.
+            ruled = table is not None or fit.wanted.rule is not None
+            if ruled and rows.free_to_revisit and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
                 rows.require_finite()
             warn_of_cost(fit.cost, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
             if table is None:

@@ -6,13 +6,21 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from gramian import arrays
 from gramian.operators.operator import Operator
-from gramian.records import BoundKind, Certificate, Completeness, DirectionBounds, FloatArray, Spectrum
+from gramian.records import (
+    BOUND_KINDS,
+    BoundKind,
+    Certificate,
+    Completeness,
+    DirectionBounds,
+    FloatArray,
+    Spectrum,
+)
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
 SLACK = 0.35
@@ -85,7 +93,7 @@ def certify(
         others=others,
         known=known,
         rank=spectrum.rank,
-        kind=max(kinds, key=get_args(BoundKind).index),
+        kind=max(kinds, key=BOUND_KINDS.index),
     )
     return Certificate(
         values=spectrum.values * factor,
@@ -487,6 +495,8 @@ def lifted(
     kind : BoundKind
         Kind of the weakest bound, these included.
     """
+    if bool((bounds.first == np.arange(bounds.first.size)).all()):
+        return replace(bounds, sines=np.minimum(1.0, bounds.sines * factors + drift), kind=kind)
     sines = np.ones(bounds.sines.size)
     for part in bounds.clusters:
         some = slice(part.start, part.stop)

@@ -17,8 +17,6 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
-
 from gramian.arrays import blas_threads, on_accelerator
 from gramian.checks import amount, duration
 from gramian.data.device import explained_memory_errors
@@ -466,15 +464,12 @@ class Solution:
     certificate : Certificate or None
     operator : Operator
         The matrix that the pairs belong to.
-    left : array or None
-        The other side's vectors, where the solver has them for free.
     account : Account
     """
 
     spectrum: Spectrum
     certificate: Certificate | None
     operator: Any
-    left: Any
     account: Account = Account(())
 
     @property
@@ -572,7 +567,7 @@ def _run(
             unit=problem.unit,
             factor=problem.factor(),
         )
-    solution = Solution(spectrum, certificate, operator, result.left)
+    solution = Solution(spectrum, certificate, operator)
     return solution, *_judged(result, spectrum, certificate, item, request)
 
 
