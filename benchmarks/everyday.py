@@ -1,4 +1,4 @@
-"""Suite ``everyday``: small tables, one row, a search of parameters, resampling, imports: where most fits are."""
+"""Suite ``everyday``: small tables, one row, a search, resampling and the import: where most fits are."""
 
 from __future__ import annotations
 

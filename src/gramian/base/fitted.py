@@ -88,13 +88,13 @@ class Decomposer(Transformer, declarations.DecompositionAttributes):
     Subclasses add attributes; the dataclass of an estimator cannot, since its annotations are parameters.
     """
 
-    @cached_property
-    def plan_(self) -> Plan:
+    @cached_property  # which a file's own takes the place of
+    def plan_(self) -> Plan:  # type: ignore[override]
         """The method of the fit and its reason, with predicted and measured seconds."""
         return self._account_of("plan_").plan
 
     @cached_property
-    def attempts_(self) -> tuple[Attempt, ...]:
+    def attempts_(self) -> tuple[Attempt, ...]:  # type: ignore[override]
         """Every route that was run, in order, with the reason if it was not accepted."""
         return self._account_of("attempts_").attempts
 
@@ -108,7 +108,7 @@ class Decomposer(Transformer, declarations.DecompositionAttributes):
     def __getstate__(self) -> dict[str, Any]:
         if "_account" in vars(self):
             _ = self.plan_, self.attempts_
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[misc]
+        state = super().__getstate__()
         state.pop("_account", None)
         return state
 

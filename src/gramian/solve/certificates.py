@@ -55,8 +55,8 @@ def certify(
     tol : float
         Tolerance relative to the largest eigenvalue.
     rng : callable
-        Returns the source of the probe, a generator that is independent of the solver's. The probe depends on the operator's fingerprint too,
-        so that no matrix can be built to hide from a seed.
+        Returns the source of the probe, a generator that is independent of the solver's. The probe depends on
+        the operator's fingerprint too, so that no matrix can be built to hide from a seed.
     unit : str
         What the eigenvalues are called.
     factor : float

@@ -124,7 +124,7 @@ def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool
         # Of this very matrix: a share close to 1 leaves no room for the rounding of another sum.
         total = float(arrays.namespace(A).linalg.trace(A))
     if vectors:
-        values, V, rest = _leading(A, target, total)
+        values, V, rest = leading(A, target, total)
         residuals = arrays.column_norms(A @ V - V * arrays.from_numpy(values, V)[None, :])
     else:
         values = _eigenvalues(A)
@@ -150,7 +150,7 @@ def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool
     )
 
 
-def _leading(A: Any, target: Target, total: float | None) -> tuple[FloatArray, Any, FloatArray]:
+def leading(A: Any, target: Target, total: float | None = None) -> tuple[FloatArray, Any, FloatArray]:
     """Leading eigenpairs in descending order and the other eigenvalues, as far as they were computed."""
 
     def on_device(linalg: Any, A: Any) -> tuple[FloatArray, Any, FloatArray]:

@@ -194,8 +194,8 @@ def plain_first(costs: Costs, request: SolveRequest, *, everything: bool = False
             if not key[0]:
                 return item
             quick.append((key, item))
-    key, item = min(quick, key=itemgetter(0), default=((True, True, 0.0), None))
-    return None if key[1] else item
+    key, first = min(quick, key=itemgetter(0), default=((True, True, 0.0), None))
+    return None if key[1] else first
 
 
 @dataclass(frozen=True, eq=False)
