@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 
 import cluster
+import everyday
 import exact
 import growth
 import meaning
@@ -29,6 +30,7 @@ SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "kernels": kernels.rows,
     "scale": scale.rows,
     "growth": growth.rows,
+    "everyday": everyday.rows,
     "selection": selection.rows,
     "meaning": meaning.rows,
     "monitoring": monitoring.rows,

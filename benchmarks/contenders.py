@@ -138,7 +138,7 @@ def transforming(contender: Contender) -> Contender:
         return state.model.transform(state.new)
 
     def outcome(state: Fitted, scores: Any) -> Outcome:
-        return replace(_kernel_outcome(None, state.model), scores=scores, predicted=None)
+        return replace(contender.outcome(None, state.model), scores=scores, predicted=None)
 
     return replace(contender, run=run, prepare=prepare, outcome=outcome)
 

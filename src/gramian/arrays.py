@@ -11,8 +11,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ContextDecorator, contextmanager, suppress
 from contextvars import ContextVar, copy_context
+from functools import cache
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -336,7 +337,7 @@ class _BlasGuard:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._depth = 0
-        self._limiter: Any = None
+        self._limited: list[tuple[Any, int]] = []
         self._controller: Any = None
         self._modules = 0
         self._modules_for_good = 0
@@ -355,10 +356,10 @@ class _BlasGuard:
         with self._lock:
             if self._depth == 0:
                 controller = self._libraries()
-                counts = [library.num_threads for library in controller.lib_controllers]
-                self.workers = max(counts, default=1)
-                _take_control()
-                self._limiter = controller.limit(limits=1)
+                counts = [(library, library.num_threads) for library in controller.lib_controllers]
+                self.workers = max((count for _, count in counts), default=1)
+                self._limited = [(library, count) for library, count in counts if count != 1]
+                self._set([(library, 1) for library, _ in self._limited])
             self._depth += 1
             return self.workers
 
@@ -379,10 +380,17 @@ class _BlasGuard:
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
-                _take_control()
-                self._limiter.restore_original_limits()
-                self._limiter = None
-                _take_control()
+                self._set(self._limited)
+                if self._limited:
+                    _take_control()
+                self._limited = []
+
+    def _set(self, counts: list[tuple[Any, int]]) -> None:
+        """Set the number of threads of libraries, whichever thread did so before."""
+        if counts:
+            _take_control()
+            for library, count in counts:
+                library.set_num_threads(count)
 
 
 def _take_control() -> None:
@@ -425,17 +433,18 @@ def one_thread() -> Iterator[None]:
         _alone.reset(before)
 
 
-@contextmanager
-def blas_threads() -> Iterator[int]:
+class blas_threads(ContextDecorator):
     """Hold BLAS at one thread and yield how many workers may run in its place.
 
     The number is what BLAS was allowed when the first guard was entered, so joblib's workers,
     ``OMP_NUM_THREADS`` and threadpoolctl's own limits are respected.
     """
-    workers = _guard.enter()
-    try:
-        yield 1 if _alone.get() else workers
-    finally:
+
+    def __enter__(self) -> int:
+        workers = _guard.enter()
+        return 1 if _alone.get() else workers
+
+    def __exit__(self, *raised: object) -> None:
         _guard.leave()
 
 
@@ -475,6 +484,8 @@ def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T], *, most: 
     ``GRAMIAN_DETERMINISTIC`` is set.
     """
     todo = list(items)
+    if len(todo) <= 1:
+        return [share(iter(todo))]
     queue = iter(todo)
     lock = threading.Lock()
 
@@ -487,8 +498,6 @@ def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T], *, most: 
             yield item  # type: ignore[misc]
 
     stop = object()
-    if len(todo) <= 1:
-        return [share(draw())]
     with blas_threads() as workers:
         count = 1 if deterministic() else min(workers, len(todo), most or workers)
         if count == 1:
@@ -570,6 +579,8 @@ def parse_bytes(text: str, name: str = "memory_limit") -> int:
 
 def device_memory(like: Any) -> int | None:
     """Return the bytes that are free on the GPU that an array lies on; None where it lies on none."""
+    if like is None or is_numpy(like):
+        return None
     if array_api_compat.is_cupy_array(like):
         return int(like.device.mem_info[0])
     if array_api_compat.is_torch_array(like) and like.device.type == "cuda":
@@ -580,6 +591,7 @@ def device_memory(like: Any) -> int | None:
     return None
 
 
+@cache
 def _total_memory() -> int:
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 << 30
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):

@@ -57,9 +57,10 @@ def report(message: str, unit: str | None = None, done: int = 0, total: int = 0)
 
 
 def note(log: logging.Logger, message: str, *values: object) -> None:
-    """Log a message at level INFO, and send it to the reporter."""
+    """Log a message at level INFO, and send it to the reporter; values are put into words where one is."""
     log.info(message, *values)
-    report(message % values if values else message)
+    if reporting():
+        report(message % values if values else message)
 
 
 def track(

@@ -68,14 +68,15 @@ def _screen() -> Terminal | _Notebook | None:
     """Return where a person can see a line: the cell of a notebook or a terminal, or None."""
     if not _wanted or os.environ.get("GRAMIAN_PROGRESS", "1").lower() in ("0", "false", "no", "off"):
         return None
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    notebook = getattr(shell, "kernel", None) is not None
+    if not notebook and (sys.stderr is None or not sys.stderr.isatty()):
+        return None
     # Workers of a pool share the terminal with the process that waits for them.
     main = threading.current_thread() is threading.main_thread()
     if not main or multiprocessing.current_process().name != "MainProcess":
         return None
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if getattr(shell, "kernel", None) is not None:
-        return _Notebook()
-    return Terminal() if sys.stderr is not None and sys.stderr.isatty() else None
+    return _Notebook() if notebook else Terminal()
 
 
 class Terminal:

@@ -6,11 +6,12 @@ Nothing here computes: a record is the result of a step, and can be printed, com
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from itertools import pairwise, zip_longest
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ IntArray = npt.NDArray[np.int64]
 RealArray = npt.NDArray[np.floating[Any]]
 Seed = int | np.random.RandomState | np.random.Generator | None
 BoundKind = Literal["deterministic", "probabilistic", "estimate"]
+BOUND_KINDS = get_args(BoundKind)  # the strongest first
 SENTENCES = 3  # about clusters of components, before the others are counted
 MATRICES = {
     "covariance": "covariance matrix",
@@ -120,8 +122,8 @@ class SolveRequest:
         Bytes of working memory, without the data and the results.
     solver : str
         ``"auto"``, or the name of the solver that comes first.
-    solver_rng, probe_rng : numpy.random.Generator
-        Start of an iteration, and of the probe that certifies it.
+    seeds : sequence of int, optional
+        Of the random streams.
     vectors : bool
         Whether eigenvectors are wanted, or eigenvalues only.
     certify : bool
@@ -134,11 +136,27 @@ class SolveRequest:
     tol: float
     memory_limit: int
     solver: str = "auto"
-    solver_rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
-    probe_rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
+    seeds: Sequence[int] | None = None
     vectors: bool = True
     certify: bool = True
     resident_bytes: int = 0
+
+    @cached_property
+    def solver_rng(self) -> np.random.Generator:
+        """Start of an iteration; direct routes draw nothing."""
+        return random_stream(self.seeds, 0)
+
+    @cached_property
+    def probe_rng(self) -> np.random.Generator:
+        """Start of the probe that certifies."""
+        return random_stream(self.seeds, 1)
+
+
+def random_stream(seeds: Sequence[int] | None, place: int) -> np.random.Generator:
+    """Return one of the independent streams of these seeds; without seeds one that is always the same."""
+    if seeds is None:
+        return np.random.default_rng(place)
+    return np.random.default_rng(np.random.SeedSequence(seeds, spawn_key=(place,)))
 
 
 @dataclass(frozen=True)

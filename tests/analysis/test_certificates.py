@@ -100,7 +100,8 @@ def power_steps(A, k, steps, seed):
 
 
 def certificate_of(operator, result, tol=1e-6, seed=1):
-    return certify(result, operator, tol=tol, rng=np.random.default_rng(seed), unit="eigenvalues")
+    rng = np.random.default_rng(seed)
+    return certify(result, operator, tol=tol, rng=lambda: rng, unit="eigenvalues")
 
 
 def unpaired(values, eigenvalues, radius):
@@ -607,7 +608,8 @@ def test_factor_changes_the_unit_of_everything():
     operator = Matrix(exact, exact + 1e-9 * np.eye(len(exact)))
     result = handed_over(operator, Q[:, :5])
     plain = certificate_of(operator, result)
-    scaled = certify(result, operator, tol=1e-6, rng=np.random.default_rng(1), unit="variances", factor=0.125)
+    rng = np.random.default_rng(1)
+    scaled = certify(result, operator, tol=1e-6, rng=lambda: rng, unit="variances", factor=0.125)
     for name in ("values", "residuals", "radii", "set_radius", "widening"):
         np.testing.assert_array_equal(getattr(scaled, name), 0.125 * getattr(plain, name))
     assert scaled.completeness.bound == 0.125 * plain.completeness.bound

@@ -1172,7 +1172,10 @@ def test_genotypes_are_scaled_by_the_frequency_of_their_allele(tmp_path):
 
 
 def test_a_fit_plans_once(monkeypatch, tmp_path):
-    """Also of a file, whose table may have to be read in blocks, and for the plan that is printed."""
+    """Also of a file, whose table may have to be read in blocks, and for the plan that is printed.
+
+    A fit that a plain direct route takes ranks no others before somebody looks.
+    """
     calls, ranked = [], solving.ranked
     monkeypatch.setattr(
         solving, "ranked", lambda *given, **options: calls.append(1) or ranked(*given, **options)
@@ -1180,9 +1183,11 @@ def test_a_fit_plans_once(monkeypatch, tmp_path):
     X = np.random.default_rng(0).standard_normal((40, 6))
     np.savetxt(tmp_path / "x.csv", X, delimiter=",")
     for data in (X, tmp_path / "x.csv"):
-        for use in (PCA(2).fit, PCA(0.9).plan, PCA(2, solver="krylov").fit):
+        for use, times in ((PCA(2).fit, 0), (PCA(0.9).plan, 1), (PCA(2, solver="krylov").fit, 1)):
             calls.clear()
-            use(data)
+            used = use(data)
+            assert len(calls) == times
+            assert str(getattr(used, "plan_", used)) == str(getattr(used, "plan_", used))
             assert len(calls) == 1
 
 

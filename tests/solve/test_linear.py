@@ -149,6 +149,7 @@ def test_the_matrix_is_formed_once(monkeypatch):
         monkeypatch.setattr(solving, "ROUTES", (lambda costs, target, r=routes: iter(r),))
         monkeypatch.setattr(solving, "_order", lambda costs: lambda item: item.route.direct)
         monkeypatch.setattr(solving, "_patient", lambda items, *_: items)
+        monkeypatch.setattr(solving, "plain_first", lambda *_, **__: None)
         solution = solve(problem, SolveRequest(Target(count=3), 1e-7, 1 << 40))
         assert [attempt.plan.solver for attempt in solution.attempts] == ["gram", "gram"]
         assert formed == [np.dtype(dtype)]

@@ -117,10 +117,11 @@ def test_svd(shape):
     expected = np.zeros(30)
     expected[:8] = VALUES**2
     for target in (Target(count=4), Target(fraction=0.9), Target()):
-        spectrum, left = solve_svd(C.copy(), target, 0.0, 1e-26)
+        spectrum = solve_svd(C, target, 0.0, 1e-26)
         k = spectrum.values.size
         np.testing.assert_allclose(spectrum.values, expected[:k], atol=1e-13)
-        np.testing.assert_allclose(C @ spectrum.vectors, left * np.sqrt(spectrum.values), atol=1e-13)
+        scores = C @ spectrum.vectors
+        np.testing.assert_allclose(scores.T @ scores, np.diag(spectrum.values), atol=1e-13)
         np.testing.assert_allclose(np.r_[spectrum.values, spectrum.rest], expected, atol=1e-13)
         assert spectrum.rank == min(8, k + spectrum.rest.size)
         assert spectrum.complete
@@ -130,7 +131,7 @@ def test_svd(shape):
 def test_svd_resolves_what_products_cannot():
     singular = np.array([1.0, 1e-6, 1e-11])
     C = spectrum_matrix(50, 10, singular, seed=2)
-    spectrum, _ = solve_svd(C.copy(), Target(count=3), 0.0, 1e-26)
+    spectrum = solve_svd(C, Target(count=3), 0.0, 1e-26)
     np.testing.assert_allclose(np.sqrt(spectrum.values), singular, rtol=1e-4)
     assert spectrum.rank == 3
 
@@ -138,10 +139,27 @@ def test_svd_resolves_what_products_cannot():
 def test_svd_in_every_kind(array_kind):
     C = spectrum_matrix(30, 9, [3, 2, 1], seed=3)
     made = array_kind.make(C)
-    made = made.copy() if isinstance(made, np.ndarray) else made
-    spectrum, left = solve_svd(made, Target(count=2), 0.0, 1e-26)
-    assert type(left) is type(spectrum.vectors) is type(made)
+    spectrum = solve_svd(made, Target(count=2), 0.0, 1e-26)
+    assert type(spectrum.vectors) is type(made)
     np.testing.assert_allclose(spectrum.values, [9, 4], rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (11, 6), (12, 6), (200, 30), (30, 200), (1, 4), (4, 1)])
+def test_svd_without_left_vectors_is_that_with_them(shape, monkeypatch):
+    C = np.random.default_rng(4).standard_normal(shape)
+    before = C.copy()
+    _, s, Vt = scipy.linalg.svd(C, full_matrices=False)
+    spectrum = solve_svd(C, Target(), 0.0, 1e-26)
+    np.testing.assert_allclose(spectrum.values, s**2, rtol=1e-13)
+    np.testing.assert_allclose(np.abs(spectrum.vectors.T), np.abs(Vt), atol=1e-13)
+    np.testing.assert_array_equal(C, before)
+
+    def fails(A, **options):
+        return None, None, None, 1
+
+    monkeypatch.setattr(scipy.linalg.lapack, "dgesdd", fails)
+    again = solve_svd(C, Target(), 0.0, 1e-26)
+    np.testing.assert_allclose(again.values, s**2, rtol=1e-13)
 
 
 # ------------------------------------------------------- counting and tolerances

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +56,7 @@ class LinearProjection:
 
     def centered_blocks(self, rows: Rows, *, double: bool = False) -> Iterator[FloatArray]:
         """Yield a few of these rows at a time, in NumPy; ``double`` computes in float64."""
-        view = replace(self.centered(rows), double=double)
+        view = self.centered(rows).multiplied_in(double=double)
         for some in view.row_slices():
             yield arrays.as_float64(view.block(some, slice(None)))
 

@@ -253,7 +253,7 @@ def proposals(
         return Proposals(tuple(_kernel(None, method, parameters)))
     long = _long(seen, reading)
     if long is not None and again is not None and (pivoted := again(pivot=long.value)) is not None:
-        reading = replace(reading, pivot=long.value)  # type: ignore[call-arg]
+        reading = replace(reading, pivot=long.value)
         rest = proposals(pivoted, method, reading, parameters)
         return Proposals((long, *(one for one in rest if one.option not in ("id", "label"))))
     table = _Table(seen, method, reading, parameters)
@@ -328,7 +328,7 @@ class _Table:
             yield from _kernel(None, self.method, self.parameters)
             return
         yield from drops
-        counts = self.reading.transform is None if "transform" in KNOWN else False  # type: ignore[attr-defined]
+        counts = self.reading.transform is None if "transform" in KNOWN else False
         counts = counts and _are_counts(left)
         if counts:
             evidence = {"largest": max(column.high or 0.0 for column in left)}

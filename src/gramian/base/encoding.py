@@ -166,7 +166,7 @@ def _declared_parameters(cls: type[Any], values: declarations.Parts) -> dict[str
 
 def _tell_estimator(model: Any) -> declarations.Parts:
     parameters = model._saved_parameters()
-    state = {name: value for name, value in vars(model).items() if name not in parameters}
+    state = {name: value for name, value in model.__getstate__().items() if name not in parameters}
     if "device" in parameters:
         parameters["device"] = None  # which another machine may not have
     return {"estimator": type(model).__name__, "parameters": parameters, "state": state}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from abc import abstractmethod
 from dataclasses import replace
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -19,8 +20,16 @@ from gramian.checks import counted
 from gramian.data import Rows
 from gramian.errors import CertificateWarning, DataError, RankWarning, by_surface, option
 from gramian.notebook import Section
-from gramian.records import Certificate, Components, FloatArray, RealArray
-from gramian.solve import Solution
+from gramian.records import (
+    Attempt,
+    Certificate,
+    Components,
+    DirectionBounds,
+    FloatArray,
+    Plan,
+    RealArray,
+)
+from gramian.solve import Account, Solution
 from gramian.solve.certificates import orthogonality_loss
 
 
@@ -80,6 +89,30 @@ class Decomposer(Transformer, declarations.DecompositionAttributes):
     Subclasses add attributes; the dataclass of an estimator cannot, since its annotations are parameters.
     """
 
+    @cached_property  # which a file's own takes the place of
+    def plan_(self) -> Plan:  # type: ignore[override]
+        """The method of the fit and its reason, with predicted and measured seconds."""
+        return self._account_of("plan_").plan
+
+    @cached_property
+    def attempts_(self) -> tuple[Attempt, ...]:  # type: ignore[override]
+        """Every route that was run, in order, with the reason if it was not accepted."""
+        return self._account_of("attempts_").attempts
+
+    def _account_of(self, name: str) -> Account:
+        """Return what was run, which is put into words only where somebody looks."""
+        account: Account | None = vars(self).get("_account")
+        if account is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return account
+
+    def __getstate__(self) -> dict[str, Any]:
+        if "_account" in vars(self):
+            _ = self.plan_, self.attempts_
+        state = super().__getstate__()
+        state.pop("_account", None)
+        return state
+
     def summary(self) -> Summary:
         """Return standard deviations, explained variance ratios and their cumulative sums as a table.
 
@@ -133,8 +166,9 @@ def store_solution(
     """
     model.n_components_, model.rank_ = result.values.size, result.rank
     model.explained_variance_ratio_ = result.ratio
-    model.plan_ = solution.plan
-    model.attempts_ = solution.attempts
+    for name in ("plan_", "attempts_"):
+        model.__dict__.pop(name, None)  # of an earlier fit
+    model._account = solution.account
     model.spectrum_ = replace(solution.spectrum, vectors=None)
     model.certificate_ = solution.certificate
     k, rank = result.values.size, result.rank
@@ -174,24 +208,28 @@ def on_device(model: Any, like: Any) -> None:
             setattr(model, name, from_numpy(value, like))
 
 
-def with_orthonormality(certificate: Certificate | None, vectors: Any) -> Certificate | None:
+def with_orthonormality(
+    certificate: Certificate, vectors: Any, directions: DirectionBounds | None
+) -> Certificate:
     """Return the certificate with the orthonormality of the vectors that the user holds.
 
     Parameters
     ----------
-    certificate : Certificate or None
+    certificate : Certificate
         Of the solver's vectors.
     vectors : array of shape (m, k)
         In the user's precision.
+    directions : DirectionBounds or None
+        Of the vectors.
 
     Notes
     -----
     The product costs no more than one of the matrix with the vectors, and k is at most its order.
     """
-    if certificate is None or not vectors.shape[1]:
-        return certificate
+    if not vectors.shape[1]:
+        return replace(certificate, directions=directions)
     loss = orthogonality_loss(vectors) + vectors.shape[0] * float(np.finfo(np.float64).eps)
-    return replace(certificate, orthogonality=loss)
+    return replace(certificate, orthogonality=loss, directions=directions)
 
 
 class Drawn:

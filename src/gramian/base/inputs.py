@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from gramian.data import Rows
 from gramian.data.table import Expected
 from gramian.errors import DataError, InputTypeError, ParameterError, by_surface, choice, option
 from gramian.operators.operator import digest
-from gramian.records import FloatArray, Target
+from gramian.records import FloatArray, Target, random_stream
 from gramian.version import __version__
 
 if TYPE_CHECKING:
@@ -166,6 +167,17 @@ def generators(random_state: Any, count: int = 2) -> tuple[np.random.Generator, 
 
 def drawn_seeds(random_state: Any) -> list[int]:
     """Draw the seeds of all generators of a fit."""
+    if type(random_state) is int:
+        return list(_seeds_of(random_state))
+    return _drawn(random_state)
+
+
+@lru_cache(maxsize=256)
+def _seeds_of(seed: int) -> tuple[int, ...]:
+    return tuple(_drawn(seed))
+
+
+def _drawn(random_state: Any) -> list[int]:
     if isinstance(random_state, np.random.Generator):
         seeds = random_state.integers(2**32, size=4)
     else:
@@ -185,7 +197,7 @@ def drawn_seeds(random_state: Any) -> list[int]:
 
 def streams(seeds: list[int], count: int) -> tuple[np.random.Generator, ...]:
     """Return independent generators from seeds."""
-    return tuple(np.random.default_rng(child) for child in np.random.SeedSequence(seeds).spawn(count))
+    return tuple(random_stream(seeds, place) for place in range(count))
 
 
 @contextmanager
@@ -312,6 +324,13 @@ def _check_picture_shape(estimator: Any, rows: Rows) -> None:
 
 def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:
     # Only the number of columns is looked at, and their names.
+    state = vars(estimator)
+    if not hasattr(X, "columns") and "feature_names_in_" not in state:
+        if reset:
+            estimator.n_features_in_ = rows.shape[1]
+            return
+        if state.get("n_features_in_") == rows.shape[1]:
+            return
     source = np.broadcast_to(np.float32(0), (1, rows.shape[1]))
     named = hasattr(X, "columns") and rows.table is None
     source = getattr(X, "_meta", X) if named else source

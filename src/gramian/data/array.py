@@ -100,6 +100,10 @@ def check_by_sklearn(X: Any, request: RowsRequest, accept_sparse: str | bool = F
     DataError, InputTypeError
     """
     dtype = getattr(X, "dtype", None)
+    minimum, estimator = request.minimum, request.estimator
+    plain = type(X) is np.ndarray and X.ndim == 2 and (dtype == np.float64 or dtype == np.float32)
+    if plain and len(X) >= minimum and X.shape[1]:
+        return X  # nothing that scikit-learn would refuse or convert
     if isinstance(dtype, np.dtype):
         if dtype.kind in "mM":
             raise DataError(
@@ -110,7 +114,6 @@ def check_by_sklearn(X: Any, request: RowsRequest, accept_sparse: str | bool = F
             X = np.ma.filled(X.astype(np.float32 if single else np.float64), np.nan)
         elif single and dtype != np.float32 and not accept_sparse:
             X = np.asarray(X, dtype=np.float32)
-    minimum, estimator = request.minimum, request.estimator
     try:
         return check_array(
             X,

@@ -289,6 +289,8 @@ class Rows(ABC):
         21.0
         """
         parts = self._parts(rows_per_block)
+        if len(parts) == 1:
+            return f(self.block(parts[0]))
         results: list[R] = []
         for group in slices(len(parts), IN_FLIGHT):
             results = [functools.reduce(combine, [*results, *self._each(f, parts[group])])]

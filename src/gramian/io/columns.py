@@ -818,7 +818,7 @@ def refuse_text(
         f"{name} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
         f"{_describe(columns, text)}. {_why_text(columns, text, marks)}".rstrip()
     )
-    options = {one: value for one, value in changed.items() if value != ()}
+    options: dict[str, Any] = {one: value for one, value in changed.items() if value != ()}
     return DataError(
         what,
         by_surface(

@@ -19,7 +19,7 @@ from gramian import errors
 from gramian.arrays import alike, memory_limit_bytes, moved, numpy_dtype
 from gramian.base.declarations import register_record
 from gramian.base.fitted import warn_of_none, with_orthonormality
-from gramian.base.inputs import check_target, check_tol, checkpointed, generators, streams
+from gramian.base.inputs import check_target, check_tol, checkpointed, drawn_seeds, generators
 from gramian.checks import amount, check_choice, check_integer, duration
 from gramian.data import Block, Rows, as_rows
 from gramian.errors import GramianError, MemoryLimitError, ParameterError, by_surface, choice, option
@@ -432,7 +432,7 @@ class FeatureFit(KernelFit):
         # Whether so many may be asked for was decided before it was known how many landmarks there are.
         target = check_target(asked.n_components, sys.maxsize, (sums.count, m))
         request = self._request(problem.reachable(target), np.dtype(np.float32 if single else np.float64))
-        solution = run(problem, problem.schedule(request).seeded(*generators(asked.random_state)))
+        solution = run(problem, problem.schedule(request), drawn_seeds(asked.random_state))
         result = problem.coefficients(solution, target.count)
         solution = replace(stream.with_pass(solution, seconds), spectrum=problem.scaled(solution.spectrum))
         return KernelModel(
@@ -513,23 +513,24 @@ class ExactFit(KernelFit):
         target = self.target if answer is None else Target(count=max(1, answer.number))
         preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros)
         problem, evaluator, planned = self._planned(target)
-        warn_of_cost(planned.plan, self._cheaper, rows.like)
+        warn_of_cost(planned, self._cheaper, rows.like)
         X = rows.in_memory()
         problem.source = MatrixSource(X) if evaluator is None else KernelSource(evaluator, X)
         with checkpointed(asked, self.spread or rows, checkpoint) as (problem.passes, seeds):
-            solution = run(problem, planned.seeded(*streams(seeds, 2)))
+            solution = run(problem, planned, seeds)
         if evaluator is not None:
             self._warn_of_products(evaluator, solution, X)
         result = problem.coefficients(solution, target.count)
         if -result.negative > NEGLIGIBLE * result.components.values[0]:
             errors.IndefiniteKernelWarning(NEGATIVE.replace("NUMBER", f"{result.negative:.4g}")).warn()
         certificate = solution.certificate
-        if rows.weights is None:
-            certificate = with_orthonormality(certificate, result.vectors)
-        if certificate is not None and (bounds := certificate.directions) is not None:
-            r, unit = bounds.sines.size, float(np.finfo(rows.dtype).eps)
-            rounded = certificates.lifted(bounds, np.ones(r), np.full(r, unit), bounds.kind)
-            certificate = replace(certificate, directions=rounded)
+        if certificate is not None:
+            bounds = certificate.directions
+            if bounds is not None:
+                r, unit = bounds.sines.size, float(np.finfo(rows.dtype).eps)
+                bounds = certificates.lifted(bounds, np.ones(r), np.full(r, unit), bounds.kind)
+            vectors = result.vectors if rows.weights is None else result.vectors[:, :0]
+            certificate = with_orthonormality(certificate, vectors, bounds)
         return KernelModel(
             rows.shape[0],
             rows.total_weight,

@@ -100,7 +100,10 @@ def squared_norms(X: Any) -> Any:
 def largest_norm(X: Any) -> float:
     """Return the largest Euclidean norm of a row; infinity where an entry is infinite."""
     xp = arrays.namespace(X)
-    top = float(np.abs(X.data).max(initial=0.0) if sparse.issparse(X) else xp.max(xp.abs(X)))
+    if sparse.issparse(X):
+        top = float(np.abs(X.data).max(initial=0.0))
+    else:
+        top = max(float(xp.max(X)), -float(xp.min(X)))
     if not 0 < top < np.inf:
         return top
     # Divided by the largest entry first, so that no square overflows.

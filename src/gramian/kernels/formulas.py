@@ -521,7 +521,14 @@ class Radial(Formula):
         # One product of these gives -q.
         norms = arithmetic.squared_norms(X)[:, None]
         column = arithmetic.ones(X)[:, None]
-        X = float(np.sqrt(2.0)) * X
+        root = float(np.sqrt(2.0))
+        if is_numpy(X):
+            left, right = np.empty((2, X.shape[0], X.shape[1] + 2))
+            np.multiply(X, root, out=left[:, :-2])
+            right[:, :-2] = left[:, :-2]
+            left[:, -2:], right[:, -2:] = np.hstack([-norms, column]), np.hstack([column, -norms])
+            return left, right
+        X = root * X
         return arithmetic.hstack(X, -norms, column), arithmetic.hstack(X, column, -norms)
 
     @property

@@ -104,7 +104,7 @@ class CenteredRows:
         """Sum of the weights of all rows."""
         return self.rows.weight if self.among is None else self.among
 
-    @property
+    @cached_property
     def total(self) -> float:
         """Sum of squares of C, the trace of both operators."""
         return float(self.column_squares.sum())
@@ -130,12 +130,12 @@ class CenteredRows:
         divisor = np.ldexp(self.divisor, self.exponent - self.unit_exponent)
         return np.where(np.isinf(self.divisor), 1.0, divisor)
 
-    @property
+    @cached_property
     def unit_roundoff(self) -> float:
         """Unit roundoff of the arithmetic that blocks are multiplied in."""
         return float(np.finfo(self.arithmetic).eps) / 2
 
-    @property
+    @cached_property
     def arithmetic(self) -> np.dtype[Any]:
         """Type that blocks of C have."""
         double = self.double or self.weighted or self._beyond_float32
@@ -151,13 +151,18 @@ class CenteredRows:
         """Whether a column is divided by so little that float32 cannot hold the factor."""
         return self.divisor is not None and float(self.divisor.min()) < LEAST_DIVISOR
 
+    def multiplied_in(self, *, double: bool) -> CenteredRows:
+        """Return the same, with float32 data multiplied in float64 or not."""
+        same = double == self.double or self.rows.block_dtype == np.float64
+        return self if same else replace(self, double=double)
+
     def block(self, rows: slice, columns: slice, scratch: Any = None) -> Any:
         """Return one dense block of C, written into ``scratch`` where NumPy can."""
         return self._centered(self.rows.cut(rows, columns), rows, columns, scratch)
 
     def materialized(self) -> Any:
         """Return C as one float64 array of its own."""
-        C = replace(self, double=True).block(slice(None), slice(None))
+        C = self.multiplied_in(double=True).block(slice(None), slice(None))
         return C.copy() if self.rows.shares_memory(C) else C
 
     def _centered(self, values: Any, rows: slice, columns: slice, scratch: Any) -> Any:

@@ -82,6 +82,12 @@ def _merging(rows: Rows) -> _Merge:
 
 def _mean_of(parts: Sequence[Moments]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean of all rows as a pair, and how far each block's lies from it, times the root of its count."""
+    if len(parts) == 1:
+        count, (part,) = parts[0].count, parts
+        gaps = (part.mean - part.mean) + part.rest
+        gap = count * gaps / (count or 1.0)
+        mean, rest = _two_sum(part.mean, gap)
+        return mean, rest, math.sqrt(count) * (gaps - gap)[None, :]
     counts = np.array([part.count for part in parts], dtype=np.float64)
     # From the mean that weighs most: a step back to it would leave the rounding of a nearly forgotten one.
     # Differences of means are exact where the means are large compared with them.

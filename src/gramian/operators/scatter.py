@@ -6,6 +6,7 @@ import math
 from abc import ABC
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from threading import Lock
 from typing import Any, Self
 
@@ -52,21 +53,40 @@ class ScatterOperator(ABC):
         self.size = shape[1 - self.axis]
         self.like = arrays.from_numpy(np.empty(0), centered.rows.like) if matrix is None else matrix[:0, 0]
         block = self._wide_slices()[0].stop
-        self.error_bound, self.error_kind = product_error(centered, inner, centered.thin, products=2)
         # A matrix that comes with the mean is that of ``moments.scatter``.
         terms = None if matrix is None else terms_of(centered)
-        self.dense_error, _ = product_error(centered, inner, block if terms is None else terms + PIECES)
+        self._terms = block if terms is None else terms + PIECES
         self.noise = centered.noise
         self.relative_tolerance = product_tolerance(shape, centered.unit_roundoff, block)
         self._whole = self.dense() if whole and matrix is None else matrix
-        if self._whole is not None:
-            eps = float(np.finfo(np.float64).eps)
-            self.error_bound = self.dense_error + self.size * eps * centered.total
+        self._formed = self._whole is not None
         self._kept: dict[int, Any] = {}
         self._memory: Any = None
         if keep and arrays.is_numpy(centered.rows.like):
             pieces, rows = self._cutting
             self._memory = np.empty(inner * pieces * rows, dtype=centered.arithmetic)
+
+    @cached_property
+    def _product_error(self) -> tuple[float, records.BoundKind]:
+        C = self.centered
+        return product_error(C, C.rows.shape[self.axis], C.thin, products=2)
+
+    @cached_property
+    def error_kind(self) -> records.BoundKind:
+        """The kind of the bounds."""
+        return self._product_error[1]
+
+    @cached_property
+    def dense_error(self) -> float:
+        """Bound on the error of the matrix itself."""
+        return product_error(self.centered, self.centered.rows.shape[self.axis], self._terms)[0]
+
+    @cached_property
+    def error_bound(self) -> float:
+        """Bound on the error of what products multiply by."""
+        if not self._formed:
+            return self._product_error[0]
+        return self.dense_error + self.size * float(np.finfo(np.float64).eps) * self.centered.total
 
     def promoted(self) -> Self | None:
         """Return the same matrix with products in float64, made anew in every pass."""

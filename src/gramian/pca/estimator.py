@@ -229,7 +229,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
     # What the decomposition of a stream sets.
     _following: ClassVar = {*DecompositionAttributes.__annotations__, *PCAAttributes.__annotations__} - {
         "_moments"
-    }
+    } | {"_account"}
     model_kind: ClassVar = ModelKind.PCA
     _habits: ClassVar = {
         "svd_solver": 'use solver="full", "covariance", "gram" or "krylov"',
@@ -440,7 +440,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
 
         fit, rows, table = planned(None)
         try:
-            _ = fit.plan
+            _ = fit.cost
         except MemoryLimitError:
             if not rows.free_to_revisit or not (rows.resident_bytes and _reads_again(X)):
                 raise
@@ -460,9 +460,11 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         with inputs.checkpointed(self, rows, checkpoint) as (passes, seeds):
             if passes is not None:
                 fit.rows = fit.problem.rows = replace(rows, passes=passes)  # type: ignore[call-arg]
-            if rows.free_to_revisit and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
+            # Without a rule the first pass says so as soon.
+            ruled = table is not None or fit.wanted.rule is not None
+            if ruled and rows.free_to_revisit and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
                 rows.require_finite()
-            warn_of_cost(fit.plan, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
+            warn_of_cost(fit.cost, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
             if table is None:
                 result = fit.solve(seeds)
             else:

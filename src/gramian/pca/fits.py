@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy.typing as npt
 
-from gramian.arrays import memory_limit_bytes, moved
+from gramian.arrays import is_numpy, memory_limit_bytes, moved
 from gramian.base import fitted, inputs
 from gramian.checks import check_choice
 from gramian.data import Rows
-from gramian.records import Plan, Seed, SolveRequest, Target
+from gramian.records import Plan, Seed, SolveRequest, Target, random_stream
 from gramian.solve import LinearProblem, Schedule, Solution, run
 from gramian.solve.linear import Directions
 from gramian.solver_names import solver_names
@@ -120,6 +120,11 @@ class TableFit:
         """What solving does first, with what asking a rule takes."""
         return self._with_rule(self.schedule.plan)
 
+    @property
+    def cost(self) -> Plan | Schedule:
+        """What that is predicted to take; raises a MemoryLimitError where no route fits."""
+        return self.schedule if self.wanted.rule in (None, "max_rmse") else self.plan
+
     def _with_rule(self, result: Plan) -> Plan:
         if self.wanted.rule in (None, "max_rmse"):
             return result
@@ -138,26 +143,29 @@ class TableFit:
 
     def solve(self, seeds: list[int]) -> Decomposition:
         """Ask the rule and the engine; the estimator remembers nothing yet."""
-        solver_rng, probe_rng, rule_rng = inputs.streams(seeds, 3)
         problem, wanted = self.problem, self.wanted
         target, choice = wanted.target, None
         if wanted.rule is not None:
             from gramian.pca.rules import settle
 
-            target, choice = settle(self.parameters, self.ruled, wanted, rule_rng)
+            target, choice = settle(self.parameters, self.ruled, wanted, random_stream(seeds, 2))
         known, count = target == wanted.target, target.count
         target = _solvable(target, self.rows)
         planned = self.schedule if known else problem.schedule(replace(self.request, target=target))
-        solution = self._with_pass(run(problem, planned.seeded(solver_rng, probe_rng)))
+        solution = self._with_pass(run(problem, planned, seeds))
         if target == Target() and problem.most != min(self.rows.shape):
             count = problem.most
         result = problem.directions(solution, count)
-        # A stream is solved in NumPy, whatever kind its rows were.
-        result = replace(result, vectors=moved(result.vectors, self.rows.home))
-        certificate = fitted.with_orthonormality(solution.certificate, result.vectors)
+        if not is_numpy(self.rows.home):
+            # A stream is solved in NumPy, whatever kind its rows were.
+            result = replace(result, vectors=moved(result.vectors, self.rows.home))
+        certificate, account = solution.certificate, solution.account
         if certificate is not None:
-            certificate = replace(certificate, directions=problem.direction_bounds(solution, result))
-        solution = replace(solution, plan=self._with_rule(solution.plan), certificate=certificate)
+            directions = problem.direction_bounds(solution, result)
+            certificate = fitted.with_orthonormality(certificate, result.vectors, directions)
+        if wanted.rule is not None:
+            account = replace(account, told=self._with_rule(account.plan))
+        solution = replace(solution, account=account, certificate=certificate)
         return Decomposition(self.rows, problem, solution, result, choice)
 
 

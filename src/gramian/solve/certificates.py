@@ -6,13 +6,21 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from gramian import arrays
 from gramian.operators.operator import Operator
-from gramian.records import BoundKind, Certificate, Completeness, DirectionBounds, FloatArray, Spectrum
+from gramian.records import (
+    BOUND_KINDS,
+    BoundKind,
+    Certificate,
+    Completeness,
+    DirectionBounds,
+    FloatArray,
+    Spectrum,
+)
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
 SLACK = 0.35
@@ -32,7 +40,7 @@ def certify(
     operator: Operator,
     *,
     tol: float,
-    rng: np.random.Generator,
+    rng: Callable[[], np.random.Generator],
     unit: str,
     factor: float = 1.0,
 ) -> Certificate:
@@ -46,9 +54,9 @@ def certify(
         The matrix they belong to.
     tol : float
         Tolerance relative to the largest eigenvalue.
-    rng : numpy.random.Generator
-        Source of the probe; independent of the solver's. The probe depends on the operator's fingerprint too,
-        so that no matrix can be built to hide from a seed.
+    rng : callable
+        Returns the source of the probe, a generator that is independent of the solver's. The probe depends on
+        the operator's fingerprint too, so that no matrix can be built to hide from a seed.
     unit : str
         What the eigenvalues are called.
     factor : float
@@ -85,7 +93,7 @@ def certify(
         others=others,
         known=known,
         rank=spectrum.rank,
-        kind=max(kinds, key=get_args(BoundKind).index),
+        kind=max(kinds, key=BOUND_KINDS.index),
     )
     return Certificate(
         values=spectrum.values * factor,
@@ -194,7 +202,7 @@ def _completeness(
     sigma: float,
     together: float,
     tol: float,
-    rng: np.random.Generator,
+    rng: Callable[[], np.random.Generator],
 ) -> Completeness | None:
     """Bound the eigenvalues that were not computed, by the cheapest argument that suffices.
 
@@ -229,7 +237,7 @@ def _completeness(
     for matrix, off in tried:
         if best is not None and best.bound <= enough:
             break
-        below, probability = _probe(matrix, spectrum.vectors, _stream(rng, matrix), missed, off, enough)
+        below, probability = _probe(matrix, spectrum.vectors, _stream(rng(), matrix), missed, off, enough)
         bound, risk = missed(below + off), risk + probability
         if best is None or bound < best.bound:
             method = "Lanczos from a fresh Gaussian block" if probability else "decomposition of the rest"
@@ -487,6 +495,8 @@ def lifted(
     kind : BoundKind
         Kind of the weakest bound, these included.
     """
+    if bool((bounds.first == np.arange(bounds.first.size)).all()):
+        return replace(bounds, sines=np.minimum(1.0, bounds.sines * factors + drift), kind=kind)
     sines = np.ones(bounds.sines.size)
     for part in bounds.clusters:
         some = slice(part.start, part.stop)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg import lapack
 
 from gramian import arrays, checks
 from gramian.operators.costs import DIRECT, EIGH_ALL, EIGH_FEW, Costs, Form, TableCosts
@@ -123,7 +124,7 @@ def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool
         # Of this very matrix: a share close to 1 leaves no room for the rounding of another sum.
         total = float(arrays.namespace(A).linalg.trace(A))
     if vectors:
-        values, V, rest = _leading(A, target, total)
+        values, V, rest = leading(A, target, total)
         residuals = arrays.column_norms(A @ V - V * arrays.from_numpy(values, V)[None, :])
     else:
         values = _eigenvalues(A)
@@ -149,7 +150,7 @@ def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool
     )
 
 
-def _leading(A: Any, target: Target, total: float | None) -> tuple[FloatArray, Any, FloatArray]:
+def leading(A: Any, target: Target, total: float | None = None) -> tuple[FloatArray, Any, FloatArray]:
     """Leading eigenpairs in descending order and the other eigenvalues, as far as they were computed."""
 
     def on_device(linalg: Any, A: Any) -> tuple[FloatArray, Any, FloatArray]:
@@ -211,6 +212,7 @@ def _eigenvalues(A: Any) -> FloatArray:
 
 DATA = Form("data (SVD)", "copied")
 EPS = float(np.finfo(np.float64).eps)
+FEW = 4096  # entries up to which one call of LAPACK is faster than two
 RATE = 4.2e-10  # seconds for one n d min(n, d), all vectors included
 
 
@@ -249,69 +251,79 @@ class SvdRoute(Route):
         # Rank as of products for float32: numbers that somebody has rounded are not noise to be whitened.
         unit = max(view.rows.shape) * EPS
         relative = unit**2 if view.rows.dtype == np.float64 else unit
-        spectrum, left = solve_svd(view.materialized(), request.target, view.noise, relative)
-        return SolverResult(
-            replace(spectrum, error_bound=spectrum.error_bound + view.forming_error), left=left
-        )
+        C = view.materialized()
+        return SolverResult(solve_svd(C, request.target, view.noise, relative, view.forming_error))
 
 
-def solve_svd(C: Any, target: Target, noise: float, relative: float) -> tuple[Spectrum, Any]:
+def solve_svd(C: Any, target: Target, noise: float, relative: float, error: float = 0.0) -> Spectrum:
     """Singular value decomposition of a centred data matrix held in memory as float64.
 
     Parameters
     ----------
     C : array of shape (n, d), float64
-        Centred data; overwritten.
+        Centred data.
     target : Target
         Number of components, fraction of the sum of squares, or all ``min(n, d)``.
     noise : float
         Absolute size of squared singular values that is rounding of the data.
     relative : float
         The same relative to the largest one.
+    error : float
+        Bound on what forming C changed squared singular values by.
 
     Returns
     -------
-    spectrum, left : tuple
-        Squared singular values with the right vectors as columns, and the left vectors (n, k).
+    Spectrum
+        Squared singular values with the right vectors as columns.
     """
     xp = arrays.namespace(C)
     n, d = C.shape
-    U, s, Vt = _svd(C)
+    s, Vt = _svd(C)
     squares = arrays.as_float64(s) ** 2
     total = float(squares.sum())
     k = count_of(target, squares, total)
-    left, right = U[:, :k], Vt[:k, :].T
+    right = Vt[:k, :].T
     # Of the directions too: those of a wide, badly scaled table may be less accurate than singular values.
     residuals = arrays.column_norms(C.T @ (C @ right) - right * (s[:k] ** 2)[None, :])
     top = float(squares[0]) if squares.size else 0.0
-    spectrum = Spectrum(
+    return Spectrum(
         values=squares[:k],
         vectors=xp.asarray(right, copy=True) if xp is not np else right,
         residuals=residuals,
         total=total,
         squares=None,
         rank_tolerance=relative_tolerance(relative, noise, top),
-        error_bound=10 * max(n, d) ** 0.5 * EPS * top,
+        error_bound=10 * max(n, d) ** 0.5 * EPS * top + error,
         error_kind="deterministic",
         route="full",
         complete=True,
         rest=squares[k:],
         smallest=float(squares[-1]) if squares.size else None,
     )
-    return spectrum, left
 
 
-def _svd(C: Any) -> tuple[Any, Any, Any]:
-    result = arrays.decomposed(C, lambda linalg, C: tuple(linalg.svd(C, full_matrices=False)), _svd_on_host)
-    return arrays.moved(result[0], C), arrays.moved(result[1], C), arrays.moved(result[2], C)
+def _svd(C: Any) -> tuple[Any, Any]:
+    """Return singular values and right vectors as rows; nobody needs the left ones."""
+    s, Vt = arrays.decomposed(
+        C, lambda linalg, C: tuple(linalg.svd(C, full_matrices=False))[1:], _svd_on_host
+    )
+    return arrays.moved(s, C), arrays.moved(Vt, C)
 
 
-def _svd_on_host(C: FloatArray) -> tuple[Any, ...]:
+def _svd_on_host(C: FloatArray) -> tuple[Any, Any]:
+    n, d = C.shape
     with arrays.blas_threads():
-        try:
-            return scipy.linalg.svd(C, full_matrices=False, check_finite=False)  # type: ignore[no-any-return]
-        except np.linalg.LinAlgError:
+        if 11 * d <= 6 * n and n * d > FEW:
+            # As LAPACK's routine begins for tall matrices, which then spends as long again on left vectors.
+            C = np.triu(lapack.dgeqrf(C, lwork=_work(lapack.dgeqrf_lwork(n, d)))[0][:d])
+        size = _work(lapack.dgesdd_lwork(*C.shape, full_matrices=0))
+        _, s, Vt, failed = lapack.dgesdd(C, full_matrices=0, lwork=size)
+        if failed:
             # Divide and conquer fails to converge on rare matrices where plain QR iteration succeeds.
-            return scipy.linalg.svd(  # type: ignore[no-any-return]
-                C, full_matrices=False, check_finite=False, lapack_driver="gesvd"
-            )
+            _, s, Vt = scipy.linalg.svd(C, full_matrices=False, check_finite=False, lapack_driver="gesvd")
+    return s, Vt
+
+
+def _work(asked: tuple[Any, int]) -> int:
+    """Return the size of the workspace that LAPACK asks for."""
+    return int(asked[0])

@@ -214,10 +214,9 @@ def improved(operator: Operator, result: route.SolverResult, request: SolveReque
         search_error=spectrum.error_bound,
         rank_tolerance=max(spectrum.rank_tolerance, better.spectrum.rank_tolerance),
     )
-    ended = (
+    return (
         route.SolverResult(pairs) if better.status is route.Status.COMPLETE else _stalled(pairs, better.why)
     )
-    return replace(ended, left=result.left)
 
 
 @arrays.blas_threads()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from gramian.operators.moments import center_rows, from_moments, scatter
 from gramian.operators.operator import Operator, SymmetricMatrix
 from gramian.operators.scatter import CONFIDENCE, CovarianceOperator, GramOperator, ScatterOperator
 from gramian.records import (
-    BoundKind,
+    BOUND_KINDS,
     Components,
     DirectionBounds,
     FloatArray,
@@ -28,9 +29,10 @@ from gramian.records import (
     Spectrum,
     Target,
 )
+from gramian.solve import direct
 from gramian.solve.certificates import lifted
 from gramian.solve.route import Route
-from gramian.solve.solving import Problem, Solution, solve
+from gramian.solve.solving import Problem, Solution, run, solve
 
 # Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
 # which what is read in every pass is multiplied in float64.
@@ -129,7 +131,7 @@ class LinearProblem(Problem):
         form = route.form
         if form.whole and form.matrix == "covariance" and self.view is None:
             return self._covariance(double=form.double)
-        view = replace(self.measured(), double=form.double)
+        view = self.measured().multiplied_in(double=form.double)
         kind = GramOperator if form.matrix == "gram" else CovarianceOperator
         return kind(view, keep=form.storage == "kept", whole=form.whole)
 
@@ -141,7 +143,7 @@ class LinearProblem(Problem):
         matrix = result.squares
         if self.view.divisor is not None:
             matrix = matrix / self.view.divisor[:, None] / self.view.divisor[None, :]
-        view = replace(self.view, double=double)
+        view = self.view.multiplied_in(double=double)
         # A small one is decomposed sooner than it is moved.
         if len(matrix) > FEW_ON_DEVICE:
             matrix = arrays.from_numpy(matrix, self.rows.like)
@@ -150,6 +152,8 @@ class LinearProblem(Problem):
     def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
         """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
         least = min(self.rows.shape)
+        if result.values.size + result.rest.size <= least:
+            return result
         cut = result.first(least)
         return replace(cut, rest=cut.rest[: least - cut.values.size])
 
@@ -185,7 +189,7 @@ class LinearProblem(Problem):
         bounds, kind = solution.certificate.directions, solution.spectrum.error_kind
         unit = float(np.finfo(arrays.numpy_dtype(result.vectors)).eps)
         factors, drift = np.ones(bounds.sines.size), np.full(bounds.sines.size, unit)
-        if solution.left is None and isinstance(solution.operator, GramOperator):
+        if isinstance(solution.operator, GramOperator):
             view = solution.operator.centered
             values = np.maximum(solution.spectrum.values[: factors.size], np.finfo(np.float64).tiny)
             top = float(values.max(initial=0.0))
@@ -197,7 +201,7 @@ class LinearProblem(Problem):
             change = terms * view.unit_roundoff * size + view.forming_error / math.sqrt(top or 1.0)
             factors = 2.0 * np.sqrt(top / values)
             drift = drift + change / np.sqrt(values)
-        return lifted(bounds, factors, drift, max(bounds.kind, kind, key=get_args(BoundKind).index))
+        return lifted(bounds, factors, drift, max(bounds.kind, kind, key=BOUND_KINDS.index))
 
     def hidden_by_offset(self, solution: Solution, components: Components) -> str:
         """Say which variances above the tolerance are 0 because the data are far from 0; "" where none is."""
@@ -251,7 +255,7 @@ class LinearProblem(Problem):
             beyond = complete.bound / self.factor()
         beyond = max(beyond, float(spectrum.values[r:].max(initial=0.0)))
         if beyond < trace and complete is not None:
-            kind = max(kind, complete.kind, key=get_args(BoundKind).index)
+            kind = max(kind, complete.kind, key=BOUND_KINDS.index)
         root = math.sqrt(min(beyond, trace) + 2.0 * error) * 2.0**view.unit_exponent
         data = self.measured()
         assert data.norms is not None
@@ -272,14 +276,12 @@ def _rounding_of(vectors: Any, operator: Operator, view: CenteredRows, top: floa
 
 
 def _directions(solution: Solution, view: CenteredRows, rank: int, k: int) -> tuple[Any, Any]:
-    """Directions (d, k) with fixed signs, and the scores (n, k) that the dual routes have for free."""
+    """Directions (d, k) with fixed signs, and the scores (n, k) that the dual route has for free."""
     rows, spectrum = view.rows, solution.spectrum
     vectors = spectrum.vectors[:, :rank]
     scale = np.sqrt(spectrum.values[:rank])
     scores = None
-    if solution.left is not None:
-        scores = solution.left[:, :rank] * arrays.from_numpy(scale, solution.left)[None, :]
-    elif isinstance(solution.operator, GramOperator):
+    if isinstance(solution.operator, GramOperator):
         scores = vectors * arrays.from_numpy(scale, vectors)[None, :]
         vectors, kept = _lift(solution.operator, vectors, scale)
         scores = scores if kept else None
@@ -327,9 +329,8 @@ def _orthonormal_again(U: Any) -> Any:
 
 def require_range(view: CenteredRows, degrees: float) -> None:
     """Refuse a variance that float64 cannot hold, in the units of the data."""
-    with np.errstate(over="ignore", under="ignore"):
-        variance = view.total * (view.square_unit / degrees)
-    if view.total > 0 and not (np.isfinite(variance) and variance >= np.finfo(np.float64).tiny):
+    variance = view.total * (view.square_unit / degrees)
+    if view.total > 0 and not sys.float_info.min <= variance < math.inf:
         raise DataError(
             f"The variance of this data is about 2^{int(np.log2(view.total)) + 2 * view.unit_exponent}, "
             "outside of what float64 can hold. Multiply the data by a power of ten first."
@@ -377,8 +378,15 @@ def eigenpairs(A: Any, count: int | None = None) -> tuple[FloatArray, FloatArray
     With ``count`` the largest ones of a positive semi-definite matrix.
     """
     request = _request(Target(count=count), None, tol=1e-12 if count is None else 1e-10)
-    spectrum = solve(SymmetricProblem(A, psd=count is not None), request).spectrum
-    return spectrum.values, arrays.as_float64(spectrum.vectors)
+    problem = SymmetricProblem(A, psd=count is not None)
+    planned = problem.schedule(request)
+    if planned.first.route.direct:
+        # What the route would do, without bounds that nobody gets here.
+        values, vectors, _ = direct.leading(arrays.to_float64(A), request.target)
+    else:
+        spectrum = run(problem, planned).spectrum
+        values, vectors = spectrum.values, spectrum.vectors
+    return values, arrays.as_float64(vectors)
 
 
 def eigenvalues(A: Any) -> FloatArray:

@@ -32,14 +32,11 @@ class SolverResult:
     status : Status
     why : str
         Why they are not all that was asked for, for the user.
-    left : array or None
-        The other side's vectors, where the solver has them for free.
     """
 
     spectrum: Spectrum
     status: Status = Status.COMPLETE
     why: str = ""
-    left: Any = None
 
 
 class Route(Protocol):

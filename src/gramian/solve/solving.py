@@ -13,9 +13,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import itemgetter
 from typing import Any
-
-import numpy as np
 
 from gramian.arrays import blas_threads, on_accelerator
 from gramian.checks import amount, duration
@@ -23,7 +23,7 @@ from gramian.data.device import explained_memory_errors
 from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError, option
 from gramian.operators.costs import Costs, TableCosts
 from gramian.operators.operator import Operator
-from gramian.progress import note, report
+from gramian.progress import note, report, reporting
 from gramian.records import (
     MATRICES,
     Alternative,
@@ -93,14 +93,11 @@ def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> 
         for route in (_spared(route, costs, request) for route in routes(costs, request.target))
         if route.direct or not everything
     ]
-    results = [
-        item for item in results if item.route.form.double or not _below_float32(costs, request.target)
-    ]
+    results = [item for item in results if _precise_enough(item.route, costs, request.target)]
     wanted = [item for item in results if request.solver in ("auto", item.route.solver)]
-    side = costs.forms()[0].matrix
     if request.solver not in ("covariance", "gram"):
-        sides = costs.sides if isinstance(costs, TableCosts) else (side,)
-        wanted = [item for item in wanted if item.route.form.matrix in (*sides, direct.DATA.matrix)]
+        wanted = [item for item in wanted if _on_a_good_side(item.route, costs)]
+    side = costs.forms()[0].matrix
     # Where an iteration would fill the space, the whole matrix on the smaller side takes its place.
     wanted = wanted or [item for item in results if item.route.form.matrix == side and item.route.direct]
     fitting = sorted((item for item in wanted if item.cost.bytes <= request.memory_limit), key=_order(costs))
@@ -118,6 +115,19 @@ def _spared(route: Any, costs: Costs, request: SolveRequest) -> Any:
     """Give a route the memory that it leaves of the limit."""
     form = costs.spare(route.form, request.memory_limit - route.cost(costs, request.target).bytes)
     return route if form == route.form else replace(route, form=form)
+
+
+def _precise_enough(route: Route, costs: Costs, target: Target) -> bool:
+    """Whether the route's arithmetic may do for the request."""
+    return route.form.double or not _below_float32(costs, target)
+
+
+def _on_a_good_side(route: Route, costs: Costs) -> bool:
+    """Whether the route works on the data, or on a matrix that is worth while."""
+    matrix = route.form.matrix
+    if isinstance(costs, TableCosts):
+        return matrix == direct.DATA.matrix or matrix in costs.sides
+    return matrix == costs.forms()[0].matrix
 
 
 def _below_float32(costs: Costs, target: Target) -> bool:
@@ -168,30 +178,83 @@ def require_memory(what: str, need: int, memory_limit: int, way_out: str, reside
         raise MemoryLimitError(f"{what} needs about {amount(need)} of working memory, and {allowed}", way_out)
 
 
+def plain_first(costs: Costs, request: SolveRequest, *, everything: bool = False) -> Ranked | None:
+    """Return the route that :func:`ranked` prefers where no cost of an iteration can change that, else None.
+
+    That is so for the SVD of a small table and for direct routes that are quick, which is most fits.
+    """
+    if request.solver != "auto" or costs.substitute is not None:
+        return None
+    order, quick = _order(costs), list[tuple[Any, Ranked]]()
+    for route in direct.routes(costs, request.target):
+        item = Ranked(route, route.cost(costs, request.target))
+        allowed = _precise_enough(route, costs, request.target) and _on_a_good_side(route, costs)
+        if allowed and item.cost.bytes <= request.memory_limit:
+            key = order(item)
+            if not key[0]:
+                return item
+            quick.append((key, item))
+    key, first = min(quick, key=itemgetter(0), default=((True, True, 0.0), None))
+    return None if key[1] else first
+
+
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """The routes for a request, planned once: fits print the plan of it, and run it.
+    """The routes for a request, planned once: fits run the first, and print the plan of all when asked.
 
     Attributes
     ----------
     costs : Costs
     request : SolveRequest
-    items : tuple of Ranked
-        The routes in the order in which they are tried.
+    given : tuple of Ranked, optional
+        The routes in the order in which they are tried; None ranks those that there are.
+    everything : bool
+        Whether every eigenvalue is needed.
     """
 
     costs: Costs
     request: SolveRequest
-    items: tuple[Ranked, ...]
+    given: tuple[Ranked, ...] | None = None
+    everything: bool = False
+
+    @cached_property
+    def items(self) -> tuple[Ranked, ...]:
+        """The routes in the order in which they are tried."""
+        if self.given is not None:
+            return self.given
+        return tuple(ranked(self.costs, self.request, everything=self.everything))
+
+    @cached_property
+    def first(self) -> Ranked:
+        """The route that is tried first; the others are ranked when it fails, or when somebody looks."""
+        if self.given is None:
+            plain = plain_first(self.costs, self.request, everything=self.everything)
+            if plain is not None:
+                return plain
+        return self.items[0]
+
+    @property
+    def seconds(self) -> float:
+        """Predicted seconds of the plan."""
+        made = 0.0 if self.costs.substitute is None else self.costs.substitute.seconds
+        return made + self.first.cost.seconds
+
+    @property
+    def reason(self) -> str:
+        """Why the first route, in a sentence."""
+        return self.plan.reason
 
     @property
     def plan(self) -> Plan:
         """The first route in words."""
         return self.in_words(self.items[0], self.items[1:])
 
-    def seeded(self, solver_rng: np.random.Generator, probe_rng: np.random.Generator) -> Schedule:
-        """Return the same routes with random streams, which a plan does not need."""
-        return replace(self, request=replace(self.request, solver_rng=solver_rng, probe_rng=probe_rng))
+    def without(self, tried: Sequence[Ranked]) -> list[Ranked]:
+        """Return the routes that were not tried, in their order."""
+        waiting = list(self.items)
+        for item in tried:
+            waiting.remove(item)
+        return waiting
 
     def _alternative(self, taken: Ranked, other: Ranked) -> Alternative:
         """Put another route into words; if it shows as cheaper than the route taken, with the reason."""
@@ -200,7 +263,7 @@ class Schedule:
         if least < seconds and duration(least) != duration(seconds):
             if self.request.solver not in ("auto", route.solver):
                 why = f"you set solver={self.request.solver!r}"
-            elif taken is not self.items[0]:
+            elif taken != self.items[0]:
                 why = "it might fail as the previous route did"
             elif taken.route.direct and not route.direct:
                 why = "an iteration may stall, and the direct method is quick"
@@ -239,10 +302,10 @@ class Schedule:
 
 def plan(costs: Costs, request: SolveRequest, *, everything: bool = False) -> Plan:
     """Return the plan for a request without running it."""
-    return Schedule(costs, request, tuple(ranked(costs, request, everything=everything))).plan
+    return Schedule(costs, request, everything=everything).plan
 
 
-def warn_of_cost(result: Plan, advice: Callable[[], str], like: Any) -> None:
+def warn_of_cost(result: Plan | Schedule, advice: Callable[[], str], like: Any) -> None:
     """Warn if a plan is predicted to take more than ten minutes, with advice on a faster one.
 
     Predictions are for two cores, so there is no warning for arrays on a device.
@@ -280,8 +343,9 @@ class Problem(ABC):
 
     def schedule(self, request: SolveRequest) -> Schedule:
         """Plan: return the routes to what is asked for."""
-        costs = self.costs
-        return Schedule(costs, request, tuple(ranked(costs, request, everything=self.everything)))
+        planned = Schedule(self.costs, request, everything=self.everything)
+        _ = planned.first  # which refuses what does not fit
+        return planned
 
     def operator(self, route: Route) -> Any:
         """Return the matrix that a route works on; the one built last is used again."""
@@ -316,6 +380,81 @@ class Problem(ABC):
 
 
 @dataclass(frozen=True, eq=False)
+class Run:
+    """A route that was run; in words when somebody asks.
+
+    Attributes
+    ----------
+    planned : Schedule
+    tried : tuple of Ranked
+        The routes so far, this one last.
+    took : float
+        Seconds.
+    passes, error, rank, why
+        As of :class:`gramian.records.Attempt`.
+    before : str
+        Why the previous route was not accepted.
+    """
+
+    planned: Schedule
+    tried: tuple[Ranked, ...]
+    took: float
+    passes: int
+    error: float
+    rank: int
+    why: str
+    before: str = ""
+
+    @cached_property
+    def attempt(self) -> Attempt:
+        """The route with its alternatives at that time, and what became of it."""
+        plan = self.planned.in_words(self.tried[-1], self.planned.without(self.tried))
+        reason = f"The previous route was not accepted: {self.before}." if self.before else plan.reason
+        plan = replace(plan, took=self.took, reason=reason)
+        return Attempt(plan, self.passes, self.error, self.rank, self.why)
+
+    def __str__(self) -> str:
+        return str(self.attempt)
+
+
+@dataclass(frozen=True, eq=False)
+class Account:
+    """The routes that led to a solution; in words when somebody asks.
+
+    Attributes
+    ----------
+    runs : tuple of Run
+        Every route that was run, in order.
+    best : int
+        Which one gave the answer.
+    earlier : float
+        Seconds of passes over the rows before, which count as the first run's and the best one's.
+    told : Plan, optional
+        The plan where more is to be said than what ran.
+    """
+
+    runs: tuple[Run, ...]
+    best: int = 0
+    earlier: float = 0.0
+    told: Plan | None = None
+
+    @cached_property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """Every route that was run, in order."""
+        first, *others = (run.attempt for run in self.runs)
+        return self._later(first), *others
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The route that gave the answer, as it ran."""
+        return self.told or self._later(self.runs[self.best].attempt).plan
+
+    def _later(self, attempt: Attempt) -> Attempt:
+        plan = attempt.plan
+        return replace(attempt, plan=replace(plan, took=(plan.took or 0.0) + self.earlier))
+
+
+@dataclass(frozen=True, eq=False)
 class Solution:
     """The best certified result, and the routes that led to it.
 
@@ -325,20 +464,23 @@ class Solution:
     certificate : Certificate or None
     operator : Operator
         The matrix that the pairs belong to.
-    left : array or None
-        The other side's vectors, where the solver has them for free.
-    plan : Plan
-        The route that gave the answer, as it ran.
-    attempts : tuple of Attempt
-        Every route that was run, in order.
+    account : Account
     """
 
     spectrum: Spectrum
     certificate: Certificate | None
     operator: Any
-    left: Any
-    plan: Plan
-    attempts: tuple[Attempt, ...]
+    account: Account = Account(())
+
+    @property
+    def plan(self) -> Plan:
+        """The route that gave the answer, as it ran."""
+        return self.account.plan
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """Every route that was run, in order."""
+        return self.account.attempts
 
 
 def solve(problem: Problem, request: SolveRequest) -> Solution:
@@ -352,36 +494,36 @@ def solve(problem: Problem, request: SolveRequest) -> Solution:
     return run(problem, problem.schedule(request))
 
 
-def run(problem: Problem, planned: Schedule) -> Solution:
-    """Find the eigenpairs that were planned for.
+def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None) -> Solution:
+    """Find the eigenpairs that were planned for, with random streams of these seeds.
 
     Routes are run in the order of their cost until an answer is accepted. What was found on the way starts
     the next route; every route was planned against the same memory limit, and the best certified answer is
     returned, which need not be the last one.
     """
-    request, waiting = planned.request, list(planned.items)
+    request = planned.request if seeds is None else replace(planned.request, seeds=seeds)
     best: Solution | None = None
-    attempts: list[Attempt] = []
+    winner = 0
+    runs: list[Run] = []
+    tried: tuple[Ranked, ...] = ()
     start = None
-    item: Ranked | None = waiting[0]
+    item: Ranked | None = planned.first
     while item is not None:
-        waiting.remove(item)
-        report(f"{item.route.solver}, about {duration(item.cost.seconds)}", "")
+        tried = (*tried, item)
+        if reporting():
+            report(f"{item.route.solver}, about {duration(item.cost.seconds)}", "")
         began = time.perf_counter()
         # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
         alone = blas_threads() if item.cost.seconds < BRIEF else nullcontext()
         with alone, explained_memory_errors(getattr(problem, "rows", None)):
-            solution, status, why = _run(problem, item, request, start, [other.route for other in waiting])
-        ran = replace(planned.in_words(item, waiting), took=time.perf_counter() - began)
-        if attempts:
-            ran = replace(ran, reason=f"The previous route was not accepted: {attempts[-1].why}.")
-        solution = replace(solution, plan=ran)
-        spectrum = solution.spectrum
-        attempts.append(Attempt(ran, spectrum.passes, _error(solution.certificate), spectrum.rank, why))
-        note(log, "%s", attempts[-1])
+            solution, status, why = _run(problem, planned, request, tried, start)
+        spectrum, before = solution.spectrum, runs[-1].why if runs else ""
+        took, error = time.perf_counter() - began, _error(solution.certificate)
+        runs.append(Run(planned, tried, took, spectrum.passes, error, spectrum.rank, why, before))
+        note(log, "%s", runs[-1])
         if best is None or status is Status.COMPLETE or _quality(solution, request) > _quality(best, request):
-            best = solution
-        following = None if status is Status.COMPLETE else _next(waiting, item, status)
+            best, winner = solution, len(runs) - 1
+        following = None if status is Status.COMPLETE else _next(planned.without(tried), item, status)
         start = None
         if following is not None:
             if problem.costs.order(following.route.form) == problem.costs.order(item.route.form):
@@ -390,26 +532,28 @@ def run(problem: Problem, planned: Schedule) -> Solution:
                 solution.operator.release()
         item = following
     assert best is not None
-    reasons = "; then ".join(attempt.why for attempt in attempts if not attempt.accepted)
+    account = Account(tuple(runs), winner)
+    spectrum, reasons = best.spectrum, "; then ".join(run.why for run in runs if run.why)
     if reasons:
-        took = best.plan
-        over = f"; {took.solver} on the {took.matrix} took over" if attempts[-1].accepted else ""
-        best = replace(best, spectrum=replace(best.spectrum, note=f"{reasons}{over}"))
+        took_over = f"; {account.plan.solver} on the {account.plan.matrix} took over"
+        spectrum = replace(spectrum, note=reasons + ("" if runs[-1].why else took_over))
     certificate = None if best.certificate is None else problem.certified(best.certificate, request)
-    return replace(best, certificate=certificate, attempts=tuple(attempts))
+    return replace(best, spectrum=spectrum, certificate=certificate, account=account)
 
 
 def _run(
-    problem: Problem, item: Ranked, request: SolveRequest, start: Any, others: list[Route]
+    problem: Problem, planned: Schedule, request: SolveRequest, tried: tuple[Ranked, ...], start: Any
 ) -> tuple[Solution, Status, str]:
-    """Run one route and certify its result; return its status and the reason."""
+    """Run the last of the routes and certify its result; return its status and the reason."""
+    item = tried[-1]
     operator = problem.operator(item.route)
     start = problem.start(item.route, request) if start is None else start
     result: SolverResult = item.route.solve(operator, request, start)
     try:
         spectrum = problem.truncate(result.spectrum, operator, request)
     except IndefiniteKernelError:
-        if result.spectrum.complete or not any(route.direct for route in others):
+        others = [] if result.spectrum.complete else planned.without(tried)
+        if not any(other.route.direct for other in others):
             raise
         spectrum = result.spectrum
         result = replace(result, status=Status.INCOMPLETE, why="signs of eigenvalues are undetermined")
@@ -419,11 +563,11 @@ def _run(
             spectrum,
             operator,
             tol=request.tol,
-            rng=request.probe_rng,
+            rng=lambda: request.probe_rng,
             unit=problem.unit,
             factor=problem.factor(),
         )
-    solution = Solution(spectrum, certificate, operator, result.left, Plan("", "", (), 0, ""), ())
+    solution = Solution(spectrum, certificate, operator)
     return solution, *_judged(result, spectrum, certificate, item, request)
 
 

@@ -431,8 +431,4 @@ def problem_of(seen: StreamMoments, scale: Any, ddof: int, metric: Any = None) -
 
 def with_pass(solution: Solution, seconds: float) -> Solution:
     """Return an answer whose plan took the seconds of the pass over the data too."""
-    plans = [
-        replace(ran, took=(ran.took or 0.0) + seconds) for ran in (solution.plan, solution.attempts[0].plan)
-    ]
-    attempts = replace(solution.attempts[0], plan=plans[1]), *solution.attempts[1:]
-    return replace(solution, plan=plans[0], attempts=attempts)
+    return replace(solution, account=replace(solution.account, earlier=seconds))
