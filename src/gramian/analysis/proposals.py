@@ -59,11 +59,6 @@ CLASS_WORDS = _words(
 GENE_WORDS = _words(
     "gene genes geneid symbol ensembl probe probeset transcript otu asv protein peptide locus taxon"
 )
-# Words of the names of two columns of a long table: of variables, and of their values.
-LONG_WORDS = _words(
-    "variable parameter analyte measure metric test key attribute item feature compound gene "
-    "value result score amount wert messwert measurement"
-)
 GENES = r"ENS[A-Z]*[GTP]\d+(\.\d+)?|AT[1-5CM]G\d{5}.*|\w+_[asx]?_?at|ILMN_\d+|[NX][MR]_\d+.*|cg\d{7,8}"
 GENES += r"|(gene|otu|asv|probe|feature)[-_ ]?\d+"
 SAMPLES = r"(sample|gsm|[sed]rr|tcga|patient|cell|ctrl|control|treated|tumou?r|normal|wt|ko)[-_. ]?\w*\d.*"
@@ -328,8 +323,7 @@ class _Table:
             yield from _kernel(None, self.method, self.parameters)
             return
         yield from drops
-        counts = self.reading.transform is None if "transform" in KNOWN else False
-        counts = counts and _are_counts(left)
+        counts = self.reading.transform is None and _are_counts(left)
         if counts:
             evidence = {"largest": max(column.high or 0.0 for column in left)}
             why = "whole numbers without an upper end, and skewed: counts"
@@ -439,7 +433,7 @@ class _Table:
             return None, None
         values = np.array(deviations, dtype=np.float64)
         names = {self._called(column): column.name for column in used}
-        why, evidence = unit_difference(list(names), values, _sample(used))
+        why, evidence = unit_difference(list(names), values, _sample(used), [one.unit for one in used])
         if not why:
             return None, values
         evidence["columns"] = [names[name] for name in evidence["columns"]]
@@ -647,31 +641,11 @@ def _are_counts(columns: Sequence[Column]) -> bool:
 
 def _long(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     """Return the pivot of a table that names a variable in each row."""
-    chosen = any(getattr(reading, one) for one in ("columns", "id", "label", "drop", "weights", "transpose"))
-    if (
-        "pivot" not in KNOWN
-        or chosen
-        or getattr(reading, "pivot", None)
-        or seen.width > 6
-        or seen.rows < FEWEST
-    ):
+    chosen = ("columns", "id", "label", "drop", "weights", "transpose", "pivot")
+    if seen.long is None or any(getattr(reading, one) for one in chosen):
         return None
-    values = [one for one in seen.columns if one.sample is not None and not _is_year(one)]
-    texts = [one for one in seen.columns if one.sample is None or (one.whole and one not in values[-1:])]
-    measured = [one for one in values if one not in texts]
-    if len(measured) != 1:
-        return None
-    for variable in texts:
-        for rows in texts:
-            cells = rows.distinct * variable.distinct
-            fits = seen.rows <= cells <= 1.5 * seen.rows and 2 <= variable.distinct < rows.distinct
-            named = (words_of(variable.name) | words_of(measured[0].name)) & LONG_WORDS
-            if rows is not variable and fits and named and variable.sample is None:
-                value = f"{rows.name},{variable.name},{measured[0].name}"
-                why = f'each row has one of {variable.distinct} variables, which "{variable.name}" names'
-                evidence = {"rows": rows.distinct, "columns": variable.distinct}
-                return Proposal("pivot", value, why, evidence)
-    return None
+    why = f'each row has one value, of the variable that "{seen.long[1]}" names'
+    return Proposal("pivot", ",".join(seen.long), why, {"columns": list(seen.long)})
 
 
 def _imputing(X: FloatArray, deviations: FloatArray | None) -> Proposal:

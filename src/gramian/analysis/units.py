@@ -105,7 +105,10 @@ def dominance(variances: npt.ArrayLike, names: Sequence[str]) -> tuple[int, str]
 
 
 def unit_difference(
-    names: Sequence[str], deviations: npt.ArrayLike, sample: FloatArray | None = None
+    names: Sequence[str],
+    deviations: npt.ArrayLike,
+    sample: FloatArray | None = None,
+    units: Sequence[str] | None = None,
 ) -> tuple[str, dict[str, Any]]:
     """Return why columns seem to have different units, as a clause, and its evidence; "" where they do not.
 
@@ -116,6 +119,8 @@ def unit_difference(
         Standard deviations of the columns.
     sample : ndarray of shape (n, d), optional
         Some of the rows; NaN where a value is missing. Without them ranges do not count.
+    units : sequence of str, optional
+        Units that the file states, "" where it states none; by default those in the names count.
 
     Returns
     -------
@@ -144,7 +149,9 @@ def unit_difference(
     names, values = [names[j] for j in vary.tolist()], values[vary]
     if sample is not None:
         sample = sample[:, vary] / np.nanmax(np.abs(sample[:, vary]))
-    units, widest = units_of(names), float(values.max() / values.min())
+    stated = [""] * len(values) if units is None else [units[j] for j in vary.tolist()]
+    units = [one or named for one, named in zip(stated, units_of(names), strict=True)]
+    widest = float(values.max() / values.min())
     known = set(units) - {""}
     alike = sample is not None and (same_range(sample) or neighbours(sample) or _shares(sample))
     if (len(known) == 1 and all(units)) or (len(known) < 2 and alike):
