@@ -391,10 +391,10 @@ async def example_visitor(caller: CurrentCaller, who: Literal["known", "stranger
 
 @api.get("/data/{id}/width")
 async def width(
-    caller: CurrentCaller, id: Id, reading: Annotated[schemas.Reading, Query()]
+    caller: CurrentCaller, id: Id, query: Annotated[schemas.WidthQuery, Query()]
 ) -> dict[str, float]:
     """Return the median distance between rows, a first guess of a kernel's sigma."""
-    return await caller.ask("width", data=caller.data(id, reading))
+    return await caller.ask("width", data=caller.data(id, query), scale=query.scale)
 
 
 @api.get("/data/{id}/pictures", **media.produces("image/png"))

@@ -75,6 +75,12 @@ class DataQuery(Reading):
     data: str | None = Field(default=None, pattern=ID, description="Id of uploaded data.")
 
 
+class WidthQuery(Reading):
+    """Reading options, and how columns are scaled before the kernel."""
+
+    scale: Literal["unit"] | None = None
+
+
 class DrawQuery(Reading):
     """Reading options, and whether to draw."""
 
