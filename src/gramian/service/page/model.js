@@ -104,12 +104,18 @@ async function all() {
 // ------------------------------------------------------------------ rows that are selected
 
 let rows = [], order = [], view = null, chosen = null, listed = null, group = null, down = [0, 0];
-const keyOf = (point) => String(point.name ?? point.row);
+const drawnKey = (point) => String(point.name ?? point.row);
 
 // The points of the figure: all rows in order, or a sample.
 function points() {
   const state = view?.getState({ data: (name) => name.startsWith("data-") || name === "source_0", signals: () => false, recurse: true });
   return Object.values(state?.data ?? {}).find((data) => Array.isArray(data) && data.length && ("row" in data[0] || "name" in data[0])) ?? [];
+}
+
+// The points with the keys of their rows: a figure escapes names that would harm it.
+function keyed() {
+  const all = points(), whole = all.length === order.length;
+  return all.map((point, place) => ({ point, key: whole ? order[place] : drawnKey(point) }));
 }
 
 function linked(drawn) {
@@ -118,13 +124,14 @@ function linked(drawn) {
   view.addSignalListener("chosen", (_, box) => {
     const fields = Object.keys(box ?? {});
     if (!fields.length) return;
-    const inside = points().filter((point) => fields.every((field) => point[field] >= Math.min(...box[field]) && point[field] <= Math.max(...box[field])));
-    select(new Set(inside.map(keyOf)));
+    const inside = keyed().filter(({ point }) => fields.every((field) => point[field] >= Math.min(...box[field]) && point[field] <= Math.max(...box[field])));
+    select(new Set(inside.map(({ key }) => key)));
   });
   view.addEventListener("pointerdown", (event) => { down = [event.clientX, event.clientY]; });
   view.addEventListener("click", (event, item) => {
     if (Math.hypot(event.clientX - down[0], event.clientY - down[1]) > 4) return;  // the end of a box
-    if (item?.datum && ("row" in item.datum || "name" in item.datum)) toggle(keyOf(item.datum)); else select(null);
+    const hit = item?.datum && keyed().find(({ point }) => drawnKey(point) === drawnKey(item.datum));
+    if (hit) toggle(hit.key); else select(null);
   });
   mark();
 }
@@ -139,7 +146,7 @@ function toggle(key) {
 function mark(boxed = false) {
   if (!view) return;
   if (!boxed) view.data("chosen_store", []);
-  view.signal("picked", chosen && Object.fromEntries([...chosen].map((key) => [`r${key}`, 1]))).runAsync();
+  view.signal("picked", chosen && Object.fromEntries(keyed().filter(({ key }) => chosen.has(key)).map(({ point }) => [`r${drawnKey(point)}`, 1]))).runAsync();
 }
 
 // Selects rows by their keys, or a group; a box in the figure and a group also list only their rows.
@@ -167,7 +174,7 @@ function offerGroups(column, groups) {
   byId("group-box").hidden = kinds.length < 2;
   byId("group").replaceChildren(new Option("none", ""), ...kinds.map((kind) => new Option(kind, kind)));
   byId("group").onchange = ({ target }) => {
-    const members = points().filter((point) => String(point.group) === target.value).map(keyOf);
+    const members = keyed().filter(({ point }) => String(point.group) === target.value).map(({ key }) => key);
     if (target.value) select(new Set(members), [column, target.value, kinds]); else select(null);
   };
 }
@@ -196,7 +203,7 @@ byId("without").addEventListener("click", ({ target }) => leaveOut(group ? [`${g
   `without ${group ? group[1] : counted(chosen.size, "row")}`, target));
 byId("only").addEventListener("click", ({ target }) => {
   const others = group ? group[2].filter((kind) => kind !== group[1]).map((kind) => `${group[0]}=${kind}`)
-    : (order.length ? order : points().map(keyOf)).filter((key) => !chosen.has(key));
+    : (order.length ? order : points().map(drawnKey)).filter((key) => !chosen.has(key));
   return leaveOut(others, `of ${group ? group[1] : counted(chosen.size, "row")}`, target);
 });
 byId("clear").addEventListener("click", () => select(null));
