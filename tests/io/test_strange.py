@@ -286,6 +286,13 @@ def test_where_tables_begin():
         assert (layout.names, layout.skipped) == (names, skipped), text
 
 
+def test_a_row_beyond_the_limit_of_one_field():
+    names = [f"column_{number}" for number in range(20_000)]
+    text = "\n".join([",".join(names), *[",".join(["1"] * 20_000)] * 3])
+    layout = detect_layout(text.encode(), "x.csv")
+    assert (list(layout.names), layout.plain) == (names, True)
+
+
 def test_a_header_that_goes_on_in_the_first_row_is_advised():
     text = "gene,s1,s2\nclass,A,B\ng1,1.5,2\ng2,3,4\n"
     with refused(DataError) as caught:

@@ -205,7 +205,8 @@ def _layout_of_rows(
     even = any(len(rows[0]) > 1 and len(set(map(len, rows))) == 1 for rows in split.values() if rows)
     for separator, filled in split.items():
         # Where another separator explains all lines, this one does not begin below the first.
-        score = 0.0 if even and len(filled[0]) == 1 else _score(filled, separator, na_values)
+        below = even and len(filled[:1] and filled[0]) < 2
+        score = 0.0 if below else _score(filled, separator, na_values)
         if score > 0 and (best is None or score > best[0] + 1e-9):
             best = score, separator
     separator = "," if best is None else best[1]
