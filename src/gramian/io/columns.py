@@ -34,7 +34,8 @@ from gramian.reading import ReadingOptions
 
 # Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
 INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
-EMPTY_LAST = "an empty last column without a name was left out"
+EMPTY_LAST_ONE = "an empty last column without a name was left out"
+EMPTY_LAST = "empty last columns without a name were left out"
 _MOST_GROUPS, _OF_HEADER = 20, 3  # labels that advice proposes; first rows that may be parts of a header
 _FEW_ROWS = 10  # one in so many may be left out
 DECIDING = 16 << 20  # bytes of the first rows, which decide what columns are
@@ -198,8 +199,7 @@ class Columns:
         if source.separator is not None:
             fields = numbers.first(fields, [numerals.typed(column, source.na_values) for column in fields])
         fields = [numbers.dates(place, column) for place, column in enumerate(fields)]
-        if _last_is_empty(source, len(fields), bool(fields) and pa.types.is_null(fields[-1].type)):
-            fields = fields[:-1]
+        fields = fields[: _used_width(source, [pa.types.is_null(one.type) for one in fields])]
         names = source.unique_names(len(fields))[0]
         return cls(fields, names, source, first_row, numbers.notes(names), numbers.units(names))
 
@@ -358,9 +358,12 @@ class _Numbers:
         return tuple(notes)
 
 
-def _last_is_empty(source: ColumnSource, width: int, empty: bool) -> bool:
-    """Say whether the last column is left out: it has no name and holds nothing."""
-    return bool(empty and source.names is not None and width > 1 and source.names[width - 1] == "")
+def _used_width(source: ColumnSource, empty: Sequence[bool]) -> int:
+    """Return the number of columns without the last ones that have no name and hold nothing."""
+    width = len(empty)
+    while width > 1 and empty[width - 1] and source.names is not None and source.names[width - 1] == "":
+        width -= 1
+    return width
 
 
 def is_number(column: Any) -> bool:
@@ -532,8 +535,8 @@ class _Growing:
         Those that are float64 without more ado.
     aside : dict of int to list
         The others that are used, as they are written: names of rows, labels and weights.
-    empty : int or None
-        The last column, if it has no name and holds nothing.
+    width : int
+        Number of columns without the last ones that have no name and hold nothing.
     """
 
     def __init__(
@@ -551,10 +554,10 @@ class _Growing:
         if source.separator is not None:
             columns = self.written.first(fields, numerals.as_numbers(fields, source.na_values))
         odd = {place for place in range(width) if not is_number(columns[place])}
-        hole = columns[-1].null_count == len(columns[-1])
-        self.empty = width - 1 if _last_is_empty(source, width, hole) else None
-        self.names, repeated = source.unique_names(width if self.empty is None else self.empty)
-        self.notes = (*(() if self.empty is None else (EMPTY_LAST,)), *parts.repeated_note(repeated))
+        self.width = _used_width(source, [column.null_count == len(column) for column in columns])
+        self.names, repeated = source.unique_names(self.width)
+        empty = () if self.width == width else (EMPTY_LAST if self.width + 1 < width else EMPTY_LAST_ONE,)
+        self.notes = (*empty, *parts.repeated_note(repeated))
         self.roles = parts.pick_columns(self.names, reading, source.source)
 
         def column_of(place: int) -> Any:
@@ -585,7 +588,7 @@ class _Growing:
             If they are of another kind than the first ones.
         """
         source, start = self.source, self.n_rows
-        if self.empty is not None and numerals.is_filled(batch[self.empty]):
+        if any(map(numerals.is_filled, batch[self.width :])):
             raise DataError(
                 f"{source.source}: the last column has no name and is empty in the first rows, but not in "
                 f"rows {start:,} to {start + len(batch[0]) - 1:,}.",
@@ -818,7 +821,7 @@ def refuse_text(
         f"{name} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
         f"{_describe(columns, text)}. {_why_text(columns, text, marks)}".rstrip()
     )
-    options: dict[str, Any] = {one: value for one, value in changed.items() if value != ()}
+    options: Any = {one: value for one, value in changed.items() if value != ()}
     return DataError(
         what,
         by_surface(

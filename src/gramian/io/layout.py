@@ -19,7 +19,7 @@ from gramian.checks import counted
 from gramian.errors import DataError, ParameterError, shortened
 from gramian.io.columns import INDEX_NAMES
 from gramian.io.numerals import is_missing, is_number
-from gramian.io.written import is_date
+from gramian.io.written import digits_of, is_date
 
 SAMPLE_LINES, MORE_LINES = 12, 200
 SAMPLE_BYTES, MORE_BYTES = 1 << 24, 1 << 20
@@ -199,9 +199,14 @@ def _layout_of_rows(
     most = max(most, (header or 0) - offset + SAMPLE_LINES)
     text = b"\n".join(data[:SAMPLE_BYTES].split(b"\n", most)[:most]).decode("utf-8", errors="replace")
     best: tuple[float, str] | None = None
-    for separator in _SEPARATORS:
-        filled = [line.fields for line in split_lines(text, separator, most) if line.fields]
-        score = _score(filled, separator, na_values)
+    split = {
+        one: [line.fields for line in split_lines(text, one, most) if line.fields] for one in _SEPARATORS
+    }
+    even = any(len(rows[0]) > 1 and len(set(map(len, rows))) == 1 for rows in split.values() if rows)
+    for separator, filled in split.items():
+        # Where another separator explains all lines, this one does not begin below the first.
+        below = even and len(filled[:1] and filled[0]) < 2
+        score = 0.0 if below else _score(filled, separator, na_values)
         if score > 0 and (best is None or score > best[0] + 1e-9):
             best = score, separator
     separator = "," if best is None else best[1]
@@ -361,6 +366,8 @@ class _Table:
         if not names:
             rows = [*itertools.takewhile(self._is_row, reversed(above))]
             return None, rows[-1] if rows else first, None, None
+        blank = max((i for i in range(first) if i not in self.filled and i < names[-1]), default=-1)
+        names = [index for index in names if index > blank]
         at = max(names, key=lambda index: (len(set(self.lines[index].filled)), -index))
         for upper, lower in itertools.pairwise(above):
             if at in (upper, lower) and lower not in units and self._is_upper(upper, lower):
@@ -385,7 +392,7 @@ class _Table:
         odd = [place for place in self.typed if self._kind(fields[place]) == "text"]
         if any(all(self._kind(row[place]) != "text" for row in rows) for place in odd):
             return False
-        return not self._are_years(fields, rows)
+        return not (self._are_years(fields, rows) or self._are_shares(fields, rows))
 
     def _are_years(self, fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         """Say whether numbers name columns: years in steps above numbers that are none."""
@@ -403,6 +410,15 @@ class _Table:
             )
         )
 
+    def _are_shares(self, fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+        """Say whether numbers such as 5 % or <18 name columns, above numbers without such signs."""
+
+        def signed(row: Sequence[str]) -> list[bool]:
+            texts = [row[place].strip() for place in self.typed]
+            return [digits_of(text) not in ("", text) for text in texts]
+
+        return all(signed(fields)) and not any(any(signed(row)) for row in rows)
+
     def _names_less(self, index: int) -> bool:
         """Say whether a line is a header of R, which has a name less than the rows have fields."""
         others = [self.lines[one].fields for one in self.filled if one > index]
@@ -416,7 +432,7 @@ class _Table:
         if fields and len(fields) == self.width and fields[0].strip().casefold() in INDEX_NAMES:
             return len(self.lines[index].filled) > 1
         texts, _ = self._counts(index)
-        years = len(fields) == self.width and self._are_years(fields, [])
+        years = len(fields) == self.width and (self._are_years(fields, []) or self._are_shares(fields, []))
         return (texts > 0 or years) and len(self.lines[index].filled) >= min(2, self.width)
 
     def _is_units(self, index: int) -> bool:
@@ -428,7 +444,8 @@ class _Table:
         if any(fields[at] and not _IS_UNITS.match(fields[at]) for at in self.places if at not in self.typed):
             return False
         typed = [fields[place] for place in self.typed if not _NOTHING.fullmatch(fields[place])]
-        known = [text for text in typed if _BRACKETED.fullmatch(text) or _IS_UNIT.fullmatch(text)]
+        words = [text for text in typed if self._kind(text) == "text"]
+        known = [text for text in words if _BRACKETED.fullmatch(text) or _IS_UNIT.fullmatch(text)]
         return bool(known) and 5 * len(known) >= 3 * len(typed)
 
     def _is_upper(self, upper: int, lower: int) -> bool:
