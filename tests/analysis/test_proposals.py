@@ -187,6 +187,15 @@ def test_groups_and_names():
     assert brief(seen("5.1,3.5,setosa\n4.9,3.0,other\n" * 8)) == "label=2"  # a file without a header
 
 
+def test_text_among_numbers_is_no_group_and_is_shown():
+    n = np.arange(20)
+    marks = table(a=np.sin(n), b=["n.d." if i == 3 else i * i % 11 for i in n], c=[f"w{i % 3}" for i in n])
+    assert chosen(seen(marks)) == {
+        '"c" names 3 groups of rows': ("label", "c"),
+        '"b" holds text among numbers, such as "n.d."': ("drop", "b"),
+    }
+
+
 def test_what_is_chosen_is_kept():
     content = PENGUINS.encode()
 

@@ -65,6 +65,7 @@ LONG_WORDS = _words(
 GENES = r"ENS[A-Z]*[GTP]\d+(\.\d+)?|AT[1-5CM]G\d{5}.*|\w+_[asx]?_?at|ILMN_\d+|[NX][MR]_\d+.*|cg\d{7,8}"
 GENES += r"|(gene|otu|asv|probe|feature)[-_ ]?\d+"
 SAMPLES = r"(sample|gsm|[sed]rr|tcga|patient|cell|ctrl|control|treated|tumou?r|normal|wt|ko)[-_. ]?\w*\d.*"
+NUMBERS = r"[-+(<>]?\s*[$€£]?[\d.,'\s\u202f\xa0]+\s*[%$€£]?\)?"
 DATES = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( \d{1,2}:.*)?"
 DATES += r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?"
 
@@ -363,6 +364,8 @@ class _Table:
             kind, why = self.no_measure.get(column.name, ("", ""))
             differ = column.distinct == self.rows
             words = words_of(column.name)
+            if among_numbers(column):
+                continue
             if column.sample is None and not is_date(column):
                 telling = words & NAME_WORDS and not column.missing and 2 * column.distinct > self.rows
                 if (differ and place == 0) or telling:
@@ -382,7 +385,7 @@ class _Table:
         for place, column in enumerate(self.free):
             kind, _ = self.no_measure.get(column.name, ("", ""))
             date = is_date(column) or kind == "date"
-            text = column.sample is None
+            text = column.sample is None and not among_numbers(column)
             if column.name in used or (self.wanted is not None and column.name in self.wanted):
                 continue
             if 2 <= column.distinct <= most and (text or kind == "groups" or _is_year(column)):
@@ -403,7 +406,8 @@ class _Table:
             if is_date(column):
                 kind, why = "date", "holds dates or times"
             elif column.sample is None:
-                kind, why = "text", "holds text"
+                odd = among_numbers(column)
+                kind, why = "text", f'holds text among numbers, such as "{odd}"' if odd else "holds text"
             elif not kind and share > HOLES and self.seen.whole and self.rows >= FEWEST:
                 kind, why = "holes", f"has no value in {percent(share)} of the rows"
             if kind:
@@ -499,6 +503,13 @@ def is_date(column: Column) -> bool:
     return column.kind == "date" or (
         column.kind == "text" and bool(shown) and all(re.fullmatch(DATES, text) for text in shown)
     )
+
+
+def among_numbers(column: Column) -> str:
+    """Return an entry of a column of text that is hardly one; "" unless most entries look like numbers."""
+    shown = [text for text in column.first if text and column.kind == "text" and not is_date(column)]
+    odd = [text for text in shown if not re.fullmatch(NUMBERS, text)]
+    return (odd or shown or [""])[0] if 2 * len(odd) < len(shown) else ""
 
 
 def no_measurement(column: Column, rows: int, named: bool = True) -> tuple[str, str]:
