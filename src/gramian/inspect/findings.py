@@ -54,7 +54,7 @@ LEVEL = 0.01  # of a test
 # argument of a polynomial relative to its constant
 NEARLY, ANGLE, CURVED = 0.12, 2.5, 0.1
 # no-signal: entries of the table, permutations of its columns, deviations of the largest shuffled eigenvalue
-ENOUGH, PERMUTATIONS, ABOVE_NULL = 20_000, 29, 2.3
+ENOUGH, PERMUTATIONS, ABOVE_NULL = 20_000, 29, 2.8
 SEVERAL, TAME = 10, 6.0  # columns and their mean fourth moment, for which Tracy and Widom's law is used
 TRACY_WIDOM, CLEARLY = 2.02, 1.15  # its quantile of 99 %; factor above which nothing is shuffled
 # one-row, row-order, ties, imputed
@@ -445,8 +445,8 @@ def arch(e: Evidence) -> Iterator[Finding]:
         return
     A = np.column_stack([np.ones_like(x), x, x**2])
     r2 = 1 - float(((y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) ** 2).mean())
-    one_piece = np.diff(np.sort(x)).max() < HOLE * np.ptp(x)
-    if one_piece and (r2 >= CURVE or _horseshoe(x, y)):
+    hole = float(np.diff(np.sort(x)).max() / np.ptp(x))
+    if (hole < HOLE and r2 >= CURVE) or (hole < 2 * HOLE and _horseshoe(x, y)):
         yield Finding(
             *("arch", "note"),
             "Rows lie on a curve in the plane of PC1 and PC2: both show one gradient, bent to an arch.",
@@ -459,7 +459,7 @@ def _horseshoe(x: FloatArray, y: FloatArray) -> bool:
     """Return whether points form a ring with one gap: the ends of a long gradient curl inwards."""
     radius, angles = np.hypot(x, y), np.sort(np.arctan2(y, x))
     gaps = np.sort(np.diff(np.append(angles, angles[0] + 2 * np.pi)))
-    return bool(radius.std() < RING * radius.mean() and gaps[-1] > max(OPEN, 2.5 * gaps[-2]))
+    return bool(radius.std() < RING * radius.mean() and gaps[-1] > max(OPEN, 2.0 * gaps[-2]))
 
 
 def ties(e: Evidence) -> Iterator[Finding]:
