@@ -25,6 +25,7 @@ WARNINGS = (
     errors.RankWarning,
     errors.CertificateWarning,
     errors.CostWarning,
+    errors.DiagnosticWarning,
     errors.FewRowsWarning,
     errors.IndefiniteKernelWarning,
     errors.MissingValuesWarning,

@@ -19,6 +19,7 @@ from gramian.version import __version__
 if TYPE_CHECKING:
     from gramian import errors, faces, kernels, plots
     from gramian.analysis.proposals import propose
+    from gramian.errors import DiagnosticWarning
     from gramian.inspect.choose_components import choose_components
     from gramian.inspect.compare import compare
     from gramian.inspect.describe import describe
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PCA",
+    "DiagnosticWarning",
     "FeatureFilter",
     "KernelPCA",
     "Monitor",
@@ -72,6 +74,7 @@ __all__ = [
 _SUBMODULES = frozenset({"errors", "faces", "kernels", "plots"})
 _HOME = {
     "PCA": "gramian.pca.estimator",
+    "DiagnosticWarning": "gramian.errors",
     "FeatureFilter": "gramian.selection.filters",
     "KernelPCA": "gramian.kernel_pca.estimator",
     "Monitor": "gramian.models.monitor",

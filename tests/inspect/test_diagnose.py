@@ -1,17 +1,24 @@
 """What diagnose finds: each trap by its code, nothing serious in clean tables, and remedies that work."""
 
 import json
+import pickle
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.pipeline import make_pipeline
 
 import gramian
+import gramian.compat.sklearn
 from gramian import PCA, KernelPCA, Monitor
 from gramian.cli import main
-from gramian.errors import InputTypeError
+from gramian.errors import DiagnosticWarning, InputTypeError
+from gramian.inspect.diagnose import diagnosis_of
+from gramian.kernels import Matern
 
 
 def factors(n, d, seed=0):
@@ -55,6 +62,8 @@ def test_spectra_share_a_unit_however_their_deviations_differ():
         (standardised(load_wine().data), {"kernel": "rbf", "gamma": 20}, "kernel-narrow"),
         (load_iris().data, {"kernel": "laplacian", "gamma": 50}, "kernel-narrow"),
         (load_iris().data, {"kernel": "rbf", "gamma": 1e-5}, "kernel-wide"),
+        (standardised(load_wine().data), {"kernel": "rbf", "gamma": 0.002}, "kernel-wide"),
+        (standardised(factors(2500, 10)), {"kernel": "rbf", "gamma": 3.0}, "kernel-narrow"),
     ],
 )
 def test_a_width_that_shows_nothing_is_found_and_the_median_mends_it(X, kernel, code):
@@ -63,6 +72,14 @@ def test_a_width_that_shows_nothing_is_found_and_the_median_mends_it(X, kernel, 
     assert one.code == code
     assert one.evidence["gamma"] != one.evidence["gamma of the median"] > 0
     assert code not in codes(KernelPCA(2, kernel="rbf", gamma="median"), X)
+
+
+def test_the_remedy_names_the_width_of_each_kernel():
+    X = standardised(load_wine().data)
+    (one,) = gramian.diagnose(KernelPCA(2, kernel=Matern(length_scale=0.01)).fit(X), X).serious
+    assert one.remedy.startswith('Use length_scale="median", which is 5 ')
+    (one,) = gramian.diagnose(KernelPCA(2, kernel="poly", gamma=1e-5).fit(X), X).serious
+    assert (one.code, one.remedy) == ("kernel-wide", "Use PCA, or a larger gamma.")
 
 
 def test_distances_of_a_kernel_follow_the_largest_column():
@@ -119,12 +136,37 @@ def test_a_column_that_names_or_counts_rows_is_found(column, scale):
     assert "scale-dominates" not in found.codes
 
 
+def test_numbers_of_rows_are_found_shuffled_with_gaps_in_fractions_and_among_many():
+    rng = np.random.default_rng(0)
+    for n, column in (
+        (100, rng.permutation(100)),
+        (100, np.cumsum(rng.integers(1, 9, 100))),
+        (100, np.r_[1001:1051, 2001:2051]),
+        (100, 18262 + np.arange(100) / 24),
+        (20_000, np.arange(20_000)),
+    ):
+        X = np.column_stack([factors(n, 5), column])
+        assert "identifier" in codes(PCA(2, scale="unit"), X)
+        assert not {"identifier", "scale-dominates"} & codes(PCA(2, scale="unit"), X[:, :5])
+    walk = np.cumsum(rng.standard_normal(60)).round(1) * 1000 + 7 * np.arange(60)  # measured, and slow
+    assert "identifier" not in codes(PCA(2, scale="unit"), np.column_stack([factors(60, 1), walk]))
+
+
 def test_whole_numbers_that_measure_are_no_identifier():
     rng = np.random.default_rng(0)
     counts = np.column_stack([factors(120, 4), np.exp(rng.normal(10, 1, 120)).round()])
     related = np.column_stack([factors(120, 4), (1000 * factors(120, 4)[:, 0]).round()])
     for X in (counts, related):
         assert "identifier" not in codes(PCA(2, scale="unit"), X)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_long_gradient_is_an_arch_whose_ends_curl(seed):
+    rng = np.random.default_rng(seed)
+    place, best = rng.uniform(0, 1, 150), rng.uniform(-0.2, 1.2, 40)
+    X = rng.uniform(0.5, 1.5, 40) * np.exp(-((place[:, None] - best) ** 2) / 0.045)
+    assert "arch" in codes(PCA(2), X + 0.02 * rng.standard_normal(X.shape))
+    assert "arch" not in codes(PCA(2), np.column_stack([np.cos(9 * place), np.sin(9 * place)]))  # a ring
 
 
 def test_a_gradient_is_an_arch_and_groups_are_not():
@@ -158,11 +200,113 @@ def test_notes_name_what_they_are_about():
     assert str(found).endswith("Only the model was examined: rows were not given.")
 
 
+def test_the_order_of_rows_is_seen_as_a_step_or_a_trend_and_not_again_where_labels_show_it():
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((300, 6))
+    for course in (np.linspace(-1, 1, 300), np.repeat([0, 1.2], [200, 100])):
+        X = 1.5 * noise + 1.6 * course[:, None]
+        assert "row-order" in codes(PCA(2), X)
+        assert "row-order" not in codes(PCA(2), X[rng.permutation(300)])
+    assert "row-order" in codes(PCA(2), load_iris().data)
+    assert "row-order" not in codes(PCA(2), load_iris().data, {"species": load_iris().target})
+
+
+def test_copies_are_counted_in_samples_too():
+    rng = np.random.default_rng(0)
+    for X in (np.repeat(factors(1000, 6), 3, axis=0), factors(10, 4)[rng.integers(0, 10, 5000)]):
+        assert "ties" in codes(PCA(2), X)
+    assert "ties" not in codes(PCA(2), factors(5000, 4))
+
+
+def test_incomplete_rows_are_looked_at_as_they_were_imputed():
+    X = factors(150, 10)
+    X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
+    assert "imputed" in codes(PCA(2, missing="mean"), X)
+    X[np.isnan(X)] = 0
+    X[3] = 900.0
+    X[3, 2] = np.nan
+    assert "one-row" in codes(PCA(2, missing="em"), X)
+
+
+def test_sparse_rows_are_looked_at():
+    X = sparse.random(600, 1500, 0.02, format="csr", random_state=0)
+    wild = sparse.vstack([X, 500 * sparse.csr_matrix(np.ones((1, 1500)))], format="csr")
+    assert "one-row" in codes(PCA(2), wild)
+
+
+@pytest.mark.parametrize("kind", ["PCA", "KernelPCA"])
+def test_a_fit_warns_its_caller_and_nobody_else(kind, tmp_path):
+    X = load_wine().data
+    made = PCA(2) if kind == "PCA" else KernelPCA(2, kernel="rbf", gamma=50.0)
+    for fit in (lambda: clone(made).fit(X), lambda: clone(made).fit_transform(X)):
+        with warnings.catch_warnings(record=True) as raised:
+            warnings.simplefilter("always")
+            fit()
+        (one,) = (one for one in raised if one.category is DiagnosticWarning)
+        assert one.filename == __file__
+        assert pickle.loads(pickle.dumps(one.message)).worded("shell") == one.message.worded("shell")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DiagnosticWarning)
+        clone(made).set_params(**({"scale": "unit"} if kind == "PCA" else {"gamma": "scale"})).fit(X)
+        with pytest.raises(DiagnosticWarning, match="because of its scale|so narrow"):
+            make_pipeline(clone(made)).fit(X)
+        # gramian's own fits are silent.
+        Monitor(clone(made)).fit(X)
+        gramian.choose_components(PCA(3, scale="unit").fit(X), X)
+        gramian.compat.sklearn.PCA(2).fit(X)
+        np.savetxt(tmp_path / "X.csv", X, delimiter=",")
+        assert main(["fit", str(tmp_path / "X.csv"), "--as-is", "--components", "2"]) == 0
+
+
+@pytest.mark.parametrize("load", [load_iris, load_digits])
+def test_a_fit_of_columns_in_one_unit_warns_of_nothing(load):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PCA(3).fit(load().data)
+        KernelPCA(2, kernel="rbf", gamma="median").fit(load().data[:300])
+
+
+def test_serious_findings_stand_above_the_numbers_and_notes_below(tmp_path, capsys):
+    wine = load_wine(as_frame=True).data
+    wine.to_csv(tmp_path / "wine.csv", index=False)
+    arguments = ["fit", str(tmp_path / "wine.csv"), "--as-is", "--components", "2"]
+    assert main([*arguments, "--report", "-o", str(tmp_path / "r")]) == 0
+    printed = capsys.readouterr().out
+    pages = [(tmp_path / "r" / name).read_text() for name in ("summary.md", "report.html")]
+    for text in (printed, *pages):
+        place = text.index("proline has 99.77 % of the variance")
+        assert place < text.index("because of its scale") < text.index("Note: PC1 follows the order of rows")
+        assert "--scale unit" in text
+        assert all(place < text.index(word) for word in ("Certified", "eigenvalue"))
+    model = PCA(2).fit(wine)
+    summary = str(model.summary())
+    assert summary.startswith("Serious: proline has 99.77 % of the variance")
+    assert summary.index("proline") < summary.index("Certified")
+    html = model._repr_html_()
+    assert html.index("proline has") < html.index("2 components")
+
+
+def test_a_saved_model_alone_says_that_rows_were_not_given(tmp_path, capsys):
+    model = PCA(2).fit(load_wine().data)
+    model.save(tmp_path / "m.gramian")
+    assert main(["info", str(tmp_path / "m.gramian")]) == 0
+    text = capsys.readouterr().out
+    assert text.index("decides the first component") < text.index("eigenvalue")
+    assert "Only the model was examined: rows were not given." in text
+    assert main(["info", str(tmp_path / "m.gramian"), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert [one["code"] for one in facts["diagnosis"]] == ["scale-dominates"]
+    assert not facts["diagnosed_rows"]
+    assert diagnosis_of(gramian.Whitener().fit(load_wine().data)) is None
+
+
 def test_labels_that_coincide_are_confounded():
     X, group = factors(90, 5), np.repeat(["a", "b", "c"], 30)
     model = PCA(2).fit(X)
     same = {"group": group, "day": np.repeat([1, 2, 3], 30)}
     assert "confounded" in gramian.diagnose(model, X, same).codes
+    nearly = {"group": group, "day": np.r_[same["day"][:-3], [1, None, 1]]}
+    assert "confounded" in gramian.diagnose(model, X, nearly).codes
     crossed = {"group": group, "day": np.tile([1, 2, 3], 30), "person": np.arange(90)}
     assert "confounded" not in gramian.diagnose(model, X, pd.DataFrame(crossed)).codes
 

@@ -62,7 +62,10 @@ def test_a_model_page_names_a_column_that_dominates_by_its_unit(client):
     model = client.get(f"{API}/jobs/{job}/result").json()["id"]
     text = client.get(f"/models/{model}", headers=PEOPLE).text
     assert "of the variance because of its scale and decides the first component" in text
-    assert "Column scaling, on the page of the data" in text
+    found = client.get(f"{API}/models/{model}").json()["facts"]["diagnosis"]
+    (one,) = (one for one in found if one["code"] == "scale-dominates")
+    assert one["severity"] == "serious"
+    assert one["remedy"] == 'If columns have different units, use scaling "unit".'
 
 
 def test_tables_in_memory_are_bounded_by_bytes(tmp_path, monkeypatch):

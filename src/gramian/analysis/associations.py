@@ -550,15 +550,15 @@ def curve(points: FloatArray) -> float | None:
     x, y = (centred / deviations).T
     A = np.column_stack([np.ones_like(x), x, x**2])
     r2 = 1 - float(((y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) ** 2).mean())
-    one_piece = np.diff(np.sort(x)).max() < HOLE * np.ptp(x)
-    return r2 if one_piece and (r2 >= CURVE or _horseshoe(x, y)) else None
+    hole = float(np.diff(np.sort(x)).max() / np.ptp(x))
+    return r2 if (hole < HOLE and r2 >= CURVE) or (hole < 2 * HOLE and _horseshoe(x, y)) else None
 
 
 def _horseshoe(x: FloatArray, y: FloatArray) -> bool:
     """Return whether points form a ring with one gap: the ends of a long gradient curl inwards."""
     radius, angles = np.hypot(x, y), np.sort(np.arctan2(y, x))
     gaps = np.sort(np.diff(np.append(angles, angles[0] + 2 * np.pi)))
-    return bool(radius.std() < RING * radius.mean() and gaps[-1] > max(OPEN, 2.5 * gaps[-2]))
+    return bool(radius.std() < RING * radius.mean() and gaps[-1] > max(OPEN, 2.0 * gaps[-2]))
 
 
 def not_normal(points: FloatArray) -> bool:

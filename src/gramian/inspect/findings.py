@@ -25,7 +25,16 @@ from gramian.analysis.findings import (
     unit_findings,
     width_findings,
 )
-from gramian.analysis.proposals import NAMES_ROWS, names_rows, no_measurement
+from gramian.analysis.proposals import (
+    CLASS_WORDS,
+    ID_WORDS,
+    NAMES_ROWS,
+    PARTS,
+    YEAR_WORDS,
+    names_rows,
+    no_measurement,
+    words_of,
+)
 from gramian.analysis.proposals import correlations as _correlations
 from gramian.analysis.sampling import named_group, sampling_of
 from gramian.analysis.units import column_variances, unit_difference
@@ -36,7 +45,7 @@ from gramian.data.rows import row_text
 from gramian.errors import MissingValuesWarning, by_surface, ignoring, option
 from gramian.records import FloatArray, IntArray, ModelKind
 
-# Rows, columns and entries that are looked at; of more rows, evenly spaced pairs of neighbours.
+# Rows, columns and entries that are looked at; of more rows half as many, evenly spaced pairs of neighbours.
 ROWS, KERNEL_ROWS, FEWEST_ROWS, COLUMNS, ENTRIES = 2000, 500, 200, 1000, 1 << 19
 LEADING, SHARE = 5, 0.05  # components that are looked at: those with such a share, and the first
 ORDERED_ROWS = 20  # from which scores say something about the order of rows
@@ -46,7 +55,7 @@ LEVEL = 0.01  # of a test
 # argument of a polynomial relative to its constant
 NEARLY, ANGLE, CURVED = 0.12, 2.5, 0.1
 # no-signal: entries of the table, permutations of its columns, deviations of the largest shuffled eigenvalue
-ENOUGH, PERMUTATIONS, ABOVE_NULL = 20_000, 29, 2.3
+ENOUGH, PERMUTATIONS, ABOVE_NULL = 20_000, 29, 2.8
 SEVERAL, TAME = 10, 6.0  # columns and their mean fourth moment, for which Tracy and Widom's law is used
 TRACY_WIDOM, CLEARLY = 2.02, 1.15  # its quantile of 99 %; factor above which nothing is shuffled
 # one-row, row-order, ties, imputed
@@ -57,6 +66,7 @@ ZEROS, FOLLOWS, STEADY, SAME = 0.7, 0.9, 0.8, 1e-6
 # size: deviation of the correlations with PC1 over their mean, and its least share
 EVEN, SIZE_SHARE = 0.35, 0.3
 COINCIDE = 0.95  # share of the rows in which labels agree
+TELLING = {*ID_WORDS, *YEAR_WORDS, *CLASS_WORDS, *PARTS}  # words in names of columns that measure nothing
 LEAVE_OUT = "Leave the column out."
 
 
@@ -94,7 +104,7 @@ class Evidence:
         """Take rows with their scores; ``starts`` are places that the next row follows."""
         n = rows.shape[0]
         most = min(KERNEL_ROWS if self.kernel else ROWS, max(FEWEST_ROWS, ENTRIES // max(1, self.d)))
-        starts = np.unique(np.asarray(evenly(max(n - 1, 1), n if n <= most else most // 2)))
+        starts = np.unique(np.asarray(evenly(max(n - 1, 1), n if n <= most else most // 4)))
         places = np.unique(np.concatenate([starts, np.minimum(starts + 1, n - 1)])).astype(np.intp)
         part = rows.here().picked(places)
         values = part.in_memory()
@@ -187,11 +197,12 @@ def _candidates(e: Evidence) -> IntArray:
     steps = head[starts + 1] - head[starts] if len(starts) else np.zeros((1, head.shape[1]))
     usual = np.median(steps, axis=0)
     steady = (usual != 0) & ((np.abs(steps - usual) <= SAME * np.abs(usual)).mean(axis=0) >= STEADY / 2)
+    ordered = np.sort(head, axis=0)
+    telling = np.asarray((ordered[1:] > ordered[:-1]).all(axis=0))
+    if len(telling) <= FEWEST_ROWS and getattr(e.model, "feature_names_in_", None) is not None:
+        telling = telling | np.array([bool(words_of(name) & TELLING) for name in e.names])
     whole = (np.floor(head) == head).all(axis=0) & (head != head[0]).any(axis=0)
-    if head.shape[1] > FEWEST_ROWS:
-        ordered = np.sort(head, axis=0)
-        whole &= (ordered[1:] > ordered[:-1]).all(axis=0)
-    return np.flatnonzero(steady | whole)
+    return np.flatnonzero(steady | (whole & telling))
 
 
 def _why_no_measurement(e: Evidence, j: int) -> str:
@@ -301,8 +312,10 @@ def no_signal(e: Evidence) -> Iterator[Finding]:
     Z = Z[evenly(len(Z), max(50, ENOUGH // Z.shape[1]))]
     Z = Z[:, evenly(Z.shape[1], max(2, ENOUGH // len(Z)))]
     n, p = Z.shape
-    largest, (usual, limit) = _largest(Z), _tracy_widom(n, p)
     tame = p >= SEVERAL and float((Z**4).mean()) <= TAME
+    if tame and e.model.center and _least_of_correlations(e) > CLEARLY * _tracy_widom(e.n, e.d)[1]:
+        return
+    largest, (usual, limit) = _largest(Z), _tracy_widom(n, p)
     # With heavy tails a single row may add its squared norm.
     if largest > (CLEARLY * limit if tame else 2 * limit + float((Z**2).sum(axis=1).max()) / n):
         return
@@ -318,6 +331,14 @@ def no_signal(e: Evidence) -> Iterator[Finding]:
             "Do not interpret the components.",
             {"largest": largest, "independent": usual, "limit": limit},
         )
+
+
+def _least_of_correlations(e: Evidence) -> float:
+    """Return a lower bound of the largest eigenvalue of the correlations of all rows, by the components."""
+    squares = as_float64(e.model.components_)[: e.k] ** 2
+    variances = column_variances(e.model)
+    shares = squares @ (variances / variances.sum()) * float(e.model.total_variance_)
+    return float((as_float64(e.model.explained_variance_)[: e.k] / shares).max())
 
 
 def _largest(Z: FloatArray) -> float:
