@@ -2,6 +2,7 @@
 
 import copy
 import io
+import pickle
 import re
 import warnings
 from itertools import product
@@ -1189,6 +1190,25 @@ def test_a_fit_plans_once(monkeypatch, tmp_path):
             assert len(calls) == times
             assert str(getattr(used, "plan_", used)) == str(getattr(used, "plan_", used))
             assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"solver": "krylov"}, {"n_components": 0.9}, {"n_components": "parallel"}]
+)
+def test_plans_are_put_into_words_when_somebody_looks(asked):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 9)) + 0.1 * rng.standard_normal((60, 9))
+    model = PCA(**{"n_components": 2, **asked}).fit(X)
+    assert not {"plan_", "attempts_"} & vars(model).keys()
+    twin = pickle.loads(pickle.dumps(model))
+    assert {"plan_", "attempts_"} <= vars(twin).keys()
+    assert model.plan_ is model.plan_
+    assert model.plan_ == twin.plan_ == model.attempts_[-1].plan or isinstance(asked.get("n_components"), str)
+    assert model.plan_.took == twin.plan_.took > 0
+    if not isinstance(asked.get("n_components"), str):
+        assert model.plan_ == PCA(**{"n_components": 2, **asked}).plan(X)
+    before = model.plan_
+    assert model.fit(X[:30]).plan_ != before
 
 
 def test_dual_coefficients_are_those_of_the_dual_matrix():

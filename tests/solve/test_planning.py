@@ -12,7 +12,7 @@ from gramian.operators.costs import SymmetricCosts, TableCosts
 from gramian.operators.tiles import KernelCosts
 from gramian.records import Calls, Plan, SolveRequest, Step, Target
 from gramian.solve.krylov import KrylovRoute
-from gramian.solve.solving import plan, ranked, warn_of_cost
+from gramian.solve.solving import plain_first, plan, ranked, warn_of_cost
 from refusals import refused
 
 F4, F8 = np.dtype("f4"), np.dtype("f8")
@@ -310,6 +310,32 @@ def test_a_long_plan_warns_with_advice_and_a_short_one_is_silent():
     with pytest.warns(CostWarning, match=r"predicted to take about \d+ minutes \(.*\) Sample\."):
         warn_of_cost(result, lambda: "Sample.", np.empty(0))
     warn_of_cost(pca((1000, 50)), lambda: "", np.empty(0))
+
+
+def test_the_route_that_is_taken_at_once_is_the_one_that_is_ranked_first():
+    tables = [
+        TableCosts((n, d), dtype, sparse=sparse, speed=speed)
+        for n in (2, 30, 178, 1797, 10**5)
+        for d in (1, 13, 64, 900)
+        for dtype in (F4, F8)
+        for sparse, speed in ((False, 0.0), (True, 0.0), (False, 1e9))
+    ]
+    kernels = [
+        KernelCosts((n, 5), single=single) for n in (2, 60, 569, 1000, 5000) for single in (True, False)
+    ]
+    others = [SymmetricCosts(size) for size in (1, 13, 600, 4000)]
+    plain = 0
+    for costs in tables + kernels + others:
+        for target in (Target(count=1), FIVE, HALF, ALL):
+            for limit in (10**5, 10**8, PLENTY):
+                for everything in (False, True):
+                    request = SolveRequest(target, 1e-6, limit)
+                    first = plain_first(costs, request, everything=everything)
+                    if first is not None:
+                        plain += 1
+                        assert first == ranked(costs, request, everything=everything)[0]
+    assert plain > 500
+    assert plain_first(tables[0], SolveRequest(FIVE, 1e-6, PLENTY, solver="krylov")) is None
 
 
 def test_seconds_of_little_work_are_those_of_its_calls():

@@ -183,7 +183,11 @@ class Kernel(ABC):
     @property
     def psd(self) -> bool:
         """Whether every Gram matrix is proven positive semidefinite."""
-        return self.validity.proven
+        try:
+            self.check()
+        except ParameterError:
+            return False
+        return self.facts.validity.proven
 
     @property
     def formula(self) -> str:
