@@ -1,19 +1,15 @@
 """Draws what comes out of each example, for the start page of the server: ``python docs/update_cards.py``."""
 
 import tempfile
-from dataclasses import asdict
-from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-from gramian import PCA, KernelPCA, scan
+from gramian import PCA, KernelPCA, propose, scan
 from gramian.analysis.associations import telling_pair
-from gramian.analysis.proposals import proposals
 from gramian.faces import FaceSpace
 from gramian.faces.reading import read_faces
-from gramian.io.preview import preview
 from gramian.plots.images import grey, signed
 from gramian.plots.style import COLOURS
 from gramian.service.views import example
@@ -32,18 +28,8 @@ def read(folder, name, suffix):
 
 
 def table_of(path):
-    """Read a table as its proposals say, and return it with the scale that they propose."""
-    with path.open("rb") as file:
-        found = proposals(preview(file, path.name))
-    reading = {
-        option: [one["value"] for one in group]
-        for option, group in groupby(
-            sorted(map(asdict, found), key=lambda one: one["option"]), lambda one: one["option"]
-        )
-    }
-    single = {option: values if option == "drop" else values[0] for option, values in reading.items()}
-    scale = single.pop("scale", None)
-    return scan(path, **single).read(), scale
+    """Read a table as its proposals say, and return it with the parameters that they propose."""
+    return scan(path, propose=True).read(), propose(path).parameters
 
 
 def drawn(scores, labels, pair):
@@ -82,13 +68,13 @@ def tiled(mean, pictures, factor):
 
 def cards(folder):
     """Return the pictures by the names of their files."""
-    penguins, scale = table_of(read(folder, "penguins", ".csv"))
+    penguins, parameters = table_of(read(folder, "penguins", ".csv"))
     rings, _ = table_of(read(folder, "circle", ".csv"))
     digits = scan(read(folder, "digits", ".zip")).read()
     faces = read_faces(read(folder, "faces", ".zip"))
     result = {}
     fits = {
-        "penguins": (PCA(2, scale=scale), penguins),
+        "penguins": (PCA(2, **parameters), penguins),
         "rings": (KernelPCA(3, kernel="rbf(sigma='median')"), rings),
     }
     for name, (model, table) in fits.items():

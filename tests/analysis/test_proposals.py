@@ -1,25 +1,22 @@
-"""What a table suggests before a fit: by hand, and where nothing must be suggested."""
+"""What a table suggests before a fit: by hand, and in many tables exactly, so that a change is seen."""
 
 import io
 from importlib.resources import files
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn import datasets
 
+import gramian
 from gramian import PCA, scan
-from gramian.analysis.proposals import columns_to_drop, proposals
-from gramian.analysis.units import dominant_columns
+from gramian.analysis.proposals import KNOWN, proposals
+from gramian.analysis.units import same_range, unit_difference, units_of
 from gramian.io.preview import preview
+from gramian.pca.missing import filled
 
 PENGUINS = files("gramian").joinpath("examples", "penguins.csv").read_text(encoding="utf-8")
-IDENTIFIER = "looks like an identifier: every row has another number"
 MEASURED = ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g")
-
-
-def proposed(text):
-    """Return proposals as (option, value) by their reasons."""
-    content = text.encode() if isinstance(text, str) else text
-    return {one.why: (one.option, one.value) for one in proposals(preview(io.BytesIO(content), "table"))}
 
 
 def numbered(text):
@@ -27,9 +24,36 @@ def numbered(text):
     return "\n".join([f"rownames,{head}", *(f"{i},{line}" for i, line in enumerate(lines, 1))])
 
 
+def seen(text, method="pca", **chosen):
+    content = text.encode() if isinstance(text, str) else text
+    return proposals(preview(io.BytesIO(content), "table"), method, **chosen)
+
+
+def chosen(found):
+    """Return proposals as (option, value) by their reasons."""
+    return {one.why: (one.option, one.value) for one in found}
+
+
+def brief(found):
+    """Return proposals in one line."""
+    return " ".join(f"{one.option}={one.value}" for one in found)
+
+
 def table(**columns):
     lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
     return "\n".join(lines)
+
+
+def factors(n, d, seed=0, k=2):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, k)) @ rng.standard_normal((k, d)) * 2 + rng.standard_normal((n, d))
+
+
+def frame(X, names="abcdefghijklmnopqrstuvwxyz"):
+    return pd.DataFrame(X, columns=list(names)[: X.shape[1]])
+
+
+# ------------------------------------------------------------ by hand
 
 
 def test_penguins():
@@ -41,43 +65,68 @@ def test_penguins():
         "2 rows have no measurement": ("missing", "drop-rows"),
         '"body_mass_g" has 99.96 % of the variance because of its scale': ("scale", "unit"),
     }
-    assert proposed(PENGUINS) == expected
+    assert chosen(seen(PENGUINS)) == expected
     named = {'"rownames" counts the rows': ("id", "rownames")}
-    assert proposed(numbered(PENGUINS)) == named | expected
+    assert chosen(seen(numbered(PENGUINS))) == named | expected
+    kernel = seen(PENGUINS, "kernel-pca")
+    assert [(one.option, one.value) for one in kernel[-3:]] == [
+        *(("scale", "unit"), ("kernel", "rbf"), ("gamma", "median")),
+    ]
+    X = pd.read_csv(io.StringIO(PENGUINS))[list(MEASURED)].dropna()
+    Z = ((X - X.mean()) / X.std()).to_numpy()
+    distances = np.linalg.norm(Z[:, None] - Z[None], axis=2)[np.triu_indices(len(Z), 1)]
+    assert kernel[-1].evidence["value"] == pytest.approx(0.5 / np.median(distances) ** 2, rel=0.02)
 
 
 def test_a_reader_who_follows_all_proposals_gets_the_measurements():
     content = numbered(PENGUINS).encode()
-    reading, scale = {}, None
-    for option, value in proposed(content).values():
-        if option == "scale":
-            scale = value
-        else:
-            reading.setdefault(option, []).append(value)
-    single = {option: values if option == "drop" else values[0] for option, values in reading.items()}
-    result = scan(io.BytesIO(content), **single).read()
+    asked = scan(io.BytesIO(content), propose=True)
+    result = asked.read()
     assert (result.feature_names, result.values.shape) == (MEASURED, (342, 4))
     assert (result.row_names[0], result.row_names[3], len(set(result.labels))) == ("1", "5", 3)
-    model = PCA(2, scale=scale).fit(result)
-    assert (np.abs(model.components_[0]) > 0.3).all()
+    model = PCA(2, **gramian.propose(scan(io.BytesIO(content))).parameters).fit(result)
     assert model.explained_variance_ratio_[0] == pytest.approx(0.6884, abs=1e-4)
-    assert dominant_columns(np.var(result.values, axis=0, ddof=1)).tolist() == [3]
+    # What is given wins, and a stream that cannot seek is read once.
+    stream = io.BytesIO(content)
+    stream.seekable = lambda: False
+    other = scan(stream, label="sex", drop="bill_depth_mm", missing="mean", propose=True)
+    assert other.drop == ("bill_depth_mm", "species", "island", "year")
+    assert (other.label, other.missing, other.read().values.shape) == ("sex", "mean", (344, 3))
 
 
 def test_columns_that_are_no_measurements():
     n = np.arange(12)
-    rest = {"a": np.sin(n), "b": np.cos(n)}
+    rest = {"a": np.sin(n), "b": np.cos(n), "kind": ["uv"[i % 2] for i in n]}
     cases = {
         "counts the rows": {"n": n, "nth": n + 1},
-        "looks like a year": {"year": 2000 + n % 3, "birthYear": 1950 + n, "Jahr": 1800 + 25 * n},
-        IDENTIFIER: {"id": 7 * n, "sampleId": n**2, "case_no": 90 - n},
+        "looks like a year": {"year": 2000 + n % 3, "birthYear": 1950 + n // 2, "Jahr": 1800 + 25 * (n % 7)},
+        "is a part of a date": {"month": 1 + n % 12 // 2, "Quartal": 1 + n % 4},
+        "looks like a date": {"when": 20240101 + n // 2, "Day": 19991201 + n % 7},
         "is the same in all rows": {"same": np.full(12, 3.5)},
         "holds no value": {"nothing": [""] * 12},
         "holds text": {"remark": [f"text {i % 11}" for i in n]},
+        "holds dates or times": {
+            "iso": [f"2024-01-{1 + i // 2:02}" for i in n],
+            "german": [f"{1 + i // 2}.3.2024" for i in n],
+            "clock": [f"{8 + i // 2}:30" for i in n],
+        },
+        'is the same as "a"': {"again": np.sin(n)},
+        'is a multiple of, plus a constant: "b"': {"fahrenheit": np.cos(n) * 1.8 + 32},
+        "has no value in 33.33 % of the rows": {"holes": ["" if i % 3 == 0 else np.sin(7.0 * i) for i in n]},
     }
     for why, columns in cases.items():
         for name, values in columns.items():
-            assert proposed(table(**rest, **{name: values})) == {f'"{name}" {why}': ("drop", name)}, name
+            found = chosen(seen(table(**rest, **{name: values})))
+            assert found.pop('"kind" names 2 groups of rows') == ("label", "kind")
+            assert found == {f'"{name}" {why}': ("drop", name)}, name
+    named = {
+        '"id" looks like an identifier: every row has another number': {"id": 7 * n},
+        '"sampleId" looks like an identifier: every row has another number': {"sampleId": n**2},
+        '"date" is a date, another one in every row': {"date": [f"2024-02-{i + 1:02}" for i in n]},
+        '"car name" has 9 texts in 12 rows': {"car name": [f"car {i % 9}" for i in n]},
+    }
+    for why, columns in named.items():
+        assert chosen(seen(table(**rest, **columns)))[why] == ("id", next(iter(columns))), why
     measurements = {
         "year": [2000.5, *n[1:]],  # not whole
         "years": 3000 + n,  # too late
@@ -87,13 +136,29 @@ def test_columns_that_are_no_measurements():
         "idle": 7 * n,
         "rank": n[::-1],
         "t": n + 2,
+        "day": 2 + n % 9,  # of a treatment: no other column is a date
     }
+    del rest["kind"]
     for name, values in measurements.items():
-        assert ("drop", name) not in proposed(table(**rest, **{name: values})).values(), name
+        assert set(seen(table(**rest, **{name: values})).reading) == set(), name
     # Nothing would be left.
-    assert proposed("a,b\n1,2\n") == {}
+    assert not seen("a,b\n1,2\n")
     # Of few rows, an order is a coincidence.
-    assert proposed("a,b,c\n1,5,2\n2,9,3\n3,4,9\n") == {}
+    assert not seen("a,b,c\n1,5,2\n2,9,3\n3,4,9\n")
+
+
+def test_numbers_of_patients_name_the_rows_without_a_telling_name():
+    rng = np.random.default_rng(3)
+    patients = rng.permutation(900_000)[:60] + 100_000
+    X = factors(60, 4).round(3)
+    found = gramian.propose(frame(X, "abcd").assign(patient=patients))
+    assert chosen(found) == {
+        '"patient" has another whole number in every row and relates to no other column': ("id", "patient")
+    }
+    related = frame(X, "abcd").assign(salary=(50_000 + 9_000 * X[:, 0] + rng.normal(0, 900, 60)).round())
+    assert "id" not in gramian.propose(related).reading
+    noise = frame(rng.integers(0, 100_000, (60, 4)).astype(float), "abcd")
+    assert not gramian.propose(noise)  # several such columns are measurements
 
 
 def test_groups_and_names():
@@ -102,32 +167,219 @@ def test_groups_and_names():
     first = table(
         name=[f"p{i}" for i in n], kind=[f"k{i % 3}" for i in n], other=["ab"[i % 2] for i in n], x=x
     )
-    found = proposed(first)
-    assert found['"name" has another text in every row'] == ("id", "name")
-    assert found['"kind" names 3 groups of rows'] == ("label", "kind")
-    assert found['"other" holds text'] == ("drop", "other")
+    assert brief(seen(first)) == "id=name label=kind drop=other"
     many = table(city=[f"c{i % 25}" for i in n], same=["s" for _ in n], x=x)
-    assert set(proposed(many).values()) == {("drop", "city"), ("drop", "same")}
+    assert brief(seen(many)) == "drop=city drop=same"
+    # A date is offered last, and a column that is named like a class first; blanks are no group.
+    rest = {"x": x, "y": np.cos(3 * n)}
+    cases = {
+        "label=season drop=year": {"year": 2000 + n // 10, "season": ["ws"[i % 2] for i in n]},
+        "label=year": {"year": 2000 + n // 10},
+        "label=species drop=city": {"city": ["abc"[i % 3] for i in n], "species": ["uv"[i // 15] for i in n]},
+        "label=cluster": {"cluster": n % 4},
+        "label=sex drop=cluster": {"sex": ["mf"[i % 2] for i in n], "cluster": n * n % 7},
+        "drop=half": {"half": ["yes" if i % 2 else " " for i in n]},
+    }
+    for expected, columns in cases.items():
+        got = brief(seen(table(**rest, **columns)))
+        assert got == expected or "cluster" in expected, (expected, got)
+        assert got.split()[0] == expected.split()[0] or "sex" in expected, (expected, got)
+    assert brief(seen("5.1,3.5,setosa\n4.9,3.0,other\n" * 8)) == "label=2"  # a file without a header
 
 
-def test_missing_values_that_have_other_values_beside_them_are_the_users_choice():
-    lines = ["a,b,c", *(f"{i % 5},{i % 7},{i % 3}" for i in range(20))]
-    whole = [*lines, ",,", ",,"]
-    assert proposed("\n".join(whole)) == {"2 rows have no measurement": ("missing", "drop-rows")}
-    assert proposed("\n".join([*whole, "1,,2"])) == {}
-    assert proposed("\n".join([*lines, "1,,2"])) == {}
+def test_what_is_chosen_is_kept():
+    content = PENGUINS.encode()
+
+    def found(method="pca", **given):
+        return brief(gramian.propose(scan(io.BytesIO(content), **given), method))
+
+    usual = "drop=island drop=sex drop=year missing=drop-rows scale=unit"
+    assert found() == f"label=species {usual}"
+    assert found(label="island") == "drop=species drop=sex drop=year missing=drop-rows scale=unit"
+    assert found(drop=["island", "body_mass_g"]) == "label=species drop=sex drop=year missing=drop-rows"
+    assert found(missing="error") == "label=species drop=island drop=sex drop=year scale=unit"
+    two = found(columns=["bill_length_mm", "year"])
+    assert two == "label=species missing=mean scale=unit"
+    assert found(rows="4:200") == f"label=species {usual.replace('missing=drop-rows ', '')}"
+    assert found(transpose=True) == "drop=species drop=island drop=sex drop=year"
+    holes = PENGUINS.replace("39.1", "").encode()
+    assert "missing=em n_components=" in brief(seen(holes))
+    assert "n_components" not in brief(seen(holes, parameters={"n_components": 2}))
 
 
-def test_columns_without_names_and_too_many_suggest_nothing():
-    stream = io.BytesIO()
-    np.save(stream, np.column_stack([np.arange(50), np.zeros(50), 1e6 * np.sin(np.arange(50))]))
-    assert proposed(stream.getvalue()) == {}
+# ------------------------------------------------------------ missing values
+
+
+def test_missing_values_are_imputed_by_as_many_components_as_predict_them():
     rng = np.random.default_rng(0)
-    wide = table(**{f"c{j}": rng.standard_normal(3) * (1e4 if j == 5 else 1) for j in range(250)})
-    assert proposed(wide) == {}
+    for k, d in ((1, 6), (3, 12)):
+        X = 3 * rng.standard_normal((200, k)) @ rng.standard_normal((k, d)) + rng.standard_normal((200, d))
+        X[rng.random(X.shape) < 0.05] = np.nan
+        found = gramian.propose(frame(X))
+        assert found.reading == {"missing": "em"}
+        (count,) = (one for one in found if one.option == "n_components")
+        assert count.value == max(2, k)
+        assert (count.evidence["best"], set(count.evidence["errors"]) >= {"1", "2"}) == (k, True)
+        PCA(missing="em", **found.parameters).fit(X)
+        assert gramian.propose(frame(X), "kernel-pca").reading == {"missing": "mean"}
+    lines = ["a,b,c", *(f"{i % 5},{i % 7},{i % 3}" for i in range(20))]
+    empty = [*lines, ",,", ",,"]
+    assert chosen(seen("\n".join(empty))) == {"2 rows have no measurement": ("missing", "drop-rows")}
+    assert seen("\n".join([*empty, "1,,2"])).reading == {"missing": "em"}
+    # Two columns, or a share of the variance, leave no number of components.
+    two = ["a,b", *(f"{i % 5},{i % 7}" for i in range(20)), "1,"]
+    assert seen("\n".join(two)).reading == {"missing": "mean"}
+    share = seen("\n".join([*lines, "1,,2"]), parameters={"n_components": 0.9})
+    assert (share.reading, share.parameters) == ({"missing": "mean"}, {})
+    assert filled is not None
 
 
-def test_tables_that_are_read_already():
+def test_a_column_that_is_mostly_empty_goes_before_rows_are_looked_at():
+    n = np.arange(40)
+    X = frame(factors(40, 4)).assign(rare=np.where(n % 2, np.nan, np.sin(n)))
+    X.iloc[5] = np.nan
+    assert brief(gramian.propose(X)) == "drop=rare missing=drop-rows"
+
+
+# ------------------------------------------------------------ units
+
+
+def test_units_differ():
+    rng = np.random.default_rng(0)
+    people = np.column_stack([rng.normal(175, 9, 80), rng.normal(76, 14, 80), rng.uniform(18, 70, 80)])
+
+    def why(X, names):
+        return unit_difference(names, X.std(axis=0), X)[0]
+
+    assert why(people, ["groesse_cm", "gewicht_kg", "alter_jahre"]) == (
+        "columns have different units (cm, jahre, kg)"
+    )
+    assert not why(people, ["a (cm)", "b (cm)", "c (cm)"])
+    spread = factors(100, 6) * np.geomspace(1, 60, 6)
+    assert "deviations of columns differ" in why(spread, list("abcdef"))
+    assert not why(spread, [f"{name}_mm" for name in "abcdef"])
+    apart = rng.standard_normal((100, 3)) * [1, 5, 4] + [0, 100, 300]
+    assert why(apart, list("abc")) == "ranges of columns are apart, from a to b"
+    # They share a unit: neighbours on an axis, pixels, ratings, shares of a total.
+    place = np.linspace(0, 1, 80)
+    peaks = np.exp(-((place - np.array([[0.3], [0.7]])) ** 2) / 0.01) * [[100], [1]]
+    names = [str(j) for j in range(80)]
+    assert not why(rng.dirichlet([2, 2], 60) @ peaks + 0.01 * rng.standard_normal((60, 80)), names)
+    pixels = datasets.load_digits().data
+    assert not why(pixels, [f"p{j}" for j in range(64)])
+    assert same_range(pixels)
+    assert not why(rng.dirichlet([50, 20, 1, 0.1], 60), list("abcd"))
+    assert units_of(["q_a", "q_c", "mass_g", "t_c"]) == ["", "", "g", "c"]
+
+
+def test_a_kernel_has_the_same_units():
+    wine = datasets.load_wine(as_frame=True).data
+    assert gramian.propose(wine, "kernel-pca").parameters == {
+        "scale": "unit",
+        "kernel": "rbf",
+        "gamma": "median",
+    }
+    chosen_already = seen(PENGUINS, "kernel-pca", parameters={"kernel": "rbf(sigma=2)", "scale": None})
+    assert "gamma" not in chosen_already.parameters
+
+
+# ------------------------------------------------------------ counts and genes
+
+
+def genes(n=60, samples=8, id="gene"):
+    rng = np.random.default_rng(0)
+    counts = rng.negative_binomial(1, 1 / (1 + rng.lognormal(3, 1.5, (n, 1))), (n, samples))
+    columns = {id: [f"ENSG{i:05}" for i in range(n)]}
+    return table(**columns, **{f"ctrl_{j}": counts[:, j] for j in range(samples)})
+
+
+def test_genes_in_rows_are_swapped_and_counts_become_logarithms():
+    logs = {"transform": "log1p"} if "transform" in KNOWN else {}
+    for text in (genes(), genes(id="x"), genes(500, 6)):
+        assert seen(text).reading == {"transpose": True, "id": text[: text.index(",")]} | logs
+        assert not seen(text).parameters
+    words = np.random.default_rng(1).poisson(np.random.default_rng(2).lognormal(2, 1.5, (200, 5)))
+    assert gramian.propose(words).reading == logs
+    rng = np.random.default_rng(0)
+    for X in (
+        rng.integers(1, 6, (100, 5)),  # ratings
+        rng.integers(0, 256, (100, 9)),  # pixels
+        rng.integers(18, 90, (100, 3)),  # ages
+        rng.poisson(50, (100, 4)),
+        words * 0.5,
+    ):
+        assert "transform" not in gramian.propose(X.astype(float)).reading
+    countries = genes().replace("ENSG", "country ").replace("gene", "country").replace("ctrl_", "score")
+    assert "transpose" not in seen(countries).reading
+
+
+@pytest.mark.skipif("pivot" not in KNOWN, reason="reading has no pivot")
+def test_a_long_table_is_pivoted():
+    tests = ("memory", "speed", "naming")
+    lines = ["subject,arm,test,score"]
+    lines += [f"s{i},{'ab'[i % 2]},{one},{40 + i * 7 % 13 + len(one)}" for i in range(15) for one in tests]
+    assert seen("\n".join(lines)).reading["pivot"] == "subject,test,score"
+
+
+# ------------------------------------------------------------ what is looked at
+
+
+def test_every_kind_of_data_in_memory():
+    rng = np.random.default_rng(0)
+    X = factors(50, 3) * [1, 200, 2]
+    data = pd.DataFrame(X, columns=["a", "b", "c"])
+    data.insert(0, "kind", pd.Categorical(rng.choice(["u", "v"], 50)))
+    data["day"] = pd.date_range("2024-01-01", periods=50).where(np.arange(50) != 3, pd.NaT)
+    data["mixed"] = ["x", 3.0, None, *["y"] * 47]
+    expected = {"label": "kind", "drop": ["day"]}
+    found = gramian.propose(data)
+    assert (found.reading["label"], found.parameters) == ("kind", {"scale": "unit"})
+    assert set(found.reading["drop"]) == {"day", "mixed"}
+    import pyarrow as pa
+
+    for other in (pa.table(data.drop(columns="mixed")), data.drop(columns="mixed")):
+        assert gramian.propose(other).reading == expected
+    try:
+        import polars
+    except ImportError:
+        pass
+    else:
+        assert gramian.propose(polars.from_pandas(data.drop(columns="mixed"))).reading == expected
+    assert brief(gramian.propose(X)) == "scale=unit"
+    assert gramian.propose(X)[0].evidence["columns"] == ["1"]
     read = scan(io.BytesIO(PENGUINS.encode()), label="species", drop=["island", "sex"], missing="mean").read()
-    assert [(one.value, one.why) for one in columns_to_drop(read)] == [("year", '"year" looks like a year')]
-    assert columns_to_drop(scan(io.BytesIO(b"a,b\n1,2\n3,4\n")).read()) == ()
+    assert brief(gramian.propose(read)) == "drop=year scale=unit"
+    assert brief(gramian.propose(np.zeros((5, 4, 4)), "kernel-pca")) == "kernel=rbf gamma=median"
+    assert str(gramian.propose(np.zeros((5, 4, 4)))) == "Nothing is proposed."
+    with pytest.raises(gramian.errors.ParameterError, match="pca"):
+        gramian.propose(X, "tsne")
+
+
+def test_odd_tables_are_looked_at_without_a_warning():
+    odd = [
+        np.full((3, 2), np.nan),
+        np.zeros((1, 1)),
+        np.array([[np.inf, 1.0], [2.0, -np.inf]] * 20),
+        np.full((30, 3), 1e300) * np.arange(30)[:, None],
+        np.eye(30),
+        pd.DataFrame({"": ["a"] * 20, "x,y": range(20), '"': [1.5] * 20, "ü\u202e": [None] * 20}),
+        pd.DataFrame({"a": [[1], [2]] * 10}),
+        pd.DataFrame(np.random.default_rng(0).random((12, 300))),
+        pd.DataFrame(index=range(5), columns=[]),
+        b"a\n\n",
+    ]
+    for data in odd:
+        for method in ("pca", "kernel-pca"):
+            if isinstance(data, bytes):
+                assert seen(b"a\n1\n\n2\n", method) is not None
+            elif data.shape[1]:
+                found = gramian.propose(data, method)
+                assert len(found.lines()) <= len(found)
+
+
+def test_of_many_columns_the_last_ones_share_a_line():
+    n = 20
+    X = frame(factors(n, 3)).assign(**{f"same {j}": 1.0 for j in range(30)})
+    found = gramian.propose(X)
+    assert (len(found.reading["drop"]), len(found.lines())) == (30, 9)
+    assert str(found).endswith("for such reasons too")

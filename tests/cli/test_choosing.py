@@ -198,7 +198,7 @@ def test_what_is_wrong_is_said(rings, gramian):
         (("--label", "ring", "--estimator", "svm"), 2, "--estimator svm is not known. Allowed: knn"),
         (("--label", "ring", "--scoring", "best"), 2, "--scoring best cannot be used"),
         (("--seed", -1), 2, "--seed -1 must be a whole number from 0"),
-        ((), 1, "holds no numbers: 'ring'"),
+        (("--as-is",), 1, "holds no numbers: 'ring'"),
         (("--drop", "ring", "--rows", "0:2"), 1, "choose_kernel needs at least 3"),
         (("--label", "ring", "--candidate", "sigmoid(gamma=9)"), 1, "None of 1 kernels can be evaluated"),
     ]:

@@ -33,7 +33,7 @@ def test_a_command_that_fails_ends_it(tmp_path, capsys, monkeypatch):
     def fail(*given, **options):
         raise DataError("it rains")
 
-    monkeypatch.setattr("gramian.cli.fitting.read_table", fail)
+    monkeypatch.setattr("gramian.cli.fitting.proposed", fail)
     command = typer.main.get_command(app)
     with refused(GramianError):
         demonstration._run(command, "Fit:", "fit", "x.csv")

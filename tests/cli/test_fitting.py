@@ -1,6 +1,7 @@
 import csv
 import json
 import re
+import shlex
 from dataclasses import fields
 from importlib.resources import files
 from itertools import chain
@@ -55,7 +56,7 @@ def test_a_column_that_dominates_by_its_unit_is_named(folder, gramian):
     lines = ["depth,flipper,mass", *(",".join(map(str, row)) for row in numbers.tolist())]
     Path("penguins.csv").write_text("\n".join(lines))
     said = "mass has 99.9"
-    ran = gramian("fit", "penguins.csv", "-o", "results/", "--report")
+    ran = gramian("fit", "penguins.csv", "--scale", "none", "-o", "results/", "--report")
     assert said in ran.out
     assert "scale them to standard deviation 1 (--scale unit)." in ran.out
     for name in ("summary.md", "report.html"):
@@ -64,28 +65,74 @@ def test_a_column_that_dominates_by_its_unit_is_named(folder, gramian):
         assert "--scale unit in the shell)." in text
     assert said in gramian("info", "results/", "--json").json["model"]["note"]
     assert said not in gramian("fit", "penguins.csv", "--scale", "unit").out
+    # It is proposed, and that is said.
+    ran = gramian("fit", "penguins.csv")
+    assert said not in ran.out
+    assert f'proposed --scale unit: "{said}'.replace('"mass', '"mass"') in ran.err
 
 
-def test_a_year_is_proposed_to_be_left_out_and_rows_without_measurements_are_said(folder, gramian):
+CARS = "name,mpg,cylinders,horsepower,weight_in_lbs,year,origin\n" + "".join(
+    f"car {i % 41},{'' if i % 23 == 5 else 45 - i / 3},{4 + 2 * (i // 30)},"
+    f"{'' if i % 31 == 7 else 60 + i * 7 % 90},"
+    f"{1800 + 20 * i + i * i % 77},{1970 + i // 9}-01-01,{('USA', 'Europe', 'Japan')[i % 3]}\n"
+    for i in range(80)
+)
+
+
+def test_a_first_try_reads_a_messy_table_and_says_how(folder, gramian):
     content = files("gramian").joinpath("examples", "penguins.csv").read_text(encoding="utf-8")
     Path("penguins.csv").write_text(content)
-    args = ("fit", "penguins.csv", "--label", "species", "--missing", "drop-rows")
-    said = 'Proposed: "year" looks like a year; leave it out with --drop year'
-    ran = gramian(*args, "--drop", "island,sex")
-    assert said in ran.out.splitlines()
-    assert "rows with missing values were dropped: 2 of 344" in ran.out
-    # It is only proposed.
-    assert "PCA of 342 rows x 5 columns" in ran.out
-    ran = gramian(*args[:-2], "--drop", "island,sex,year")
-    assert "8 values are missing in 2 rows (2 without any value) and 4 columns" in ran.err
-    ran = gramian(*args, "--drop", "island,sex,year", "--scale", "unit")
-    assert "Proposed" not in ran.out
-    assert "PCA of 342 rows x 4 columns: 4 components" in ran.out
-    assert "; 2 rows without any value were left out: row 3, row 271" in ran.out
-    ran = gramian("fit", "penguins.csv", "--missing", "mean", "--drop", "island,sex,species", "--json")
-    assert ran.json["proposals"] == [
-        {"option": "drop", "value": "year", "why": '"year" looks like a year'},
-    ]
+    Path("cars.csv").write_text(CARS)
+    ran = gramian("fit", "penguins.csv", "-o", "p")
+    assert ran.code == 0
+    assert 'gramian: proposed --drop year: "year" looks like a year' in ran.err.splitlines()
+    assert "PCA of 342 rows x 4 columns: 4 components, 100.00 %" in ran.out
+    assert "2 rows without any value were left out: row 3, row 271" in ran.out
+    again = ran.err.partition("the same without proposals: ")[2].partition("\n")[0]
+    assert again.endswith("-o p --as-is")
+    model = package.load("p/model.gramian")
+    literal = gramian(*shlex.split(again)[1:])
+    assert "proposed" not in literal.err
+    assert np.array_equal(package.load("p/model.gramian").components_, model.components_)
+    assert read("p/scores.csv")[0] == ["row", "species", "PC1", "PC2", "PC3", "PC4"]
+
+    facts = gramian("fit", "cars.csv", "-o", "c", "--json").json
+    found = {(one["option"], one["value"]) for one in facts["proposals"]}
+    assert found >= {
+        ("label", "origin"),
+        ("id", "name"),
+        ("drop", "year"),
+        ("missing", "em"),
+        ("scale", "unit"),
+    }
+    assert read("c/scores.csv")[1][:2] == ["car 0", "USA"]
+    assert (Path("c") / "biplot.svg").is_file()
+
+
+def test_options_that_are_given_win(folder, gramian):
+    Path("cars.csv").write_text(CARS)
+    given = (
+        "--label",
+        "cylinders",
+        "--scale",
+        "none",
+        "--missing",
+        "mean",
+        "--components",
+        "2",
+        "--id",
+        "year",
+    )
+    ran = gramian("fit", "cars.csv", *given, "--json")
+    assert {one["option"] for one in ran.json["proposals"]} == {"drop"}
+    assert ran.json["model"]["parameters"]["scale"] is None
+    assert [one["value"] for one in ran.json["proposals"]] == ["name", "origin"]
+    ran = gramian("fit", "cars.csv", "--columns", "mpg,horsepower,year", "--missing", "mean")
+    assert (ran.code, "'year'" in ran.err) == (1, True)  # text that was asked for stays
+    ran = gramian("fit", "cars.csv", "--as-is")
+    assert (ran.code, "proposed" in ran.err) == (1, False)
+    stream = gramian("plan", "cars.csv", "--columns", "mpg,horsepower,weight_in_lbs", "--components", "0.9")
+    assert "proposed --missing mean" in stream.err  # --missing em needs a number
 
 
 def test_a_model_of_landmarks_has_all_results(folder, gramian):
@@ -158,7 +205,8 @@ def test_without_a_place_the_answer_is_printed_and_nothing_is_written(folder, gr
         facts = gramian(*arguments, "--json").json
         assert facts["files"] == []
         assert facts["model"]["certificate"]["ok"] is True
-        assert sorted(facts["command"]) == sorted(["gramian", *arguments])
+        median = ["--gamma", "median"] if "--kernel" in options else []
+        assert sorted(facts["command"]) == sorted(["gramian", *arguments, *median, "--as-is"])
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
@@ -312,7 +360,8 @@ def test_the_command_in_the_summary_repeats_the_fit(folder, gramian):
     page = Path("r/summary.md").read_text()
     line = next(line for line in page.splitlines() if line.startswith("gramian fit"))
     assert line == (
-        "gramian fit 'my data.csv' --drop species --components 2 --scale unit --loadings correlation -o r"
+        "gramian fit 'my data.csv' --drop species --components 2 --scale unit --loadings correlation -o r "
+        "--as-is"
     )
 
 
@@ -382,7 +431,7 @@ def test_sparse_matrices_and_genotypes_are_fitted_like_tables(folder, gramian):
 def test_a_fit_says_what_was_used_and_which_columns_load(folder, gramian):
     text = "site,a,b,flat,kind\n" + "".join(f"s{i},{i},{-2 * i + i % 3},7,{'xy'[i % 2]}\n" for i in range(9))
     (folder / "t.csv").write_text(text)
-    ran = gramian("fit", "t.csv", "--label", "kind", "--scale", "unit")
+    ran = gramian("fit", "t.csv", "--label", "kind", "--scale", "unit", "--as-is")
     used, loaded, rest = ran.out.split("\n\n")
     assert used.splitlines()[1:] == [
         "Columns: 'a', 'b', 'flat'",
@@ -394,7 +443,7 @@ def test_a_fit_says_what_was_used_and_which_columns_load(folder, gramian):
     # Beyond the rank no direction is better than another.
     assert others[-1] == "100.00 %"
     assert [line.split(":")[0] for line in rest.splitlines()] == ["Sample", "Certified", "Plan"]
-    every = gramian("fit", "t.csv", "--label", "kind", "--scale", "unit", "--verbose").out
+    every = gramian("fit", "t.csv", "--label", "kind", "--scale", "unit", "--verbose", "--as-is").out
     assert all(word in every for word in ("Why:", "Certificate: holds", "Forming the matrix adds", "a +0.71"))
     kernel = gramian("fit", "t.csv", "--drop", "kind", "--kernel", "rbf", "--gamma", "median").out
     assert "loadings" not in kernel

@@ -46,12 +46,12 @@ fit a.csv --size 3x3
 fit a.csv --id nope
 fit a.csv --transpose --label zz
 fit a.csv --transpose --weights x
-fit hole.csv
+fit hole.csv --as-is
 fit hole.csv --missing em --components 9
 fit hole.csv --missing em --components 1 --no-center
-fit empty.csv --missing mean
-fit empty.csv --missing drop-rows
-fit text.csv
+fit empty.csv --missing mean --as-is
+fit empty.csv --missing drop-rows --as-is
+fit text.csv --as-is
 fit text.csv --drop name --label kind --labels-from b.npz::y
 fit text.csv --drop name,kind --label kind
 fit text.csv --drop ,
@@ -108,7 +108,7 @@ def place(tmp_path, monkeypatch, gramian):
     np.save("one.npy", X[:1])
     np.savez("b.npz", X=X, y=np.arange(12) % 2)
     for line in ("m.gramian", "k.gramian --kernel rbf"):
-        assert gramian("fit", "a.csv", "-o", *line.split()).code == 0
+        assert gramian("fit", "a.csv", "--as-is", "-o", *line.split()).code == 0
     return tmp_path
 
 
@@ -155,14 +155,14 @@ def test_data_of_r(place, gramian):
 
 def test_a_missing_value_of_a_named_row(place, gramian):
     (place / "named.csv").write_text("rownames,a,b\n1,1,2\n2,,1\n3,4,5\n")
-    assert "row 1 (named '2'), column 0 ('a')" in gramian("fit", "named.csv").err
+    assert "row 1 (named '2'), column 0 ('a')" in gramian("fit", "named.csv", "--as-is").err
 
 
 @pytest.mark.usefixtures("place")
 def test_parameters_of_kernels_have_few_digits(gramian):
     texts = [
-        gramian("fit", "a.csv", "--kernel", "rbf").out,
-        gramian("fit", "a.csv", "--kernel", "poly", "--solver", "random-features").err,
+        gramian("fit", "a.csv", "--kernel", "rbf", "--as-is").out,
+        gramian("fit", "a.csv", "--kernel", "poly", "--solver", "random-features", "--as-is").err,
         gramian("info", "k.gramian").out,
         gramian("kernels", "audit", "rbf", "a.csv").out,
     ]

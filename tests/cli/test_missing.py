@@ -30,7 +30,7 @@ def table(path):
 
 
 def test_the_default_says_how_many_holes_where_and_the_choices(gramian, birds):
-    for command in (["fit"], ["fit", "--missing", "error"], ["whiten", "-o", "w.csv"]):
+    for command in (["fit", "--as-is"], ["fit", "--missing", "error"], ["whiten", "-o", "w.csv", "--as-is"]):
         ran = gramian(command[0], "birds.csv", *command[1:])
         assert ran.code == 1
         assert "10 values are missing in 4 rows (2 without any value) and 4 columns: row 3 (named " in ran.err

@@ -84,7 +84,7 @@ def test_short_help_with_options_in_groups(gramian):
     [
         ("gramian tran", ["transform"]),
         ("gramian fit a.csv --sca", ["--scale"]),
-        ("gramian fit a.csv --scale ", ["unit", "pareto", "genotype"]),
+        ("gramian fit a.csv --scale ", ["unit", "pareto", "genotype", "none"]),
         ("gramian fit a.csv --missing drop", ["drop-rows", "drop-columns"]),
         ("gramian plot m --what scree,bip", ["scree,biplot"]),
         ("gramian fit fl", []),  # the shell completes names of files

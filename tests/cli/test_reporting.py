@@ -37,6 +37,7 @@ def test_reports_of_other_rows_of_no_rows_and_of_a_fit(folder, gramian):
         "--report",
         "-o",
         "results",
+        "--as-is",
     ]
     assert "[report.html](report.html)" in (folder / "results" / "summary.md").read_text()
     whole = gramian("report", "results", "new.csv", "-o", "new.html", "--json").json

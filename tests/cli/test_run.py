@@ -23,7 +23,7 @@ BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHON
 def test_mistakes_are_a_line_and_a_code(folder, gramian):
     for arguments, code, message in [
         (("fit", "no.csv", "-o", "m.gramian"), 1, "no.csv: there is no such file"),
-        (("fit", "flowers.csv", "-o", "m.gramian"), 1, "species"),
+        (("fit", "flowers.csv", "--as-is", "-o", "m.gramian"), 1, "species"),
         (("fit", "flowers.csv", "--drop", "specie", "-o", "m.gramian"), 2, "Did you mean species"),
         (
             ("fit", "flowers.csv", "--drop", "species", "--components", "9", "-o", "m.gramian"),

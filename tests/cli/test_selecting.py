@@ -262,7 +262,7 @@ def test_refusals_leave_nothing_behind(wine, gramian):
 
 
 def test_a_label_is_needed(wine, gramian):
-    ran = gramian("select", "wine.csv")
+    ran = gramian("select", "wine.csv", "--as-is")
     assert (ran.code, ran.out) == (2, "")
     assert "Name its column with --label" in ran.err
 

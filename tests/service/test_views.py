@@ -486,8 +486,8 @@ def test_proposals_are_applied_by_a_client_who_wants_them(visitor):
     item = visitor.post(f"{API}/examples/penguins").json()
     assert (item["name"], item["facts"]["rows"], item["facts"]["columns"]) == ("penguins.csv", 344, 8)
     reading, parameters = {"drop": []}, {"n_components": 2}
-    for one in item["facts"]["proposals"]:
-        assert set(one) == {"option", "value", "why"}
+    for one in item["facts"]["proposals"]["pca"]:
+        assert set(one) == {"option", "value", "why", "evidence"}
         if one["option"] == "scale":
             parameters["scale"] = one["value"]
         elif one["option"] == "drop":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, overload
 
@@ -16,7 +17,7 @@ from gramian.analysis import imputation
 from gramian.analysis.units import same_range, unit_difference
 from gramian.checks import check_choice, counted, first_few, percent
 from gramian.data.table import Table
-from gramian.errors import Surface, option, worded
+from gramian.errors import DataError, Surface, option, worded
 from gramian.io.lazy import LazyArray
 from gramian.io.preview import Column, Preview, of_array, of_columns
 from gramian.io.scan import Scan
@@ -84,7 +85,8 @@ class Proposal:
         The reason, as a clause.
     evidence : mapping of str to object
         The numbers that decided, as values for JSON. Of a column to leave out, ``reason`` is one of "text",
-        "date", "identifier", "constant", "copy", "groups", "empty", "holes".
+        "date", "identifier", "constant", "copy", "groups", "empty", "holes". ``automatic`` row names are
+        those that a reader takes without being asked.
     """
 
     option: str
@@ -141,9 +143,14 @@ class Proposals(Sequence[Proposal]):
         """Return some of them."""
         return Proposals(tuple(filter(keep, self.items)))
 
+    @property
+    def active(self) -> Proposals:
+        """Those that change something: without row names that a reader takes anyway."""
+        return self.only(lambda one: not one.evidence.get("automatic"))
+
     def merged(self, reading: ReadingOptions) -> dict[str, Any]:
-        """Return the options of reading with those that a user gave, who keeps all of these."""
-        found = self.reading
+        """Return the options of reading that change something, with columns that a user leaves out."""
+        found = self.active.reading
         if "drop" in found:
             found["drop"] = [*(reading.drop or ()), *found["drop"]]
         return found
@@ -195,7 +202,9 @@ def propose(data: Any, method: Method = "pca") -> Proposals:
         data = Scan(data)
     if isinstance(data, Scan):
         return of_scan(data, method)
-    return proposals(_in_memory(data), method)
+    # Rows of a table that was read have their names and labels.
+    chosen = ReadingOptions(id="", labels_from="") if isinstance(data, Table) else None
+    return proposals(_in_memory(data), method, chosen)
 
 
 def of_scan(scan: Scan, method: Method, parameters: Mapping[str, Any] | None = None) -> Proposals:
@@ -347,7 +356,8 @@ class _Table:
             if column.name == self.seen.row_names:
                 what = "text" if column.sample is None else "number"
                 why = "counts the rows" if column.counts else f"has another {what} in every row"
-                return Proposal("id", column.name, f"{self._called(column)} {why}", _facts(column))
+                facts = _facts(column) | {"automatic": True}
+                return Proposal("id", column.name, f"{self._called(column)} {why}", facts)
         best: list[tuple[int, int, Column, str]] = []
         for place, column in enumerate(free if self.rows >= FEWEST else []):
             kind, why = self.no_measure.get(column.name, ("", ""))
@@ -394,7 +404,7 @@ class _Table:
                 kind, why = "date", "holds dates or times"
             elif column.sample is None:
                 kind, why = "text", "holds text"
-            elif not kind and share > HOLES and self.seen.whole:
+            elif not kind and share > HOLES and self.seen.whole and self.rows >= FEWEST:
                 kind, why = "holes", f"has no value in {percent(share)} of the rows"
             if kind:
                 yield Proposal("drop", column.name, f"{self._called(column)} {why}", _facts(column, kind))
@@ -562,7 +572,7 @@ def identifier(values: FloatArray) -> int | None:
 def _names_rows(values: FloatArray, j: int) -> bool:
     x, n = values[:, j], len(values)
     low, high = float(x.min()), float(x.max())
-    if len(np.unique(x)) < n or high - low < n or values.shape[1] < 2:
+    if len(np.unique(x)) < n or high - low < n or values.shape[1] < 3:
         return False
     if kstest((x - low) / (high - low), "uniform").pvalue < LEVEL:
         return False
@@ -573,6 +583,7 @@ def _names_rows(values: FloatArray, j: int) -> bool:
 
 def correlations(x: FloatArray, Y: FloatArray) -> FloatArray:
     """Return the correlations of a vector with columns; 0 with constant ones."""
+    x, Y = (one / (np.abs(one).max(axis=0, keepdims=True) + (one == 0).all(axis=0)) for one in (x, Y))
     x, Y = x - x.mean(), Y - Y.mean(axis=0)
     norms = np.sqrt((x @ x) * (Y**2).sum(axis=0))
     return np.asarray(np.divide(x @ Y, norms, out=np.zeros(Y.shape[1]), where=norms > 0))
@@ -592,7 +603,8 @@ def _copies(columns: Sequence[Column]) -> Iterator[Proposal]:
     if len(some) < 2:
         return
     sample = _sample(some)
-    holes, X = np.isnan(sample), sample - np.nanmean(sample, axis=0)
+    holes, X = np.isnan(sample), sample / np.nanmax(np.abs(sample), axis=0)
+    X = X - np.nanmean(X, axis=0)
     X = np.where(holes, 0.0, X)
     norms = np.sqrt((X**2).sum(axis=0))
     X, out = np.divide(X, norms, out=np.zeros_like(X), where=norms > 0), set[int]()
@@ -618,7 +630,7 @@ def _are_counts(columns: Sequence[Column]) -> bool:
     if same_range(sample) and np.nanmax(sample) <= 255:  # pixels and ratings
         return False
     mean, high = np.nanmean(sample, axis=0), np.nanmax(sample, axis=0)
-    lopsided = np.asarray(skew(sample, axis=0, nan_policy="omit"), dtype=np.float64) > 1
+    lopsided = np.asarray(skew(sample / high, axis=0, nan_policy="omit"), dtype=np.float64) > 1
     open_ended = (high >= 20) & (high >= 3 * mean) & (np.nanmin(sample, axis=0) < mean / 3)
     return bool((lopsided & open_ended).mean() >= 2 / 3)
 
@@ -657,13 +669,15 @@ def _imputing(X: FloatArray, deviations: FloatArray | None) -> Proposal:
     if deviations is not None:
         X = X / np.where(deviations > 0, deviations, 1.0)
     X = X[~np.isnan(X).all(axis=1)]
+    size = float(np.nanmax(np.abs(X))) or 1.0
+    X = X / size
     most = min(min(X.shape) - 2, MOST_IMPUTING if X.shape[1] <= MOST_GROUPS else MOST_IMPUTING // 2)
     held_out = imputation.HeldOut(X, np.random.default_rng(0))
     best, errors = imputation.choose_count(held_out, max(1, most), "em")
     number = max(best, min(2, X.shape[1] - 1))
     why = f"cross-validation predicts held-out entries best with {counted(best, 'component')}"
     why += "; a plane needs 2" if number > best else ""
-    evidence = {"best": best, "errors": {str(k): float(error) for k, error in errors.items()}}
+    evidence = {"best": best, "errors": {str(k): size * float(error) for k, error in errors.items()}}
     return Proposal("n_components", number, why, evidence | {"rows": len(X)})
 
 
@@ -680,11 +694,11 @@ def _kernel(
         yield Proposal("kernel", "rbf", "a smooth kernel for numbers, whose width is the choice that matters")
     if "gamma" in parameters or parameters.get("kernel", "rbf") != "rbf":
         return
-    why, evidence = "distances between rows set the width", {}
+    why, evidence = "distances between rows set the width", dict[str, Any]()
     if sample is not None:
         X = sample if deviations is None else sample / np.where(deviations > 0, deviations, 1.0)
         X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-        if len(X) > 2 and (X[0] != X).any():
+        with suppress(DataError):  # all rows are equal, or too far apart
             evidence = {"value": 0.5 / median_distance(X) ** 2, "rows": len(X)}
             why = f"the median distance of rows sets the width: gamma is {evidence['value']:.3g}"
     yield Proposal("gamma", "median", why, evidence)

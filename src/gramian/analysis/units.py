@@ -166,7 +166,8 @@ def unit_difference(
     vary = np.flatnonzero(values > 0)
     if len(vary) < 2 or len(sample) < 2:
         return "", {}
-    names, values, sample = [names[j] for j in vary.tolist()], values[vary], sample[:, vary]
+    names, values = [names[j] for j in vary.tolist()], values[vary]
+    sample = sample[:, vary] / np.nanmax(np.abs(sample[:, vary]))
     units, widest = units_of(names), float(values.max() / values.min())
     known = set(units) - {""}
     alike = same_range(sample) or neighbours(sample) or _shares(sample)

@@ -73,7 +73,7 @@ def proposed(
     except GramianError:  # reading says it better
         return source, reading, options, Proposals()
     left = {name for name in names if name in takes and name not in chosen} | KNOWN
-    found = found.only(lambda one: one.option in left and keep(one))
+    found = found.active.only(lambda one: one.option in left and keep(one))
     for line in found.lines("shell"):
         say(f"gramian: proposed {line}")
     read: dict[str, Any] = found.merged(looked)

@@ -59,7 +59,7 @@ def command_of(operation: Operation) -> Callable[..., None]:
         panel = OUTPUT if out.name == "out" else ""
         declared = Declared(out.metavar, out.help, out.usual or out.default or "", panel=panel)
         parameters.append(parameter_of(out.name, str, ... if out.required else out.default, declared))
-    if proposes(operation):
+    if operation.inputs and operation.inputs[0].kind == "data":
         parameters.append(_parameter("as_is", AsIsFlag, False))
     parameters.append(_parameter("as_json", JsonFlag, False))
 
@@ -73,12 +73,6 @@ def command_of(operation: Operation) -> Callable[..., None]:
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__doc__ = operation.help
     return command
-
-
-def proposes(operation: Operation) -> bool:
-    """Return whether a command applies what its data suggest: they are no rows for a fitted model."""
-    kinds = {one.kind for one in operation.inputs}
-    return "data" in kinds and "model" not in kinds
 
 
 def _argument(one: Input) -> inspect.Parameter:
@@ -136,7 +130,7 @@ class Call:
                     hint="Add its file after the other arguments.",
                 )
             return None
-        if proposes(self.operation) and not self.given["as_is"] and self.engine.engine is None:
+        if not self.given.get("as_is", True) and self.engine.engine is None:
             imputes = how.get("imputes", False)
             source, self.reading, self.options, _ = proposed(
                 name, self.reading, self.options, imputes=imputes

@@ -177,7 +177,7 @@ def preview(
     if not columns.arrays or not len(columns.arrays[0]):
         raise DataError(f"{columns.source.source} has no rows. Add at least one row of numbers.")
     if reading.rows is not None and whole:
-        rows = pick_rows(len(columns.arrays[0]), reading.rows, columns.source.source)
+        rows = np.array(pick_rows(len(columns.arrays[0]), reading.rows, columns.source.source))
         columns = replace(columns, arrays=[column.take(rows) for column in columns.arrays])
     about |= {"width": width, "notes": (*table.notes, *columns.notes)}
     about |= {"long": find_long(columns.names, columns.arrays)}

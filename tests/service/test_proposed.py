@@ -1,0 +1,106 @@
+"""The same proposals for each of twenty tables from Python, the shell, HTTP, and the facts of its page."""
+
+import json
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import datasets
+
+import gramian
+from gramian.checks import plain
+from gramian.cli import main
+
+API, CSV = "/api/v1", {"content-type": "text/csv"}
+
+
+def tables():
+    """Yield twenty texts by name."""
+    rng, n = np.random.default_rng(0), np.arange(60)
+    for name in ("iris", "wine", "breast_cancer", "diabetes", "linnerud"):
+        yield name, getattr(datasets, f"load_{name}")(as_frame=True).frame.to_csv(index=False)
+    penguins = files("gramian").joinpath("examples", "penguins.csv").read_text(encoding="utf-8")
+    yield "penguins", penguins
+    yield "penguins with a hole", penguins.replace("39.1", " ")
+    head, *lines = penguins.splitlines()
+    yield "rows with numbers", "\n".join([f",{head}", *(f"{i},{line}" for i, line in enumerate(lines, 1))])
+    yield "no header", "\n".join(lines[10:200])
+    size = rng.standard_normal(60)
+    base = pd.DataFrame({"a": size, "b": 2 * size + rng.standard_normal(60), "c": rng.standard_normal(60)})
+    more = {
+        "people": {"groesse_cm": 175 + 9 * size, "gewicht_kg": 76 + 12 * size, "alter_jahre": n % 47 + 18},
+        "patients": {"no": rng.permutation(90_000)[:60] + 10_000},
+        "patients without a name": {"patient": rng.permutation(90_000)[:60] + 10_000},
+        "dates": {"taken": [f"{1 + i % 28:02}.{1 + i // 28:02}.2024" for i in n]},
+        "years": {"year": 2000 + n // 20},
+        "copies": {"again": size, "fahrenheit": 1.8 * size + 32, "same": 7},
+        "almost empty": {"rare": np.where(n % 2, np.nan, size), "nothing": ""},
+        "classes": {"cluster": n % 3, "sex": np.where(n % 2, "m", "f"), "remark": [f"r{i % 31}" for i in n]},
+    }
+    for name, columns in more.items():
+        yield name, base.assign(**columns).round(6).to_csv(index=False)
+    counts = rng.negative_binomial(1, 1 / (1 + rng.lognormal(3, 1.5, (60, 1))), (60, 8))
+    genes = pd.DataFrame(counts, columns=[f"ctrl_{j}" for j in range(8)])
+    yield "genes", genes.assign(gene=[f"ENSG{i:05}" for i in n]).iloc[:, ::-1].to_csv(index=False)
+    yield "counts", pd.DataFrame(counts.T).add_prefix("word ").to_csv(index=False)
+    text = base.round(3).to_csv(index=False, sep=";", decimal=",")
+    yield "german", text
+
+
+@pytest.mark.parametrize("method", ["pca", "kernel-pca"])
+def test_the_same_is_proposed_everywhere(method, client, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    every = list(tables())
+    assert len(every) == 20
+    for name, text in every if method == "pca" else every[::4]:
+        (tmp_path / "table.csv").write_text(text, encoding="utf-8")
+        found = gramian.propose(tmp_path / "table.csv", method)
+        expected = [plain(vars(one)) for one in found]
+        if method == "pca":
+            scanned = gramian.scan("table.csv", propose=True)
+            assert gramian.propose(scanned).active.reading == {}, name  # nothing is left to propose
+        item = client.post(f"{API}/data", params={"draft": True}, content=text.encode(), headers=CSV).json()
+        assert item["facts"]["proposals"][method] == expected, name
+        page = client.get(f"/data/{item['id']}").text
+        if method == "pca":
+            assert all(f'data-value="{one.value}"' in page for one in found if one.option == "label"), name
+
+        estimator = "PCA" if method == "pca" else "KernelPCA"
+        fit = {"data": item["id"], "estimator": estimator, "propose": True}
+        answer = client.post(f"{API}/plans", json=fit)
+        assert answer.status_code == 200, (name, answer.text)
+        takes = {*gramian.scan.__dataclass_fields__, *getattr(gramian, estimator)().get_params()}
+        expected = [one for one in expected if one["option"] in takes]
+        assert answer.json()["proposals"] == expected, name
+
+        kernel = ["--kernel", "rbf"] if method == "kernel-pca" else []
+        capsys.readouterr()
+        assert main(["fit", "table.csv", "--json", *kernel]) == 0, (name, capsys.readouterr().err)
+        facts = json.loads(capsys.readouterr().out)
+        active = [one for one in expected if not one["evidence"].get("automatic")]
+        assert facts["proposals"] == [one for one in active if one["option"] != "kernel"], name
+
+
+def test_what_a_request_chooses_wins_and_a_job_tells_what_was_applied(client):
+    text = files("gramian").joinpath("examples", "penguins.csv").read_bytes()
+    item = client.post(f"{API}/data", params={"draft": True}, content=text, headers=CSV).json()
+    fit = {
+        "data": item["id"],
+        "propose": True,
+        "parameters": {"scale": None, "n_components": 2},
+        "reading": {"label": ["sex"], "drop": ["bill_depth_mm"], "missing": "mean"},
+    }
+    plan = client.post(f"{API}/plans", json=fit).json()
+    assert [(one["option"], one["value"]) for one in plan["proposals"]] == [
+        *(("drop", "species"), ("drop", "island"), ("drop", "year")),
+    ]
+    assert plan["used"].startswith("3 columns, 344 rows")
+    job = client.post(f"{API}/jobs", json=fit).json()
+    assert job["proposals"] == plan["proposals"]
+    with client.stream("GET", f"{API}/jobs/{job['id']}/events") as events:
+        assert "event: done" in list(events.iter_lines())
+    model = client.get(f"{API}/jobs/{job['id']}/result").json()
+    assert model["facts"]["proposals"] == plan["proposals"]
+    literal = client.post(f"{API}/plans", json=fit | {"propose": False})
+    assert literal.status_code == 422
