@@ -68,9 +68,20 @@ def test_a_description_adjusts_over_all_pairs_and_weights_by_variance():
         assert adjusted == pytest.approx(min(1, *(6 * ranked[i] / (i + 1) for i in range(rank, 6))))
     np.testing.assert_allclose(found.weighted_r2, found.r2 @ [0.9, 0.1])
     table = found.table()
-    assert table.shape == (6, 8)
+    assert table.shape == (6, 9)
+    place = found.variables.index("noise")
+    expected = [np.corrcoef(metadata["noise"], T[:, j])[0, 1] for j in (0, 1)]
+    np.testing.assert_allclose(found.r[place], expected, atol=1e-14)
+    assert np.isnan(found.r[0]).all()
     assert table.loc["plate", "component"].tolist() == ["PC1", "PC2"]
     text = str(found)
     assert "2 categories, n = 40" in text
     assert "same was left out: 40 rows with a value, all of them equal." in text
     assert "PC1: gene +0.900" in text
+    assert f"Correlations of noise: PC1 {expected[0]:+.3f}, PC2 {expected[1]:+.3f}." in text
+
+
+def test_few_whole_numbers_that_hardly_repeat_are_no_codes():
+    scores = np.array([[1.0], [2.0], [2.5], [4.0], [5.5], [6.0]])
+    ages, batches = np.array([31.0, 33, 33, 40, 52, 55]), np.array([1.0, 1, 2, 2, 3, 3])
+    assert (associated(ages, scores).kind, associated(batches, scores).kind) == ("number", "category")

@@ -383,6 +383,12 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
     flowers, holed = ("flowers.csv", "--drop", "species"), ("holed.csv", "--na-values", "-")
     told = {
         "rows": [((*flowers, "--rows", "2:20"), "rows 2:20 were used, counted from 0")],
+        "exclude": [
+            ((*flowers, "--exclude", "species=setosa,3"), "rows were left out: 'species=setosa', '3'")
+        ],
+        "transform": [
+            ((*holed, "--missing", "mean", "--transform", "sqrt"), "numbers became their square roots")
+        ],
         "columns": [(("flowers.csv", "--columns", "width,length"), "columns 'width', 'length' were used")],
         "drop": [(flowers, "'species' was left out")],
         "id": [((*flowers, "--id", "flower"), "row names were taken from column 'flower'")],

@@ -162,3 +162,20 @@ def test_a_folder_that_is_read_stays_as_it_is(folder, gramian, new):
     ran = gramian("fit", "flowers.csv", "--label", "species", "-o", "r")
     assert ran.code == 1
     assert "was not written by gramian" in ran.err
+
+
+def test_a_sheet_of_samples_labels_and_its_one_column_is_predicted(folder, gramian):
+    lines = "".join(f"{i},f{i},{'uv'[i % 2]},{i / 7:.3f}\n" for i in reversed(range(30)))
+    (folder / "sheet.csv").write_text("n,flower,kind,age\n" + lines)
+    flowers = ("flowers.csv", "--drop", "species", "--labels-from")
+    ran = gramian("select", *flowers, "sheet.csv")
+    assert ran.code == 2
+    assert "--labels-from sheet.csv has the columns 'kind', 'n', 'age', but one is predicted" in ran.err
+    assert "Name one, as in --labels-from sheet.csv:kind." in ran.err
+    assert gramian("fit", *flowers, "sheet.csv", "--exclude", "kind=v,f2", "-o", "m.gramian").code == 0
+    ran = gramian("transform", "m.gramian", "flowers.csv")
+    assert ran.out.splitlines()[0].startswith("name,kind,n,age,PC1")
+    assert len(ran.out.splitlines()) == 31
+    assert ran.out.splitlines()[4].startswith('"f3","v",3,0.429,')
+    ran = gramian("describe", "m.gramian", "flowers.csv")
+    assert "Correlations of age: PC1 " in ran.out

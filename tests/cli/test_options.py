@@ -28,7 +28,7 @@ def test_the_fields_of_records_become_parameters():
         seen.append((data, reading))
 
     wide = spread(command)
-    assert list(inspect.signature(wide).parameters)[:3] == ["data", "rows", "columns"]
+    assert list(inspect.signature(wide).parameters)[:3] == ["data", "rows", "exclude"]
     given = {name: p.default for name, p in inspect.signature(wide).parameters.items() if name != "data"}
     wide(data="a.csv", **{**given, "rows": "0:3"})
     assert seen == [("a.csv", Reading(rows="0:3"))]

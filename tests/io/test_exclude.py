@@ -82,6 +82,8 @@ def test_entries_that_are_not_there(people):
         ("a=7", r"'a' of .* has no such value. It has '1', '2', '3', '4', '5'."),
         ("a=text", "has no such value"),
         ("-1", "is neither a row nor a group"),
+        ("01", "is neither a row nor a group"),  # as a name could be written
+        ("9" * 5000, "is neither a row nor a group"),
         ("99", "Rows are named 'Ann', 'Bob'"),
         ("=u", "is neither a row nor a group"),
         ("a=1,a=2,a=3,a=4,a=5", "leaves none of the 5 rows"),

@@ -62,7 +62,7 @@ def test_several_labels_of_every_kind_of_file(tmp_path):
             assert (table.feature_names, table.label_name) == (("a", "b"), "sex")
             assert table.labels.tolist() == ["f", "m", "f"]
             assert table.metadata["site"].tolist() == [7, 8, 7]
-            assert "'sex' and 'site' were used as labels" in table.origin.asked
+            assert "'sex' was used as labels, 'site' as metadata" in table.origin.asked
     table = scan(tmp_path / "t.csv", label="site,sex", rows="1:", columns="b").read()
     assert (table.labels.tolist(), table.metadata["sex"].tolist()) == ([8, 7], ["m", "f"])
     table = scan(tmp_path / "t.npy", label="2,0").read()

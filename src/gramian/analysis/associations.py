@@ -41,6 +41,8 @@ class Association:
         number, and eta squared (between groups over total) of categories.
     p : ndarray of shape (k,)
         Of the F test that it explains nothing; NaN where the scores do not vary.
+    r : ndarray of shape (k,)
+        The correlation with a number; NaN for categories.
     """
 
     kind: str
@@ -48,6 +50,7 @@ class Association:
     levels: int
     r2: FloatArray
     p: FloatArray
+    r: FloatArray
 
 
 def associated(values: npt.NDArray[Any], scores: FloatArray) -> Association | str:
@@ -81,7 +84,8 @@ def associated(values: npt.NDArray[Any], scores: FloatArray) -> Association | st
         return "every row has a value of its own"
     result = explained(Z, x if number else codes, discrete=not number)
     p = np.where(np.ptp(Z, axis=0) > 0, result.p_values, np.nan)
-    return Association(NUMBER if number else CATEGORY, n, 0 if number else c, result.share, p)
+    r = np.copysign(np.sqrt(result.share), (x - x.mean()) @ Z) if number else np.full(len(p), np.nan)
+    return Association(NUMBER if number else CATEGORY, n, 0 if number else c, result.share, p, r)
 
 
 def telling_pair(scores: FloatArray, labels: npt.NDArray[Any], name: str = "") -> tuple[tuple[int, int], str]:
@@ -143,6 +147,8 @@ class Description(Tabulated):
     p, p_adjusted : ndarray of shape (v, k)
         Of F tests with (1, n - 2) or (c - 1, n - c) degrees of freedom; adjusted over all pairs by the method
         of Benjamini and Hochberg. NaN where scores do not vary.
+    r : ndarray of shape (v, k)
+        Correlation with a number, NaN for categories.
     weighted_r2 : ndarray of shape (v,)
         ``sum_j l_j r2_j / sum_j l_j`` over the variances l_j: the share of the variance of the components
         that the variable explains.
@@ -162,6 +168,7 @@ class Description(Tabulated):
     r2: FloatArray
     p: FloatArray
     p_adjusted: FloatArray
+    r: FloatArray
     weighted_r2: FloatArray
     left_out: Mapping[str, str] = field(default_factory=dict)
     joined: str = ""
@@ -185,6 +192,7 @@ class Description(Tabulated):
             "levels": repeated(self.levels),
             "component": np.tile(np.array(self.components, dtype=object), v),
             "r2": self.r2.ravel(),
+            "r": self.r.ravel(),
             "p": self.p.ravel(),
             "p adjusted": self.p_adjusted.ravel(),
             "weighted r2": repeated(self.weighted_r2),
@@ -219,6 +227,10 @@ class Description(Tabulated):
                 f"{LEVEL:g} (F tests, Benjamini-Hochberg over all pairs). The weighted r2 is the share that "
                 f"the variable explains of the variance of the {whole}."
             )
+        for name, kind, every in zip(self.variables, self.kinds, self.r, strict=True):
+            if kind == NUMBER:
+                pairs = zip(self.components[:SHOWN], every.tolist(), strict=False)
+                said.append(f"Correlations of {name}: {', '.join(f'{one} {r:+z.3f}' for one, r in pairs)}.")
         if len(self.explained_variance) > SHOWN and self.variables:
             said.append(f"The first {SHOWN} of {len(self.explained_variance)} components are listed.")
         return said + [f"{name} was left out: {why}." for name, why in self.left_out.items()]
@@ -263,6 +275,7 @@ def described(
     k, total = len(variances), float(variances.sum()) or 1.0
     r2 = np.array([one.r2 for one in associations.values()]).reshape(-1, k)
     p = np.array([one.p for one in associations.values()]).reshape(-1, k)
+    r = np.array([one.r for one in associations.values()]).reshape(-1, k)
     adjusted = np.full(p.shape, np.nan)
     tested = np.isfinite(p)
     if tested.any():
@@ -281,6 +294,7 @@ def described(
         r2[order],
         p[order],
         adjusted[order],
+        r[order],
         weighted[order],
         left_out,
         joined,

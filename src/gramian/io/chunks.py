@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.checks import check_choice
 from gramian.data.table import Expected, Origin, Table
 from gramian.errors import DataError, FileError, ParameterError, needs
 from gramian.io import choose, metadata, parts, scan
@@ -133,6 +134,8 @@ def in_chunks(asked: scan.Scan, expected: Expected | None = None) -> Table:
     source = _zarr_source(path, place.key, name) if kind == "zarr" else _parquet_source(path, reading, name)
     table = choose.table_of(source, reading, expected=expected)
     how = reading.transform or (expected and expected.transform)
+    if how:
+        check_choice("transform", how, tuple(TRANSFORMED))
     origin = Origin(asked=(TRANSFORMED[how],), reading={"transform": how}) if how else Origin()
     values = DaskTable(_transformed(table, how) if how else table.values)
     table = replace(table, values=values, origin=origin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,8 @@ from gramian.io.missing import rows_taken_of
 from gramian.io.parts import group_column
 from gramian.io.spool import parts
 
+NUMBER = re.compile("0|[1-9][0-9]{0,17}")  # 007 is a name
+SEARCHED = 10_000  # names, among which similar ones are suggested
 ADVICE = "Give names or numbers of rows, or COLUMN=VALUE for all rows of a group."
 
 
@@ -51,12 +54,13 @@ def without(table: Table, entries: Sequence[str]) -> Table:
     known = {**table.groups, **table.metadata}
     if table.labels is not None:
         known[table.label_name or "label"] = table.labels
+    columns = {*known, *(table.feature_names or ())}
     for entry in entries:
         if entry in named:
             out[named[entry]] = True
-        elif entry.isdecimal() and int(entry) in numbers:
+        elif NUMBER.fullmatch(entry) and int(entry) in numbers:
             out[numbers.index(int(entry))] = True
-        elif (column := group_column(entry, {*known, *(table.feature_names or ())})) is not None:
+        elif (column := group_column(entry, columns)) is not None:
             values = known[column] if column in known else _feature(table, column)
             out |= _rows_with(values, entry, column, table)
         else:
@@ -88,14 +92,14 @@ def _rows_with(values: npt.NDArray[Any], entry: str, column: str, table: Table) 
     if not rows.any():
         present = [_text(one) for one in np.unique(values).tolist() if one == one]
         problem = f"names no row: {column!r} of {table.source} has no such value"
-        near = difflib.get_close_matches(value, present, n=3)
+        near = difflib.get_close_matches(value, present[:SEARCHED], n=3)
         hint = f"Did you mean {choice(*(f'{column}={one}' for one in near))}?"
         raise ParameterError("exclude", entry, problem, hint if near else f"It has {listed(present)}.")
     return np.asarray(rows)
 
 
 def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _unknown(entry: str, table: Table, numbers: Sequence[int], known: Any) -> ParameterError:
@@ -103,7 +107,7 @@ def _unknown(entry: str, table: Table, numbers: Sequence[int], known: Any) -> Pa
     column, equals, value = entry.partition("=")
     columns = [*known, *(table.feature_names or ())]
     near = [f"{one}={value}" for one in difflib.get_close_matches(column, columns)] if equals else []
-    near += difflib.get_close_matches(entry, table.row_names or (), n=3)
+    near += difflib.get_close_matches(entry, (table.row_names or ())[:SEARCHED], n=3)
     if near:
         advice = f"Did you mean {choice(*near[:3])}?"
     elif table.row_names is not None:

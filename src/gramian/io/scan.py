@@ -392,14 +392,15 @@ def _plain(value: Any) -> Any:
 def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[str, ...]:
     """Return the chosen options as clauses; notes describe what was done with missing values."""
     scan = ReadingOptions(**options)
-    size, labels = scan.size or (0, 0), scan.label_columns or (scan.label,)
+    size, (label, *further) = scan.size or (0, 0), scan.label_columns or (scan.label,)
+    others = f", {listed(further)} as metadata" if further else ""
     sentences = {
         "rows": f"rows {slice_text(scan.rows or slice(None))} were used, counted from 0",
         "exclude": f"rows were left out: {listed(scan.exclude or ())}",
         "columns": f"the columns {listed(scan.columns or ())} were used",
         "drop": f"{listed(scan.drop or ())} {'was' if len(scan.drop or ()) == 1 else 'were'} left out",
         "id": f"row names were taken from column {scan.id!r}",
-        "label": f"{' and '.join(map(repr, labels))} {'were' if len(labels) > 1 else 'was'} used as labels",
+        "label": f"{label!r} was used as labels{others}",
         "weights": f"rows were weighted by column {scan.weights!r}",
         "labels_from": f"labels were joined from {labels_from}",
         "transpose": "rows and columns were swapped",

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gramian.checks import check_choice
 from gramian.data.rows import row_text
 from gramian.data.table import Table
 from gramian.errors import ParameterError, option
@@ -70,13 +71,14 @@ def with_transform(table: Table, kind: Transform) -> Table:
 
     References
     ----------
-    .. [1] Aitchison, J. (1986). The Statistical Analysis of Compositional Data, section 4.6.
+    .. [1] Aitchison, J. (1986). The Statistical Analysis of Compositional Data, chapter 4.
 
     Examples
     --------
     >>> with_transform(Table(np.array([[0.0, 3.0]])), "log1p").values.round(3).tolist()
     [[0.0, 1.386]]
     """
+    check_choice("transform", kind, tuple(TRANSFORMED))  # a model file may hold anything
     values = table.values
     if kind == "clr" and (sparse.issparse(values) or hasattr(values, "indptr")):
         problem = f"takes logarithms of all entries, but {table.source} is a sparse matrix, which has zeros"

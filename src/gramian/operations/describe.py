@@ -10,7 +10,7 @@ from gramian.operations.operation import LARGE_DATA, META, MODEL, Out, Result, o
 from gramian.operations.shared import MEMORY_LIMIT
 from gramian.options import option
 
-STATISTICS = ("rows", "levels", "weighted_r2", "r2", "p", "p_adjusted")  # of a variable
+STATISTICS = ("rows", "levels", "weighted_r2", "r2", "p", "p_adjusted", "r")  # of a variable
 
 
 def _check_top(flag: str, value: int) -> int:

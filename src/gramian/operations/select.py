@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gramian.checks import check_choice
+from gramian.checks import check_choice, listed
 from gramian.errors import ParameterError
 from gramian.errors import option as option_of
 from gramian.operations.operation import DATA, Out, Result, operation
@@ -148,6 +148,12 @@ def refuse_several_labels(data: Any) -> None:
     ParameterError
     """
     if data.labels is not None and data.metadata:
+        if (file := data.origin.reading.get("labels_from")) is not None:
+            problem = (
+                f"has the columns {listed([data.label_name, *data.metadata])}, but one is predicted here"
+            )
+            one = option_of("labels_from", f"{file}:{data.label_name}")
+            raise ParameterError("labels_from", file, problem, f"Name one, as in {one}.")
         raise ParameterError(
             "label",
             ",".join([data.label_name, *data.metadata]),
