@@ -1,18 +1,23 @@
 """Draws the figures of docs/pictures.md into docs/pictures: ``python docs/draw_pictures.py``.
 
 All data are drawn here or come with scikit-learn. Draw the figures again after a change of their looks.
+``python docs/draw_pictures.py maps`` draws those of docs/when_not_kernel_pca.md into docs/images; the one of
+UMAP needs umap-learn, which gramian does not bring.
 """
 
 import io
 import re
+import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import numpy as np
 from PIL import Image
 from sklearn.datasets import load_digits, load_wine, make_circles
+from sklearn.manifold import TSNE
 
 from gramian import (
     PCA,
@@ -135,15 +140,56 @@ PICTURES: dict[str, Callable[[], Any]] = {
 }
 
 
+def tsne(X: Any) -> Any:
+    """Return the map of t-SNE."""
+    return TSNE(random_state=0).fit_transform(X)
+
+
+def umap(X: Any) -> Any:
+    """Return the map of UMAP."""
+    from umap import UMAP
+
+    return UMAP(random_state=0).fit_transform(X)
+
+
+def kernel_pca(X: Any) -> Any:
+    """Return the first two scores of kernel PCA."""
+    return KernelPCA(2, kernel="rbf", gamma="median").fit_transform(X)
+
+
+def digits_by(method: Callable[[Any], Any]) -> Any:
+    """Return a map of 600 handwritten digits, each drawn as the digit that it is."""
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600], y[:600]
+    values = [
+        {"x": float(a), "y": float(b), "digit": str(digit)}
+        for (a, b), digit in zip(method(X), y, strict=True)
+    ]
+    axis = alt.Axis(title=None, labels=False, ticks=False, grid=False)
+    return (
+        alt.Chart(alt.Data(values=values), width=420, height=360)
+        .mark_text(fontSize=10)
+        .encode(
+            x=alt.X("x:Q", axis=axis, scale=alt.Scale(zero=False)),
+            y=alt.Y("y:Q", axis=axis, scale=alt.Scale(zero=False)),
+            text="digit:N",
+            color=alt.Color("digit:N", scale=alt.Scale(scheme="category10"), legend=None),
+        )
+    )
+
+
+MAPS = {f"digits_{method.__name__}": partial(digits_by, method) for method in (kernel_pca, tsne, umap)}
+
+
 def draw(name: str, folder: Path = FOLDER) -> Path:
-    """Draw one figure as .svg, or as .png what consists of pixels or of very many lines."""
-    figure, content = PICTURES[name](), io.StringIO()
+    """Draw one figure as .svg, or as .png what consists of pixels or of very many lines or letters."""
+    figure, content = (PICTURES | MAPS)[name](), io.StringIO()
     if isinstance(figure, plots.Picture):
         path = folder / f"{name}.png"
         path.write_bytes(figure.png())
         return path
     figure.save(content, format="svg")
-    if len(content.getvalue()) < MOST:
+    if name in PICTURES and len(content.getvalue()) < MOST:
         path = folder / f"{name}.svg"
         short = COORDINATES.sub(lambda match: LONG_NUMBER.sub(r"\1", match[0]), content.getvalue())
         path.write_text(short + "\n", encoding="utf-8")
@@ -157,5 +203,5 @@ def draw(name: str, folder: Path = FOLDER) -> Path:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for each in PICTURES:
-        print(draw(each))
+    for each in MAPS if sys.argv[1:] == ["maps"] else PICTURES:
+        print(draw(each, FOLDER.with_name("images") if each in MAPS else FOLDER))

@@ -62,7 +62,7 @@ def test_two_clusters_far_apart():
 
 
 def test_rows_between_the_chosen_ones_are_not_seen(monkeypatch):
-    assert MEDIAN_ROWS == 5000
+    assert MEDIAN_ROWS == 1000
     n = 500
     monkeypatch.setattr(widths, "MEDIAN_ROWS", n)
     X = np.zeros((2 * n - 1, 1))

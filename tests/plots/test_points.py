@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2, f
 
 import gramian
-from gramian import plots
+from gramian import PCA, KernelPCA, plots
 from gramian.analysis.associations import mean_ellipse, normal_ellipse
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
@@ -228,3 +228,28 @@ def test_metadata_are_drawn_as_a_heat_map(pca, X):
     assert drawn.data.to_pydict()["r2"] == pytest.approx(result["r2"][:3])
     with refused(DataError):
         plots.metadata(gramian.describe(pca, X, {"side": ["same"] * 20}))
+
+
+def test_a_model_draws_itself():
+    X, labels = np.random.default_rng(0).standard_normal((30, 4)), ["a", "b"] * 15
+    for model in (PCA(3).fit(X), KernelPCA(3, kernel="rbf", scale="unit").fit(X)):
+        drawn, expected = model.plot(X, labels, x=2, y="PC3"), plots.scores(model, X, color=labels, x=2, y=3)
+        assert drawn.to_dict() == expected.to_dict()
+    assert model.plot().to_dict() == plots.scores(model).to_dict()
+    pca = PCA(2).fit(X)
+    assert pca.biplot(X, labels).to_dict() == plots.biplot(pca, X, color=labels).to_dict()
+    with refused(DataError):
+        pca.plot()
+
+
+def test_the_first_screen_of_help_is_enough_to_start(capsys):
+    for kind, words in (
+        (PCA, ("n_components", "scale", "missing", "tol", "memory_limit", ".plot(X)", ".biplot(X)")),
+        (KernelPCA, ("kernel", "gamma", "scale", "n_components", "solver", ".plot()", "when_not_kernel_pca")),
+    ):
+        help(kind)
+        lines = capsys.readouterr().out.splitlines()
+        first = [line.removeprefix(" |  ") for line in lines if line.startswith(" |  ")][1:26]
+        assert all(any(word in line for line in first) for word in words), kind
+        assert any(line.startswith(">>> ") and ".fit(" in line for line in first)
+        assert first[-1].strip("- ") in ("", "Parameters") or "Parameters" in first

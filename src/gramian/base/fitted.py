@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from abc import abstractmethod
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -189,6 +190,34 @@ def with_orthonormality(certificate: Certificate | None, vectors: Any) -> Certif
         return certificate
     loss = orthogonality_loss(vectors) + vectors.shape[0] * float(np.finfo(np.float64).eps)
     return replace(certificate, orthogonality=loss)
+
+
+class Drawn:
+    """Gives a decomposition its figures, of :mod:`gramian.plots`, which a fit does not load."""
+
+    def plot(self, X: Any = None, labels: Any = None, **options: Any) -> Any:
+        """Draw the scores of two components, by :func:`gramian.plots.scores`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), optional
+            Rows to draw. An exact KernelPCA keeps the scores of its training rows; other models need them.
+        labels : array-like of shape (n_samples,) or str, optional
+            Groups or numbers that set the colour, or the name of a column.
+        **options
+            As for :func:`gramian.plots.scores`, such as ``x=2, y=3``.
+
+        Returns
+        -------
+        altair.Chart
+            Shown in a notebook; ``save("scores.svg")`` writes it.
+
+        Raises
+        ------
+        MissingExtraError
+            Without Altair; the message is the command that installs it.
+        """
+        return import_module("gramian.plots").scores(self, X, color=labels, **options)
 
 
 # ---------------------------------------------------------- in notebooks

@@ -56,8 +56,28 @@ class KernelPCAAttributes(fitted.Decomposer):
 
 @sklearn.knows_names
 @dataclass(eq=False, repr=False)
-class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelPCAAttributes):
-    """Kernel PCA, exact and certified without storing the full centred kernel matrix, or approximate.
+class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, KernelPCAAttributes):
+    """Kernel PCA: components that are curved in the columns, exact and certified, or by landmarks.
+
+    >>> import numpy as np
+    >>> from gramian import KernelPCA
+    >>> X = np.random.default_rng(0).standard_normal((200, 3)) * [1, 10, 1000]  # or a frame, a Path, a Scan
+    >>> model = KernelPCA(2, kernel="rbf", gamma="median", scale="unit").fit(X)
+    >>> scores, variances = model.transform(X), model.explained_variance_
+    >>> scores.shape
+    (200, 2)
+
+    Rows are samples. These parameters matter first:
+
+    - ``kernel``: how alike two rows are; "rbf" is by their distance, and the default "linear" is PCA;
+    - ``gamma="median"``: the width of the kernel, by the median distance of rows, a first value to try;
+    - ``scale="unit"``: for columns of different units, because a width mixes them;
+    - ``n_components``: a number such as 10, or a share of the variance such as 0.95;
+    - ``solver="nystroem"``: time and memory linear in the number of rows.
+
+    Next: ``print(model.summary())``, ``model.plot()``, ``model.denoise(X)``, ``model.save("model.gramian")``;
+    ``gramian.diagnose(model, X)`` says what may mislead, ``gramian.choose_kernel(X)`` compares kernels. The
+    guide is docs/kernel_pca.md, and docs/when_not_kernel_pca.md says when another method is better.
 
     Parameters
     ----------
@@ -74,8 +94,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
     gamma : float, "scale", "median" or None, default=None
         Factor of rbf, poly, sigmoid, laplacian and chi2; None means ``1 / n_features`` (1 for chi2).
         "scale" is ``1 / (n_features * X.var())``, as in scikit-learn's SVC, with the variance of all entries.
-        "median", for rbf and laplacian, sets the width to the median distance between at most 5000 evenly
-        spaced rows. For a file that is read block by block, both use 5000 rows.
+        "median", for rbf and laplacian, sets the width to the median distance between at most 1000 evenly
+        spaced rows. For a file that is read block by block, both use 1000 rows.
     degree : int, default=3
         Power of poly.
     coef0 : float, default=1
@@ -84,6 +104,12 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
         Keyword arguments of a kernel function.
     center : bool, default=True
         Centre in feature space.
+    scale : None or "unit", default=None
+        "unit" subtracts its mean from each column, and divides by its standard deviation (ddof 1), before the
+        kernel; with weights both are weighted. It acts on the rows of the fit, new rows and your landmarks,
+        and pre-images are in the units of the columns again. Constant columns become 0. Kernel widths are in
+        these units, and the certificate is about the standardised rows, computed in float64 and rounded to
+        the type of X. Sparse rows become dense.
     solver : {"auto", "dense", "krylov", "nystroem", "random-features"}, default="auto"
         "dense" is a full decomposition, "krylov" a block Krylov iteration on tiles of the kernel matrix;
         "auto" chooses one of these two. The others are approximate, with time and memory linear in the number
@@ -133,14 +159,16 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
         Coefficients alpha: scores are ``kc(x, X_fit_) @ projection_coef_``. An approximate solver has one row
         for each landmark or feature instead of each fitted row.
     X_fit_ : array of shape (n_samples, n_features)
-        The fitted rows, in CSR if they were sparse. None for a precomputed kernel and for approximate
-        solvers, which store only landmarks or random features.
+        The fitted rows, in CSR if they were sparse; standardised with ``scale``. None for a precomputed
+        kernel and for approximate solvers, which store only landmarks or random features.
     landmarks_ : array of shape (m, n_features) or None
-        The landmarks of "nystroem".
+        The landmarks of "nystroem"; standardised with ``scale``.
     landmark_indices_ : ndarray of shape (m,) or None
         Indices of the landmarks among the rows; None for k-means centres and for your own landmarks.
+    mean_, scale_ : ndarray of shape (n_features,), float64, or None
+        What ``scale`` subtracts from columns and divides them by.
     feature_map_ : RandomFourierMap or None
-        The features of "random-features".
+        The features of "random-features", of standardised rows with ``scale``.
     n_components_, rank_ : int
         Number of components, and of those above the rank tolerance.
     kernel_ : Kernel or None
@@ -167,14 +195,10 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, KernelP
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from gramian import KernelPCA
-    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    >>> KernelPCA(2, kernel="rbf", gamma=0.5).fit(X).eigenvalues_.round(4)
-    array([0.632..., 0.632...])
-
     For many rows, use landmarks:
 
+    >>> import numpy as np
+    >>> from gramian import KernelPCA
     >>> X = np.random.default_rng(0).standard_normal((20_000, 3))
     >>> model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=200, random_state=0).fit(X)
     >>> model.landmarks_.shape, model.certificate_.approximation.unexplained < 0.01 * len(X)

@@ -590,7 +590,7 @@ class RBF(Radial):
     ----------
     sigma : float, sequence of d floats, "median" or None
         Width, in the units of the data; one for every feature where it is a sequence. "median" takes the
-        median distance between (at most 5000 evenly spaced) rows.
+        median distance between (at most 1000 evenly spaced) rows.
     gamma : float, "median", "scale" or None
         The same as a factor; give one of the two. "scale" is 1 / (n_features * X.var()) with the variance of
         all entries. With neither, gamma is 1 / n_features.
@@ -802,7 +802,7 @@ class Laplacian(Formula):
     ----------
     gamma : float, "median", "scale" or None
         Inverse width; None takes 1 / n_features, "scale" 1 / (n_features * X.var()), "median" 1 / the median
-        of ||x - y||_1 over (at most 5000 evenly spaced) rows.
+        of ||x - y||_1 over (at most 1000 evenly spaced) rows.
     """
 
     name = "laplacian"

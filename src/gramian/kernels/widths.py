@@ -15,7 +15,7 @@ from gramian.records import FloatArray
 
 MEDIAN = "median"
 SCALE = "scale"
-MEDIAN_ROWS = 5000
+MEDIAN_ROWS = 1000
 LOST = 1e-10  # of the squared norms, below which a squared distance of sparse rows is mostly rounding
 SCALE_OR_NONE = f"{choice('scale')}, or leave it out for 1 over the number of columns."
 # What is wrong with both, and what they are.
@@ -28,7 +28,7 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
     Parameters
     ----------
     X : array or sparse matrix of shape (n, d)
-        Of more than 5000 rows, 5000 evenly spaced ones are taken.
+        Of more than 1000 rows, 1000 evenly spaced ones are taken.
     metric : {"euclidean", "cityblock"}
 
     Returns

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
@@ -68,11 +69,28 @@ class PCAAttributes(fitted.Decomposer):
 
 @knows_names
 @dataclass(eq=False, repr=False)
-class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, PCAAttributes):
-    """Principal component analysis by the cheaper of covariance and dual Gram matrix, certified.
+class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttributes):
+    """Principal component analysis of a table of any shape, with a bound on the error of every result.
 
-    Parameters come in three groups. ``n_components`` to ``forgetting`` are the model, ``solver`` to
-    ``device`` how it is computed, and ``whiten`` is the form of its scores.
+    >>> import numpy as np
+    >>> from gramian import PCA
+    >>> X = np.array([[1, 20], [3, 30], [3, 50], [5, 40], [5, 60], [6, 50]])  # or a frame, a Path, a Scan
+    >>> pca = PCA(2, scale="unit").fit(X)
+    >>> scores, loadings, shares = pca.transform(X), pca.components_, pca.explained_variance_ratio_
+    >>> shares.round(3)
+    array([0.876, 0.124])
+
+    Rows are samples. These parameters matter first:
+
+    - ``n_components``: a number such as 10, a share of the variance such as 0.95, or a rule, "parallel";
+    - ``scale="unit"``: for columns of different units;
+    - ``missing="em"``: for tables with missing values;
+    - ``tol``: how exact the result is, which ``print(pca.certificate_)`` confirms;
+    - ``memory_limit``: the working memory; a file may be larger.
+
+    Next: ``print(pca.summary())``, ``pca.plot(X)``, ``pca.biplot(X)``, ``pca.save("model.gramian")``;
+    ``gramian.diagnose(pca, X)`` says what may mislead, ``gramian.describe`` what components are. The guide
+    is docs/pca.md.
 
     Parameters
     ----------
@@ -535,6 +553,25 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, P
         if "_moments" not in state or "components_" in state:
             return declared
         return {name: hint for name, hint in declared.items() if name.removesuffix("?") not in cls._following}
+
+    def biplot(self, X: Any, labels: Any = None, **options: Any) -> Any:
+        """Draw rows as points and columns as arrows, by :func:`gramian.plots.biplot`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to draw.
+        labels : array-like of shape (n_samples,) or str, optional
+            As for :meth:`plot`.
+        **options
+            As for :func:`gramian.plots.biplot`.
+
+        Returns
+        -------
+        altair.Chart
+            As of :meth:`plot`, which names the error too.
+        """
+        return import_module("gramian.plots").biplot(self, X, color=labels, **options)
 
     # ------------------------------------------------------------ transform
 

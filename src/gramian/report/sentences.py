@@ -156,7 +156,7 @@ def computed_lines(model: Any, seconds: float | None = None) -> list[str]:
     if kernel_text(model):
         lines.append(f"- Kernel with all parameters: {quoted(kernel_text(model))}")
         if "'median'" in repr(model.kernel) + repr(model.gamma):
-            lines.append("- Median widths use the distances between at most 5000 evenly spaced rows")
+            lines.append("- Median widths use the distances between at most 1000 evenly spaced rows")
     if validity_text(model):
         # Each step of the proof is a nested list.
         proof = validity_text(model).splitlines()

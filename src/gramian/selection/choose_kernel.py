@@ -46,7 +46,7 @@ from gramian.kernel_pca.scaling import Standardisation
 from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial
 from gramian.kernels.evaluator import gram_matrix
 from gramian.kernels.expression import PRECOMPUTED
-from gramian.kernels.widths import median_distance
+from gramian.kernels.widths import MEDIAN_ROWS, median_distance
 from gramian.records import FloatArray, Seed
 from gramian.selection import validation
 from gramian.selection.targets import Labelled, as_labelled
@@ -658,7 +658,6 @@ WIDTHS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125)  # of rbf, over the median distance
 LAPLACIAN_WIDTHS = (2.0, 1.0)
 # Each value of chi2 is a sum over columns.
 CHI2_COLUMNS, CHI2_ROWS = 30, 300
-WIDTH_ROWS = 1000
 DIGITS = 4
 
 
@@ -745,7 +744,7 @@ def default_kernels(X: Any) -> list[Kernel]:
     [linear(), cosine(), poly(degree=2, gamma=0.1538)]
     """
     histograms = X.shape[1] <= CHI2_COLUMNS and float(X.min()) >= 0
-    X = _evenly(X, WIDTH_ROWS)
+    X = _evenly(X, MEDIAN_ROWS)
     results: list[Kernel] = [Linear()]
     if X.shape[1] > 1:
         results.append(Cosine())
@@ -771,9 +770,9 @@ def _rounded(value: float) -> float:
 
 
 def _evenly(X: Any, limit: int) -> FloatArray:
-    """Evenly spaced rows as float64; all where they would be equal."""
+    """Evenly spaced rows as float64; where they would be equal, different ones."""
     some = X[evenly(len(X), limit)]
-    return as_float64(some if np.ptp(some, axis=0).any() else X)
+    return as_float64(some if np.ptp(some, axis=0).any() else np.unique(X, axis=0)[:limit])
 
 
 def _factor(sizes: FloatArray, *units: float) -> float:
