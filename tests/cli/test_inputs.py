@@ -1,4 +1,6 @@
 import json
+import shlex
+from dataclasses import fields
 from pathlib import Path
 
 import h5py
@@ -12,6 +14,7 @@ from gramian.cli.inputs import model_path, read_new_data, read_table
 from gramian.cli.options import Reading
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
+from gramian.operations.fit import Fit
 from gramian.service.app import item_of
 from refusals import refused
 
@@ -28,6 +31,39 @@ def test_marks_of_missing_values_in_the_shell(folder, gramian):
     ran = gramian("fit", "marked.csv", "--na-values", "-", "--missing", "drop-rows", "-o", "m.gramian")
     assert ran.code == 0, ran.err
     assert "rows with missing values were dropped: 2 of 5" in ran.err
+
+
+STRANGE = Path(__file__).parents[1] / "strange"
+
+
+@pytest.mark.parametrize("name", ["money.csv", "limits.csv", "long.csv", "dates.csv", "sheets.xlsx"])
+def test_a_refusal_is_one_command_that_works(name, tmp_path, gramian, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    literal = ("--as-is",) if "as_is" in {one.name for one in fields(Fit)} else ()
+    ran = gramian("fit", str(STRANGE / name), *literal, "-o", "m.gramian")
+    assert ran.code == 1
+    advice = shlex.split(ran.err.partition(" Give ")[2].splitlines()[0])
+    ran = gramian("fit", str(STRANGE / name), *literal, *advice, "-o", "m.gramian")
+    assert ran.code == 0, ran.err
+    ran = gramian("transform", "m.gramian", str(STRANGE / name), "-o", "scores.csv")
+    assert ran.code == 0, ran.err
+
+
+def test_headers_footers_and_limits_in_the_shell(tmp_path, gramian, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("x.csv").write_text("a,b\n9,9\nx,y\n<1,2\n3,4\n5,1\n7,7\n")
+    options = ("--header", "3", "--skip-footer", "1", "--below-limit", "half")
+    ran = gramian("fit", "x.csv", *options, "-o", "m.gramian", "--json")
+    assert ran.code == 0, ran.err
+    model = load("m.gramian")
+    np.testing.assert_allclose(model.mean_, [8.5 / 3, 7 / 3])
+    assert model.reading_["header"] == 3
+    ran = gramian("transform", "m.gramian", "x.csv", "-o", "scores.csv")
+    assert "--header 3 --skip-footer 1 --below-limit half" in ran.err
+    assert len(Path("scores.csv").read_text().splitlines()) == 4
+    Path("y.csv").write_text("x,y\n<1,2\n3,4\n")
+    ran = gramian("transform", "m.gramian", "y.csv", "-o", "scores.csv")
+    assert (ran.code, "--header" in ran.err) == (0, False), ran.err
 
 
 def test_labels_from_another_file(folder, gramian):

@@ -213,7 +213,7 @@ def test_limits_of_detection():
         "(below_limit: half takes half of each limit)"
     )
     half = read("limits.csv", label="zone", below_limit="half").values
-    assert half[np.isnan(table.values)].tolist() == [0.15, 0.15, 0.15, 50.0, 0.15]
+    assert half[np.isnan(table.values)].tolist() == [0.15, 0.15, 50.0, 0.15, 0.15]
     np.testing.assert_array_equal(half[~np.isnan(table.values)], table.values[~np.isnan(table.values)])
     with refused(ParameterError, "below_limit"):
         read("limits.csv", below_limit="third")
@@ -276,10 +276,30 @@ def test_where_tables_begin():
         (";2020;;2021;\nplace;min;max;min;max\nA;1;2;3;4\nB;5;6;7;8\n",
          ("place", "2020 min", "2020 max", "2021 min", "2021 max"), 2),
         ("age,<18,18-64,>65\nA,1,2,3\nB,4,5,6\n", ("age", "<18", "18-64", ">65"), 1),
+        ("p,10%,50%\nA,1,2\nB,3,4\n", ("p", "10%", "50%"), 1),
+        ("p,q\n10%,50%\n1%,2%\n", ("p", "q"), 1),
+        ("Report; of 2020\n\na;b\n1,5;2\n2,5;3\n", ("a", "b"), 3),
+        ("name,phone,x\na,079 123 456,1\nb,078 999 000,2\n", ("name", "phone", "x"), 1),
         ("line of a long preamble\n" * 40 + "x;y\n" + "1;2\n" * 60, ("x", "y"), 41),
     ):  # fmt: skip
         layout = detect_layout(text.encode(), "x.csv", most=200)
         assert (layout.names, layout.skipped) == (names, skipped), text
+
+
+def test_a_row_beyond_the_limit_of_one_field():
+    names = [f"column_{number}" for number in range(20_000)]
+    text = "\n".join([",".join(names), *[",".join(["1"] * 20_000)] * 3])
+    layout = detect_layout(text.encode(), "x.csv")
+    assert (list(layout.names), layout.plain) == (names, True)
+
+
+def test_a_header_that_goes_on_in_the_first_row_is_advised():
+    text = "gene,s1,s2\nclass,A,B\ng1,1.5,2\ng2,3,4\n"
+    with refused(DataError) as caught:
+        read_text(text)
+    assert "Read it with header=2." in str(caught.value)
+    assert read_text(text, header=2).values.tolist() == [[1.5, 2], [3, 4]]
+    assert read_text(text, transpose=True, label="class").labels.tolist() == ["A", "B"]
 
 
 def test_words_of_a_header_are_no_marks_of_missing_values():

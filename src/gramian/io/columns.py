@@ -34,7 +34,8 @@ from gramian.reading import ReadingOptions
 
 # Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
 INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
-EMPTY_LAST = "an empty last column without a name was left out"
+EMPTY_LAST_ONE = "an empty last column without a name was left out"
+EMPTY_LAST = "empty last columns without a name were left out"
 _MOST_GROUPS, _OF_HEADER = 20, 3  # labels that advice proposes; first rows that may be parts of a header
 _FEW_ROWS = 10  # one in so many may be left out
 DECIDING = 16 << 20  # bytes of the first rows, which decide what columns are
@@ -198,8 +199,7 @@ class Columns:
         if source.separator is not None:
             fields = numbers.first(fields, [numerals.typed(column, source.na_values) for column in fields])
         fields = [numbers.dates(place, column) for place, column in enumerate(fields)]
-        if _last_is_empty(source, len(fields), bool(fields) and pa.types.is_null(fields[-1].type)):
-            fields = fields[:-1]
+        fields = fields[: _used_width(source, [pa.types.is_null(one.type) for one in fields])]
         names = source.unique_names(len(fields))[0]
         return cls(fields, names, source, first_row, numbers.notes(names), numbers.units(names))
 
@@ -358,9 +358,12 @@ class _Numbers:
         return tuple(notes)
 
 
-def _last_is_empty(source: ColumnSource, width: int, empty: bool) -> bool:
-    """Say whether the last column is left out: it has no name and holds nothing."""
-    return bool(empty and source.names is not None and width > 1 and source.names[width - 1] == "")
+def _used_width(source: ColumnSource, empty: Sequence[bool]) -> int:
+    """Return the number of columns without the last ones that have no name and hold nothing."""
+    width = len(empty)
+    while width > 1 and empty[width - 1] and source.names is not None and source.names[width - 1] == "":
+        width -= 1
+    return width
 
 
 def is_number(column: Any) -> bool:
@@ -532,8 +535,8 @@ class _Growing:
         Those that are float64 without more ado.
     aside : dict of int to list
         The others that are used, as they are written: names of rows, labels and weights.
-    empty : int or None
-        The last column, if it has no name and holds nothing.
+    width : int
+        Number of columns without the last ones that have no name and hold nothing.
     """
 
     def __init__(
@@ -551,10 +554,10 @@ class _Growing:
         if source.separator is not None:
             columns = self.written.first(fields, numerals.as_numbers(fields, source.na_values))
         odd = {place for place in range(width) if not is_number(columns[place])}
-        hole = columns[-1].null_count == len(columns[-1])
-        self.empty = width - 1 if _last_is_empty(source, width, hole) else None
-        self.names, repeated = source.unique_names(width if self.empty is None else self.empty)
-        self.notes = (*(() if self.empty is None else (EMPTY_LAST,)), *parts.repeated_note(repeated))
+        self.width = _used_width(source, [column.null_count == len(column) for column in columns])
+        self.names, repeated = source.unique_names(self.width)
+        empty = () if self.width == width else (EMPTY_LAST if self.width + 1 < width else EMPTY_LAST_ONE,)
+        self.notes = (*empty, *parts.repeated_note(repeated))
         self.roles = parts.pick_columns(self.names, reading, source.source)
 
         def column_of(place: int) -> Any:
@@ -585,7 +588,7 @@ class _Growing:
             If they are of another kind than the first ones.
         """
         source, start = self.source, self.n_rows
-        if self.empty is not None and numerals.is_filled(batch[self.empty]):
+        if any(map(numerals.is_filled, batch[self.width :])):
             raise DataError(
                 f"{source.source}: the last column has no name and is empty in the first rows, but not in "
                 f"rows {start:,} to {start + len(batch[0]) - 1:,}.",
@@ -801,13 +804,16 @@ def refuse_text(
     """Return the error that names the columns of text, and one way to read the table."""
     text = [place for place in value_columns if not is_number(columns.arrays[place])] or [*wrong]
     name, marks = columns.source.source, _marks(columns, text)
-    if len(text) == len(value_columns) and not marks:
+    header = 0 if marks else _header_line(columns, text)
+    if len(text) == len(value_columns) and not (marks or header):
         shown = f": {_describe(columns, text)}" if text else ""
         return DataError(
             f"{name} has no numeric columns{shown}. {_why_text(columns, text, marks)}"
             "At least one column must hold numbers and not be dropped, an id or a label."
         )
-    changed = _advised(columns, value_columns, text, marks, reading, id_column)
+    changed = (
+        {"header": header} if header else _advised(columns, value_columns, text, marks, reading, id_column)
+    )
     given = {one: value for one, value in given_options(replace(reading, **changed)).items() if value != ()}
     call = ", ".join(f"{one}={_as_python(value)}" for one, value in given.items())
     file = "" if columns.source.path is None else f"{_as_python(str(columns.source.path))}, "
@@ -815,7 +821,7 @@ def refuse_text(
         f"{name} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
         f"{_describe(columns, text)}. {_why_text(columns, text, marks)}".rstrip()
     )
-    options = {one: value for one, value in changed.items() if value != ()}
+    options: Any = {one: value for one, value in changed.items() if value != ()}
     return DataError(
         what,
         by_surface(
@@ -878,6 +884,17 @@ def _may_group(column: Any) -> bool:
     return 2 <= int(pc.count_distinct(column).as_py()) <= min(_MOST_GROUPS, len(column) // 2)
 
 
+def _header_line(columns: Columns, text: Sequence[int]) -> int:
+    """Return the line where a header ends that goes on in the first rows, if only these hold text; else 0."""
+    arrays = [columns.arrays[place] for place in text]
+    if columns.first_row or not columns.source.header or not arrays or not all(map(is_text, arrays)):
+        return 0
+    rest = pc.invert(reduce(pc.and_, map(numerals.like_number, arrays)))
+    rows = int(pc.sum(rest).as_py() or 0)
+    last = rows == int(pc.sum(rest.slice(0, rows)).as_py() or 0)
+    return columns.source.header + rows if last and 0 < rows <= min(_OF_HEADER, len(rest) - 1) else 0
+
+
 def _marks(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
     """Return the marks of missing values in columns of text that are numbers but for these, and their counts.
 
@@ -888,7 +905,7 @@ def _marks(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
     for place in text if columns.source.separator is not None else ():
         column = columns.arrays[place]
         marks = numerals.marks(column)
-        words = [mark for mark in marks if re.search(r"[^\W\d_]{2}", mark)]
+        words = [mark for mark in marks if re.search(r"[^\W\d_]", mark)]
         below = column.slice(max(0, _OF_HEADER - columns.first_row))
         of_header = set(words).difference(pc.unique(pc.utf8_trim_whitespace(below)).to_pylist())
         if marks and not of_header and columns.names[place].strip() not in marks:

@@ -19,7 +19,7 @@ from gramian.checks import counted
 from gramian.errors import DataError, ParameterError, shortened
 from gramian.io.columns import INDEX_NAMES
 from gramian.io.numerals import is_missing, is_number
-from gramian.io.written import is_date
+from gramian.io.written import digits_of, is_date
 
 SAMPLE_LINES, MORE_LINES = 12, 200
 SAMPLE_BYTES, MORE_BYTES = 1 << 24, 1 << 20
@@ -44,6 +44,9 @@ _IS_UNIT = re.compile(
     rf"(?:\d+|10\^?\d+)?\s?(?:1\s?/\s?)?{_UNIT}(?:\s?[/·*.⋅ ]\s?(?:{_UNIT}|\d+\s?{_UNIT}))*"
 )
 _BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,16})[)\]]")
+_IS_UNITS = re.compile(
+    rf"\W*(?:units?|einheit(?:en)?|unités?)\b|\W*$|{_IS_UNIT.pattern}$|[(\[].*[)\]]$", re.IGNORECASE
+)
 _NOTE = re.compile(
     r"\W*(?:sources?|notes?|footnotes?|remarks?|legend|key|data (?:from|by|source)|last updated|copyright|"
     r"quellen?|anmerkung(?:en)?|hinweise?|stand|legende|remarques?|légende|nota|fuente|fonte)\b|"
@@ -196,9 +199,14 @@ def _layout_of_rows(
     most = max(most, (header or 0) - offset + SAMPLE_LINES)
     text = b"\n".join(data[:SAMPLE_BYTES].split(b"\n", most)[:most]).decode("utf-8", errors="replace")
     best: tuple[float, str] | None = None
-    for separator in _SEPARATORS:
-        filled = [line.fields for line in split_lines(text, separator, most) if line.fields]
-        score = _score(filled, separator, na_values)
+    split = {
+        one: [line.fields for line in split_lines(text, one, most) if line.fields] for one in _SEPARATORS
+    }
+    even = any(len(rows[0]) > 1 and len(set(map(len, rows))) == 1 for rows in split.values() if rows)
+    for separator, filled in split.items():
+        # Where another separator explains all lines, this one does not begin below the first.
+        below = even and len(filled[:1] and filled[0]) < 2
+        score = 0.0 if below else _score(filled, separator, na_values)
         if score > 0 and (best is None or score > best[0] + 1e-9):
             best = score, separator
     separator = "," if best is None else best[1]
@@ -302,11 +310,10 @@ class _Table:
             at, first, units, group = self._below(self._asked(header, source))
         above = [index for index in self.filled if index < (first if at is None else at)]
         above = [index for index in above if index not in (units, group)]
-        below = [i for i in self.filled if at is not None and at < i < first and i != units]
-        said = self._said(above, at, below, units) if header is None else ()
+        said = self._said(above, at, units) if header is None else ()
         names = None if at is None else self._names(at, group)
         n_fields = self.width if names is None else len(names)
-        plain = not (above or below or units or group) and bool(self.typed) and header is None
+        plain = not (above or units or group) and bool(self.typed) and header is None
         plain = plain and all(len(self._fields(index)) == n_fields for index in self.filled)
         return Layout(
             self.separator,
@@ -359,15 +366,13 @@ class _Table:
         if not names:
             rows = [*itertools.takewhile(self._is_row, reversed(above))]
             return None, rows[-1] if rows else first, None, None
+        blank = max((i for i in range(first) if i not in self.filled and i < names[-1]), default=-1)
+        names = [index for index in names if index > blank]
         at = max(names, key=lambda index: (len(set(self.lines[index].filled)), -index))
         for upper, lower in itertools.pairwise(above):
             if at in (upper, lower) and lower not in units and self._is_upper(upper, lower):
                 at = lower
-        at, after, unit, group = self._below(at)
-        rest = [index for index in above if index >= after]
-        while rest and self._is_no_row(rest[0]):
-            rest.pop(0)
-        return at, rest[0] if rest else first, unit, group
+        return self._below(at)
 
     def _begins(self, index: int) -> bool:
         """Say whether a line is the first row: it has numbers where the rows below have them."""
@@ -387,7 +392,7 @@ class _Table:
         odd = [place for place in self.typed if self._kind(fields[place]) == "text"]
         if any(all(self._kind(row[place]) != "text" for row in rows) for place in odd):
             return False
-        return not self._are_years(fields, rows)
+        return not (self._are_years(fields, rows) or self._are_shares(fields, rows))
 
     def _are_years(self, fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         """Say whether numbers name columns: years in steps above numbers that are none."""
@@ -405,6 +410,15 @@ class _Table:
             )
         )
 
+    def _are_shares(self, fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+        """Say whether numbers such as 5 % or <18 name columns, above numbers without such signs."""
+
+        def signed(row: Sequence[str]) -> list[bool]:
+            texts = [row[place].strip() for place in self.typed]
+            return [digits_of(text) not in ("", text) for text in texts]
+
+        return all(signed(fields)) and not any(any(signed(row)) for row in rows)
+
     def _names_less(self, index: int) -> bool:
         """Say whether a line is a header of R, which has a name less than the rows have fields."""
         others = [self.lines[one].fields for one in self.filled if one > index]
@@ -418,23 +432,20 @@ class _Table:
         if fields and len(fields) == self.width and fields[0].strip().casefold() in INDEX_NAMES:
             return len(self.lines[index].filled) > 1
         texts, _ = self._counts(index)
-        years = len(fields) == self.width and self._are_years(fields, [])
+        years = len(fields) == self.width and (self._are_years(fields, []) or self._are_shares(fields, []))
         return (texts > 0 or years) and len(self.lines[index].filled) >= min(2, self.width)
-
-    def _is_no_row(self, index: int) -> bool:
-        """Say whether a line below the header is none of the rows: text above several columns of numbers."""
-        texts, numbers = self._counts(index)
-        return texts > 1 and not numbers
 
     def _is_units(self, index: int) -> bool:
         """Say whether a line holds units of the columns, such as kg or (mm)."""
-        fields = self._fields(index)
-        if len(fields) != self.width or len(self.lines[index].filled) == 0:
+        fields = [field.strip() for field in self._fields(index)]
+        if len(fields) != self.width:
             return False
-        typed = [
-            fields[place].strip() for place in self.typed if not _NOTHING.fullmatch(fields[place].strip())
-        ]
-        known = [text for text in typed if _BRACKETED.fullmatch(text) or _IS_UNIT.fullmatch(text)]
+        # Beside numbers stands nothing, or what the line is: a row of labels has a name.
+        if any(fields[at] and not _IS_UNITS.match(fields[at]) for at in self.places if at not in self.typed):
+            return False
+        typed = [fields[place] for place in self.typed if not _NOTHING.fullmatch(fields[place])]
+        words = [text for text in typed if self._kind(text) == "text"]
+        known = [text for text in words if _BRACKETED.fullmatch(text) or _IS_UNIT.fullmatch(text)]
         return bool(known) and 5 * len(known) >= 3 * len(typed)
 
     def _is_upper(self, upper: int, lower: int) -> bool:
@@ -459,9 +470,7 @@ class _Table:
             result.append(above if not name else f"{above} {name}" if counts[name] > 1 else name)
         return tuple(result)
 
-    def _said(
-        self, above: Sequence[int], at: int | None, below: Sequence[int], units: int | None
-    ) -> tuple[str, ...]:
+    def _said(self, above: Sequence[int], at: int | None, units: int | None) -> tuple[str, ...]:
         """Say what stands around the header, and was left out."""
         said = []
         if above:
@@ -471,11 +480,6 @@ class _Table:
             said.append(f"{where}{many} left out: {self._quoted(above[0])}")
         if units is not None:
             said.append(f"units were read from {self.word} {self.lines[units].number}")
-        if below:
-            many = counted(
-                len(below), f"{self.word} below the header was", f"{self.word}s below the header were"
-            )
-            said.append(f"{many} left out: {self._quoted(below[0])}")
         return tuple(said)
 
     def _quoted(self, index: int) -> str:

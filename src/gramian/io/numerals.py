@@ -46,7 +46,7 @@ def is_number(field: str, separator: str) -> bool:
     if _FIELDS[separator].fullmatch(field.strip()):
         return True
     digits = written.digits_of(field)
-    return bool(digits) and _FIELDS[";"].fullmatch(digits) is not None
+    return digits not in ("", field.strip()) and _FIELDS[";"].fullmatch(digits) is not None
 
 
 def is_missing(field: str, na_values: Sequence[str] = ()) -> bool:
