@@ -182,7 +182,8 @@ async def _read_as(
     if not value:  # what else is proposed is about the wide table
         facts["proposals"] = {"pca": pivots} if pivots else proposed
         return item, facts, reading | ({"pivot": ""} if pivots else {}), []
-    beside = [one["name"] for one in facts["preview"]["columns"] if one["name"] not in value.split(",")]
+    columns = (facts.get("preview") or {}).get("columns", ())
+    beside = [one["name"] for one in columns if one["name"] not in value.split(",")]
     reading["pivot"] = value
     _, facts = await caller.data_facts(id, schemas.Reading(**reading))
     return item, facts | ({"proposals": proposed} if pivots else {}), reading, beside
