@@ -350,4 +350,4 @@ def test_files_of_the_server_may_have_names_that_are_not_utf_8(tmp_path):
     assert item.name == "\\udcff.csv"
     assert facts["problem"].startswith("\\udcff.csv has 1 column")
     assert api.facts_of(item, facts).model_dump_json().encode()
-    assert b"<h1>\\udcff.csv</h1>" in pages.data_page(item, facts).body
+    assert b"<h1>\\udcff.csv</h1>" in pages.data_page(item, facts, {}, ()).body

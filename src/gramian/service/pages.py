@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
@@ -160,34 +159,42 @@ def start(caller: CurrentCaller) -> HTMLResponse:
 @people.get("/data/{id}")
 async def data(caller: CurrentCaller, id: api.Id, query: Annotated[schemas.PageQuery, Query()]) -> Response:
     """Return the page of data, on which a method is chosen, read as the query says."""
-    reading, problem = query.reading(), ""
+    others = [one for one in await run_in_threadpool(caller.items, "data") if one.id != id]
     try:
-        item, facts = await caller.data_facts(id, reading)
+        return data_page(*await _read_as(caller, id, query), query.method, others=others)
     except schemas.Refusal as refusal:
         if refusal.status == 404:
             raise
-        reading = schemas.Reading()
-        item, facts = await caller.data_facts(id, reading)
+        parts = await _read_as(caller, id, schemas.PageQuery(pivot=""))
         problem = " ".join(filter(None, (refusal.problem.error, refusal.problem.what_to_do)))
-    chosen, beside = reading.options(), []
-    if query.pivot == "":
-        chosen["pivot"] = ""  # what else is proposed is about the wide table
-        facts["proposals"] = {"pca": [one for one in facts["proposals"]["pca"] if one["option"] == "pivot"]}
-    elif value := query.pivot or _pivot(facts):  # a long table is shown as the wide one
-        chosen["pivot"], proposed = value, facts["proposals"]
-        beside = [one["name"] for one in facts["preview"]["columns"] if one["name"] not in value.split(",")]
-        _, facts = await caller.data_facts(id, schemas.Reading(**chosen))
-        facts["proposals"] = proposed
-    others = [one for one in await run_in_threadpool(caller.items, "data") if one.id != id]
-    return data_page(item, facts, query.method, chosen, beside, problem=problem, others=others)
+        return data_page(*parts, query.method, others=others, problem=problem)
+
+
+async def _read_as(
+    caller: CurrentCaller, id: str, query: schemas.PageQuery
+) -> tuple[storage.Item, dict[str, Any], dict[str, Any], list[str]]:
+    """Return data, their facts, how they are read, and columns of a long table that may be groups."""
+    reading = query.reading().options()
+    item, facts = await caller.data_facts(id, schemas.Reading(**reading))
+    proposed = facts.get("proposals") or {}
+    pivots = [one for one in proposed.get("pca", ()) if one["option"] == "pivot"]
+    value = query.pivot if query.pivot is not None else pivots[0]["value"] if pivots else ""
+    if not value:  # what else is proposed is about the wide table
+        facts["proposals"] = {"pca": pivots} if pivots else proposed
+        return item, facts, reading | ({"pivot": ""} if pivots else {}), []
+    columns = (facts.get("preview") or {}).get("columns", ())
+    beside = [one["name"] for one in columns if one["name"] not in value.split(",")]
+    reading["pivot"] = value
+    _, facts = await caller.data_facts(id, schemas.Reading(**reading))
+    return item, facts | ({"proposals": proposed} if pivots else {}), reading, beside
 
 
 def data_page(
     item: storage.Item,
     facts: dict[str, Any],
+    reading: dict[str, Any],
+    beside: Sequence[str],
     method: str = "PCA",
-    reading: Mapping[str, Any] = MappingProxyType({}),
-    beside: Sequence[str] = (),
     **more: Any,
 ) -> HTMLResponse:
     """Return the page of data, with what is proposed for its columns.
@@ -195,11 +202,11 @@ def data_page(
     Parameters
     ----------
     item, facts
-    method : str
-    reading : mapping of str to object
+    reading : dict
         The options by which the file is read.
     beside : sequence of str
         Columns of a long table that may be groups.
+    method : str
     **more : object
         Further values of the template.
     """
@@ -242,7 +249,7 @@ def data_page(
         item=item,
         facts=facts,
         seen=seen,
-        reading=dict(reading),
+        reading=reading,
         method=method,
         size=size,
         said=_lines_said(seen, reading),
@@ -261,12 +268,6 @@ def data_page(
         notes=list(dict.fromkeys([*seen.get("notes", ()), *(facts.get("notes") or ())])),
         **more,
     )
-
-
-def _pivot(facts: dict[str, Any]) -> str | None:
-    """Return the pivot that is proposed for a long table."""
-    proposed = (facts.get("proposals") or {}).get("pca", ())
-    return next((one["value"] for one in proposed if one["option"] == "pivot"), None)
 
 
 def _groups(column: dict[str, Any], rows: int) -> bool:
@@ -292,7 +293,7 @@ def _proposed(by_method: dict[str, Any], kinds: dict[str, str], shown: set[str])
     return list(result.values())
 
 
-def _lines_said(seen: dict[str, Any], reading: Mapping[str, Any]) -> str:
+def _lines_said(seen: dict[str, Any], reading: dict[str, Any]) -> str:
     """Return which lines of a file are read."""
     header, footer = seen.get("header"), int(reading.get("skip_footer") or 0)
     if header is None or not seen.get("lines"):

@@ -110,7 +110,8 @@ function reading() {
   for (const [option, name] of Object.entries({ id: "row-names", weights: "weights", missing: "missing", transform: "transform" })) {
     if (value(name)) found[option] = value(name);
   }
-  if (value("exclude")) found.exclude = value("exclude").match(/"[^"]*"|[^,]+/g).map((one) => one.trim().replace(/^"(.*)"$/, "$1"));
+  const out = (value("exclude").match(/"[^"]*"|[^,]+/g) ?? []).map((one) => one.trim().replace(/^"(.*)"$/, "$1")).filter(Boolean);
+  if (out.length) found.exclude = out;
   if (byId("transpose").checked) found.transpose = true;
   const ticked = names(uses);
   // A column that would name the rows unasked is used as numbers only where all columns are listed.
