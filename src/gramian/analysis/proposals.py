@@ -323,7 +323,7 @@ class _Table:
             why = "whole numbers without an upper end, and skewed: counts"
             yield Proposal("transform", "log1p", why, evidence)
         units, deviations = None, None
-        if not swapped and not counts and transform in (None, "none"):
+        if not swapped and not counts and self.reading.transform is None:
             units, deviations = self._units(left)
         deviations = deviations if units else None
         yield from self._missing(left, deviations, swapped)
