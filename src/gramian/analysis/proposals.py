@@ -138,7 +138,18 @@ class Proposals(Sequence[Proposal]):
         return {one.option: one.value for one in self.items if one.option not in KNOWN}
 
     def only(self, keep: Callable[[Proposal], bool]) -> Proposals:
-        """Return some of them."""
+        """Return some of them.
+
+        Parameters
+        ----------
+        keep : callable
+            Says of a proposal whether it stays.
+
+        Returns
+        -------
+        Proposals
+            Those that stay.
+        """
         return Proposals(tuple(filter(keep, self.items)))
 
     @property
@@ -147,14 +158,36 @@ class Proposals(Sequence[Proposal]):
         return self.only(lambda one: not one.evidence.get("automatic"))
 
     def merged(self, reading: ReadingOptions) -> dict[str, Any]:
-        """Return the options of reading that change something, with columns that a user leaves out."""
+        """Return the options of reading that change something, with columns that a user leaves out.
+
+        Parameters
+        ----------
+        reading : ReadingOptions
+            What the user chose.
+
+        Returns
+        -------
+        dict
+            Arguments of :func:`gramian.scan`.
+        """
         found = self.active.reading
         if "drop" in found:
             found["drop"] = [*(reading.drop or ()), *found["drop"]]
         return found
 
     def lines(self, surface: Surface = "python") -> list[str]:
-        """Return a line each; of many columns to leave out, those after the eighth share one."""
+        """Return a line each; of many columns to leave out, those after the eighth share one.
+
+        Parameters
+        ----------
+        surface : {"python", "shell", "page"}
+            Whose terms the options have.
+
+        Returns
+        -------
+        list of str
+            Options and reasons.
+        """
         drops = [one for one in self.items if one.option == "drop"]
         rest = drops[MOST_SHOWN:] if len(drops) > MOST_SHOWN + 1 else []
         lines = [one.line(surface) for one in self.items if one not in rest]
