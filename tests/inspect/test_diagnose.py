@@ -248,7 +248,7 @@ def test_a_fit_warns_its_caller_and_nobody_else(kind, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error", DiagnosticWarning)
         clone(made).set_params(**({"scale": "unit"} if kind == "PCA" else {"gamma": "scale"})).fit(X)
-        with pytest.raises(DiagnosticWarning, match="because of its scale|so narrow"):
+        with pytest.raises(DiagnosticWarning, match=r"because of its scale|so narrow"):
             make_pipeline(clone(made)).fit(X)
         # gramian's own fits are silent.
         Monitor(clone(made)).fit(X)
