@@ -1,4 +1,4 @@
-"""A fit outlives its page: its visitor finds it again, with its progress, on any page; nobody else sees it."""
+"""A fit outlives its page: its visitor finds it again, with progress, on any page; nobody else sees it."""
 
 import re
 

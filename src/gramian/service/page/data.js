@@ -222,7 +222,10 @@ form.addEventListener("input", ({ target }) => {
   layout();
   clearTimeout(waiting);
   turn += 1;
-  if (value("labels-from") !== "upload") waiting = setTimeout(plan, 250);
+  if (value("labels-from") !== "upload") return void (waiting = setTimeout(plan, 250));
+  busy(false);
+  byId("used").textContent = "Choose the file of groups.";
+  byId("plan-summary").textContent = byId("plan").textContent = "";
 });
 
 // ------------------------------------------------------------------ the fit
