@@ -31,7 +31,6 @@ _SEPARATORS = ("\t", ";", "|", ",", " ")
 _LINE = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
 _MOST_PLACES = 60  # columns whose entries decide where a table begins
 _NOTHING = re.compile(r"[-\u2013\u2014.*?_/\\]*")  # stands for no value, and names nothing
-_YEARS = (1500, 2200)
 
 _PREFIXED = "m|g|s|A|K|mol|M|cd|Hz|N|Pa|J|W|C|V|F|Ω|T|lm|lx|Bq|Gy|Sv|l|L|bar|eV|B|cal|U|t"
 _UNITS = (
@@ -203,7 +202,14 @@ def _layout_of_rows(
         one: [line.fields for line in split_lines(text, one, most) if line.fields] for one in _SEPARATORS
     }
     even = any(len(rows[0]) > 1 and len(set(map(len, rows))) == 1 for rows in split.values() if rows)
+    tabular = any(
+        len(rows[0]) > 1 and len(set(map(len, rows))) == 1
+        for one, rows in split.items()
+        if one in "\t;|" and rows
+    )
     for separator, filled in split.items():
+        if separator == " " and tabular:  # spaces are part of values
+            continue
         # Where another separator explains all lines, this one does not begin below the first.
         below = even and len(filled[:1] and filled[0]) < 2
         score = 0.0 if below else _score(filled, separator, na_values)
@@ -392,23 +398,28 @@ class _Table:
         odd = [place for place in self.typed if self._kind(fields[place]) == "text"]
         if any(all(self._kind(row[place]) != "text" for row in rows) for place in odd):
             return False
-        return not (self._are_years(fields, rows) or self._are_shares(fields, rows))
+        return not (self._is_axis(fields, rows) or self._are_shares(fields, rows))
 
-    def _are_years(self, fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-        """Say whether numbers name columns: years in steps above numbers that are none."""
-        years = [fields[place].strip() for place in self.typed]
-        if len(years) < 3 or not all(re.fullmatch(r"\d{4}", year) for year in years):
+    def _is_axis(self, fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+        """Say whether numbers name columns: years or wavelengths in order, above rows that are in none."""
+        if len(self.typed) < 3 or not (steps := self._steps(fields)):
             return False
-        numbers = [int(year) for year in years]
-        steps = {late - early for early, late in itertools.pairwise(numbers)}
-        return (
-            len(steps) == 1
-            and 0 not in steps
-            and _YEARS[0] <= min(numbers) <= max(numbers) <= _YEARS[1]
-            and not any(
-                all(re.fullmatch(r"[12]\d{3}", row[place].strip()) for place in self.typed) for row in rows
-            )
-        )
+        even = max(steps) - min(steps) <= 1e-3 * abs(max(steps))
+        if even and self._are_years(fields):
+            return not any(map(self._are_years, rows))
+        return len(steps) >= (5 if even else 20) and not any(map(self._steps, rows))
+
+    def _are_years(self, fields: Sequence[str]) -> bool:
+        return all(re.fullmatch(r"1[5-9]\d\d|2[01]\d\d", fields[place].strip()) for place in self.typed)
+
+    def _steps(self, fields: Sequence[str]) -> list[float]:
+        """Return the steps between numbers that rise or fall from column to column; none if these are not."""
+        try:
+            numbers = [float(fields[place]) for place in self.typed]
+        except ValueError:
+            return []
+        steps = [late - early for early, late in itertools.pairwise(numbers)]
+        return steps if min(steps) > 0 or max(steps) < 0 else []
 
     def _are_shares(self, fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         """Say whether numbers such as 5 % or <18 name columns, above numbers without such signs."""
@@ -432,7 +443,7 @@ class _Table:
         if fields and len(fields) == self.width and fields[0].strip().casefold() in INDEX_NAMES:
             return len(self.lines[index].filled) > 1
         texts, _ = self._counts(index)
-        years = len(fields) == self.width and (self._are_years(fields, []) or self._are_shares(fields, []))
+        years = len(fields) == self.width and (self._is_axis(fields, []) or self._are_shares(fields, []))
         return (texts > 0 or years) and len(self.lines[index].filled) >= min(2, self.width)
 
     def _is_units(self, index: int) -> bool:
@@ -480,6 +491,8 @@ class _Table:
             said.append(f"{where}{many} left out: {self._quoted(above[0])}")
         if units is not None:
             said.append(f"units were read from {self.word} {self.lines[units].number}")
+        if at is not None and len(self.typed) > 2 and self._steps(self._fields(at)):
+            said.append(f"the numbers in {self.word} {self.lines[at].number} were read as names of columns")
         return tuple(said)
 
     def _quoted(self, index: int) -> str:
