@@ -94,7 +94,7 @@ def test_rings_are_told_apart_by_the_third_component_of_a_kernel(arrive, sight):
     expect(page.get_by_label("Kernel PCA")).to_be_checked()
     expect(page.locator("#sigma-is")).to_contain_text("1.0 times the median distance")
     expect(page.locator("#plan")).to_contain_text("300 x 300 kernel values")
-    page.locator("details").evaluate("one => { one.open = true; }")
+    page.locator("#run-card details").evaluate("one => { one.open = true; }")
     before = page.text_content("#sigma-is")
     with page.expect_request("**/api/v1/plans") as planned:
         page.get_by_label("Width σ").fill("-0.2")
