@@ -306,6 +306,9 @@ def test_a_width_and_a_kernel(visitor, beside):
     reading = {name: value for name, value in query.items() if name != "data"}
     got = visitor.get(f"{API}/data/{item['id']}/width", params=reading).json()
     assert got == {"median": median_distance(table.flat)}
+    got = visitor.get(f"{API}/data/{item['id']}/width", params=reading | {"scale": "unit"}).json()
+    standardised = (table.flat - table.flat.mean(axis=0)) / table.flat.std(axis=0, ddof=1)
+    assert got == {"median": pytest.approx(median_distance(standardised), rel=1e-9)}
     got = visitor.get(f"{API}/data/{item['id']}/width")
     assert (got.status_code, "'kind'" in got.json()["error"]) == (422, True)
     got = visitor.post(f"{API}/kernels", json={"expression": "rbf - 0.5*laplacian"}).json()

@@ -82,6 +82,12 @@ class Standardisation:
         return self.center, self.rest, np.where(self.divisor > 0, self.divisor, np.inf)
 
 
+def as_scaled(scale: Any, rows: Rows) -> Any:
+    """Return all rows, as one array, as a kernel takes them."""
+    scaling = Standardisation.of(scale, rows)
+    return (rows if scaling is None else scaling.rows(rows)).in_memory()
+
+
 def check_scale(scale: Any, *, precomputed: bool = False) -> None:
     """Raise a ParameterError for what is neither None nor "unit", and for a scaled kernel matrix."""
     if scale is None:

@@ -42,7 +42,7 @@ from gramian.errors import (
 from gramian.kernel_pca.estimator import KernelPCA
 from gramian.kernel_pca.fits import asked_kernel
 from gramian.kernel_pca.rules import first_components, with_kernel
-from gramian.kernel_pca.scaling import Standardisation
+from gramian.kernel_pca.scaling import as_scaled
 from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial
 from gramian.kernels.evaluator import gram_matrix
 from gramian.kernels.expression import PRECOMPUTED
@@ -702,16 +702,10 @@ def _candidate(given: Any, rows: Rows) -> KernelPCA:
     if wanted is not None:
         check_integer(f"The n_components of {model!r}", wanted, 1, advice=by_surface("None chooses it."))
     kernel = asked_kernel(model)
-    resolved = kernel.resolve(_as_scaled(model, rows), rows.feature_names)
+    resolved = kernel.resolve(as_scaled(model.scale, rows), rows.feature_names)
     # As it was written, where nothing in it waits for data: a width stays a width.
     candidate: KernelPCA = with_kernel(model, kernel if _settled(kernel) else resolved)
     return candidate
-
-
-def _as_scaled(model: KernelPCA, rows: Rows) -> Any:
-    """Return the rows as the kernel of a candidate takes them."""
-    scaling = Standardisation.of(model.scale, rows)
-    return (rows if scaling is None else scaling.rows(rows)).in_memory()
 
 
 def _settled(kernel: Kernel) -> bool:
@@ -1066,7 +1060,7 @@ def centered_gram(model: KernelPCA, X: FloatArray) -> tuple[FloatArray, float]:
     DataError
         For a kernel that is the same number for all pairs of rows.
     """
-    kernel, X = kernel_of(model), _as_scaled(model, as_rows(X))
+    kernel, X = kernel_of(model), as_scaled(model.scale, as_rows(X))
     K = as_float64(gram_matrix(kernel.bind(X, centered=True), X))
     unit = float(np.abs(K).max())
     Kc = centered(K / unit) if unit > 0 else K

@@ -80,9 +80,9 @@ class DataQuery(Reading):
 
 
 class WidthQuery(Reading):
-    """Reading options, and the scaling of columns."""
+    """Reading options, and how columns are scaled before the kernel."""
 
-    scale: Literal["unit"] | None = Field(default=None, description="Columns of unit variance.")
+    scale: Literal["unit"] | None = None
 
 
 class PageQuery(Reading):

@@ -16,12 +16,12 @@ import numpy as np
 from gramian import KernelPCA, arrays, checks, errors, load
 from gramian.analysis.components import decomposition_of, mapping_of
 from gramian.checks import plain
-from gramian.data.as_rows import as_rows
+from gramian.data import as_rows
 from gramian.data.table import Table
 from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs, worded
 from gramian.faces.drawing import drawn_faces, drawn_others
 from gramian.io.metadata import labels_of
-from gramian.kernel_pca.scaling import Standardisation
+from gramian.kernel_pca.scaling import as_scaled
 from gramian.kernels import kernel_from_name, table, widths
 from gramian.operations import operations
 from gramian.plots.images import Picture, contact_sheet, enlarged, grey
@@ -85,13 +85,10 @@ def example_visitor(who: str, answer: Message) -> Message:
     return written(answer, Picture(picture).png())
 
 
-def width(data: Message, scale: str | None = None) -> Message:
+def width(data: Message, scale: str | None) -> Message:
     """Return the median distance between rows, a first guess of a kernel's width."""
-    values = read_table(data).flat
-    if (standard := Standardisation.of(scale, as_rows(values))) is not None:
-        some = arrays.rows_of(values, checks.evenly(values.shape[0], widths.MEDIAN_ROWS))
-        values = standard.apply(some, np.dtype(np.float64))
-    return {"median": widths.median_distance(values)}
+    X = read_table(data).flat
+    return {"median": widths.median_distance(X if scale is None else as_scaled(scale, as_rows(X)))}
 
 
 def sheet(data: Message, answer: Message) -> Message:
