@@ -187,6 +187,15 @@ def test_groups_and_names():
     assert brief(seen("5.1,3.5,setosa\n4.9,3.0,other\n" * 8)) == "label=2"  # a file without a header
 
 
+def test_text_among_numbers_is_no_group_and_is_shown():
+    n = np.arange(20)
+    marks = table(a=np.sin(n), b=["n.d." if i == 3 else i * i % 11 for i in n], c=[f"w{i % 3}" for i in n])
+    assert chosen(seen(marks)) == {
+        '"c" names 3 groups of rows': ("label", "c"),
+        '"b" holds text among numbers, such as "n.d."': ("drop", "b"),
+    }
+
+
 def test_what_is_chosen_is_kept():
     content = PENGUINS.encode()
 
@@ -201,7 +210,7 @@ def test_what_is_chosen_is_kept():
     two = found(columns=["bill_length_mm", "year"])
     assert two == "label=species missing=mean scale=unit"
     assert found(rows="4:200") == f"label=species {usual.replace('missing=drop-rows ', '')}"
-    assert found(transpose=True) == "drop=species drop=island drop=sex drop=year"
+    assert found(transpose=True) == "drop=species drop=island drop=sex drop=year missing=mean"
     holes = PENGUINS.replace("39.1", "").encode()
     assert "missing=em n_components=" in brief(seen(holes))
     assert "n_components" not in brief(seen(holes, parameters={"n_components": 2}))
@@ -298,6 +307,7 @@ def test_genes_in_rows_are_swapped_and_counts_become_logarithms():
     for text in (genes(), genes(id="x"), genes(500, 6)):
         assert seen(text).reading == {"transpose": True, "id": text[: text.index(",")]} | logs
         assert not seen(text).parameters
+    assert seen(genes().replace(",5,", ",,")).reading["missing"] == "mean"
     words = np.random.default_rng(1).poisson(np.random.default_rng(2).lognormal(2, 1.5, (200, 5)))
     assert gramian.propose(words).reading == logs
     rng = np.random.default_rng(0)

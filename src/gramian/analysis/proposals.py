@@ -27,7 +27,7 @@ from gramian.records import FloatArray
 
 Method = Literal["pca", "kernel-pca"]
 METHODS: tuple[Method, ...] = ("pca", "kernel-pca")
-LOOK = 64 << 20  # bytes of a large file that are looked at
+LOOK = 32 << 20  # bytes of a large file that are looked at
 FEWEST = 10  # rows from which integers that count rows, or differ in all rows, are no coincidence
 NAMING = 20  # rows from which integers without a telling name may name the rows
 LEVEL = 0.01  # of a test
@@ -65,6 +65,7 @@ LONG_WORDS = _words(
 GENES = r"ENS[A-Z]*[GTP]\d+(\.\d+)?|AT[1-5CM]G\d{5}.*|\w+_[asx]?_?at|ILMN_\d+|[NX][MR]_\d+.*|cg\d{7,8}"
 GENES += r"|(gene|otu|asv|probe|feature)[-_ ]?\d+"
 SAMPLES = r"(sample|gsm|[sed]rr|tcga|patient|cell|ctrl|control|treated|tumou?r|normal|wt|ko)[-_. ]?\w*\d.*"
+NUMBERS = r"[-+(<>]?\s*[$€£]?[\d.,'\s\u202f\xa0]+\s*[%$€£]?\)?"
 DATES = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( \d{1,2}:.*)?"
 DATES += r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?"
 
@@ -140,7 +141,18 @@ class Proposals(Sequence[Proposal]):
         return {one.option: one.value for one in self.items if one.option not in KNOWN}
 
     def only(self, keep: Callable[[Proposal], bool]) -> Proposals:
-        """Return some of them."""
+        """Return some of them.
+
+        Parameters
+        ----------
+        keep : callable
+            Says of a proposal whether it stays.
+
+        Returns
+        -------
+        Proposals
+            Those that stay.
+        """
         return Proposals(tuple(filter(keep, self.items)))
 
     @property
@@ -149,14 +161,36 @@ class Proposals(Sequence[Proposal]):
         return self.only(lambda one: not one.evidence.get("automatic"))
 
     def merged(self, reading: ReadingOptions) -> dict[str, Any]:
-        """Return the options of reading that change something, with columns that a user leaves out."""
+        """Return the options of reading that change something, with columns that a user leaves out.
+
+        Parameters
+        ----------
+        reading : ReadingOptions
+            What the user chose.
+
+        Returns
+        -------
+        dict
+            Arguments of :func:`gramian.scan`.
+        """
         found = self.active.reading
         if "drop" in found:
             found["drop"] = [*(reading.drop or ()), *found["drop"]]
         return found
 
     def lines(self, surface: Surface = "python") -> list[str]:
-        """Return a line each; of many columns to leave out, those after the eighth share one."""
+        """Return a line each; of many columns to leave out, those after the eighth share one.
+
+        Parameters
+        ----------
+        surface : {"python", "shell", "page"}
+            Whose terms the options have.
+
+        Returns
+        -------
+        list of str
+            Options and reasons.
+        """
         drops = [one for one in self.items if one.option == "drop"]
         rest = drops[MOST_SHOWN:] if len(drops) > MOST_SHOWN + 1 else []
         lines = [one.line(surface) for one in self.items if one not in rest]
@@ -176,7 +210,7 @@ def propose(data: Any, method: Method = "pca") -> Proposals:
     ----------
     data : path, Scan, data frame, Table or array of shape (n_samples, n_features)
         Options of a :func:`gramian.scan` are kept, and what they leave open is proposed. Of a file of more
-        than 64 MB the first rows are looked at.
+        than 32 MB the first rows are looked at.
     method : {"pca", "kernel-pca"}
         What will be fitted.
 
@@ -277,8 +311,7 @@ class _Table:
         numbers = [column for column in self.free if column.sample is not None and column.distinct]
         values = _sample(numbers) if numbers else np.empty((0, 0))
         unnamed = identifier(values) if self.rows >= NAMING else None
-        self.no_measure: dict[str, tuple[str, str]] = {}
-        self.no_measure |= {
+        self.no_measure = {
             one.name: ("empty", "holds no value")
             for one in self.free
             if one.sample is not None and not one.distinct
@@ -307,45 +340,34 @@ class _Table:
         if names_rows is not None:
             yield names_rows
         used = {self.reading.id if names_rows is None else names_rows.value}
-        label = None
-        if self.reading.label is None and self.reading.labels_from is None and not swapped:
-            label = self._label(used)
-            if label is not None:
-                yield label
-                used.add(label.value)
+        free = self.reading.label is None and self.reading.labels_from is None and not swapped
+        if free and (label := self._label(used)) is not None:
+            yield label
+            used.add(label.value)
         candidates = [column for column in self.free if column.name not in used]
         drops = [] if self.wanted is not None else list(self._drops(candidates))
         out = {one.value for one in drops}
-        left = [
-            column
-            for column in candidates
-            if column.name not in out and (self.wanted is None or column.name in self.wanted)
-        ]
-        left = [column for column in left if column.sample is not None]
+        left = [one for one in candidates if one.name not in out and one.sample is not None]
+        left = [one for one in left if self.wanted is None or one.name in self.wanted]
         if not left:  # nothing would be left
             yield from _kernel(None, self.method, self.parameters)
             return
         yield from drops
-        counts = self.reading.transform is None if "transform" in KNOWN else False  # type: ignore[attr-defined]
-        counts = counts and _are_counts(left)
+        transform = getattr(self.reading, "transform", "none")
+        counts = transform is None and _are_counts(left)
         if counts:
             evidence = {"largest": max(column.high or 0.0 for column in left)}
             why = "whole numbers without an upper end, and skewed: counts"
             yield Proposal("transform", "log1p", why, evidence)
         units, deviations = None, None
-        if not swapped and not counts and getattr(self.reading, "transform", None) is None:
+        if not swapped and not counts and transform in (None, "none"):
             units, deviations = self._units(left)
-        if not swapped:
-            yield from self._missing(left, deviations if units else None)
+        deviations = deviations if units else None
+        yield from self._missing(left, deviations, swapped)
         if units is not None:
             yield units
-        if self.method == "kernel-pca":
-            yield from _kernel(
-                None if swapped else _sample(left),
-                self.method,
-                self.parameters,
-                deviations if units else None,
-            )
+        sample = None if swapped or self.method == "pca" else _sample(left)
+        yield from _kernel(sample, self.method, self.parameters, deviations)
 
     # ------------------------------------------------------------ uses of columns
 
@@ -363,6 +385,8 @@ class _Table:
             kind, why = self.no_measure.get(column.name, ("", ""))
             differ = column.distinct == self.rows
             words = words_of(column.name)
+            if among_numbers(column):
+                continue
             if column.sample is None and not is_date(column):
                 telling = words & NAME_WORDS and not column.missing and 2 * column.distinct > self.rows
                 if (differ and place == 0) or telling:
@@ -382,7 +406,7 @@ class _Table:
         for place, column in enumerate(self.free):
             kind, _ = self.no_measure.get(column.name, ("", ""))
             date = is_date(column) or kind == "date"
-            text = column.sample is None
+            text = column.sample is None and not among_numbers(column)
             if column.name in used or (self.wanted is not None and column.name in self.wanted):
                 continue
             if 2 <= column.distinct <= most and (text or kind == "groups" or _is_year(column)):
@@ -403,7 +427,8 @@ class _Table:
             if is_date(column):
                 kind, why = "date", "holds dates or times"
             elif column.sample is None:
-                kind, why = "text", "holds text"
+                odd = among_numbers(column)
+                kind, why = "text", f'holds text among numbers, such as "{odd}"' if odd else "holds text"
             elif not kind and share > HOLES and self.seen.whole and self.rows >= FEWEST:
                 kind, why = "holes", f"has no value in {percent(share)} of the rows"
             if kind:
@@ -443,7 +468,9 @@ class _Table:
         evidence["columns"] = [names[name] for name in evidence["columns"]]
         return Proposal("scale", "unit", why, evidence), values
 
-    def _missing(self, used: Sequence[Column], deviations: FloatArray | None) -> Iterator[Proposal]:
+    def _missing(
+        self, used: Sequence[Column], deviations: FloatArray | None, swapped: bool
+    ) -> Iterator[Proposal]:
         """Yield what is done about missing values, and the number of components that impute them."""
         if self.reading.missing is not None or not any(column.missing for column in used):
             return
@@ -456,13 +483,13 @@ class _Table:
             "rows": int(any_hole.sum()),
             "empty rows": int(empty.sum()),
         }
-        if self.every and empty.any() and np.array_equal(empty, any_hole):
+        if self.every and not swapped and empty.any() and np.array_equal(empty, any_hole):
             many = counted(int(empty.sum()), "row has no measurement", "rows have no measurement")
             yield Proposal("missing", "drop-rows", many, evidence)
             return
         where = first_few([self._called(column) for column in used if column.missing], most=4)
         why = f"{counted(total, 'value is', 'values are')} missing in {where}"
-        if self.method == "kernel-pca" or not self._can_impute(used):
+        if swapped or self.method == "kernel-pca" or not self._can_impute(used):
             yield Proposal("missing", "mean", why, evidence)
             return
         yield Proposal("missing", "em", why, evidence)
@@ -499,6 +526,13 @@ def is_date(column: Column) -> bool:
     return column.kind == "date" or (
         column.kind == "text" and bool(shown) and all(re.fullmatch(DATES, text) for text in shown)
     )
+
+
+def among_numbers(column: Column) -> str:
+    """Return an entry of a column of text that is hardly one; "" unless most entries look like numbers."""
+    shown = [text for text in column.first if text and column.kind == "text" and not is_date(column)]
+    odd = [text for text in shown if not re.fullmatch(NUMBERS, text)]
+    return (odd or shown or [""])[0] if 2 * len(odd) < len(shown) else ""
 
 
 def no_measurement(column: Column, rows: int, named: bool = True) -> tuple[str, str]:

@@ -171,6 +171,11 @@ class Scan(ReadingOptions):
         ----------
         most : int, optional
             Bytes of a large file that are looked at.
+
+        Returns
+        -------
+        Preview or None
+            The columns, without their values.
         """
         place = self._place
         if not isinstance(place, Location | tuple):
