@@ -181,11 +181,12 @@ def bare(fields: Any, na_values: Sequence[str], *, later: bool = False) -> writt
     later : bool
         Whether the first numbers may be plain.
     """
-    column = _cleaned(fields, na_values)
-    first = column.drop_null().slice(0, _FIRST)
+    first = _cleaned(fields.slice(0, _FIRST), na_values).drop_null()
+    if not _all(written.like_number(first)):
+        return None
     if not later and _all(_matches(first, f"{_THOUSANDS}|{_DECIMAL}")):
         return None
-    return written.bare(column)
+    return written.bare(_cleaned(fields, na_values))
 
 
 def has_any(column: Any, signs: str) -> bool:
