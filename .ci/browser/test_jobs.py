@@ -81,7 +81,7 @@ def test_nothing_runs_while_a_width_is_computed(arrive):
     expect(page.locator("#run")).to_be_enabled()
     held = []
     page.route("**/width?*", lambda route: held.append(route))
-    page.get_by_label("use x").uncheck()
+    page.get_by_label("Missing values").select_option("mean")
     expect(page.locator("#run")).to_be_disabled()
     expect(page.locator("#run-card")).to_have_attribute("aria-busy", "true")
     page.wait_for_timeout(600)
