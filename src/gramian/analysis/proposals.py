@@ -718,7 +718,7 @@ def _kernel(
         X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
         with suppress(DataError):  # all rows are equal, or too far apart
             evidence = {"value": 0.5 / median_distance(X) ** 2, "rows": len(X)}
-            why = f"the median distance of rows sets the width: gamma is {evidence['value']:.3g}"
+            why = f"the median distance between rows sets the width (gamma {evidence['value']:.3g})"
     yield Proposal("gamma", "median", why, evidence)
 
 
