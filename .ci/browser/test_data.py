@@ -14,7 +14,7 @@ expect = pytest.importorskip(
     "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"
 ).expect
 
-SYMBOLS = "[data-figure=scores] svg .mark-symbol.role-mark path"
+SYMBOLS = "[data-figure=scores] svg .mark-symbol.role-mark >> nth=0 >> path"  # rows; then heads of arrows
 TABLE = "#rows-table tbody tr"
 
 

@@ -151,8 +151,8 @@ def test_sheets_with_merged_cells():
     assert table.values[[0, -1]].tolist() == [[6.8, 12.3, 78, 79.8], [14.6, 22.1, 79.1, 81.7]]
     assert table.units == dict(zip(table.feature_names, ("kg", "kg", "%", "%"), strict=True))
     assert table.notes[0] == (
-        "sheet 'Honey' was read, the first with a table of 'Read me', 'Honey', 'Old hives': "
-        "FILE::SHEET reads another"
+        "sheet 'Honey' was read, the first with a table of 'Read me', 'Honey', 'Old hives'; "
+        "another can be chosen"
     )
     assert scan(f"{STRANGE / 'sheets.xlsx'}::Old hives").read().values.shape == (5, 2)
     shown = seen("sheets.xlsx")
@@ -209,8 +209,8 @@ def test_limits_of_detection():
     table = read("limits.csv", label="zone", missing="em")
     assert int(np.isnan(table.values).sum()) == 5
     assert table.notes[0] == (
-        "5 entries beyond a limit, such as '<0.3' in 'lead', count as missing "
-        "(below_limit: half takes half of each limit)"
+        "5 entries beyond a limit, such as '<0.3' in 'lead', count as missing, "
+        "where half of each limit could be taken"
     )
     half = read("limits.csv", label="zone", below_limit="half").values
     assert half[np.isnan(table.values)].tolist() == [0.15, 0.15, 50.0, 0.15, 0.15]

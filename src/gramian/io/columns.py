@@ -348,7 +348,7 @@ class _Numbers:
             )
             count = "counts" if many == 1 else "count"
             notes.append(
-                f"{which} {count} as missing (below_limit: half takes half of each limit)"
+                f"{which} {count} as missing, where half of each limit could be taken"
                 if self.below_limit == "missing"
                 else f"{which} {count} as half of the limit, or as a limit from above"
             )

@@ -79,7 +79,7 @@ def _places(result: RowStatistics) -> npt.NDArray[np.intp]:
 
 def _panel(name: str, *, last: bool) -> Any:
     x = alt.X("position:Q", title="row" if last else None, axis=alt.Axis(format="d", labels=last))
-    y = alt.Y(f"{name}:Q", title=name, scale=SQUARES)
+    y = alt.Y(f"{name}:Q", title=name, scale=SQUARES, axis=alt.Axis(format=".6~g"))
     base = alt.Chart()
     tooltip = ["row:N", f"{name}:Q", f"{name} limit:Q", "alarm:N", *(f"contributor {j}:N" for j in (1, 2, 3))]
     points = base.mark_point(filled=True, size=18, opacity=0.8).encode(

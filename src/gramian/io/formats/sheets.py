@@ -78,7 +78,7 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
     first = key is None and len(names) > 1
     which = "the first" if chosen == names[0] else "the first with a table"
     notes = (
-        (f"sheet {chosen!r} was read, {which} of {listed(names)}: FILE::SHEET reads another",)
+        (f"sheet {chosen!r} was read, {which} of {listed(names)}; another can be chosen",)
         if first
         else ()
     )

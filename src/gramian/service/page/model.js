@@ -3,7 +3,7 @@
 import { asked, byId, element, say, tried } from "./api.js";
 import { arrange, card } from "./charts.js";
 import { forms } from "./operations.js";
-import { query as queryOf } from "./run.js";
+import { follow, query as queryOf } from "./run.js";
 
 const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.components), columns = Number(main.dataset.columns);
 const fit = JSON.parse(main.dataset.fit);  // the order of the fit, if its data are here
@@ -181,18 +181,15 @@ function offerGroups(column, groups) {
 
 // ------------------------------------------------------------------ another fit
 
+const started = follow(null, () => {}, ({ state, problem }) => state === "failed" && say(problem.error, true));
+
 // Fits the same data again with some changes, and opens the new model.
 const refit = (words, changes, button) => tried(async () => {
   const name = `${document.querySelector("h1").textContent} ${words}`.slice(0, 200);
   const json = { data: fit.data, estimator: fit.estimator, name, parameters: { ...fit.parameters, ...changes.parameters }, reading: { ...fit.reading, ...changes.reading } };
-  let job = await asked("jobs", { json });
-  while (["planning", "running"].includes(job.state)) {
-    await new Promise((done) => setTimeout(done, 200));
-    job = await asked(`jobs/${job.id}`);
-  }
-  if (job.state !== "done") throw new Error(job.problem?.error ?? "The fit was cancelled.");
-  location.href = `/models/${job.model}?data=${fit.data}`;
-}, button, "Fitting …");
+  await started(await asked("jobs", { json }));
+  say("");
+}, button, "Starting …");
 
 const without = (entries) => ({ reading: { exclude: [...[fit.reading.exclude ?? []].flat(), ...entries] } });
 function leaveOut(entries, words, button) {
@@ -278,6 +275,7 @@ async function unusual() {
   rows.sort((a, b) => excess(b) - excess(a));
   byId("limits").textContent = table.notes.slice(table.notes.findIndex((note) => note.includes("false alarms:"))).join(" ");
   byId("rows").hidden = false;
+  byId("rows-table").parentElement.style.setProperty("--needed", `${1.5 * rows.length + 5}rem`);  // no gap below a few rows
   list();
 }
 
