@@ -1,5 +1,6 @@
 """A fit outlives its page: its visitor finds it again, with progress, on any page; nobody else sees it."""
 
+import json
 import re
 
 import numpy as np
@@ -94,3 +95,34 @@ def test_nothing_runs_while_a_width_is_computed(arrive):
     page.wait_for_timeout(300)
     expect(page.locator("#plan")).to_contain_text("'full'")
     page.unroute("**/width?*")
+
+
+def test_another_fit_from_a_model_is_cancelled_on_its_page(arrive, server):
+    walk = arrive()
+    page = walk.page
+    walk.upload("long.npy", npy(LONG))
+    page.get_by_label("Kernel PCA").check()
+    page.get_by_label("Components").fill("2")
+    walk.run()
+    place = page.url
+    # The same fit again, but of the whole spectrum.
+    page.route("**/api/v1/jobs", lambda route: route.continue_(post_data=whole(route.request)))
+    page.locator("#rows-table tbody tr").first.click()
+    page.get_by_role("button", name="Refit without the selected row").click()
+    entry = page.locator("#jobs li", has_text="without 1 row")
+    expect(entry.get_by_role("progressbar")).to_be_visible()
+    walk.shot("refitting")
+    entry.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#say")).to_have_text("Cancelled.")
+    expect(entry).to_have_count(0)
+    expect(page).to_have_url(place)
+    with client_of(server) as client:
+        until(lambda: "gramian_running_fits 0.0" in client.get("/metrics").text)
+
+
+def whole(request):
+    """Return the fit that is asked for, of 2,500 components; None where nothing is sent."""
+    if request.method != "POST":
+        return None
+    fit = request.post_data_json
+    return json.dumps(fit | {"parameters": fit["parameters"] | {"n_components": 2500}})

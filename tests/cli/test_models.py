@@ -52,7 +52,6 @@ def test_what_does_not_apply_is_refused():
         {"n_landmarks": 5},
         {"kernel": "rbf", "n_landmarks": 5},
         {"kernel": "rbf", "landmarks": "uniform"},
-        {"kernel": "rbf", "scale": "unit"},
         {"kernel": "rbf", "whiten": True},
         {"kernel": "rbf", "ddof": 0},
         {"kernel": "rbf", "degree": 2},

@@ -51,6 +51,7 @@ OF_KERNEL_PCA = {
     "coef0": 7,
     "kernel_params": {"p": 1},
     "center": False,
+    "scale": "unit",
     "solver": "dense",
     "tol": 0.1,
     "random_state": 5,

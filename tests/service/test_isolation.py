@@ -59,6 +59,7 @@ QUERIES = {
     "person": (FACES.people[0], "nobody"),
     "rows": ("0:10", "nonsense"),
     "size": (None, "3x3"),
+    "format": ("csv", "nonsense"),
     "header": (None, "1"),
     "skip_footer": (None, "1"),
     "pivot": (None, "a,b,c"),

@@ -181,7 +181,7 @@ function offerGroups(column, groups) {
 
 // ------------------------------------------------------------------ another fit
 
-const started = follow(null, () => {}, ({ state, problem }) => state === "failed" && say(problem.error, true));
+const started = follow(id, () => {}, ({ state, problem }) => state === "failed" && say(problem.error, true));
 
 // Fits the same data again with some changes, and opens the new model.
 const refit = (words, changes, button) => tried(async () => {

@@ -58,13 +58,14 @@ function ended({ name, state, model, problem, data, reading }) {
   return element("li", {}, element("a", { href: `/models/${model}?${query(data, reading)}` }, named), " is ready.");
 }
 
-// Lists fits in #jobs, on the page of data its own models too; `changed` receives how many of its fits are running.
+// Lists fits in #jobs: those that run, on the page of data also its own models and failures, on the start page all failures.
+// `changed` receives how many fits of the data are running.
 // The returned function takes a fit that was just started: its end opens the model, or calls `failed` with its facts.
 export function follow(data = null, changed = () => {}, failed = () => {}) {
   const list = byId("jobs"), shown = new Map(), mine = new Set();
   let waiting, wait = SOON;
   const listed = (job) => running(job) || shown.has(job.id) || job.data === data && job.state === "done"
-    || job.state === "failed" && Date.now() / 1000 - job.created - job.seconds < RECENT;
+    || job.state === "failed" && (!data || job.data === data) && Date.now() / 1000 - job.created - job.seconds < RECENT;
   async function look() {
     clearTimeout(waiting);
     let all;
