@@ -78,9 +78,7 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
     first = key is None and len(names) > 1
     which = "the first" if chosen == names[0] else "the first with a table"
     notes = (
-        (f"sheet {chosen!r} was read, {which} of {listed(names)}; another can be chosen",)
-        if first
-        else ()
+        (f"sheet {chosen!r} was read, {which} of {listed(names)}; another can be chosen",) if first else ()
     )
     names = (chosen, *(name for name in names if name != chosen))
     return TextSource(Opened(source, data=text.getvalue().encode()), notes=notes, sheets=names)
