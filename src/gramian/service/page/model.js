@@ -275,7 +275,7 @@ async function unusual() {
   rows.sort((a, b) => excess(b) - excess(a));
   byId("limits").textContent = table.notes.slice(table.notes.findIndex((note) => note.includes("false alarms:"))).join(" ");
   byId("rows").hidden = false;
-  byId("rows-table").parentElement.style.setProperty("--needed", `${1.5 * rows.length + 5}rem`);  // no gap below a few rows
+  byId("rows-table").parentElement.style.setProperty("--needed", `${1.45 * rows.length + 4.5}rem`);  // no gap below a few rows
   list();
 }
 
