@@ -156,6 +156,12 @@ def as_float64(array: Any) -> FloatArray:
     return np.asarray(to_numpy(array), dtype=np.float64)
 
 
+def are_whole(values: Any) -> Any:
+    """Return of each column whether its numbers are integers; beyond those of int64 every float is one."""
+    with np.errstate(invalid="ignore"):
+        return ((np.floor(values) == values) & (np.abs(values) < np.float64(2**63))).all(axis=0)
+
+
 def to_float64(array: Any) -> Any:
     """Return ``array`` as float64 of the same kind."""
     if is_numpy(array) or sparse.issparse(array):

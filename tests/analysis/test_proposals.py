@@ -5,7 +5,9 @@ from importlib.resources import files
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from scipy import sparse
 from sklearn import datasets
 
 import gramian
@@ -157,6 +159,10 @@ def test_numbers_of_patients_name_the_rows_without_a_telling_name():
     }
     related = frame(X, "abcd").assign(salary=(50_000 + 9_000 * X[:, 0] + rng.normal(0, 900, 60)).round())
     assert "id" not in gramian.propose(related).reading
+    rain = frame(X, "abcd").assign(**{"rain (mm)": rng.permutation(900)[:60] + 100.0})
+    assert not {"id", "drop"} & gramian.propose(rain).reading.keys()  # it has a unit
+    huge = frame(np.column_stack([X, rng.uniform(1, 9, 60)]) * 1e150)  # every such float is an integer
+    assert not {"id", "drop", "transform"} & gramian.propose(huge).reading.keys()
     noise = frame(rng.integers(0, 100_000, (60, 4)).astype(float), "abcd")
     assert not gramian.propose(noise)  # several such columns are measurements
 
@@ -232,7 +238,7 @@ def test_missing_values_are_imputed_by_as_many_components_as_predict_them():
         PCA(missing="em", **found.parameters).fit(X)
         assert gramian.propose(frame(X), "kernel-pca").reading == {"missing": "mean"}
     lines = ["a,b,c", *(f"{i % 5},{i % 7},{i % 3}" for i in range(20))]
-    empty = [*lines, ",,", ",,"]
+    empty = [*lines[:5], ",,", ",,", *lines[5:]]
     assert chosen(seen("\n".join(empty))) == {"2 rows have no measurement": ("missing", "drop-rows")}
     assert seen("\n".join([*empty, "1,,2"])).reading == {"missing": "em"}
     # Two columns, or a share of the variance, leave no number of components.
@@ -319,8 +325,24 @@ def test_genes_in_rows_are_swapped_and_counts_become_logarithms():
         words * 0.5,
     ):
         assert "transform" not in gramian.propose(X.astype(float)).reading
+    samples = pd.DataFrame(words.T, columns=[f"ENSG{i:05}" for i in range(200)])  # levels alone are skewed
+    assert gramian.propose(samples).reading == logs
+    for X in (rng.poisson(50, (40, 60)), rng.integers(0, 60_000, (40, 60)), words.T * 0.5):
+        assert "transform" not in gramian.propose(X.astype(float)).reading
     countries = genes().replace("ENSG", "country ").replace("gene", "country").replace("ctrl_", "score")
     assert "transpose" not in seen(countries).reading
+
+
+def test_a_word_for_genes_does_not_swap_columns_of_different_units():
+    rng = np.random.default_rng(5)
+    names = [f"P{i:02}" for i in range(30)]
+    size, price = rng.normal(150, 20, 30).round(1), rng.normal(1500, 300, 30).round(2)
+    sheet = table(**{"Probe": names, "Laenge (cm)": size, "Gewicht (kg)": size / 2, "Preis": price})
+    shares = table(symbol=names, price=price, volume=(price * 1000 * size).round(), ratio=size / 9)
+    for text in (sheet, shares):
+        assert "transpose" not in seen(text).reading
+    alike = table(symbol=names, **{f"ctrl_{j}": rng.normal(8, 2, 30).round(2) for j in range(4)})
+    assert seen(alike).reading["transpose"]
 
 
 @pytest.mark.skipif("pivot" not in KNOWN, reason="reading has no pivot")
@@ -363,6 +385,19 @@ def test_every_kind_of_data_in_memory():
     assert str(gramian.propose(np.zeros((5, 4, 4)))) == "Nothing is proposed."
     with pytest.raises(gramian.errors.ParameterError, match="pca"):
         gramian.propose(X, "tsne")
+
+
+def test_what_cannot_be_fitted_is_refused_as_a_fit_refuses_it():
+    X = factors(12, 3)
+    assert gramian.propose(X.astype(object)) == gramian.propose(X.astype(str)) == gramian.propose(X)
+    assert gramian.propose(sparse.coo_array(X)) == gramian.propose(X)
+    assert not gramian.propose(X.astype(np.float16))
+    assert not gramian.propose(pd.DataFrame(X, columns=["a", "a", "b"]))  # names that repeat
+    dates = np.array([["2024-01-01"]] * 5, dtype="M8[D]")
+    refused = (dates, X + 1j, X[:0], X[:, 0], [], None, 5, pd.DataFrame(), pd.DataFrame(columns=["a"]))
+    for data in (*refused, pd.Series(X[:, 0]), pl.DataFrame(X).lazy()):
+        with pytest.raises(gramian.errors.GramianError):
+            gramian.propose(data)
 
 
 def test_odd_tables_are_looked_at_without_a_warning():

@@ -1,6 +1,5 @@
 import json
 import shlex
-from dataclasses import fields
 from pathlib import Path
 
 import h5py
@@ -14,7 +13,6 @@ from gramian.cli.inputs import model_path, read_new_data, read_table
 from gramian.cli.options import Reading
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
-from gramian.operations.fit import Fit
 from gramian.service.app import item_of
 from refusals import refused
 
@@ -39,11 +37,10 @@ STRANGE = Path(__file__).parents[1] / "strange"
 @pytest.mark.parametrize("name", ["money.csv", "limits.csv", "long.csv", "dates.csv", "sheets.xlsx"])
 def test_a_refusal_is_one_command_that_works(name, tmp_path, gramian, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    literal = ("--as-is",) if "as_is" in {one.name for one in fields(Fit)} else ()
-    ran = gramian("fit", str(STRANGE / name), *literal, "-o", "m.gramian")
+    ran = gramian("fit", str(STRANGE / name), "--as-is", "-o", "m.gramian")
     assert ran.code == 1
     advice = shlex.split(ran.err.partition(" Give ")[2].splitlines()[0])
-    ran = gramian("fit", str(STRANGE / name), *literal, *advice, "-o", "m.gramian")
+    ran = gramian("fit", str(STRANGE / name), "--as-is", *advice, "-o", "m.gramian")
     assert ran.code == 0, ran.err
     ran = gramian("transform", "m.gramian", str(STRANGE / name), "-o", "scores.csv")
     assert ran.code == 0, ran.err
@@ -105,6 +102,12 @@ def test_kinds_of_file_in_the_shell(folder, gramian):
     ):
         ran = gramian("fit", *arguments, "-o", "m.gramian")
         assert ran.code == 0, ran.err
+    for column, formula in enumerate(["=B2+C2", "=B3+C3"]):
+        book.active.cell(2 + column, 4, formula)
+    book.save("formulas.xlsx")  # as programs write them that compute nothing
+    ran = gramian("fit", "formulas.xlsx")
+    said = "2 formulas have no stored value and count as missing: open and save the file in a spreadsheet"
+    assert (ran.code, said in ran.err) == (0, True), ran.err
     for arguments, code, message in (
         (["x.h5"], 1, "Choose one, as in x.h5::test/data"),
         (["x.xlsx::Tab"], 2, "has no sheet 'Tab'. Its sheets are 'Sheet'"),
@@ -112,6 +115,13 @@ def test_kinds_of_file_in_the_shell(folder, gramian):
     ):
         ran = gramian("fit", *arguments, "-o", "m.gramian")
         assert (ran.code, message in ran.err) == (code, True), ran.err
+
+
+def test_a_table_without_any_value_is_no_case_for_missing_values(folder, gramian):
+    (folder / "none.csv").write_text("a,b\nNA,NA\n,\n")
+    for how in ([], ["--missing", "em", "--components", "1"], ["--missing", "drop-columns"]):
+        ran = gramian("fit", "none.csv", *how)
+        assert (ran.code, "holds no value: all its entries are missing" in ran.err) == (1, True)
 
 
 def test_new_data_is_not_filled_with_its_own_means(folder):

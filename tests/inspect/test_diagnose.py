@@ -19,6 +19,7 @@ from gramian.cli import main
 from gramian.errors import DiagnosticWarning, InputTypeError
 from gramian.inspect.diagnose import diagnosis_of
 from gramian.kernels import Matern
+from gramian.report.facts import largest_loadings
 
 
 def factors(n, d, seed=0):
@@ -158,6 +159,27 @@ def test_whole_numbers_that_measure_are_no_identifier():
     related = np.column_stack([factors(120, 4), (1000 * factors(120, 4)[:, 0]).round()])
     for X in (counts, related):
         assert "identifier" not in codes(PCA(2, scale="unit"), X)
+
+
+def test_whole_numbers_without_signal_or_with_a_unit_are_no_identifier():
+    rng = np.random.default_rng(0)
+    huge, several = factors(30, 4) * 1e150, np.trunc(rng.standard_normal((30, 4)) * 1e17)
+    for X in (huge, several):
+        assert "identifier" not in codes(PCA(2), X)
+    rain = pd.DataFrame(factors(40, 4), columns=list("abcd"))
+    for name in ("rain (mm)", "n"):
+        X = rain.assign(**{name: rng.permutation(900)[:40] + 100.0})
+        assert ("identifier" in codes(PCA(2), X)) == (name == "n")
+
+
+def test_names_of_columns_stay_on_their_line():
+    X = pd.DataFrame(factors(40, 3) * [1, 1, 900], columns=["a", "b", "c\nd\x1b[31m"])
+    with pytest.warns(DiagnosticWarning):
+        model = PCA(2).fit(X)
+    (line,) = [one for one in gramian.diagnose(model, X).lines() if "scale-dominates" in one]
+    assert "\n" not in line
+    assert "c\\nd\\x1b[31m" in line
+    assert all("\n" not in text and "\x1b" not in text for text in largest_loadings(model, 2))
 
 
 @pytest.mark.parametrize("seed", range(3))

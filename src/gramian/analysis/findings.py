@@ -6,6 +6,7 @@ Checks that need the rows, and all notes, are in :mod:`gramian.inspect.findings`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,8 +15,8 @@ import numpy as np
 from gramian.analysis.components import column_names, kind_of, shares_of
 from gramian.analysis.units import RATIO, UNITS_GAP, column_variances, neighbours, unit_difference
 from gramian.arrays import as_float64
-from gramian.checks import percent
-from gramian.errors import DiagnosticWarning, Surface, asked_by_user, option, worded
+from gramian.checks import percent, shown
+from gramian.errors import DataError, DiagnosticWarning, Surface, asked_by_user, option, worded
 from gramian.records import ModelKind
 
 FEWEST = 10  # rows from which scores say something about rows
@@ -82,7 +83,7 @@ class Finding:
         str
             One line.
         """
-        text = worded(" ".join(vars(self)["_marked"]), surface)
+        text = shown(worded(" ".join(vars(self)["_marked"]), surface))
         return f"{self.severity.capitalize()}: {text} ({self.code})"
 
 
@@ -185,7 +186,8 @@ def width_findings(
         return
     value = ""
     if rows is not None and len(rows) > 2 and rows.std(axis=0).any():
-        median = getattr(type(kernel)(**{width: "median"}).resolve(rows), width)
-        evidence[f"{width} of the median"] = median
-        value = f", which is {median:.3g} for these rows"
+        with suppress(DataError):  # rows are too far apart
+            median = getattr(type(kernel)(**{width: "median"}).resolve(rows), width)
+            evidence[f"{width} of the median"] = median
+            value = f", which is {median:.3g} for these rows"
     yield Finding(code, "serious", sentence, f"Use {option(width, 'median')}{value}.", evidence)

@@ -14,9 +14,11 @@ from scipy.special import kolmogorov, ndtri
 from scipy.stats import skew
 
 from gramian.analysis import imputation
-from gramian.analysis.units import same_range, unit_difference
+from gramian.analysis.units import FEW, neighbours, same_range, unit_difference, units_of
+from gramian.arrays import are_whole
 from gramian.checks import check_choice, counted, first_few, percent
-from gramian.data.table import Table
+from gramian.data.as_rows import to_rows
+from gramian.data.table import RowsRequest, Table
 from gramian.errors import DataError, Surface, option, worded
 from gramian.io.lazy import LazyArray
 from gramian.io.preview import Column, Preview, of_array, of_columns
@@ -315,7 +317,8 @@ class _Table:
         }
         for j, column in enumerate(numbers):
             kind, why = no_measurement(column, self.rows, named=seen.named)
-            if not kind and j == unnamed and column.distinct == self.rows:
+            measured = column.unit or units_of([column.name])[0]
+            if not kind and j == unnamed and column.distinct == self.rows and not measured:
                 kind, why = "identifier", NAMES_ROWS
             if kind and (kind != "constant" or (seen.whole and seen.named)):
                 self.no_measure[column.name] = kind, why
@@ -440,9 +443,9 @@ class _Table:
         numbers = [one for one in self.free if one.sample is not None]
         if column is None or column.sample is not None or len(numbers) < 3:
             return False
-        genes = words_of(column.name) & GENE_WORDS or all(
-            re.fullmatch(GENES, text, re.IGNORECASE) for text in column.first if text
-        )
+        genes = all(re.fullmatch(GENES, text, re.IGNORECASE) for text in column.first if text)
+        # "symbol" names shares too, and "Probe" is German for sample: samples have one unit.
+        genes |= bool(words_of(column.name) & GENE_WORDS) and self._units(numbers)[0] is None
         samples = sum(bool(re.fullmatch(SAMPLES, one.name, re.IGNORECASE)) for one in numbers)
         return bool(genes or (samples > 0.8 * len(numbers) and self.rows > 2 * len(numbers)))
 
@@ -594,7 +597,7 @@ def identifier(values: FloatArray) -> int | None:
     if n < NAMING:
         return None
     with np.errstate(invalid="ignore"):
-        whole = (np.floor(values) == values).all(axis=0)
+        whole = are_whole(values)
     found = [j for j in np.flatnonzero(whole).tolist() if names_rows(values, j)]
     return found[0] if len(found) == 1 else None
 
@@ -665,12 +668,20 @@ def _are_counts(columns: Sequence[Column]) -> bool:
     if not varying or not all(one.whole and one.low is not None and one.low >= 0 for one in varying):
         return False
     sample = _sample(varying)
+    sample = sample[:, np.nanmin(sample, axis=0) < np.nanmax(sample, axis=0)]  # of some rows, or finite
+    if not sample.size:
+        return False
     if same_range(sample) and np.nanmax(sample) <= 255:  # pixels and ratings
         return False
     mean, high = np.nanmean(sample, axis=0), np.nanmax(sample, axis=0)
     lopsided = np.asarray(skew(sample / high, axis=0, nan_policy="omit"), dtype=np.float64) > 1
     open_ended = (high >= 20) & (high >= 3 * mean) & (np.nanmin(sample, axis=0) < mean / 3)
-    return bool((lopsided & open_ended).mean() >= 2 / 3)
+    if (lopsided & open_ended).mean() >= 2 / 3:
+        return True
+    # Genes in the columns, and few samples: their levels are skewed, and not each of them.
+    there = sample[np.isfinite(sample)]
+    skewed = float(skew(there / there.max())) > 2 and there.max() >= 20
+    return len(varying) > FEW and skewed and not neighbours(sample)
 
 
 def _long(seen: Preview, reading: ReadingOptions) -> Proposal | None:
@@ -749,13 +760,14 @@ def _in_memory(data: Any) -> Preview | None:
             of_array(np.asarray(values) if stored else values, names, not stored),
             genotypes=data.alleles is not None,
         )
-    if (hasattr(data, "columns") and not hasattr(data, "shape")) or _is_frame(data):
+    if _is_frame(data):
         from gramian.io.columns import frame_columns
 
         return of_columns(frame_columns(data), True)
-    values = data if hasattr(data, "tocsc") else np.asarray(data)
-    return None if values.ndim > 2 else of_array(values, None)
+    rows = to_rows(data, RowsRequest())
+    return None if rows.picture_shape is not None else of_array(rows.in_memory(), rows.feature_names)
 
 
 def _is_frame(data: Any) -> bool:
-    return hasattr(data, "columns") and hasattr(data, "__arrow_c_stream__")
+    query = hasattr(data, "collect")
+    return not query and hasattr(data, "columns") and hasattr(data, "__arrow_c_stream__")

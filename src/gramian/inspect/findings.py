@@ -37,8 +37,8 @@ from gramian.analysis.proposals import (
 )
 from gramian.analysis.proposals import correlations as _correlations
 from gramian.analysis.sampling import named_group, sampling_of
-from gramian.analysis.units import column_variances, unit_difference
-from gramian.arrays import as_float64, dense
+from gramian.analysis.units import column_variances, unit_difference, units_of
+from gramian.arrays import are_whole, as_float64, dense
 from gramian.checks import counted, evenly, listed, percent
 from gramian.data import Rows
 from gramian.data.rows import row_text
@@ -174,9 +174,10 @@ def identifier(e: Evidence) -> Iterator[Finding]:
     if len(e.values) < FEWEST or e.alike:
         return
     V = e.values
-    for j in _candidates(e).tolist():
-        why = _why_no_measurement(e, j)
-        if why:
+    reasons = {j: _why_no_measurement(e, j) for j in _candidates(e).tolist()}
+    several = list(reasons.values()).count(NAMES_ROWS) > 1  # measurements without signal
+    for j, why in reasons.items():
+        if why and not (several and why == NAMES_ROWS):
             followed = [i for i in e.leading if abs(_correlations(V[:, j], e.scores[:, [i]])[0]) > FOLLOWS]
             yield Finding(
                 "identifier",
@@ -201,14 +202,14 @@ def _candidates(e: Evidence) -> IntArray:
     telling = np.asarray((ordered[1:] > ordered[:-1]).all(axis=0))
     if len(telling) <= FEWEST_ROWS and getattr(e.model, "feature_names_in_", None) is not None:
         telling = telling | np.array([bool(words_of(name) & TELLING) for name in e.names])
-    whole = (np.floor(head) == head).all(axis=0) & (head != head[0]).any(axis=0)
+    whole = are_whole(head) & (head != head[0]).any(axis=0)
     return np.flatnonzero(steady | (whole & telling))
 
 
 def _why_no_measurement(e: Evidence, j: int) -> str:
     """Return why a column counts or names rows; "" if it may be a measurement."""
     x = e.values[:, j]
-    whole, n = bool((np.floor(x) == x).all()), len(x)
+    whole, n = bool(are_whole(x)), len(x)
     if whole and e.whole:
         # Readers of files are loaded for tables of whole numbers only.
         from gramian.io.preview import of_numbers
@@ -224,7 +225,8 @@ def _why_no_measurement(e: Evidence, j: int) -> str:
     runs = (steps > 0).all() or (steps < 0).all()
     if whole and runs and abs(_correlations(x, as_float64(e.places)[:, None])[0]) >= 1 - LEVEL:
         return f"is a whole number that {'rises' if usual > 0 else 'falls'} with the rows"
-    return NAMES_ROWS if whole and names_rows(e.values, j) else ""
+    measured = units_of([e.names[j]])[0]
+    return NAMES_ROWS if whole and not measured and names_rows(e.values, j) else ""
 
 
 def zeros(e: Evidence) -> Iterator[Finding]:

@@ -962,9 +962,13 @@ def frame_columns(frame: Any) -> Columns:
 
     Columns of objects that Arrow has no type for become text.
     """
-    names = [str(name) for name in getattr(frame, "column_names", frame.columns)]
     keys = getattr(frame, "column_names", frame.columns)
-    arrays = [_of_series(frame[key]) for key in keys]
+    names = [str(key) for key in keys]
+    # Names of pandas may repeat.
+    series = (frame.iloc[:, at] if hasattr(frame, "iloc") else frame[key] for at, key in enumerate(keys))
+    arrays = [_of_series(one) for one in series]
+    if not arrays or not len(arrays[0]):
+        raise DataError("The frame has no rows. Add at least one row of numbers.")
     source = ColumnsInMemory(arrays, tuple(names), "the frame")
     return Columns(arrays, source.unique_names(len(arrays))[0], source)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays import are_whole
 from gramian.checks import evenly
 from gramian.errors import DataError
 from gramian.io.files import Place, opened_source
@@ -235,7 +236,7 @@ def of_numbers(name: str, column: Any) -> Column:
     first = tuple("" if hole else f"{value:.6g}" for value, hole in shown)
     distinct = len(np.unique(there))
     kind: Literal["number", "constant"] = "number" if distinct > 1 else "constant"
-    whole = bool(finite.size) and not np.mod(finite, 1).any()
+    whole = bool(finite.size) and bool(are_whole(finite))
     counts = len(column) > 1 and low in (0, 1) and bool(np.array_equal(column, low + np.arange(len(column))))
     deviation = _deviation(finite) if finite.size > 1 else None
     about = (low, high, first, deviation, whole, counts)

@@ -13,7 +13,7 @@ import numpy as np
 from gramian.analysis import sampling
 from gramian.analysis.components import component_names, shares_of
 from gramian.arrays import as_float64
-from gramian.checks import counted, percent, plain, six_digits
+from gramian.checks import counted, percent, plain, shown, six_digits
 from gramian.errors import Surface, shortened
 from gramian.inspect.diagnose import Diagnosis, diagnosis_of
 from gramian.reading import IMPUTED
@@ -153,10 +153,11 @@ def largest_loadings(model: Any, count: int, most: int = 3) -> list[str]:
         # Of loadings that only rounding tells apart, the first column comes first.
         order = np.argsort(-np.abs(direction).round(6), kind="stable")[:most]
         # A loading of 0 says nothing, and a long name would hide the others.
-        shown = [
-            (f"column {j}" if names is None else shortened(str(names[j]), NAME), direction[j]) for j in order
+        loaded = [
+            (f"column {j}" if names is None else shortened(shown(names[j]), NAME), direction[j])
+            for j in order
         ]
-        lines.append(", ".join(f"{name} {value:+.2f}" for name, value in shown if abs(value) >= 0.005))
+        lines.append(", ".join(f"{name} {value:+.2f}" for name, value in loaded if abs(value) >= 0.005))
     # Directions beyond the rank complete the basis, and any would do.
     return lines + [""] * (min(count, len(directions)) - len(lines))
 

@@ -17,7 +17,7 @@ from zipfile import ZipFile
 import pyarrow as pa
 
 from gramian.arrays import require_memory
-from gramian.checks import listed
+from gramian.checks import counted, listed
 from gramian.data.table import Expected
 from gramian.errors import DataError, ParameterError, needs
 from gramian.io.columns import ColumnsInMemory, ColumnSource, whole_fields
@@ -29,6 +29,7 @@ from gramian.reading import ReadingOptions
 
 ROWS = 1 << 20  # that a sheet can have
 LOOK = 200  # rows that show whether a sheet has a table
+WITHOUT_VALUE = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")  # a formula
 TIMES = 5  # as much memory as the unpacked file: cells, and their text
 
 
@@ -67,7 +68,8 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
         chosen = key or next((name for name in names if _has_numbers(_rows(book, name, LOOK))), None)
         chosen = chosen or next((name for name in names if any(_rows(book, name, LOOK))), names[0])
         rows = _rows(book, chosen, ROWS)
-        _fill_merged(rows, ZipFile(opened.file).read(book[chosen]._worksheet_path))
+        sheet = ZipFile(opened.file).read(book[chosen]._worksheet_path)
+        _fill_merged(rows, sheet)
     if not any(rows):
         raise DataError(f"{source}: the sheet {chosen!r} is empty. Its sheets are {listed(names)}.")
     width = max(map(len, rows))
@@ -77,9 +79,12 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
         lines.writerow(map(_as_text, [*row, *[None] * (width - len(row))] if row else []))
     first = key is None and len(names) > 1
     which = "the first" if chosen == names[0] else "the first with a table"
-    notes = (
+    notes: tuple[str, ...] = (
         (f"sheet {chosen!r} was read, {which} of {listed(names)}; another can be chosen",) if first else ()
     )
+    if without := len(WITHOUT_VALUE.findall(sheet)):
+        have = counted(without, "formula has", "formulas have")
+        notes += (f"{have} no stored value and count as missing: open and save the file in a spreadsheet",)
     names = (chosen, *(name for name in names if name != chosen))
     return TextSource(Opened(source, data=text.getvalue().encode()), notes=notes, sheets=names)
 
