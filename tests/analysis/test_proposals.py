@@ -394,9 +394,9 @@ def test_what_cannot_be_fitted_is_refused_as_a_fit_refuses_it():
     assert not gramian.propose(X.astype(np.float16))
     assert not gramian.propose(pd.DataFrame(X, columns=["a", "a", "b"]))  # names that repeat
     dates = np.array([["2024-01-01"]] * 5, dtype="M8[D]")
-    refused = (dates, X + 1j, X[:0], X[:, 0], [], None, 5, pd.DataFrame(), pd.DataFrame(columns=["a"]))
-    for data in (*refused, pd.Series(X[:, 0]), pl.DataFrame(X).lazy()):
-        with pytest.raises(gramian.errors.GramianError):
+    unfit = (dates, X + 1j, X[:0], X[:, 0], [], None, 5, pd.DataFrame(), pd.DataFrame(columns=["a"]))
+    for data in (*unfit, pd.Series(X[:, 0]), pl.DataFrame(X).lazy()):
+        with refused(gramian.errors.GramianError):
             gramian.propose(data)
 
 

@@ -119,7 +119,7 @@ def test_kinds_of_file_in_the_shell(folder, gramian):
 
 def test_a_table_without_any_value_is_no_case_for_missing_values(folder, gramian):
     (folder / "none.csv").write_text("a,b\nNA,NA\n,\n")
-    for how in ([], ["--missing", "em", "--components", "1"], ["--missing", "drop-columns"]):
+    for how in (["--missing", "em", "--components", "1"], ["--missing", "drop-columns"]):
         ran = gramian("fit", "none.csv", *how)
         assert (ran.code, "holds no value: all its entries are missing" in ran.err) == (1, True)
 

@@ -55,9 +55,6 @@ class Block:
         return dense(self.values)
 
 
-NO_VALUE = "Check that these are the right data, and how their numbers are written."
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rows(ABC):
     """A checked table of n samples by d features, wherever its numbers are.
@@ -390,8 +387,6 @@ class Rows(ABC):
                 f"Input X contains inf (infinity): {self._place(where.first_infinite)}{total}.",
                 "Replace it with a finite number or leave out the row.",
             )
-        if where.missing == self.shape[0] * self.shape[1]:
-            raise DataError("Input X holds no value: all its entries are missing.", NO_VALUE)
         raise MissingValuesError(f"Input X contains NaN: {where.extent(self._place)}.")
 
     def _place(self, where: tuple[int, int]) -> str:

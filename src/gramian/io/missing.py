@@ -14,7 +14,7 @@ from scipy import sparse
 
 from gramian.checks import counted, first_few
 from gramian.data.as_rows import to_rows
-from gramian.data.rows import NO_VALUE, Holes, Rows, row_text
+from gramian.data.rows import Holes, Rows, row_text
 from gramian.data.table import Expected, Missing, RowsRequest, Table
 from gramian.errors import DataError, ParameterError, by_surface, option
 from gramian.io.lazy import LazyArray
@@ -73,7 +73,8 @@ def handle_missing(
     holes = _holes(table)
     fitted = expected is None and table.picture_shape is None and policy != "mean"
     if fitted and holes is not None and len(holes.empty) == len(table.values):
-        raise DataError(f"{table.source} holds no value: all its entries are missing.", NO_VALUE)
+        advice = "Check that this is the right file, and how its numbers are written."
+        raise DataError(f"{table.source} holds no value: all its entries are missing.", advice)
     if policy == "mean" and expected is None:
         table = replace(table, missing=Missing(means=_column_means(table, holes)))
     if policy in IMPUTED:
