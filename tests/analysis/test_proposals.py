@@ -16,6 +16,7 @@ from gramian.analysis.proposals import KNOWN, proposals
 from gramian.analysis.units import same_range, unit_difference, units_of
 from gramian.io.preview import preview
 from gramian.pca.missing import filled
+from refusals import refused
 
 PENGUINS = files("gramian").joinpath("examples", "penguins.csv").read_text(encoding="utf-8")
 MEASURED = ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g")
