@@ -396,7 +396,7 @@ def test_what_cannot_be_fitted_is_refused_as_a_fit_refuses_it():
     dates = np.array([["2024-01-01"]] * 5, dtype="M8[D]")
     unfit = (dates, X + 1j, X[:0], X[:, 0], [], None, 5, pd.DataFrame(), pd.DataFrame(columns=["a"]))
     for data in (*unfit, pd.Series(X[:, 0]), pl.DataFrame(X).lazy()):
-        with pytest.raises(gramian.errors.GramianError, match="Complex|2D array|2-dim|minimum|rows|dates"):
+        with pytest.raises(gramian.errors.GramianError, match=r"Complex|2D array|2-dim|minimum|rows|dates"):
             gramian.propose(data)
 
 
