@@ -60,6 +60,7 @@ def test_figures_and_report_show_several_groupings(samples, gramian):
     drawn = {}
     for name, options in {
         "labels": ("more.csv", "--label", "species,group"),
+        "colour": ("more.csv", "--color", "species"),
         "options": ("more.csv", "--color", "species", "--shape", "group"),
         "meta": (
             "more.csv",
@@ -76,8 +77,9 @@ def test_figures_and_report_show_several_groupings(samples, gramian):
         ran = gramian("plot", "m.gramian", *options, "--what", "scores,metadata,biplot", "-o", name)
         assert ran.code == 0, ran.err
         drawn[name] = re.sub(r"clip\d+", "", Path(name, "scores.svg").read_text())
-    assert drawn["labels"] == drawn["options"]
-    assert all(word in drawn["labels"] for word in ("species", "virginica", "group", "g3"))
+    assert drawn["labels"] == drawn["colour"]
+    assert "g3" not in drawn["labels"]  # a second grouping is drawn where it is asked for
+    assert all(word in drawn["options"] for word in ("species", "virginica", "group", "g3"))
     assert all(word in drawn["meta"] for word in ("age", "person", "bob"))
     assert "weighted" in Path("meta", "metadata.svg").read_text()
     ran = gramian(

@@ -40,9 +40,7 @@ class Plot:
         usual="the first of --label or --meta",
         label="colour",
     )
-    shape: str | None = option(
-        "COLUMN", "Column that sets the shape of points.", usual="the second of --label or --meta"
-    )
+    shape: str | None = option("COLUMN", "Column that sets the shape of points.", usual="none")
     x: str = option(
         "PC1", "Component on the X axis, such as PC3; for whitening a column number.", "1", label="X axis"
     )
