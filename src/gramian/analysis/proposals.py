@@ -11,7 +11,6 @@ from typing import Any, Literal, overload
 
 import numpy as np
 from scipy.special import kolmogorov, ndtri
-from scipy.stats import skew
 
 from gramian.analysis import imputation
 from gramian.analysis.units import FEW, neighbours, same_range, unit_difference, units_of
@@ -674,14 +673,21 @@ def _are_counts(columns: Sequence[Column]) -> bool:
     if same_range(sample) and np.nanmax(sample) <= 255:  # pixels and ratings
         return False
     mean, high = np.nanmean(sample, axis=0), np.nanmax(sample, axis=0)
-    lopsided = np.asarray(skew(sample / high, axis=0, nan_policy="omit"), dtype=np.float64) > 1
+    lopsided = _skewness(sample / high) > 1
     open_ended = (high >= 20) & (high >= 3 * mean) & (np.nanmin(sample, axis=0) < mean / 3)
     if (lopsided & open_ended).mean() >= 2 / 3:
         return True
     # Genes in the columns, and few samples: their levels are skewed, and not each of them.
     there = sample[np.isfinite(sample)]
-    skewed = float(skew(there / there.max())) > 2 and there.max() >= 20
+    skewed = _skewness(there / there.max()) > 2 and there.max() >= 20
     return len(varying) > FEW and skewed and not neighbours(sample)
+
+
+def _skewness(X: FloatArray) -> Any:
+    """Return the skewness of each column, 0 of a constant one."""
+    C = X - np.nanmean(X, axis=0)
+    squares, cubes = np.nanmean(C**2, axis=0), np.nanmean(C**3, axis=0)
+    return np.divide(cubes, squares**1.5, out=np.zeros_like(cubes), where=squares > 0)
 
 
 def _long(seen: Preview, reading: ReadingOptions) -> Proposal | None:

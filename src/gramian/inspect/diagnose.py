@@ -6,13 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from gramian.analysis.components import decomposition_of, kind_of, mapping_of
-from gramian.analysis.findings import Finding
+from gramian.analysis.findings import Finding, model_findings
 from gramian.errors import InputTypeError, Surface
-from gramian.inspect.findings import Evidence, findings
-from gramian.io.metadata import labels_of
 from gramian.notebook import Grid, Tabulated
 from gramian.records import ModelKind
 
@@ -137,6 +133,8 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
     >>> found.codes
     ('scale-dominates', 'no-signal')
     """
+    from sklearn.utils.validation import check_is_fitted  # which a saved model is shown without
+
     model = mapping_of(model)
     if kind_of(model) not in DIAGNOSED:
         raise InputTypeError(f"diagnose takes a fitted PCA or KernelPCA, not a {type(model).__name__}.")
@@ -145,6 +143,10 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
 
 
 def _diagnosed(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
+    # What needs rows loads scikit-learn, which a model alone is shown without.
+    from gramian.inspect.findings import Evidence, findings
+    from gramian.io.metadata import labels_of
+
     rows = None if X is None else model._new_rows(X)
     table = None if rows is None else rows.table
     labels = labels_of(table) if labels is None and table is not None else labels
@@ -154,10 +156,22 @@ def _diagnosed(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
 def diagnosis_of(model: Any, table: Any = None) -> Diagnosis | None:
     """Return the diagnosis of any model and the table of its fit; None if it is of another kind.
 
-    Of a space of faces its PCA is diagnosed. Of other rows than those of the fit the model alone is.
+    Of a space of faces its PCA is diagnosed. Without the rows of the fit it has what the model alone shows.
     """
     model = decomposition_of(mapping_of(model))
     if kind_of(model) not in DIAGNOSED:
         return None
     same = table is not None and table.values.shape[0] == model.n_samples_ and not kind_of(model).faces
-    return _diagnosed(model, table if same else None)
+    return _diagnosed(model, table) if same else Diagnosis(model_findings(model), False)
+
+
+def serious_and_notes(diagnosis: Diagnosis | None, surface: Surface) -> tuple[list[str], list[str]]:
+    """Return what stands above the numbers of a fit, and what stands below them.
+
+    What the rows do not separate is said by the sentence on the sample.
+    """
+    if diagnosis is None:
+        return [], []
+    notes = [one.line(surface) for one in diagnosis.notes if one.code != "not-separated"]
+    more = [] if diagnosis.looked_at_rows else [ONLY_MODEL]
+    return [one.line(surface) for one in diagnosis.serious], [*notes, *more]

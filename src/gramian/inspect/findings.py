@@ -15,7 +15,6 @@ import numpy as np
 from scipy import sparse
 from scipy.special import betainc
 
-from gramian.analysis.associations import curve
 from gramian.analysis.components import column_names, component_names, kind_of, shares_of
 from gramian.analysis.findings import (
     FEWEST,
@@ -37,6 +36,7 @@ from gramian.analysis.proposals import (
 )
 from gramian.analysis.proposals import correlations as _correlations
 from gramian.analysis.sampling import named_group, sampling_of
+from gramian.analysis.shapes import curve
 from gramian.analysis.units import column_variances, unit_difference, units_of
 from gramian.arrays import are_whole, as_float64, dense
 from gramian.checks import counted, evenly, listed, percent

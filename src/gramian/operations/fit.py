@@ -334,7 +334,7 @@ def fit(
 def model_lines(model: Any, diagnosis: Any, verbose: bool = True) -> list[str]:
     """Return what is said of every fitted model: what misleads, components, sample, certificate, plan."""
     from gramian.analysis.sampling import sampling_note
-    from gramian.report.sentences import serious_and_notes
+    from gramian.inspect.diagnose import serious_and_notes
 
     serious, notes = serious_and_notes(diagnosis, "shell")
     above = [*serious, ""] if serious else []

@@ -10,8 +10,9 @@ import altair as alt
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.associations import curve, mean_ellipse, normal_ellipse, not_normal
+from gramian.analysis.associations import mean_ellipse, normal_ellipse
 from gramian.analysis.components import decomposition_of, feature_names_of, kind_of
+from gramian.analysis.shapes import curve, not_normal
 from gramian.arrays import as_float64
 from gramian.checks import check_share, counted, listed
 from gramian.errors import DataError, ParameterError, by_surface, option

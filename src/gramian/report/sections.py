@@ -21,7 +21,7 @@ from gramian.data.table import Table
 from gramian.errors import Surface
 from gramian.inspect.choose_components import choose_components
 from gramian.inspect.describe import describe
-from gramian.inspect.diagnose import Diagnosis, diagnosis_of
+from gramian.inspect.diagnose import Diagnosis, diagnosis_of, serious_and_notes
 from gramian.io.metadata import labels_of
 from gramian.kernel_pca.estimator import KernelPCA
 from gramian.kernel_pca.rules import KERNEL_RULES
@@ -233,7 +233,7 @@ class _Explained:
             "certificate": "" if ok else "DOES NOT HOLD",
         }
         failed = "" if ok else "The certificate does not hold. See What is guaranteed."
-        serious, notes = sentences.serious_and_notes(self.diagnosis, self.fitted.surface)
+        serious, notes = serious_and_notes(self.diagnosis, self.fitted.surface)
         sections = {
             "Scores": self.rows,
             "Components as pictures" if self.pictures else "Loadings": self.columns,

@@ -13,8 +13,7 @@ from gramian.analysis.components import component_names, feature_names_of, share
 from gramian.arrays import as_float64
 from gramian.checks import counted, duration, listed, most_of, percent, shown
 from gramian.data.table import Table
-from gramian.errors import Surface, shortened
-from gramian.inspect.diagnose import ONLY_MODEL, Diagnosis
+from gramian.errors import shortened
 from gramian.io.names import base_name
 from gramian.plots.names import WITHOUT
 from gramian.report.facts import imputed_share, kernel_text, method_name, size_text, validity_text, versions
@@ -102,18 +101,6 @@ def headline(model: Any) -> str:
     if number == len(ratios):
         return f"{result}, {part}."
     return f"{result}; the first {'one has' if number == 1 else f'{number} have'} {part}."
-
-
-def serious_and_notes(diagnosis: Diagnosis | None, surface: Surface) -> tuple[list[str], list[str]]:
-    """Return what stands above the numbers of a fit, and what stands below them.
-
-    What the rows do not separate is said by the sentence on the sample.
-    """
-    if diagnosis is None:
-        return [], []
-    notes = [one.line(surface) for one in diagnosis.notes if one.code != "not-separated"]
-    more = [] if diagnosis.looked_at_rows else [ONLY_MODEL]
-    return [one.line(surface) for one in diagnosis.serious], [*notes, *more]
 
 
 def used_lines(model: Any, table: Table) -> list[str]:

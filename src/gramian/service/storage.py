@@ -122,9 +122,17 @@ def payload(path: Path, name: str, reading: Reading | None = None, given: bool =
 
 
 def read_as(part: dict[str, Any], reading: Reading) -> dict[str, Any]:
-    """Change how a worker reads a file, perhaps to another sheet of it."""
+    """Change how a worker reads a file, perhaps to another sheet of it.
+
+    Raises
+    ------
+    Refusal
+        422 for a sheet of a file that is no workbook.
+    """
     options = reading.options()
     if (sheet := options.pop("sheet", None)) is not None:
+        if part["kind"] not in ("", ".xlsx"):
+            raise Refusal(422, "Only workbooks (.xlsx) have sheets.", "Leave it out.", field="sheet")
         path, name = (part[one].partition("::")[0] for one in ("path", "name"))
         part |= {"path": f"{path}::{sheet}", "name": f"{name}::{sheet}", "given": True}
     part["reading"] |= options
