@@ -159,7 +159,8 @@ def width_findings(
     identity, linear : bool
         Whether rows show that the kernel matrix is near the identity, or its components near those of PCA.
     """
-    kernel, shares, n = model.kernel_, shares_of(model), int(model.n_samples_)
+    kernel: Any = getattr(model, "kernel_", None)  # a description of a model may have none
+    shares, n = shares_of(model), int(model.n_samples_)
     width = next((name for name in WIDTHS if getattr(kernel, name, None) is not None), None)
     if width is None or shares is None or not int(model.rank_) or n < FEWEST or not model.center:
         return
