@@ -16,8 +16,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 from PIL import Image
+from scipy.spatial.distance import pdist
+from scipy.stats import spearmanr
 from sklearn.datasets import load_digits, load_wine, make_circles
 from sklearn.manifold import TSNE
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 
 from gramian import (
     PCA,
@@ -158,13 +162,13 @@ def kernel_pca(X: Any) -> Any:
 
 
 def digits_by(method: Callable[[Any], Any]) -> Any:
-    """Return a map of 600 handwritten digits, each drawn as the digit that it is."""
+    """Return a map of 600 handwritten digits, each drawn as the digit that it is, and print how good it is."""
     X, y = load_digits(return_X_y=True)
     X, y = X[:600], y[:600]
-    values = [
-        {"x": float(a), "y": float(b), "digit": str(digit)}
-        for (a, b), digit in zip(method(X), y, strict=True)
-    ]
+    Z = method(X)
+    right = cross_val_score(KNeighborsClassifier(5), Z, y, cv=5).mean()
+    print(f"{method.__name__}: {right:.0%} right, distances {spearmanr(pdist(X), pdist(Z)).statistic:.2f}")
+    values = [{"x": float(a), "y": float(b), "digit": str(digit)} for (a, b), digit in zip(Z, y, strict=True)]
     axis = alt.Axis(title=None, labels=False, ticks=False, grid=False)
     return (
         alt.Chart(alt.Data(values=values), width=420, height=360)

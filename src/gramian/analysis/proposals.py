@@ -291,12 +291,7 @@ def proposals(
 
 
 class _Table:
-    """A table as it is looked at, with the use of each column.
-
-    Parameters
-    ----------
-    As of :func:`proposals`.
-    """
+    """A table and the use of each of its columns; it takes what :func:`proposals` takes."""
 
     def __init__(
         self, seen: Preview, method: Method, reading: ReadingOptions, parameters: Mapping[str, Any]
