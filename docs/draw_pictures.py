@@ -162,7 +162,7 @@ def kernel_pca(X: Any) -> Any:
 
 
 def digits_by(method: Callable[[Any], Any]) -> Any:
-    """Return a map of 600 handwritten digits, each drawn as the digit that it is, and print how good it is."""
+    """Return a map of 600 handwritten digits, each drawn as the digit that it is; print how good it is."""
     X, y = load_digits(return_X_y=True)
     X, y = X[:600], y[:600]
     Z = method(X)
