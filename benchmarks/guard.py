@@ -82,6 +82,7 @@ def main() -> int:
             say(row.name)
             result = row.measure(Options(suite, repeats=asked.repeats), rehearsals[row.name])
             line, holds = compare(row.name, result.ratio, before, asked.factor)
+            say("")
             print(line, flush=True)
             good = good and holds
     print(f"{time.monotonic() - started:.0f} s")

@@ -31,7 +31,7 @@ def _stream(n: int) -> TimedRow:
         reference=references.pca_reference,
         errors=references.pca_errors,
         tolerances={"eigenvalue": 1e-4},
-        ratio=0.25,
+        ratio=0.12,
         growth=300e6,
         repeats=3,
     )

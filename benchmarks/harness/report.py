@@ -49,7 +49,7 @@ def heading() -> str:
         for entry in about["libraries"]
     )
     versions = ", ".join(f"{name} {version}" for name, version in about["packages"].items())
-    memory = _bytes(about["memory_bytes"])
+    memory = as_bytes(about["memory_bytes"])
     load = about["load_average"]
     return (
         f"{about['cpu']}, {about['cores']} cores, {memory}; Python {about['python']}, {versions}; "
@@ -63,12 +63,12 @@ def detail(report: Report) -> str:
     if report.skipped:
         return "\n".join([*lines, f"  skipped: {report.skipped}", ""])
     cells = [CONTENDER_HEADINGS, *(_contender(report, s) for s in report.standings)]
-    lines += ["  " + line for line in _aligned(cells)]
+    lines += ["  " + line for line in aligned(cells)]
     if report.absent:
         lines.append(f"  not installed: {', '.join(report.absent)}; make bench installs all but PyTorch")
     for check in report.checks:
         sign = "holds" if check.holds else "DOES NOT HOLD"
-        lines.append(f"  {check.text}: {_number(check.value)} <= {_number(check.bound)} {sign}")
+        lines.append(f"  {check.text}: {as_number(check.value)} <= {as_number(check.bound)} {sign}")
     return "\n".join([*lines, ""])
 
 
@@ -78,24 +78,24 @@ def _contender(report: Report, standing: Standing) -> tuple[str, ...]:
     errors = ", ".join(f"{name} {value:.1e}" for name, value in standing.errors.items())
     remarks = [standing.failure, standing.note, *standing.warnings]
     if standing.predicted is not None:
-        remarks.append(f"predicted {_number(standing.predicted)} s")
+        remarks.append(f"predicted {as_number(standing.predicted)} s")
     if standing.certificate is not None:
         remarks.insert(0, "certificate ok" if standing.certificate else "certificate NOT ok")
     return (
         standing.name,
-        _number(standing.median),
+        as_number(standing.median),
         str(len(standing.seconds)),
-        _number(ratio),
+        as_number(ratio),
         errors or "-",
         "yes" if standing.accurate else "NO",
-        _bytes(standing.peak_growth),
+        as_bytes(standing.peak_growth),
         "; ".join(part for part in remarks if part),
     )
 
 
 def table(reports: Sequence[Report]) -> str:
     """One line per row, for reading at a glance."""
-    return "\n".join(_aligned([HEADINGS, *(_line(report) for report in reports)]))
+    return "\n".join(aligned([HEADINGS, *(_line(report) for report in reports)]))
 
 
 def _line(report: Report) -> tuple[str, ...]:
@@ -108,18 +108,18 @@ def _line(report: Report) -> tuple[str, ...]:
     named = "" if shown is None else shown.name if best else f"none ({_why(shown)})"
     return (
         report.row,
-        _number(ours.median if ours else math.nan),
+        as_number(ours.median if ours else math.nan),
         named or "-",
-        _number(shown.median if shown else math.nan),
-        _number(report.ratio),
-        _number(report.limit if report.limit is not None else math.nan),
+        as_number(shown.median if shown else math.nan),
+        as_number(report.ratio),
+        as_number(report.limit if report.limit is not None else math.nan),
         "yes" if report.holds else "NO",
         _first_error(ours),
         _first_error(shown),
-        _bytes(ours.peak_growth if ours else None),
-        _bytes(shown.peak_growth if shown else None),
+        as_bytes(ours.peak_growth if ours else None),
+        as_bytes(shown.peak_growth if shown else None),
         "-" if ours is None or ours.certificate is None else "ok" if ours.certificate else "NOT ok",
-        "-" if ours is None or ours.predicted is None else _number(ours.predicted),
+        "-" if ours is None or ours.predicted is None else as_number(ours.predicted),
     )
 
 
@@ -133,7 +133,7 @@ def _first_error(standing: Standing | None) -> str:
     return f"{next(iter(standing.errors.values())):.1e}"
 
 
-def _aligned(cells: Sequence[tuple[str, ...]]) -> list[str]:
+def aligned(cells: Sequence[tuple[str, ...]]) -> list[str]:
     # A skipped row's reason runs on across the columns and must not widen them.
     plain = [row for row in cells if not row[1].startswith("skipped")]
     widths = [max(len(row[i]) for row in plain) for i in range(len(cells[0]))]
@@ -141,11 +141,11 @@ def _aligned(cells: Sequence[tuple[str, ...]]) -> list[str]:
     return [row.rstrip() for row in rows]
 
 
-def _number(value: float) -> str:
+def as_number(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.3g}"
 
 
-def _bytes(amount: int | None) -> str:
+def as_bytes(amount: int | None) -> str:
     if amount is None:
         return "-"
     return f"{amount / 1e9:.2f} GB" if amount >= 1e9 else f"{amount / 1e6:.0f} MB"

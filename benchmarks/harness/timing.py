@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import shutil
 import sys
 import time
 import warnings
@@ -11,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.memory import peak_growth
 from harness.rows import Check, Contender, Options, Outcome, Report, Standing, pair_ratio
+from harness.workers import peak_growth
 
 REST = 0.2  # seconds, at most, in which threads that wait actively after the last work fall asleep
 PREDICTED = 3.0  # factor by which the seconds of a plan may be off
@@ -42,8 +43,8 @@ class TimedRow:
         Largest ratio to the best accurate peer that the row allows.
     growth : float or None
         Largest growth of memory, in bytes, that the row allows.
-    slow_ratio : float or None
-        Largest ratio to the peers marked slow.
+    ratios : mapping
+        Largest ratios to single peers, by their names.
     warm : bool
         Whether every contender runs once at full size before the clock counts.
     only_once : bool
@@ -68,7 +69,7 @@ class TimedRow:
     tolerances: Mapping[str, float] = field(default_factory=dict)
     ratio: float | None = None
     growth: float | None = None
-    slow_ratio: float | None = None
+    ratios: Mapping[str, float] = field(default_factory=dict)
     repeats: int = 5
     warm: bool = True
     only_once: bool = False
@@ -80,9 +81,7 @@ class TimedRow:
     def measure(self, options: Options, rehearsal: Any) -> Report:
         """Time in turns, judge, then measure memory in one process per contender."""
         report = Report(self.name, self.about, self.tolerances, self.ratio, against=self.against)
-        report.skipped = (
-            "takes minutes; run with --slow" if self.slow and not options.slow else self.requires()
-        )
+        report.skipped = self.why_not(options)
         if report.skipped:
             return report
         chosen = [c for c in self.contenders if options.slow or not c.slow]
@@ -94,6 +93,10 @@ class TimedRow:
         self._memory(options, taking_part, report.standings)
         report.checks = self._checks(report)
         return report
+
+    def why_not(self, options: Options) -> str:
+        """Why the row does not run, or nothing."""
+        return "takes minutes; run with --slow" if self.slow and not options.slow else self.requires()
 
     def _memory(self, options: Options, taking_part: list[Contender], standings: list[Standing]) -> None:
         for contender, standing in zip(taking_part, standings, strict=True):
@@ -154,11 +157,10 @@ class TimedRow:
         ]
         if self.ratio is not None and report.best_peer is not None:
             checks.append(Check(f"ours / {report.best_peer.name}", report.ratio, self.ratio))
-        slow = {c.name for c in self.contenders if c.slow}
         for peer in report.standings:
-            if self.slow_ratio is not None and peer.name in slow and peer.seconds:
+            if peer.name in self.ratios and peer.seconds:
                 text = f"ours / {peer.name}"
-                checks.append(Check(text, pair_ratio(ours, peer), self.slow_ratio))
+                checks.append(Check(text, pair_ratio(ours, peer), self.ratios[peer.name]))
         if self.growth is not None and ours.peak_growth is not None:
             checks.append(Check("peak growth of ours, GB", ours.peak_growth / 1e9, self.growth / 1e9))
         if ours.predicted and ours.seconds:
@@ -225,5 +227,7 @@ def time_once(contender: Contender, standing: Standing, state: Any, rest: float)
 
 
 def say(text: str) -> None:
-    """Progress, on standard error so that the table stays clean."""
-    print(text, file=sys.stderr, flush=True)
+    """Progress: one line, rewritten, on standard error if that is a terminal; an empty text clears it."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r\x1b[K{text[:width]}", end="", file=sys.stderr, flush=True)

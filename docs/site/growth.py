@@ -13,6 +13,7 @@ FAMILIES = {
     "rows": ("PCA of n x 50 float32", "rows n"),
     "columns": ("PCA of 100 x d float32", "columns d"),
     "kernel": ("Kernel PCA of all rows, n x 50 float64", "rows n"),
+    "square": ("PCA of n x n float32", "rows and columns n"),
     "landmarks": ("Kernel PCA with 1000 landmarks, n x 50 float32", "rows n"),
 }
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00")
