@@ -237,8 +237,8 @@ def _stability() -> TimedRow:
         "everyday-stability",
         f"{RESAMPLES} resamples of the wine table (178 x 13), {COMPONENTS} components; peer: a loop over "
         "numpy.linalg.svd without studentized intervals, alignment or equal components; errors: of the "
-        f"variances' interval ends, against the loop with {10 * RESAMPLES} resamples; ours have the longer of "
-        "the two tails on both sides, and differ by that",
+        f"variances' interval ends, against the loop with {10 * RESAMPLES} resamples; ours have the longer "
+        "tail on both sides, and differ by that",
         data=TABLES["178x13"],
         contenders=(
             Contender(

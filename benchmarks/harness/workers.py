@@ -51,7 +51,8 @@ class Worker:
         command = [sys.executable, str(PROGRAM), options.suite, "--child", row, contender]
         if options.quick:
             command.append("--quick")
-        environment = os.environ | ({} if source is None else {"PYTHONPATH": str(source)})
+        # Both of two sources are to have compiled modules after the first run.
+        settings = {} if source is None else {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": ""}
         # A file takes the child's errors: a pipe that nobody empties could stop it.
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  closed by __exit__
         self._child = subprocess.Popen(
@@ -60,7 +61,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
-            env=environment,
+            env=os.environ | settings,
         )
         self._source = source
         self._imported = ""
