@@ -1,6 +1,7 @@
 """The scripts of the site: its menu, figures and link checker; and the guard of ratios of the benchmarks."""
 
 import contextlib
+import fnmatch
 import importlib
 import json
 import re
@@ -23,7 +24,7 @@ def load(monkeypatch):
         module = importlib.import_module(name)
         for new in set(sys.modules) - before:
             if str(ROOT / folder) in str(getattr(sys.modules[new], "__file__", "")):
-                monkeypatch.delitem(sys.modules, new)
+                del sys.modules[new]
         return module
 
     return imported
@@ -168,3 +169,60 @@ def test_the_page_of_results_states_and_draws_how_time_grows(load, tmp_path):
     assert "| peer | 1.00 |  | 10,000 | 1 |  |" in pages["measured.md"]
     assert "(growth-rows.svg)" in pages["measured.md"]
     assert "gramian.PCA" in pages["growth-rows.svg"]
+
+
+def test_ratios_are_told_and_drawn_by_shape(load):
+    shapes = load("docs/site", "shapes")
+    suites = {
+        "everyday": {"everyday-fit-100x5": {"ratio": 1.7}, "everyday-fit-1797x64": {"ratio": 2.4}},
+        "growth": {"growth-columns-1000": {"ratio": 1.6}, "growth-columns-300000": {"ratio": 0.09}},
+        "exact": {"tall-1m": {"ratio": 0.95}, "yale-95": {"ratio": 0.08}, "help": {"ratio": None}},
+    }
+    ratios = shapes.ratios(suites)
+    assert shapes.sentences(ratios) == [
+        "- **As fast:** tall tables whose variances decay (0.95).",
+        "- **Faster or slower:** wide tables and pictures (0.08 to 1.60).",
+        "- **Slower:** PCA of small tables (1.70 to 2.40).",
+    ]
+    assert "| wide tables and pictures | 3 | 0.08 to 1.60 | 0.23 | faster or slower |" in shapes.table(ratios)
+    drawn = {(point["shape"], point["size"], point["line"]) for point in shapes.points(ratios)}
+    assert drawn == {
+        *(("small", size, True) for size in (100, 1797)),
+        *(("wide", size, True) for size in (1000, 300_000)),
+        ("tall", 1_000_000, False),
+    }
+    figure = shapes.svg(ratios)
+    assert ">small<" in figure
+    assert ">kernel PCA<" not in figure
+
+
+def test_every_group_and_mark_is_a_row_of_a_benchmark(load):
+    shapes = load("docs/site", "shapes")
+    suites = ("everyday", "exact", "kernels", "scale", "growth", "selection", "cluster")
+    rows = {row.name for suite in suites for row in load("benchmarks", suite).rows(True)}
+    patterns = {pattern for group in shapes.GROUPS.values() for pattern in group}
+    assert [one for one in {*patterns, *shapes.LINES.values()} if not fnmatch.filter(rows, one)] == []
+    assert {row for marks in shapes.POINTS.values() for row in marks} <= rows
+
+
+def test_two_source_trees_are_compared_by_pairs(load):
+    against = load("benchmarks", "harness.against")
+
+    def compared(*ratios):
+        old, new = [against.Run(2.0, 2.0)] * len(ratios), [against.Run(2 * r, 2.0) for r in ratios]
+        return against.Comparison("row", old, new, (None, 3_000_000))
+
+    slow = compared(1.2, 1.1, 1.3, 1.06, 1.2, 1.1, 1.01)
+    assert slow.interval == (1.01, 1.3)
+    assert slow.slower
+    assert slow.line()[1:] == ("7", "2", "2.2", "1.100", "1.010 to 1.300", "1.000", "-", "3 MB", "SLOWER")
+    # The same median, but a ratio below 1 is within the interval; and 41 pairs say more than 5.
+    unclear = compared(1.2, 1.1, 0.9, 1.06, 1.2)
+    assert not unclear.slower
+    assert unclear.line()[-1] == "unclear: repeat it"
+    low, high = compared(*(1 + k / 1000 for k in range(-20, 21))).interval
+    assert (low, high) == (pytest.approx(0.994), pytest.approx(1.006))
+    assert compared(0.5, 0.6, 0.7).line()[-1] == ""
+    failed = against.Comparison("row", failure="no such function")
+    assert failed.line()[-1] == "no such function"
+    assert "0 of 1 rows compared; slower than 1.05 times: none" in against.table([failed])

@@ -1,6 +1,7 @@
 """The page of measured results: every row of benchmarks/results, from its latest run.
 
-``python docs/site/measured.py`` writes the table of docs/benchmarks.md from the same results.
+``python docs/site/measured.py`` writes, from the same results, the tables of docs/benchmarks.md, the
+ratios by shape of README.md, and the figure docs/images/speed.svg.
 """
 
 import json
@@ -9,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import growth
+import shapes
 
-SUMMARISED = ("exact", "kernels", "meaning", "scale", "growth", "selection", "cluster")
-BEGIN, END = "<!-- results -->\n", "<!-- end of results -->"
+SUMMARISED = ("everyday", "exact", "kernels", "meaning", "scale", "growth", "selection", "cluster")
 MOST_NAMES = 60  # characters of a contender's name
 GROWTH = (
     "Medians of the suite `growth`, with logarithmic axes: a straight line of slope p is growth with the "
@@ -164,9 +165,18 @@ def chart(rows: dict[str, Any]) -> list[str]:
     ]
 
 
+def replaced(path: Path, place: str, lines: str) -> None:
+    """Write lines between the two comments of a page that name the place."""
+    begin, end = f"<!-- {place} -->\n", f"<!-- end of {place} -->"
+    head, _, rest = path.read_text(encoding="utf-8").partition(begin)
+    path.write_text(f"{head}{begin}\n{lines}\n\n{end}{rest.partition(end)[2]}", encoding="utf-8")
+
+
 if __name__ == "__main__":
     root = Path(__file__).parents[2]
-    written = root / "docs" / "benchmarks.md"
-    head, _, rest = written.read_text(encoding="utf-8").partition(BEGIN)
-    table = summary(root / "benchmarks" / "results")
-    written.write_text(f"{head}{BEGIN}\n{table}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    results = root / "benchmarks" / "results"
+    ratios = shapes.ratios(latest(results)[0])
+    replaced(root / "docs" / "benchmarks.md", "shapes", "\n".join(shapes.table(ratios)))
+    replaced(root / "docs" / "benchmarks.md", "results", summary(results))
+    replaced(root / "README.md", "shapes", "\n".join(shapes.sentences(ratios)))
+    (root / "docs" / "images" / "speed.svg").write_text(shapes.svg(ratios) + "\n", encoding="utf-8")
