@@ -126,7 +126,7 @@ def _compare(rows: Mapping[tuple[str, str], Row], options: Mapping[str, Options]
     say("")
     print(f"old: {old}; new: {ROOT / 'src'}")
     print(against.table(results))
-    return int(any(result.slower for result in results))
+    return int(any(result.slower or result.failure for result in results))
 
 
 def _rows(suite: str, *, quick: bool) -> list[tuple[str, Row]]:

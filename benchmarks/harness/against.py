@@ -42,6 +42,7 @@ class Comparison:
     new: list[Run] = field(default_factory=list)
     growth: tuple[int | None, int | None] = (None, None)
     failure: str = ""
+    skipped: str = ""
 
     @property
     def ratios(self) -> list[float]:
@@ -63,7 +64,8 @@ class Comparison:
     def line(self) -> tuple[str, ...]:
         """Cells of the table."""
         if self.failure or not self.ratios:
-            return (self.row, *["-"] * (len(HEADINGS) - 2), self.failure or "not run")
+            why = (self.failure or self.skipped).strip().splitlines()[-1:]
+            return (self.row, *["-"] * (len(HEADINGS) - 2), *(why or ["nothing of ours"]))
         ratio, (low, high) = statistics.median(self.ratios), self.interval
         cpu = [_quotient(b.cpu_seconds, a.cpu_seconds) for a, b in zip(self.old, self.new, strict=True)]
         remark = "SLOWER" if self.slower else "unclear: repeat it" if ratio > SLOWER else ""
@@ -87,9 +89,9 @@ def compare(options: Options, row: Any, old: Path, new: Path) -> Comparison:
     result = Comparison(row.name)
     ours = ""
     if isinstance(row, TimedRow):
-        result.failure = row.why_not(options)
+        result.skipped = row.why_not(options)
         ours = next((contender.name for contender in row.contenders if contender.ours), "")
-        if result.failure or not ours:
+        if result.skipped or not ours:
             return result
     with ExitStack() as stack:
         began = time.monotonic()
