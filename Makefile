@@ -89,7 +89,7 @@ lint: .venv/installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/docstrings/check.py
 
-# The site shows the results: make site afterwards.
+# The site shows the results: python docs/site/measured.py and make site afterwards.
 bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks all
 

@@ -95,8 +95,10 @@ def compare(options: Options, row: Any, old: Path, new: Path) -> Comparison:
             return result
     with ExitStack() as stack:
         began = time.monotonic()
-        workers = [stack.enter_context(Worker(options, row.name, ours, source)) for source in (old, new)]
-        first = [worker.run() for worker in workers]
+        workers, first = [], []
+        for source in (old, new):  # one after the other: they may write the same file
+            workers.append(stack.enter_context(Worker(options, row.name, ours, source)))
+            first.append(workers[-1].run())
         result.growth = (first[0].growth, first[1].growth) if ours else (None, None)
         result.failure = next((run.failure for run in first if run.failure), "")
         # The first run shows the memory and warms up; a long one counts, since it is not repeated.
