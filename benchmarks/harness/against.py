@@ -94,7 +94,6 @@ def compare(options: Options, row: Any, old: Path, new: Path) -> Comparison:
         if result.skipped or not ours:
             return result
     with ExitStack() as stack:
-        began = time.monotonic()
         workers, first = [], []
         for source in (old, new):  # one after the other: they may write the same file
             workers.append(stack.enter_context(Worker(options, row.name, ours, source)))
@@ -104,6 +103,7 @@ def compare(options: Options, row: Any, old: Path, new: Path) -> Comparison:
         # The first run shows the memory and warms up; a long one counts, since it is not repeated.
         if not result.failure and not getattr(row, "warm", False):
             result.old, result.new = [first[0]], [first[1]]
+        began = time.monotonic()
         while not result.failure and not _enough(len(result.new), time.monotonic() - began, options, row):
             # There and back again, so that nobody always runs after the same neighbour.
             order = (0, 1) if len(result.new) % 2 == 0 else (1, 0)
