@@ -115,7 +115,7 @@ def compare(options: Options, row: Any, old: Path, new: Path) -> Comparison:
             if not result.failure:
                 result.old.append(pair[0])
                 result.new.append(pair[1])
-                say(f"  {row.name}: {len(result.new)} pairs, {statistics.median(result.ratios):.3f}")
+                say(f"{row.name}: {len(result.new)} pairs, {statistics.median(result.ratios):.3f}")
     return result
 
 

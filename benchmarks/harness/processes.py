@@ -48,7 +48,7 @@ class ProcessRow:
                         standing.seconds.clear()
         for standing in report.standings:
             standing.accurate = not standing.failure
-            say(f"  {standing.name}: {standing.failure or f'{standing.median:.3g} s'}")
+            say(f"{self.name}: {standing.name}, {standing.failure or f'{standing.median:.3g} s'}")
         report.checks = self._checks(report)
         return report
 

@@ -102,7 +102,7 @@ class TimedRow:
         for contender, standing in zip(taking_part, standings, strict=True):
             if not contender.ours and standing.seconds and standing.median > 0.8 * self.patience:
                 continue
-            say(f"  memory of {contender.name}")
+            say(f"{self.name}: memory of {contender.name}")
             result = peak_growth(options, self.name, contender.name)
             standing.peak_growth = result.growth
             standing.seconds_in_child = result.seconds
@@ -134,8 +134,8 @@ class TimedRow:
                 outcomes[contender.name] = time_once(contender, standing, state, rest) or Outcome()
                 # As long as the work at most: caches that cool down make fits of milliseconds slower.
                 rest = min(REST, standing.seconds[-1]) if standing.seconds else 0.0
-                say(f"  {turn + 1}/{repeats} {contender.name}: {standing.median:.3g} s")
-        say("  float64 reference")
+                say(f"{self.name}: {turn + 1}/{repeats} {contender.name}, {standing.median:.3g} s")
+        say(f"{self.name}: float64 reference")
         reference = self.reference(data)
         for _, standing in timed:
             if not standing.failure:
