@@ -223,6 +223,7 @@ def test_two_source_trees_are_compared_by_pairs(load):
     low, high = compared(*(1 + k / 1000 for k in range(-20, 21))).interval
     assert (low, high) == (pytest.approx(0.994), pytest.approx(1.006))
     assert compared(0.5, 0.6, 0.7).line()[-1] == ""
+    assert compared(1.5, 1.6).line()[-1] == "unclear: repeat it"
     failed = against.Comparison("row", failure="no such function")
     assert failed.line()[-1] == "no such function"
     assert "0 of 1 rows compared; slower than 1.05 times: none" in against.table([failed])

@@ -58,8 +58,9 @@ class Comparison:
 
     @property
     def slower(self) -> bool:
-        """Slower by more than the allowance, and not by chance."""
-        return bool(self.ratios) and statistics.median(self.ratios) > SLOWER and self.interval[0] > 1.0
+        """Slower by more than the allowance, and not by chance, of which fewer pairs say nothing."""
+        ratios = self.ratios
+        return len(ratios) >= FEWEST and statistics.median(ratios) > SLOWER and self.interval[0] > 1.0
 
     def line(self) -> tuple[str, ...]:
         """Cells of the table."""
