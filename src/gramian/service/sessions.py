@@ -299,7 +299,7 @@ class Caller(VisibleItems):
         None while they have no items.
     """
 
-    def __init__(self, request: Request, state: AppState) -> None:
+    def __init__(self, request: Request, state: State) -> None:
         self.request, self.state, self.network = request, state, network_of(request.scope)
         self._cookie = get_cookie(request.scope, SESSION)
         self.session = state.sessions.find(self._cookie, self.network)
@@ -405,4 +405,9 @@ class Caller(VisibleItems):
         return read_as(self.payload("data", id), reading)
 
 
-CurrentCaller = Annotated[Caller, Depends()]
+async def caller_of(request: Request, state: AppState) -> Caller:
+    """Return the visitor of a request. FastAPI would make one of the class itself in another thread."""
+    return Caller(request, state)
+
+
+CurrentCaller = Annotated[Caller, Depends(caller_of)]

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from errno import EFBIG
+from functools import cached_property
 from typing import Any
 
 from gramian import errors
@@ -143,27 +144,33 @@ class Places:
 
     def __init__(self, order: Message) -> None:
         self._parts = [part for part in order.values() if isinstance(part, dict) and "path" in part]
-        self._names: dict[str, str] = {}
+
+    @cached_property
+    def _hidden(self) -> tuple[dict[str, str], list[str]]:
+        """What messages use in place of paths, and the folders. Most messages have no text."""
+        names: dict[str, str] = {}
         folders = set()
         for part in self._parts:
             path, file = part["path"], part["path"].split("::")[0]
             # The forms that messages use.
             for text in (path, readable(path), shortened(path), shortened(readable(path))):
-                self._names[text] = part["name"]
+                names[text] = part["name"]
             if re.fullmatch(OWN, base := os.path.basename(file)):
-                self._names[base] = part["name"]
+                names[base] = part["name"]
             folders.add(os.path.dirname(file))
-        self._folders = sorted((one for one in folders if len(one) > 1), key=len, reverse=True)
-        for folder in self._folders:  # the rest of a shortened path
+        ordered = sorted((one for one in folders if len(one) > 1), key=len, reverse=True)
+        for folder in ordered:  # the rest of a shortened path
             if len(folder) > errors.LONGEST:
-                self._names.setdefault(shortened(folder), "a folder of the server")
+                names.setdefault(shortened(folder), "a folder of the server")
+        return names, ordered
 
     def hide(self, text: str, others: tuple[str, ...] = ()) -> str:
         """Return a text with names instead of paths, and without folders."""
-        folders = [*self._folders, *others]
-        if not any(place in text for place in (*self._names, *folders)):
+        names, own = self._hidden
+        folders = [*own, *others]
+        if not any(place in text for place in (*names, *folders)):
             return text
-        for path, name in sorted(self._names.items(), key=lambda item: -len(item[0])):
+        for path, name in sorted(names.items(), key=lambda item: -len(item[0])):
             text = text.replace(path, name)
         for folder in folders:
             text = re.sub(rf"(?<![\w.-]){re.escape(folder)}/(?=[^\s])", "", text)
