@@ -328,7 +328,7 @@ def with_routes() -> list[Operation]:
 
 
 class OperationRoute(APIRoute):
-    """Calls an operation at once where no option is chosen: looking for each of 40 takes longer than a row."""
+    """Calls an operation at once where no option is chosen: looking for each of 40 takes longer than rows."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what answers a request."""
