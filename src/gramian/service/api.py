@@ -303,7 +303,7 @@ async def rows_in(
     """Yield what a worker needs to read the rows: the body, or uploaded data."""
     if data is None:
         async with media.received(caller.request, kinds, caller.state.work) as path:
-            yield payload(path, "the data", reading)
+            yield payload(path, "the data", reading) | {"once": True}
     elif sends_body(caller.request.headers):
         raise Refusal(422, "The request has a body and data=ID.", "Send one of them.")
     else:

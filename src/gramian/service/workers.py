@@ -38,8 +38,8 @@ Message = dict[str, Any]
 Batch = deque[tuple[Message, "asyncio.Future[Message]"]]
 
 
-def ids_in(order: Message | Sequence[Message]) -> set[str]:
-    """Return the ids of the files that orders name: of items, uploads and answers.
+def ids_in(order: Message) -> set[str]:
+    """Return the ids of the files that an order names: of items, uploads and answers.
 
     Examples
     --------
@@ -102,10 +102,11 @@ class Worker:
         """Send orders, each of which has a reply of its own."""
         assert self._process.stdin is not None
         self.usable, self.replies = False, True
-        self.ids |= ids_in(orders)
+        line = json.dumps(orders)
+        self.ids.update(ITEM.findall(line))
         self.spent |= len(self.ids) > MOST_IDS
         with suppress(ConnectionError):
-            self._process.stdin.write(json.dumps(orders).encode() + b"\n")
+            self._process.stdin.write(line.encode() + b"\n")
             await self._process.stdin.drain()
 
     async def reply(self, on_message: Callable[[Message], None] = lambda said: None) -> Message:
@@ -280,7 +281,7 @@ class Pool:
 
         try:
             while batch:
-                async with self._turn(key[0]), self._worker(ids_in([order for order, _ in batch])) as worker:
+                async with self._turn(key[0]), self._worker(ids_in(batch[0][0])) as worker:
                     begin()
                     await worker.send([order for order, _ in batch])
                     while batch and worker.replies:
