@@ -1,9 +1,11 @@
 """``python benchmarks service [--quick]``: a server under load, on the loopback of this machine.
 
 ``gramian serve`` runs as a process of its own. 200 clients, each with one connection that stays open, ask it
-for the scores of a table and for the name of a face in turns, and ask again as soon as they are answered; who
-gets 429 waits for as long as it says. Memory is the sum over the server and its processes, without what they
-share, once a second.
+for the scores of one row, and then for the scores of a table and for the name of a face in turns. They ask
+again as soon as they are answered; who gets 429 waits for as long as it says. The clients share one thread
+that does little else than copy bytes, since its processor time is none of the server's; how much of it there
+is, and how much the server and its workers take, is printed for each answer. Memory is the sum over the
+server and its processes, without what they share, once a second.
 
 One client alone, on one connection that stays open, asks for ``/healthz``: what a request takes that does
 nothing.
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -35,9 +38,10 @@ QUANTILES = (0.5, 0.9, 0.95, 0.99, 1.0)
 
 @dataclass
 class Load:
-    """What clients saw."""
+    """What clients saw, and the processor seconds of the server, its workers and the clients."""
 
-    seconds: dict[str, list[float]] = field(default_factory=lambda: {"transform": [], "identify": []})
+    seconds: dict[str, list[float]]
+    processor: tuple[float, float, float] = (0.0, 0.0, 0.0)
     statuses: Counter[int] = field(default_factory=Counter)
     broken: int = 0
     memory: list[int] = field(default_factory=list)
@@ -50,17 +54,21 @@ class LoadRow:
     name: str
     clients: int
     duration: float
+    asks: tuple[str, ...]
 
     @property
     def about(self) -> str:
-        return (
-            f"{self.clients} clients for {self.duration:g} s in turns: scores of 20 rows of 30 columns "
-            "(.npy), and the name of a drawn face of 24x28 pixels among 30 people (.npy)"
-        )
+        asked = {
+            "one row": "scores of one row of 30 columns (JSON)",
+            "transform": "scores of 20 rows of 30 columns (.npy)",
+            "identify": "the name of a drawn face of 24x28 pixels among 30 people (.npy)",
+        }
+        what = ", and ".join(asked[one] for one in self.asks)
+        return f"{self.clients} clients for {self.duration:g} s{' in turns' * (len(self.asks) > 1)}: {what}"
 
     def measure(self, options: Options, rehearsal: Any) -> Report:
         """Serve, ask, and say how long answers took."""
-        load = Load()
+        load = Load({what: [] for what in self.asks})
         with tempfile.TemporaryDirectory() as folder, _served(Path(folder), *_files(Path(folder))) as server:
             asyncio.run(_ask(load, *server, self))
         return self._report(load)
@@ -73,14 +81,20 @@ class LoadRow:
                 for q, value in zip(QUANTILES, np.quantile(seconds or [np.nan], QUANTILES), strict=True)
             )
             note = f"{len(seconds) / self.duration:.0f} a second; latency {shown}"
-            report.standings.append(Standing(what, what == "transform", seconds, note=note, accurate=True))
+            report.standings.append(Standing(what, what == self.asks[0], seconds, note=note, accurate=True))
             say(f"  {what}: {note}")
         answers = sum(load.statuses.values())
+        names = ("server", "workers", "clients")
+        taken = ", ".join(
+            f"{name} {1e3 * seconds / max(answers, 1):.2f} ms"
+            for name, seconds in zip(names, load.processor, strict=True)
+        )
+        say(f"  processor time of an answer: {taken}")
         good = sum(count for status, count in load.statuses.items() if 200 <= status < 300)
         late = load.memory[len(load.memory) // 2 :]
         early = load.memory[len(load.memory) // 4 : len(load.memory) // 2]
         growth = max(late, default=0) / max(max(early, default=1), 1)
-        report.standings[0].note += f"; all answers by status: {dict(load.statuses)}"
+        report.standings[0].note += f"; all answers by status: {dict(load.statuses)}; processor: {taken}"
         report.standings[0].peak_growth = max(load.memory, default=0)
         report.checks = [
             Check("answers that are neither 2xx nor 429", answers - good - load.statuses[429], 0),
@@ -115,8 +129,12 @@ class KeepAliveRow:
 
 def rows(quick: bool) -> list[Row]:
     """Return one connection, and many."""
-    load = LoadRow("load", 20 if quick else 200, 5.0 if quick else 60.0)
-    return [KeepAliveRow("keep-alive", 200), load]
+    clients, duration = (20, 5.0) if quick else (200, 60.0)
+    return [
+        KeepAliveRow("keep-alive", 200),
+        LoadRow("one-row", clients, duration / 2, ("one row",)),
+        LoadRow("load", clients, duration, ("transform", "identify")),
+    ]
 
 
 # ------------------------------------------------------------------ the server
@@ -160,11 +178,26 @@ def _port(process: subprocess.Popen[bytes], log: Path) -> int:
 def memory_of(pid: int) -> int:
     """Bytes of a process and its children, of which shared pages count in part."""
     total = 0
-    children = Path(f"/proc/{pid}/task/{pid}/children")
-    for one in (pid, *map(int, children.read_text().split())) if children.exists() else ():
+    for one in (pid, *_children(pid)):
         for line in Path(f"/proc/{one}/smaps_rollup").read_text().splitlines():
             total += 1024 * int(line.split()[1]) if line.startswith("Pss:") else 0
     return total
+
+
+def processor_of(pid: int) -> tuple[float, float]:
+    """Processor seconds of a process, and of its children that have not ended."""
+
+    def of(one: int) -> float:
+        spent = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return sum(map(int, spent)) / os.sysconf("SC_CLK_TCK")
+
+    children = _children(pid)
+    return (of(pid), sum(map(of, children))) if Path("/proc/self/stat").exists() else (0.0, 0.0)
+
+
+def _children(pid: int) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    return list(map(int, children.read_text().split())) if children.exists() else []
 
 
 # ------------------------------------------------------------------ the clients
@@ -176,14 +209,22 @@ async def _ask(load: Load, port: int, pid: int, row: LoadRow) -> None:
     from gramian.faces import drawn_faces
 
     face = drawn_faces(30, 1, size=(24, 28), seed=2).pictures[:1]
-    where = f"/api/v1/faces/{ids['faces']}/identify?gallery={ids['people']}"
+    transform = f"/api/v1/models/{ids['pca']}/transform"
+    identify = f"/api/v1/faces/{ids['faces']}/identify?gallery={ids['people']}"
+    single = json.dumps(rng.standard_normal((1, 30)).tolist()).encode()
     requests = {
-        "transform": _request(f"/api/v1/models/{ids['pca']}/transform", rng.standard_normal((20, 30))),
-        "identify": _request(where, face),
+        "one row": _request(transform, single, "application/json"),
+        "transform": _request(transform, _npy(rng.standard_normal((20, 30)))),
+        "identify": _request(identify, _npy(face)),
     }
+    asked = [(what, requests[what]) for what in row.asks]
     end = time.perf_counter() + row.duration
     watching = asyncio.create_task(_watch(load, pid))
-    await asyncio.gather(*(_client(load, port, requests, end, turn) for turn in range(row.clients)))
+    before = (*processor_of(pid), time.process_time())
+    clients = [_Client(load, asked, end, turn) for turn in range(row.clients)]
+    await asyncio.gather(*(client.ask_until_the_end(port) for client in clients))
+    after = (*processor_of(pid), time.process_time())
+    load.processor = tuple(late - early for early, late in zip(before, after, strict=True))
     watching.cancel()
 
 
@@ -205,30 +246,60 @@ async def _watch(load: Load, pid: int) -> None:
         await asyncio.sleep(1)
 
 
-async def _client(load: Load, port: int, requests: dict[str, bytes], end: float, turn: int) -> None:
-    connection = None
-    while time.perf_counter() < end:
-        what = list(requests)[turn % 2]
-        turn += 1
-        began = time.perf_counter()
-        try:
-            connection = connection or await asyncio.open_connection("127.0.0.1", port)
-            connection[1].write(requests[what])
-            status, headers, _ = await _answer(connection[0])
-        except (ConnectionError, asyncio.IncompleteReadError):
-            load.broken += 1
-            connection = None
-            continue
-        load.statuses[status] += 1
-        if status == 429:
-            await asyncio.sleep(min(float(headers["retry-after"]), max(0.0, end - time.perf_counter())))
+class _Client(asyncio.Protocol):
+    """Asks again as soon as an answer is complete. Streams take three times as long."""
+
+    def __init__(self, load: Load, asked: list[tuple[str, bytes]], end: float, turn: int) -> None:
+        self._load, self._asked, self._end, self._turn = load, asked, end, turn
+
+    async def ask_until_the_end(self, port: int) -> None:
+        """Connect, and again when the server has closed the connection."""
+        loop = asyncio.get_running_loop()
+        while time.perf_counter() < self._end:
+            self._closed, self._received, self._waits = loop.create_future(), b"", False
+            try:
+                await loop.create_connection(lambda: self, "127.0.0.1", port)
+                await self._closed
+            except ConnectionError:
+                self._load.broken += 1
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        self._ask()
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head, complete, body = self._received.partition(b"\r\n\r\n")
+        if not complete or len(body) < int(_value(head, b"content-length")):
+            return
+        status, now = int(head[9:12]), time.perf_counter()
+        self._load.statuses[status] += 1
+        self._received, self._waits = b"", False
+        if _value(head, b"connection") == b"close":
+            self._transport.close()
+        elif status == 429:
+            later = min(float(_value(head, b"retry-after")), max(0.0, self._end - now))
+            self._closed.get_loop().call_later(later, self._ask)
         else:
-            load.seconds[what].append(time.perf_counter() - began)
-        if headers.get("connection") == "close":
-            connection[1].close()
-            connection = None
-    if connection is not None:
-        connection[1].close()
+            self._load.seconds[self._what].append(now - self._began)
+            self._ask()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._load.broken += self._waits
+        self._closed.set_result(None)
+
+    def _ask(self) -> None:
+        if time.perf_counter() >= self._end:
+            self._transport.close()
+            return
+        self._what, request = self._asked[self._turn % len(self._asked)]
+        self._turn, self._waits, self._began = self._turn + 1, True, time.perf_counter()
+        self._transport.write(request)
+
+
+def _value(head: bytes, name: bytes) -> bytes:
+    found = re.search(rb"(?i)\r\n" + name + rb": *([^\r]*)", head)
+    return b"" if found is None else found[1]
 
 
 async def _answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], bytes]:
@@ -249,8 +320,12 @@ async def _ids(port: int) -> dict[str, str]:
     return entries
 
 
-def _request(place: str, values: Any) -> bytes:
+def _request(place: str, body: bytes, kind: str = "application/x-npy") -> bytes:
+    head = f"POST {place} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {kind}\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def _npy(values: Any) -> bytes:
     stream = BytesIO()
     np.save(stream, values)
-    head = f"POST {place} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-npy\r\n"
-    return f"{head}Content-Length: {len(stream.getvalue())}\r\n\r\n".encode() + stream.getvalue()
+    return stream.getvalue()

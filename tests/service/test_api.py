@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.io import savemat
 import gramian
 from gramian import PCA
 from gramian.faces import Gallery, identify
-from gramian.service import api, pages, tasks, worker
+from gramian.service import api, pages, tasks, worker, workers
 from gramian.service.sessions import describe
 from served import BINARY, CSV, FACES, NPY, X, app, client_of, npy, until
 
@@ -34,6 +35,44 @@ def parquet(table):
 def table_csv(X):
     rows = [",".join(f"{value:.6f}" for value in row) + f",{'uv'[i % 2]}" for i, row in enumerate(X)]
     return "\n".join(["a,b,c,d,e,kind", *rows]).encode()
+
+
+def test_requests_at_the_same_time_are_answered_one_by_one(server, ids, monkeypatch):
+    place, rng = f"/api/v1/models/{ids['pca']}/transform", np.random.default_rng(3)
+    together, send = [], workers.Worker.send
+
+    async def counted(self, orders):
+        together.append(len(orders))
+        await send(self, orders)
+
+    monkeypatch.setattr(workers.Worker, "send", counted)
+    bodies = []
+    for place_of_hole in range(3):
+        holes = rng.standard_normal((3, 5))
+        holes[place_of_hole, 2] = np.inf
+        bodies += [
+            {"content": npy(holes), "headers": NPY},
+            {"json": [[1, 2]]},
+            {"json": [["a", 2, 3, 4, 5]]},
+            {"content": b"no array", "headers": NPY},
+            *({"json": rng.standard_normal((rows, 5)).tolist()} for rows in (1, 1, 1, 2, 50)),
+        ]
+    with client_of(server) as client:
+
+        def answer(body):
+            got = client.post(place, **body)
+            return got.status_code, got.content
+
+        alone = list(map(answer, bodies))
+        assert set(together) == {1}
+        with ThreadPoolExecutor(len(bodies)) as threads:
+            for _ in range(10):
+                assert list(threads.map(answer, bodies)) == alone  # to the last bit
+    assert max(together) > 5
+    statuses = [status for status, _ in alone]
+    assert [statuses.count(status) for status in (200, 422)] == [15, 12]
+    for number in range(3):  # of a row of the visitor's own
+        assert f"row {number}" in json.loads(alone[9 * number][1])["error"]
 
 
 def test_every_form_of_body_and_answer(client, ids, files):

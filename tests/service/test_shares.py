@@ -164,3 +164,123 @@ def test_workers_that_have_seen_a_deleted_file_end_and_others_stay(started):
         assert (len(started), started[1].ids) == (3, {32 * "b", 32 * "c"})
 
     asyncio.run(use())
+
+
+class Obedient(Worker):
+    """Replies as its orders say, and notes what it was sent at once."""
+
+    def __init__(self, sent):
+        super().__init__()
+        self.replies, self.left, self.sent = False, [], sent
+
+    async def send(self, orders):
+        self.usable, self.replies, self.left = False, True, list(orders)
+        self.sent.append([order["says"] for order in orders])
+        await self.goes.wait()
+
+    async def reply(self):
+        order = self.left.pop(0)
+        self.usable = not self.left
+        self.replies = bool(self.left)
+        if order["says"] == "stop":  # its time is up
+            self.usable, self.replies = True, False
+        if order["says"] == "die":
+            self.usable = self.replies = False
+            raise Refusal(413, "It died.")
+        if order["says"] == "fail":
+            raise Refusal(422, "X has 2 features.")
+        return {"said": order["says"]}
+
+
+@pytest.fixture
+def obedient(monkeypatch):
+    """Return the workers that a pool starts, and what they were sent."""
+    made, sent = [], []
+
+    async def start(memory, threads):
+        made.append(Obedient(sent))
+        return made[-1]
+
+    monkeypatch.setattr(workers.Worker, "start", start)
+    return made, sent
+
+
+def small(says, model="pca"):
+    return {"says": says, "model": {"path": model}, "data": {}}
+
+
+def test_small_orders_of_a_visitor_go_together_and_fail_alone(obedient):
+    made, sent = obedient
+
+    async def ask():
+        pool = workers.Pool(8, 0, 30, 256, 5)  # two workers for a visitor
+
+        def asked(*orders, who="somebody"):
+            return [asyncio.create_task(pool.ask_small(order, who)) for order in orders]
+
+        first = asked(small("a"), small("b", "kernel"))
+        await settled()
+        rest = asked(*map(small, ("c", "fail", "stop", "d", "die", "e", "f")))
+        others = asked(small("g"), who="somebody else")
+        kernel = asked(small("h", "kernel"))
+        await settled()
+        # Those who find a free worker do not wait for others, and nobody waits for another visitor's.
+        assert sent == [["a"], ["b"], ["g"]]
+        for _ in range(4):
+            for worker in made:
+                worker.goes.set()
+            await settled()
+        said = await asyncio.gather(*first, *rest, *others, *kernel, return_exceptions=True)
+        assert sent[3:] == [
+            ["c", "fail", "stop", "d", "die", "e", "f"],
+            ["h"],
+            ["d", "die", "e", "f"],  # what was left when the time was up
+            ["e", "f"],  # what was left by a process that ended
+        ]
+        shown = [getattr(one, "status", None) or one["said"] for one in said]
+        assert shown == ["a", "b", "c", 422, "stop", "d", 413, "e", "f", "g", "h"]
+        assert (pool.busy, pool._gathering, pool._working) == (0, {}, set())
+        assert sum(worker.ended for worker in made) == 1
+
+    asyncio.run(ask())
+
+
+def test_small_orders_that_wait_are_limited_as_others_are(obedient):
+    made, sent = obedient
+
+    async def ask():
+        pool = workers.Pool(1, 0, 30, 4, 5)
+        orders = [asyncio.create_task(pool.ask_small(small("a"), "somebody")) for _ in range(5)]
+        await settled()
+        for refused in (pool.ask_small(small("a"), "somebody"), pool.ask({}, who="somebody")):
+            with pytest.raises(Refusal, match="Too many of your requests") as raised:
+                await refused
+            assert (raised.value.status, raised.value.headers) == (429, {"Retry-After": "1"})
+        made[0].goes.set()
+        assert await asyncio.gather(*orders) == 5 * [{"said": "a"}]
+        # Nobody waits any more, and as many may again.
+        made[0].goes.clear()
+        many = 3 * workers.MOST_TOGETHER
+        pool.waiting = many
+        orders = [asyncio.create_task(pool.ask_small(small("b"), "somebody")) for _ in range(many)]
+        await settled()
+        made[0].goes.set()
+        assert len(await asyncio.gather(*orders)) == many
+        assert max(map(len, sent)) == workers.MOST_TOGETHER
+
+    asyncio.run(ask())
+
+
+def test_small_orders_end_with_the_server(obedient):
+    made, _ = obedient
+
+    async def ask():
+        pool = workers.Pool(1, 0, 30, 4, 5)
+        orders = [asyncio.create_task(pool.ask_small(small("a"), "somebody")) for _ in range(3)]
+        await settled()
+        await pool.end()
+        await asyncio.wait(orders)
+        assert [order.cancelled() for order in orders] == 3 * [True]
+        assert [worker.ended for worker in made] == [True]
+
+    asyncio.run(ask())

@@ -207,6 +207,31 @@ def test_what_a_process_prints_is_logged_line_by_line(caplog):
     assert lines == ["a warning", "of a library \ufffd", "the end"]
 
 
+def test_a_process_carries_out_orders_one_by_one_for_some_time():
+    async def ask():
+        made = await workers.Worker.start(1 << 30, 1)
+        missing = {"do": "describe_model", "model": part("/nowhere/x.gramian", "x.gramian")}
+        await made.send([{"do": "nothing"}, missing, {"do": "nothing"}])
+        assert await made.reply() == {}
+        assert (made.usable, made.replies) == (False, True)
+        with pytest.raises(workers.Refusal, match=r"x\.gramian"):
+            await made.reply()
+        assert await made.reply() == {}
+        assert (made.usable, made.replies) == (True, False)
+        # Ten thousand take longer than it has: the rest is for another turn.
+        replies, orders = 0, 10_000 * [{"do": "nothing"}]
+        await made.send(orders)
+        while made.replies:
+            await made.reply()
+            replies += 1
+        assert 0 < replies < len(orders)
+        assert made.usable
+        assert await made.ask({"do": "nothing"}) == {}
+        await made.end()
+
+    asyncio.run(ask())
+
+
 def test_an_answer_that_is_no_json_is_an_error():
     assert failed(lambda: {"median": float("nan")})["status"] == 422
 

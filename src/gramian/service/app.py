@@ -106,10 +106,9 @@ def create_app(
         openapi_url="/api/v1/openapi.json",
         lifespan=lifespan,
     )
-    app.include_router(api)
-    app.include_router(machines)
-    if not api_only:
-        app.include_router(people)
+    # include_router would look for the route of each request twice, in wrappers around the routes.
+    for router in (api, machines) if api_only else (api, machines, people):
+        app.router.routes.extend(router.routes)
     for kind in (HTTPException, RequestValidationError, ClientDisconnect):
         app.add_exception_handler(kind, _refused)
     app.add_middleware(Guard, settings=settings, metrics=metrics)

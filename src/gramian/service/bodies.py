@@ -216,8 +216,8 @@ def write_rows(
         Further columns.
     """
     kind = answer["kind"]
-    columns = row_table(table, values, names) | more
     facts = {"rows": len(values), "notes": list(table.notes)}
+    columns = {} if kind == "json" else row_table(table, values, names) | more
     if kind not in ("json", "ndjson"):
         write_table(answer["path"], columns, kind)
         return facts

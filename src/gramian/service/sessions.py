@@ -25,6 +25,7 @@ from gramian.service.storage import Item, ItemStorage, VisibleItems, empty_work,
 from gramian.service.workers import FINISHED_KEPT, Job, Message, Pool, ids_in
 
 REMEMBERED = 365 * 86400  # seconds of a cookie; the items are deleted much earlier
+SMALL_BODY = 64 << 10  # bytes of rows that a worker maps in about a millisecond
 NAME = re.compile("[0-9a-f]{64}")  # of a session's folder: the hash of its cookie
 # Seconds after which a visitor may be replaced by a new one if there are too many:
 NEW = 10.0  # one who never returned the cookie
@@ -299,7 +300,7 @@ class Caller(VisibleItems):
         None while they have no items.
     """
 
-    def __init__(self, request: Request, state: AppState) -> None:
+    def __init__(self, request: Request, state: State) -> None:
         self.request, self.state, self.network = request, state, network_of(request.scope)
         self._cookie = get_cookie(request.scope, SESSION)
         self.session = state.sessions.find(self._cookie, self.network)
@@ -308,7 +309,11 @@ class Caller(VisibleItems):
     async def ask(self, do: str, /, **parts: Any) -> Message:
         """Return a worker's answer, within the share of the visitor, or of the network if there is none."""
         who = self.network if self.session is None else self.session.name
-        return await self.state.quick.ask({"do": do, **self._labelled(parts)}, who=who)
+        order = {"do": do, **self._labelled(parts)}
+        size = self.request.headers.get("content-length", "")
+        if "model" in parts and "data" in parts and size.isdecimal() and 0 < int(size) <= SMALL_BODY:
+            return await self.state.quick.ask_small(order, who)
+        return await self.state.quick.ask(order, who=who)
 
     def _labelled(self, parts: dict[str, Any]) -> dict[str, Any]:
         """Add to data the uploaded table of their labels, if they have one.
@@ -405,4 +410,9 @@ class Caller(VisibleItems):
         return read_as(self.payload("data", id), reading)
 
 
-CurrentCaller = Annotated[Caller, Depends()]
+async def caller_of(request: Request, state: AppState) -> Caller:
+    """Return the visitor of a request. FastAPI would make one of the class itself in another thread."""
+    return Caller(request, state)
+
+
+CurrentCaller = Annotated[Caller, Depends(caller_of)]

@@ -499,7 +499,9 @@ def restored(root: Path, temporary: bool) -> bool:
     FileError
         If another store is not whole, or another user has taken the name of a temporary one.
     """
-    if all((root / name).is_dir() for name in FOLDERS) and (not temporary or _is_private(root)):
+    if all(os.path.isdir(os.path.join(root, name)) for name in FOLDERS) and (
+        not temporary or _is_private(root)
+    ):
         return False
     if not temporary:
         raise FileError(f"{root} is not whole. Restore it, and restart the server.")

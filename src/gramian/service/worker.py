@@ -10,10 +10,12 @@ import sqlite3
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from errno import EFBIG
+from functools import cached_property
 from typing import Any
 
 from gramian import errors
@@ -24,6 +26,7 @@ from gramian.service.bodies import check_depth
 
 Message = dict[str, Any]
 TEMPORARY = (spool_folder(), tempfile.gettempdir())
+SECONDS_TOGETHER = 0.1  # after which the rest of some orders goes back, behind those of other visitors
 OWN = r"[0-9a-f]{32}(\.\w+)?"  # what the server calls the file of a body or an item
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (MemoryLimitError, 413),
@@ -44,7 +47,7 @@ def main() -> None:
         answers.write(json.dumps(said) + "\n")
         answers.flush()
 
-    orders: queue.SimpleQueue[Message] = queue.SimpleQueue()
+    orders: queue.SimpleQueue[list[Message]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
     from gramian.service import tasks, views
 
@@ -53,13 +56,19 @@ def main() -> None:
     confine(memory)
     most = data_bytes() + memory // 2
     while True:
-        order = orders.get()
-        reply = answered(does[order["do"]], order, say)
-        # Libraries keep memory that they have freed: the next request would meet the limit.
-        say(reply | {"exhausted": reply.get("exhausted", False) or data_bytes() > most})
+        together = orders.get()
+        until = time.monotonic() + SECONDS_TOGETHER
+        for left, order in zip(range(len(together))[::-1], together, strict=True):
+            reply = answered(does[order["do"]], order, say)
+            # Libraries keep memory that they have freed: the next request would meet the limit.
+            exhausted = reply.get("exhausted", False) or data_bytes() > most
+            more = left > 0 and not exhausted and time.monotonic() < until
+            say(reply | {"exhausted": exhausted, "more": more})
+            if not more:
+                break
 
 
-def _listen(orders: queue.SimpleQueue[Message]) -> None:
+def _listen(orders: queue.SimpleQueue[list[Message]]) -> None:
     for line in sys.stdin.buffer:
         orders.put(json.loads(line))
     os._exit(0)  # the server is gone
@@ -143,27 +152,33 @@ class Places:
 
     def __init__(self, order: Message) -> None:
         self._parts = [part for part in order.values() if isinstance(part, dict) and "path" in part]
-        self._names: dict[str, str] = {}
+
+    @cached_property
+    def _hidden(self) -> tuple[dict[str, str], list[str]]:
+        """What messages use in place of paths, and the folders. Most messages have no text."""
+        names: dict[str, str] = {}
         folders = set()
         for part in self._parts:
             path, file = part["path"], part["path"].split("::")[0]
             # The forms that messages use.
             for text in (path, readable(path), shortened(path), shortened(readable(path))):
-                self._names[text] = part["name"]
+                names[text] = part["name"]
             if re.fullmatch(OWN, base := os.path.basename(file)):
-                self._names[base] = part["name"]
+                names[base] = part["name"]
             folders.add(os.path.dirname(file))
-        self._folders = sorted((one for one in folders if len(one) > 1), key=len, reverse=True)
-        for folder in self._folders:  # the rest of a shortened path
+        ordered = sorted((one for one in folders if len(one) > 1), key=len, reverse=True)
+        for folder in ordered:  # the rest of a shortened path
             if len(folder) > errors.LONGEST:
-                self._names.setdefault(shortened(folder), "a folder of the server")
+                names.setdefault(shortened(folder), "a folder of the server")
+        return names, ordered
 
     def hide(self, text: str, others: tuple[str, ...] = ()) -> str:
         """Return a text with names instead of paths, and without folders."""
-        folders = [*self._folders, *others]
-        if not any(place in text for place in (*self._names, *folders)):
+        names, own = self._hidden
+        folders = [*own, *others]
+        if not any(place in text for place in (*names, *folders)):
             return text
-        for path, name in sorted(self._names.items(), key=lambda item: -len(item[0])):
+        for path, name in sorted(names.items(), key=lambda item: -len(item[0])):
             text = text.replace(path, name)
         for folder in folders:
             text = re.sub(rf"(?<![\w.-]){re.escape(folder)}/(?=[^\s])", "", text)

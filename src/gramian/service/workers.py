@@ -13,7 +13,8 @@ import secrets
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -30,7 +31,11 @@ from gramian.service.storage import Item
 LONGEST_LINE = 16 << 20
 MOST_IDS = 100_000  # that a process may have seen until it is replaced
 ITEM = re.compile("(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
+MOST_TOGETHER = 32  # small orders in one message
+SOON = 1  # seconds until a busy server may have time
+TOO_MANY = "Too many of your requests are in progress"
 Message = dict[str, Any]
+Batch = deque[tuple[Message, "asyncio.Future[Message]"]]
 
 
 def ids_in(order: Message) -> set[str]:
@@ -51,6 +56,8 @@ class Worker:
     ----------
     usable : bool
         Whether it waits for an order.
+    replies : bool
+        Whether it goes on to the next one of several orders.
     ids : set of str
         Files that it has seen. Their content may still be in its memory.
     spent : bool
@@ -60,7 +67,7 @@ class Worker:
     def __init__(self, process: Process) -> None:
         self._process = process
         self._relay = asyncio.create_task(self._log())
-        self.usable, self.spent = True, False
+        self.usable, self.replies, self.spent = True, False, False
         self.ids: set[str] = set()
 
     @classmethod
@@ -87,30 +94,41 @@ class Worker:
         return cls(process)
 
     async def ask(self, order: Message, on_message: Callable[[Message], None] = lambda said: None) -> Message:
-        """Return the answer to an order; earlier messages go to ``on_message``.
+        """Return the answer to an order; raises as :meth:`reply`."""
+        await self.send([order])
+        return await self.reply(on_message)
+
+    async def send(self, orders: Sequence[Message]) -> None:
+        """Send orders, each of which has a reply of its own."""
+        assert self._process.stdin is not None
+        self.usable, self.replies = False, True
+        line = json.dumps(orders)
+        self.ids.update(ITEM.findall(line))
+        self.spent |= len(self.ids) > MOST_IDS
+        with suppress(ConnectionError):
+            self._process.stdin.write(line.encode() + b"\n")
+            await self._process.stdin.drain()
+
+    async def reply(self, on_message: Callable[[Message], None] = lambda said: None) -> Message:
+        """Return the answer to the next order; earlier messages go to ``on_message``.
 
         Raises
         ------
         Refusal
             An error of the process, or its end.
         """
-        assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self.usable = False
-        self.ids |= ids_in(order)
-        self.spent |= len(self.ids) > MOST_IDS
-        with suppress(ConnectionError):
-            self._process.stdin.write(json.dumps(order).encode() + b"\n")
-            await self._process.stdin.drain()
+        self.replies = False  # unless it says so
         while line := await self._line(self._process.stdout):
             said: Message = json.loads(line)
+            if "status" in said or "answer" in said:
+                self.replies = said.get("more", False)
+                self.usable = not (self.replies or said.get("exhausted", False))
             if "status" in said:
-                self.usable = not said.get("exhausted", False)
                 if said.get("log"):
                     LOG.warning(said["error"], extra={"payload": {"traceback": said["log"]}})
                 raise Refusal(said["status"], said["error"], field=said.get("field"))
             if "answer" in said:
-                self.usable = not said.get("exhausted", False)
                 return dict(said["answer"])
             on_message(said)
         raise Refusal(
@@ -197,6 +215,8 @@ class Pool:
         self.waiting, self.patience, self.threads = waiting, patience, threads
         self._slots = _Slots(count)
         self._shares: WeakValueDictionary[str, _Slots] = WeakValueDictionary()
+        self._gathering: dict[tuple[str, str], Batch] = {}  # by visitor and model
+        self._working: set[asyncio.Task[None]] = set()
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
         self.busy = 0
@@ -223,16 +243,77 @@ class Pool:
             429 when all are busy, 413 beyond a limit, and errors of the worker.
         """
         async with self._turn(who), self._worker(ids_in(order)) as worker:
-            try:
-                async with asyncio.timeout(self.seconds):
-                    return await worker.ask(order, on_message)
-            except TimeoutError:
-                memory = amount(self.memory)
-                raise Refusal(
-                    413,
-                    f"The request exceeded its limit of {duration(self.seconds)} (and {memory} of memory).",
-                    "Use fewer rows, columns or components.",
-                ) from None
+            return await self._within_time(worker.ask(order, on_message))
+
+    async def ask_small(self, order: Message, who: str) -> Message:
+        """Send a small order, in one message with others of the visitor that wait for a worker meanwhile.
+
+        Only the message is common. A worker carries out one order after the other, each as if it were alone.
+        What is left after some time, or by a process that ended, waits for another turn. Parameters and
+        errors are those of :meth:`ask`.
+        """
+        key = who, order["model"]["path"]
+        share, batch = self._share(who), self._gathering.get(key)
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        if batch is None or len(batch) == MOST_TOGETHER:
+            batch = self._gathering[key] = deque([(order, answer)])
+            task = asyncio.create_task(self._work_off(batch, key))
+            self._working.add(task)
+            task.add_done_callback(self._working.discard)
+        elif share.waiting >= self.waiting:
+            raise busy(TOO_MANY, SOON)
+        else:
+            share.waiting += 1
+            batch.append((order, answer))
+        return await answer
+
+    async def _work_off(self, batch: Batch, key: tuple[str, str]) -> None:
+        """Have workers carry out a batch, which others may join until it begins."""
+        share, joinable = self._share(key[0]), True
+
+        def begin() -> None:
+            nonlocal joinable
+            if joinable:
+                share.waiting -= len(batch) - 1  # the first one was counted by its turn
+                joinable = False
+                if self._gathering.get(key) is batch:
+                    del self._gathering[key]
+
+        try:
+            while batch:
+                async with self._turn(key[0]), self._worker(ids_in(batch[0][0])) as worker:
+                    begin()
+                    await worker.send([order for order, _ in batch])
+                    while batch and worker.replies:
+                        answer = batch[0][1]
+                        try:
+                            reply = await self._within_time(worker.reply())
+                            if not answer.done():
+                                answer.set_result(reply)
+                        except Refusal as refusal:
+                            if not answer.done():
+                                answer.set_exception(refusal)
+                        batch.popleft()
+        except Exception as error:
+            for _, answer in batch:
+                if not answer.done():
+                    answer.set_exception(error)
+        finally:
+            begin()
+            for _, answer in batch:
+                answer.cancel()  # of those without an answer: the server ends
+
+    async def _within_time(self, reply: Awaitable[Message]) -> Message:
+        try:
+            async with asyncio.timeout(self.seconds):
+                return await reply
+        except TimeoutError:
+            memory = amount(self.memory)
+            raise Refusal(
+                413,
+                f"The request exceeded its limit of {duration(self.seconds)} (and {memory} of memory).",
+                "Use fewer rows, columns or components.",
+            ) from None
 
     async def start(self) -> None:
         """Start a worker in advance, however long a busy machine takes to load it."""
@@ -242,6 +323,8 @@ class Pool:
 
     async def end(self) -> None:
         """End all workers."""
+        for task in self._working:
+            task.cancel()
         for worker in list(self._all):
             await worker.end()
         self._all.clear()
@@ -283,16 +366,17 @@ class Pool:
                 self._all.discard(worker)
                 await asyncio.shield(worker.end())
 
+    def _share(self, who: str) -> _Slots:
+        return self._shares.setdefault(who, _Slots(max(1, self.count // 4)))
+
     @asynccontextmanager
     async def _turn(self, who: str | None) -> AsyncIterator[None]:
         """Wait for a turn of the visitor, and then for a free worker."""
-        seconds = 1 if self.patience else 5
-        share = _Slots(self.count)
-        if who is not None:
-            share = self._shares.setdefault(who, _Slots(max(1, self.count // 4)))
+        seconds = SOON if self.patience else 5
+        share = _Slots(self.count) if who is None else self._share(who)
         async with (
             # The visitor's own orders end in this time.
-            share.one(self.waiting, self.seconds, busy("Too many of your requests are in progress", seconds)),
+            share.one(self.waiting, self.seconds, busy(TOO_MANY, seconds)),
             self._slots.one(self.waiting, self.patience, busy("The server is busy", seconds)),
         ):
             yield
