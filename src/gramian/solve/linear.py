@@ -16,9 +16,15 @@ from gramian.data.device import quick_double
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.costs import SymmetricCosts, TableCosts
-from gramian.operators.moments import center_rows, from_moments, scatter
-from gramian.operators.operator import Operator, SymmetricMatrix
-from gramian.operators.scatter import CONFIDENCE, CovarianceOperator, GramOperator, ScatterOperator
+from gramian.operators.moments import ProbedMoments, center_rows, from_moments, scatter
+from gramian.operators.operator import Operator, SymmetricMatrix, digest
+from gramian.operators.scatter import (
+    CONFIDENCE,
+    CovarianceOperator,
+    GramOperator,
+    ScatterOperator,
+    probed_error,
+)
 from gramian.records import (
     BOUND_KINDS,
     Components,
@@ -28,6 +34,7 @@ from gramian.records import (
     SolveRequest,
     Spectrum,
     Target,
+    random_stream,
 )
 from gramian.solve import direct
 from gramian.solve.certificates import lifted
@@ -40,6 +47,9 @@ FEW_ON_DEVICE, FEW_COLUMNS = 512, 400
 # Entries, and columns or rows, up to which a product in float64 is faster than one in float32 and a pass that
 # improves its result.
 FEW_ENTRIES, NARROW = 8_000_000, 128
+# Gaussian columns that a scatter matrix of float32 products is probed with (so few take a path of BLAS
+# without packing), the random stream that they are of, and rows that it depends on.
+PROBE_COLUMNS, PROBE_STREAM, SAMPLED_ROWS = 6, 3, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +84,8 @@ class LinearProblem(Problem):
         In the unit of ``rows.weights``, as the sum of the weights is.
     metric : ndarray of shape (d,) or None
         Roots of the weights of the columns.
+    certain : bool
+        Whether rounding is bounded by its worst case only.
     view : CenteredRows or None
         The centred data, once it has been measured.
     """
@@ -85,6 +97,7 @@ class LinearProblem(Problem):
     unit: str = "eigenvalues (variances)"
     view: CenteredRows | None = None
     metric: FloatArray | None = None
+    certain: bool = False
 
     @property
     def costs(self) -> TableCosts:
@@ -133,11 +146,12 @@ class LinearProblem(Problem):
             return self._covariance(double=form.double)
         view = self.measured().multiplied_in(double=form.double)
         kind = GramOperator if form.matrix == "gram" else CovarianceOperator
-        return kind(view, keep=form.storage == "kept", whole=form.whole)
+        return kind(view, keep=form.storage == "kept", whole=form.whole, certain=self.certain)
 
     def _covariance(self, *, double: bool) -> CovarianceOperator:
         """Mean and scatter matrix in one pass over the data."""
-        exponent, result = scatter(self.rows, center=self.center, double=double)
+        probe = None if double or self.certain else self._probe()
+        exponent, result = scatter(self.rows, center=self.center, double=double, probe=probe)
         self.view = from_moments(self.rows, result, exponent, **self._options)
         require_range(self.view, self.degrees)
         matrix = result.squares
@@ -147,7 +161,26 @@ class LinearProblem(Problem):
         # A small one is decomposed sooner than it is moved.
         if len(matrix) > FEW_ON_DEVICE:
             matrix = arrays.from_numpy(matrix, self.rows.like)
-        return CovarianceOperator(view, whole=True, matrix=matrix)
+        probed = math.inf
+        if probe is not None and isinstance(result, ProbedMoments):
+            probed = probed_error(self.view, result.gap, probe)
+        return CovarianceOperator(view, whole=True, matrix=matrix, probed=probed, certain=self.certain)
+
+    def _probe(self) -> FloatArray | None:
+        """Gaussian columns for rows whose products round in float32; None where there are none in NumPy.
+
+        They follow from the seeds and, of an array, from rows of it, so that data cannot easily hide from one
+        seed.
+        """
+        rows = self.rows
+        if not arrays.is_numpy(rows.like) or rows.weights is not None or rows.block_dtype != np.float32:
+            return None
+        starts = range(0, rows.shape[0], -(-rows.shape[0] // SAMPLED_ROWS))
+        looks = rows.free_to_revisit and rows.in_one_place
+        seen = [rows.cut(slice(i, i + 1), slice(None)) for i in starts] if looks else []
+        mark = int.from_bytes(digest(*seen), "little")
+        drawn = random_stream(self.seeds, PROBE_STREAM).integers(2**32, size=4).tolist()
+        return np.random.default_rng([*drawn, mark]).standard_normal((rows.shape[1], PROBE_COLUMNS))
 
     def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
         """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
