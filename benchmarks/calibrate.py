@@ -1,4 +1,4 @@
-"""``python benchmarks/calibrate.py [--quick] [TABLE ...]``: measures coverage of intervals, false alarms and error bounds.
+"""``python benchmarks/calibrate.py [--quick] [TABLE ...]``: measures coverage, false alarms and error bounds.
 
 Each table simulates data of known law, and prints measured rates and the range that the documentation
 promises. Exits with 1 where a rate is outside its range.

@@ -553,9 +553,6 @@ def _products_of_single(
             if probe is not None:
                 for some in cut(len(values), rows_of_chunk(d)):
                     image += wide[some].T @ (wide[some] @ probe)
-            if probe is not None:
-                for some in cut(len(values), rows_of_chunk(d)):
-                    image += wide[some].T @ (wide[some] @ probe)
             if center:
                 mean = part.mean.astype(view.arithmetic)
                 values = _minus(values, mean, scratch)

@@ -226,7 +226,7 @@ class LinearProblem(Problem):
             view = solution.operator.centered
             values = np.maximum(solution.spectrum.values[: factors.size], np.finfo(np.float64).tiny)
             top = float(values.max(initial=0.0))
-            exact = view.unit_roundoff < 1e-12
+            exact = view.unit_roundoff < 1e-12 or self.certain
             kind = kind if exact else "estimate"
             n = view.rows.shape[0]
             terms = (n if exact else min(n, CONFIDENCE * math.sqrt(n))) + 3
@@ -276,9 +276,10 @@ class LinearProblem(Problem):
         k, r, (n, d) = spectrum.values.size, result.components.rank, self.rows.shape
         top, total = float(spectrum.values.max(initial=0.0)), view.total
         error = float(spectrum.residuals.sum()) + spectrum.error_bound + certificate.orthogonality * top
-        error = 4.0 * error + _rounding_of(result.vectors, solution.operator, view, top)
+        error = 4.0 * error + _rounding_of(result.vectors, solution.operator, view, top, certain=self.certain)
         kind, complete = spectrum.error_kind, certificate.completeness
-        if isinstance(solution.operator, GramOperator) and arrays.numpy_dtype(result.vectors) != np.float64:
+        double = arrays.numpy_dtype(result.vectors) == np.float64
+        if isinstance(solution.operator, GramOperator) and not (double or self.certain):
             kind = "estimate"
         trace = max(total - float(spectrum.values[:r].sum()), 0.0) + min(d, n + k) * error
         beyond = math.inf
@@ -295,14 +296,14 @@ class LinearProblem(Problem):
         return Remainder(data.norms * 2.0**data.exponent, root, kind)
 
 
-def _rounding_of(vectors: Any, operator: Operator, view: CenteredRows, top: float) -> float:
+def _rounding_of(vectors: Any, operator: Operator, view: CenteredRows, top: float, *, certain: bool) -> float:
     """Bound what the rounding of directions changes ``V diag(t) V.T`` by."""
     terms = 1.0
     unit, size = float(np.finfo(arrays.numpy_dtype(vectors)).eps) / 2, math.sqrt(view.total)
     if isinstance(operator, GramOperator):
         # An entry is a sum over the rows, of sparse ones before their means are taken off.
         n = view.rows.shape[0]
-        terms = n if unit < 1e-12 else min(n, CONFIDENCE * math.sqrt(n))
+        terms = n if unit < 1e-12 or certain else min(n, CONFIDENCE * math.sqrt(n))
         size = view.gross if view.implicit else size
     change = terms * unit * size
     return change * (2.0 * math.sqrt(top) + change)
