@@ -46,7 +46,7 @@ from gramian.solve.solving import Problem, Solution, run, solve
 FEW_ON_DEVICE, FEW_COLUMNS = 512, 400
 # Entries, and columns or rows, up to which a product in float64 is faster than one in float32 and a pass that
 # improves its result.
-FEW_ENTRIES, NARROW = 8_000_000, 128
+FEW_ENTRIES, NARROW = 3_000_000, 128
 # Gaussian columns that a scatter matrix of float32 products is probed with (so few take a path of BLAS
 # without packing), the random stream that they are of, and rows that it depends on.
 PROBE_COLUMNS, PROBE_STREAM, SAMPLED_ROWS = 6, 3, 16
