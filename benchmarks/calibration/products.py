@@ -14,6 +14,7 @@ import numpy.typing as npt
 from calibration.rate import Rate
 from gramian.data import as_rows
 from gramian.operators.costs import Form
+from gramian.records import SolveRequest, Target
 from gramian.solve.direct import ProductRoute
 from gramian.solve.linear import LinearProblem
 
@@ -93,7 +94,7 @@ def _ratio(draw: Kind, seed: int) -> float:
     X = draw(rng, n, d).astype(np.float32)
     center, scale = seed % 5 != 0, "unit" if seed % 3 == 0 else None
     problem = LinearProblem(as_rows(X), center, scale)
-    problem.seeds = [seed]
+    problem.request = SolveRequest(Target(), 0.0, 0, seeds=[seed])
     operator = problem.build(ROUTE)
     view = problem.measured()
     C = X.astype(np.longdouble) / np.longdouble(2.0) ** view.exponent

@@ -14,7 +14,7 @@ from gramian.analysis.components import complete_basis, components_of, fixed_sig
 from gramian.data import Rows, as_rows
 from gramian.data.device import quick_double
 from gramian.errors import DataError
-from gramian.operators.centered import CenteredRows
+from gramian.operators.centered import PIECES, CenteredRows, terms_of, uncentered
 from gramian.operators.costs import SymmetricCosts, TableCosts
 from gramian.operators.moments import ProbedMoments, center_rows, from_moments, scatter
 from gramian.operators.operator import Operator, SymmetricMatrix, digest
@@ -24,6 +24,7 @@ from gramian.operators.scatter import (
     GramOperator,
     ScatterOperator,
     probed_error,
+    product_error,
 )
 from gramian.records import (
     BOUND_KINDS,
@@ -49,7 +50,9 @@ FEW_ON_DEVICE, FEW_COLUMNS = 512, 400
 FEW_ENTRIES, NARROW = 3_000_000, 128
 # Gaussian columns that a scatter matrix of float32 products is probed with (so few take a path of BLAS
 # without packing), the random stream that they are of, and rows that it depends on.
-PROBE_COLUMNS, PROBE_STREAM, SAMPLED_ROWS = 6, 3, 16
+PROBE_COLUMNS, PROBE_STREAM, SAMPLED_ROWS = 6, 3, 64
+# Share of the tolerance below which the rounding that a model predicts needs no probe.
+ENOUGH = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,20 +170,39 @@ class LinearProblem(Problem):
         return CovarianceOperator(view, whole=True, matrix=matrix, probed=probed, certain=self.certain)
 
     def _probe(self) -> FloatArray | None:
-        """Gaussian columns for rows whose products round in float32; None where there are none in NumPy.
+        """Gaussian columns for rows of NumPy whose products round in float32; None where none are needed.
 
         They follow from the seeds and, of an array, from rows of it, so that data cannot easily hide from one
         seed.
         """
-        rows = self.rows
+        rows, request = self.rows, self.request
         if not arrays.is_numpy(rows.like) or rows.weights is not None or rows.block_dtype != np.float32:
             return None
-        starts = range(0, rows.shape[0], -(-rows.shape[0] // SAMPLED_ROWS))
-        looks = rows.free_to_revisit and rows.in_one_place
-        seen = [rows.cut(slice(i, i + 1), slice(None)) for i in starts] if looks else []
-        mark = int.from_bytes(digest(*seen), "little")
-        drawn = random_stream(self.seeds, PROBE_STREAM).integers(2**32, size=4).tolist()
-        return np.random.default_rng([*drawn, mark]).standard_normal((rows.shape[1], PROBE_COLUMNS))
+        seen: list[Any] = []
+        if rows.free_to_revisit and rows.in_one_place:
+            starts = range(0, rows.shape[0], -(-rows.shape[0] // SAMPLED_ROWS))
+            seen = [rows.cut(slice(i, i + 1), slice(None)) for i in starts]
+            if request is not None and self._estimate(np.concatenate(seen)) <= ENOUGH * request.tol:
+                return None
+        drawn = random_stream(None if request is None else request.seeds, PROBE_STREAM)
+        of = [*drawn.integers(2**32, size=4).tolist(), int.from_bytes(digest(*seen), "little")]
+        return np.random.default_rng(of).standard_normal((rows.shape[1], PROBE_COLUMNS))
+
+    @arrays.blas_threads()  # several would wait for each other longer than so little work takes
+    @np.errstate(all="ignore")  # of what is not finite or too large nothing is said
+    def _estimate(self, some: Any) -> float:
+        """Rounding of the scatter matrix over its largest eigenvalue, as a model and a few rows have it."""
+        if self.scale is not None or self.metric is not None:
+            return math.inf
+        C = some.astype(np.float64)
+        C = C - C.mean(axis=0) if self.center else C
+        total = float(np.sum(C * C))
+        if not 0 < total < math.inf:
+            return math.inf
+        view = uncentered(self.rows, 0)
+        inner, terms = self.rows.shape[0], terms_of(view) or self.rows.shape[0]
+        of_trace = product_error(view, inner, terms + PIECES)[0] / view.total
+        return of_trace * total / max(float(np.linalg.eigvalsh(C @ C.T)[-1]), 1e-300)
 
     def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
         """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""

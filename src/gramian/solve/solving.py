@@ -326,12 +326,12 @@ class Problem(ABC):
     ----------
     unit : str
         What the eigenvalues are called.
-    seeds : sequence of int or None
-        Of the random streams of the request that is run.
+    request : SolveRequest or None
+        What is being run, once it is.
     """
 
     unit: str
-    seeds: Sequence[int] | None = None
+    request: SolveRequest | None = None
     _built: Any = None
 
     @property
@@ -505,7 +505,7 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
     returned, which need not be the last one.
     """
     request = planned.request if seeds is None else replace(planned.request, seeds=seeds)
-    problem.seeds = request.seeds
+    problem.request = request
     best: Solution | None = None
     winner = 0
     runs: list[Run] = []
