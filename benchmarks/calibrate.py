@@ -1,4 +1,4 @@
-"""``python benchmarks/calibrate.py [--quick] [TABLE ...]``: measures coverage of intervals, and false alarms.
+"""``python benchmarks/calibrate.py [--quick] [TABLE ...]``: measures coverage, false alarms and error bounds.
 
 Each table simulates data of known law, and prints measured rates and the range that the documentation
 promises. Exits with 1 where a rate is outside its range.
@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from calibration import imputed, intervals, limits
+from calibration import imputed, intervals, limits, products
 from calibration.rate import Rate
 from threadpoolctl import threadpool_limits
 
@@ -20,6 +20,7 @@ TABLES: dict[str, Callable[[bool], Iterator[Rate]]] = {
     "imputed": imputed.rates,
     "limits": limits.rates,
     "intervals": intervals.rates,
+    "products": products.rates,
 }
 WIDE = 3.0  # standard errors of the few draws that a quick table allows for
 

@@ -26,6 +26,8 @@ RealArray = npt.NDArray[np.floating[Any]]
 Seed = int | np.random.RandomState | np.random.Generator | None
 BoundKind = Literal["deterministic", "probabilistic", "estimate"]
 BOUND_KINDS = get_args(BoundKind)  # the strongest first
+# That a bound from products with a few Gaussian columns is wrong: what the risk of every probe is.
+PROBE_PROBABILITY = 1e-6
 SENTENCES = 3  # about clusters of components, before the others are counted
 MATRICES = {
     "covariance": "covariance matrix",
@@ -754,12 +756,15 @@ class Certificate(InNotebook):
         if self.approximation is not None:
             of = f" for the approximation by {self.approximation.by}"
             matrix = "approximate matrix as computed"
+        risk = ""
+        if self.widening_kind == "probabilistic":
+            risk = f", except with probability {PROBE_PROBABILITY:.1e}"
         lines = [
             *([self.about] if self.about else []),
             f"Certificate: {'holds' if self.ok else 'DOES NOT HOLD'}{of} "
             f"(tolerance {self.tol:.1e} of the largest eigenvalue).",
             f"Each of the {k} {self.unit} is within {float(self.radii.max()) / top:.1e} (relative to the "
-            f"largest, {top:.6g}) of an eigenvalue of the {matrix} [{self.widening_kind}].",
+            f"largest, {top:.6g}) of an eigenvalue of the {matrix}{risk} [{self.widening_kind}].",
             f"Together they match {k} eigenvalues of that matrix, counted with multiplicity, within "
             f"{self.set_radius / top:.1e}; the vectors are orthonormal to "
             f"{self.orthogonality:.1e} [{self.widening_kind}].",

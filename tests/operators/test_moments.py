@@ -13,7 +13,7 @@ from gramian import PCA
 from gramian.arrays import as_float64
 from gramian.data import as_rows
 from gramian.errors import DataError
-from gramian.operators.moments import center_rows, merge_moments, moments, scatter
+from gramian.operators.moments import _restored, center_rows, merge_moments, moments, scatter
 from gramian.records import Moments
 from refusals import refused
 
@@ -267,3 +267,23 @@ def test_sums_may_overflow_where_entries_do_not():
     view = view_of(X)
     assert np.isfinite(view.total)
     assert view.total > 0
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e4])
+def test_a_probe_measures_the_error_of_float32_products(center, offset, monkeypatch):
+    monkeypatch.setattr("gramian.operators.moments.CHUNK_ENTRIES", 128)  # several chunks in a block
+    rng = np.random.default_rng(0)
+    X, G = (rng.standard_normal((9000, 7)) + offset).astype(np.float32), rng.standard_normal((7, 4))
+    X[:, 3] = 5.0  # a constant column
+    exponent, found = scatter(as_rows(X), center=center, probe=G)
+    C = X.astype(float)
+    C -= C.mean(axis=0) if center else 0.0
+    assert exponent == 0
+    error = found.squares - C.T @ C
+    rounding = 1e-12 * np.linalg.norm(C) ** 2
+    np.testing.assert_allclose(found.gap, error @ G, atol=rounding)
+    assert np.abs(found.gap).max() > 10 * rounding
+    again = _restored(*map(np.asarray, vars(found).values()))
+    assert vars(again).keys() == vars(found).keys()
+    assert (again.gap == found.gap).all()

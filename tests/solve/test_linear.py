@@ -9,7 +9,9 @@ from gramian import PCA
 from gramian.arrays import as_float64
 from gramian.base.fitted import with_orthonormality
 from gramian.data import as_rows
-from gramian.errors import DataError, RankWarning
+from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.operators import moments
+from gramian.operators.costs import Form
 from gramian.operators.scatter import ScatterOperator
 from gramian.records import SolveRequest, Target
 from gramian.solve import LinearProblem, linear, solve, solving
@@ -297,6 +299,40 @@ def test_a_divisor_whose_reciprocal_float32_cannot_hold():
         model = PCA(2, scale=scale, solver=solver).fit(X)
         np.testing.assert_allclose(model.explained_variance_, exact[:2], rtol=1e-4)
         assert model.certificate_.ok
+
+
+@pytest.mark.parametrize(("center", "offset"), [(True, 0.0), (True, 1e3), (False, 0.3)])
+def test_a_probe_bounds_the_rounding_of_a_flat_table(center, offset):
+    X = (np.random.default_rng(0).standard_normal((300_000, 30)) + offset).astype(np.float32)
+    C = X.astype(float)
+    C -= C.mean(axis=0) if center else 0.0
+    exact = np.linalg.eigvalsh(C.T @ C / (len(X) - 1))[::-1]
+    probed = PCA(3, center=center).fit(X)
+    assert "covariance" in str(probed.attempts_[0])
+    assert len(probed.attempts_) == 1
+    certificate = probed.certificate_
+    assert certificate.ok
+    assert certificate.widening_kind == "probabilistic"
+    assert certificate.widening < 2e-6 * exact[0]  # so that no second product is needed
+    assert "except with probability 1.0e-06 [probabilistic]" in str(certificate)
+    worst = PCA(3, center=center, certificate="deterministic").fit(X).certificate_
+    assert worst.ok
+    assert worst.widening_kind == "deterministic"
+    for found in (certificate, worst):
+        assert (np.abs(found.values - exact[:3]) <= found.radii).all()
+    with refused(ParameterError, "certificate", value="sure"):
+        PCA(3, certificate="sure").fit(X[:9])
+
+
+def test_a_probe_sees_what_a_product_has_wrong(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((9000, 20)).astype(np.float32)
+    route = ProductRoute(Form("covariance", "whole", "float32"))
+    right = LinearProblem(as_rows(X)).build(route).dense_error
+    monkeypatch.setattr(moments.np, "matmul", lambda a, b, out=None: np.multiply(a @ b, 1.01, out=out))
+    operator = LinearProblem(as_rows(X)).build(route)
+    C = X - X.mean(axis=0, dtype=float)
+    error = np.linalg.norm(operator.dense() - C.T @ C, 2)
+    assert right < 1e-3 * error < error < operator.dense_error
 
 
 @pytest.mark.walk

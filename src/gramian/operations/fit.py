@@ -118,6 +118,13 @@ class Model:
         usual="1e-6; 1e-5 in float32",
         label="tolerance",
     )
+    certificate: str | None = option(
+        "KIND",
+        "PCA of float32 data: bound rounding by a random probe, or deterministic: by the worst case.",
+        usual="probabilistic",
+        choices=("probabilistic", "deterministic"),
+        label="bounds on rounding",
+    )
     seed: int = SEED
     memory_limit: str | None = option(
         "BYTES",

@@ -256,8 +256,11 @@ class TableCosts(Costs):
         return size / self.speed if self.stored else 0.0
 
     def improves(self, form: Form) -> bool:
-        """Return whether the rounding of float32 sums is likely to show in the largest eigenvalue."""
-        if form.double:
+        """Return whether the rounding of float32 sums is likely to show in the largest eigenvalue.
+
+        A probe bounds that of a whole covariance far below.
+        """
+        if form.double or (form.whole and form.matrix == "covariance"):
             return False
         inner = max(self.shape) * min(self.shape) // self.order(form)
         block = min(inner, max(64, min(self.order(form), 1024)) if form.whole else 240)

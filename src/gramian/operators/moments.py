@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -78,6 +78,25 @@ class _Merge(Protocol):
 def _merging(rows: Rows) -> _Merge:
     """Return what merges moments of parts of these rows."""
     return merge_moments if rows.weights is None else functools.partial(merge_moments, apart=EQUAL_WEIGHTED)
+
+
+@dataclass(frozen=True, eq=False)
+class ProbedMoments(Moments):
+    """Moments whose scatter matrix S is of float32 products, and how far they are off.
+
+    Attributes
+    ----------
+    gap : ndarray of shape (d, c)
+        ``(S - exact S) G`` for given columns G.
+    """
+
+    gap: FloatArray = field(kw_only=True)
+
+
+def _merge_probed(*parts: ProbedMoments) -> ProbedMoments:
+    """Combine such moments: what lies between blocks is float64, so that gaps add up."""
+    gap = np.sum([part.gap for part in parts], axis=0)
+    return ProbedMoments(**vars(merge_moments(*parts)), gap=gap)
 
 
 def _mean_of(parts: Sequence[Moments]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -381,7 +400,13 @@ def _in_order(parts: list[list[tuple[int, Moments]]]) -> list[Moments]:
 
 
 def scatter(
-    rows: Rows, *, center: bool, double: bool = False, workers_limit: int = 1024, among: int = 0
+    rows: Rows,
+    *,
+    center: bool,
+    double: bool = False,
+    workers_limit: int = 1024,
+    among: int = 0,
+    probe: FloatArray | None = None,
 ) -> tuple[int, Moments]:
     """Return mean and the scatter matrix ``C.T C`` in one pass over the data.
 
@@ -397,24 +422,31 @@ def scatter(
         Columns up to which each worker has a matrix of its own.
     among : int
         Number of rows that these are merged with, which the mean has to be exact enough for.
+    probe : ndarray of shape (d, c), optional
+        Columns G that the exact scatter matrix of rows of float32 in NumPy is multiplied by in the same pass.
 
     Returns
     -------
     exponent, moments : tuple
-        The moments' ``squares`` has shape (d, d); both are of ``X / 2**exponent``.
+        The moments' ``squares`` has shape (d, d); both are of ``X / 2**exponent``. :class:`ProbedMoments`
+        where there is a probe.
     """
     most = rows.shape[0] + among
+    merge: Any = _merging(rows) if probe is None else _merge_probed
 
     def measure(exponent: int) -> Moments:
-        return rows.map_reduce(
-            lambda part: _scatter(uncentered(part, exponent, double), center, workers_limit, most),
-            _merging(rows),
+        result: Moments = rows.map_reduce(
+            lambda part: _scatter(uncentered(part, exponent, double), center, workers_limit, most, probe),
+            merge,
         )
+        return result
 
     return _safe(rows, measure)
 
 
-def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -> Moments:
+def _scatter(
+    view: CenteredRows, center: bool, workers_limit: int, among: int, probe: FloatArray | None
+) -> Moments:
     weighted = view.rows.weights is not None
     if weighted or not arrays.is_numpy(view.rows.like):
         view = replace(view, double=True) if weighted else view
@@ -423,11 +455,12 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -
     terms = terms_of(view)
     least = least_rows(d) if terms is None else terms * max(1, min(PIECES, BLOCK_ENTRIES // (d * terms)))
     slices = view.row_slices(least)
-    products = _products if view.arithmetic == np.float64 else _products_of_single
+    products = _products if view.arithmetic == np.float64 else functools.partial(_products_of_single, probe)
 
-    def share(draw: Iterator[slice]) -> tuple[FloatArray, list[tuple[int, Moments]]]:
-        total, result, left = np.zeros((d, d)), [], []
-        for start, part, inside in products(view, center, among, draw, slices[0].stop, total):
+    def share(draw: Iterator[slice]) -> tuple[FloatArray, FloatArray, list[tuple[int, Moments]]]:
+        total, image = np.zeros((d, d)), np.zeros((d, 0 if probe is None else probe.shape[1]))
+        result, left = list[tuple[int, Moments]](), list[FloatArray]()
+        for start, part, inside in products(view, center, among, draw, slices[0].stop, total, image):
             if inside.any():
                 left.append(math.sqrt(part.count) * inside)
             result.append((start, part))
@@ -435,13 +468,13 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -
         gaps = np.array(left).reshape(-1, d)
         for some in cut(d, CHUNK) if left else ():
             total[some] -= gaps[:, some].T @ gaps
-        return total, result
+        return total, image, result
 
     def of_batch(batch: list[slice]) -> Moments:
         parts = arrays.each_thread(share, batch) if d <= workers_limit else [share(iter(batch))]
-        result = _in_order([part for _, part in parts])
+        result = _in_order([part for *_, part in parts])
         merged, gaps = merge_moments(*result), _mean_of(result)[2]
-        squares, *others = (total for total, _ in parts)
+        squares, *others = (total for total, *_ in parts)
         for total in others:
             squares += total
         for some in cut(d, CHUNK):
@@ -449,14 +482,31 @@ def _scatter(view: CenteredRows, center: bool, workers_limit: int, among: int) -
         np.fill_diagonal(squares, merged.squares)
         same = merged.squares == 0
         squares[same], squares[:, same] = 0.0, 0.0
-        return Moments(merged.count, merged.mean, squares, merged.rest)
+        found = Moments(merged.count, merged.mean, squares, merged.rest)
+        if probe is None:
+            return found
+        exact = sum((image for _, image, _ in parts), start=gaps.T @ (gaps @ probe))
+        return ProbedMoments(**vars(found), gap=np.where(same[:, None], 0.0, squares @ probe - exact))
 
-    about = np.array([view.exponent, center])
-    return in_batches(view, slices, of_batch, merge_moments, "covariance", of=(about,), restore=Moments)
+    about = [np.array([view.exponent, center]), *([] if probe is None else [probe])]
+    merge: Any = merge_moments if probe is None else _merge_probed
+    restore: Any = Moments if probe is None else _restored
+    result: Moments = in_batches(view, slices, of_batch, merge, "covariance", of=about, restore=restore)
+    return result
+
+
+def _restored(*saved: Any) -> ProbedMoments:
+    return ProbedMoments(*saved[:-1], gap=saved[-1])
 
 
 def _products(
-    view: CenteredRows, center: bool, among: int, draw: Iterator[slice], most: int, total: FloatArray
+    view: CenteredRows,
+    center: bool,
+    among: int,
+    draw: Iterator[slice],
+    most: int,
+    total: FloatArray,
+    _: FloatArray,
 ) -> Iterator[tuple[int, Moments, FloatArray]]:
     """Add products of blocks of float64 to ``total``; yield moments, and the means that are left in them."""
     d = len(total)
@@ -475,11 +525,19 @@ def _products(
 
 
 def _products_of_single(
-    view: CenteredRows, center: bool, among: int, draw: Iterator[slice], most: int, total: FloatArray
+    probe: FloatArray | None,
+    view: CenteredRows,
+    center: bool,
+    among: int,
+    draw: Iterator[slice],
+    most: int,
+    total: FloatArray,
+    image: FloatArray,
 ) -> Iterator[tuple[int, Moments, FloatArray]]:
     """The same of blocks of float32, whose moments are measured in float64.
 
-    Products of few rows are added in float32, a few of them, before they are added to ``total``.
+    Products of few rows are added in float32, a few of them, before they are added to ``total``. What the
+    exact products of the blocks, centred on their own means, make of the probe is added to ``image``.
     """
     d, terms = len(total), terms_of(view)
     exact = uncentered(view.rows, view.exponent, double=True)
@@ -488,10 +546,13 @@ def _products_of_single(
     pending = 0
     for rows in draw:
         values = view.block(rows, slice(None), scratch)
-        part = _about_zero(values) if center else None
+        part = _about_zero(values, probe, image) if center else None
         mean = np.zeros(d, dtype=view.arithmetic)
         if part is None:
             part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, among)
+            if probe is not None:
+                for some in cut(len(values), rows_of_chunk(d)):
+                    image += wide[some].T @ (wide[some] @ probe)
             if center:
                 mean = part.mean.astype(view.arithmetic)
                 values = _minus(values, mean, scratch)
@@ -669,25 +730,36 @@ def _measured(
     return Moments(count, mean, np.maximum(squares - count * left * left, 0.0), rest), left
 
 
-def _about_zero(values: Any) -> Moments | None:
+def _about_zero(values: Any, probe: FloatArray | None, image: FloatArray) -> Moments | None:
     """Moments of a block of float32 whose means are small compared with its spread; None for any other.
 
     Such columns need not be centred before they are squared: what is taken off in the end is a small part.
+    What their products make of the probe is added to ``image``.
     """
     count, d = values.shape
-    sums, squares = np.zeros(d), np.zeros(d)
-    scratch = np.empty((min(count, max(16, CHUNK_ENTRIES // d)), d))
+    sums, squares, products = np.zeros(d), np.zeros(d), np.zeros(image.shape)
+    scratch = np.empty((min(count, rows_of_chunk(d)), d))
     for part in cut(count, len(scratch)):
         wide = scratch[: part.stop - part.start]
         wide[...] = values[part]
-        sums += np.ones(len(wide)) @ wide
-        squares += np.einsum("ij,ij->j", wide, wide)
+        ones = np.ones(len(wide))
+        sums += ones @ wide
+        if probe is not None:
+            products += wide.T @ (wide @ probe)
+        squares += ones @ np.multiply(wide, wide, out=wide)
     mean = sums / count
     shift = count * mean * mean
     # Also false for NaN and infinity.
     if not (shift <= SMALL_MEAN * squares).all():
         return None
+    if probe is not None:
+        image += products - np.outer(count * mean, mean @ probe)
     return Moments(count, mean, squares - shift, np.zeros(d))
+
+
+def rows_of_chunk(d: int) -> int:
+    """Rows whose moments, and products with a probe, are added up at once."""
+    return max(16, CHUNK_ENTRIES // d)
 
 
 def _minus(values: Any, mean: Any, scratch: Any) -> Any:

@@ -16,6 +16,7 @@ from gramian import arrays, records
 from gramian.operators import costs, moments, operator
 from gramian.operators.centered import PIECES, CenteredRows, filled, in_batches, least_rows, terms_of
 
+FloatArray = records.FloatArray
 # Width, in standard deviations, of the rounding estimate.
 CONFIDENCE = 6.0
 
@@ -33,6 +34,10 @@ class ScatterOperator(ABC):
         Whether the matrix itself is formed and multiplied.
     matrix : array of shape (m, m), optional
         The matrix, where the pass that measured the mean has already made it.
+    probed : float, optional
+        Bound on the error of that matrix, from a probe.
+    certain : bool
+        Whether the worst case over all roundings bounds the errors, and nothing less.
 
     Attributes
     ----------
@@ -45,7 +50,14 @@ class ScatterOperator(ABC):
     _whole: Any = None
 
     def __init__(
-        self, centered: CenteredRows, *, keep: bool = False, whole: bool = False, matrix: Any = None
+        self,
+        centered: CenteredRows,
+        *,
+        keep: bool = False,
+        whole: bool = False,
+        matrix: Any = None,
+        probed: float = math.inf,
+        certain: bool = False,
     ) -> None:
         shape = centered.rows.shape
         inner = shape[self.axis]
@@ -56,6 +68,7 @@ class ScatterOperator(ABC):
         # A matrix that comes with the mean is that of ``moments.scatter``.
         terms = None if matrix is None else terms_of(centered)
         self._terms = block if terms is None else terms + PIECES
+        self._probed, self._certain = probed, certain
         self.noise = centered.noise
         self.relative_tolerance = product_tolerance(shape, centered.unit_roundoff, block)
         self._whole = self.dense() if whole and matrix is None else matrix
@@ -69,31 +82,39 @@ class ScatterOperator(ABC):
     @cached_property
     def _product_error(self) -> tuple[float, records.BoundKind]:
         C = self.centered
-        return product_error(C, C.rows.shape[self.axis], C.thin, products=2)
+        if self._formed:
+            return self._matrix_error
+        return product_error(C, C.rows.shape[self.axis], C.thin, products=2, certain=self._certain)
 
     @cached_property
+    def _matrix_error(self) -> tuple[float, records.BoundKind]:
+        C = self.centered
+        return product_error(
+            C, C.rows.shape[self.axis], self._terms, probed=self._probed, certain=self._certain
+        )
+
+    @property
     def error_kind(self) -> records.BoundKind:
         """The kind of the bounds."""
         return self._product_error[1]
 
-    @cached_property
+    @property
     def dense_error(self) -> float:
         """Bound on the error of the matrix itself."""
-        return product_error(self.centered, self.centered.rows.shape[self.axis], self._terms)[0]
+        return self._matrix_error[0]
 
-    @cached_property
+    @property
     def error_bound(self) -> float:
         """Bound on the error of what products multiply by."""
-        if not self._formed:
-            return self._product_error[0]
-        return self.dense_error + self.size * float(np.finfo(np.float64).eps) * self.centered.total
+        own = self.size * float(np.finfo(np.float64).eps) * self.centered.total if self._formed else 0.0
+        return self._product_error[0] + own
 
     def promoted(self) -> Self | None:
         """Return the same matrix with products in float64, made anew in every pass."""
         C = self.centered
         if C.arithmetic != np.float32:
             return None
-        other = type(self)(replace(C, double=True))
+        other = type(self)(replace(C, double=True), certain=self._certain)
         other.like = self.like
         return other
 
@@ -253,7 +274,13 @@ class ScatterOperator(ABC):
 
 
 def product_error(
-    centered: CenteredRows, inner: int, block: int, *, products: int = 1
+    centered: CenteredRows,
+    inner: int,
+    block: int,
+    *,
+    products: int = 1,
+    probed: float = math.inf,
+    certain: bool = False,
 ) -> tuple[float, records.BoundKind]:
     """Bound ``||computed - exact||_2`` for a product of C with its transpose.
 
@@ -273,6 +300,10 @@ def product_error(
         Number of terms that are summed in the data's own precision.
     products : int
         1 for the matrix itself, 2 for a product with C after one with its transpose.
+    probed : float
+        Bound from a probe of this product (:func:`probed_error`): it takes the place of an estimate.
+    certain : bool
+        Whether the worst case is asked for.
 
     References
     ----------
@@ -295,8 +326,54 @@ def product_error(
     worst = (chain + 3 * products) * unit * total + forming
     likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0) * total
     likely += centered.mean_error
+    kind: records.BoundKind = "estimate"
+    if probed < math.inf:
+        likely, kind = probed, "probabilistic"
     # A bound that is certain is worth twice the width.
-    return (worst, "deterministic") if worst <= 2 * likely else (likely, "estimate")
+    return (worst, "deterministic") if certain or worst <= 2 * likely else (likely, kind)
+
+
+def probed_error(view: CenteredRows, gap: FloatArray, probe: FloatArray) -> float:
+    """Bound ``||S - exact S||_2`` for a computed scatter matrix S of float32 products, from a probe.
+
+    Parameters
+    ----------
+    view : CenteredRows
+        C, whose columns are divided by its divisor.
+    gap : ndarray of shape (d, c)
+        ``(S - exact S) G`` in float64, before columns are divided.
+    probe : ndarray of shape (d, c)
+        G, independent standard normal entries.
+
+    Notes
+    -----
+    Nothing is assumed of roundings. Let E be the error and u a unit vector with ``E u = +-||E||_2 u``. The c
+    numbers ``u.T g`` are independent and standard normal, so that ``(u.T g)^2 >= t = (pi / 2) p^(2 / c)`` for
+    one of them at least, except with probability p. For this column
+    ``||E g|| >= |u.T E g| >= ||E||_2 sqrt(t)``. Divided by D on both sides, E acts on ``D g``: the numbers
+    ``u.T D g`` have a standard deviation of at least the smallest divisor. The rounding of the products with
+    G is bounded by its worst case: an entry takes a sum over the columns, one over the rows of a block in the
+    cache and one over the blocks.
+
+    References
+    ----------
+    Freivalds (1979), Fast probabilistic algorithms. Halko, Martinsson, Tropp (2011), Finding structure with
+    randomness, lemma 4.1.
+    """
+    n, d = view.rows.shape
+    divisor = np.ones(d) if view.divisor is None else view.divisor
+    varying = np.isfinite(divisor)
+    assert view.norms is not None
+    if not varying.any():
+        return float(view.forming_error)
+    unit, rows = float(np.finfo(np.float64).eps) / 2, min(n, moments.rows_of_chunk(d))
+    terms = d + rows + -(-n // rows) + 20
+    length, gross = float(np.linalg.norm(probe, axis=0).max()), 1.0 + 1.2 * moments.SMALL_MEAN
+    rounding = terms * unit * gross * length * math.sqrt(view.total) * float(np.linalg.norm(view.norms))
+    seen = float(np.linalg.norm(gap[varying] / divisor[varying, None], axis=0).max()) + rounding
+    least: float = math.sqrt(math.pi / 2) * records.PROBE_PROBABILITY ** (1 / probe.shape[1])
+    forming = float(view.multiplied_in(double=True).forming_error)
+    return seen / (least * float(divisor[varying].min())) + forming
 
 
 def product_tolerance(shape: tuple[int, int], unit: float, block: int) -> float:

@@ -139,6 +139,13 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         exact to ``tol``; if an iteration stalls, a direct method finishes the fit.
     tol : float or None, default=None
         Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
+    certificate : {"probabilistic", "deterministic"}, default="probabilistic"
+        How the rounding of products is bounded. "probabilistic" multiplies a few random vectors in float64 by
+        the exact matrix and compares, which is wrong with a probability of at most 1e-6, unless a model of
+        roundings predicts an error below ``tol`` (the certificate then says "estimate"). A second product in
+        float64 follows only where the bound exceeds ``tol``. "deterministic" takes the worst case over all
+        roundings, which float32 data may need a second product for. It has no effect on float64 data.
+        Eigenvalues that an iteration may have missed are bounded by a probe of this probability in any case.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the iteration, of the probe that certifies it, and of rules that resample the data. The same
         integer reproduces the results up to rounding. With the environment variable GRAMIAN_DETERMINISTIC=1

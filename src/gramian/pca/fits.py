@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gramian.store import Given
 
 SOLVERS = ("auto", *solver_names("PCA"))
+CERTIFICATES = ("probabilistic", "deterministic")
 WEIGHTED = "eigenvalues (variances) of the weighted rows"
 
 
@@ -45,6 +46,7 @@ class PCAParameters:
     missing: str = "error"
     regularization: float | str | None = None
     feature_weight: Annotated[npt.ArrayLike | None, Given("d")] = None
+    certificate: str = "probabilistic"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +90,8 @@ class TableFit:
         center = bool(asked.center)
         metric = inputs.check_feature_weight(asked.feature_weight, rows)
         ddof, scale = inputs.ddof_of(asked.ddof, rows), inputs.check_scale(asked.scale, rows, center)
-        problem = LinearProblem(rows, center, scale, ddof, metric=metric)
+        certain = check_choice("certificate", asked.certificate, CERTIFICATES) == "deterministic"
+        problem = LinearProblem(rows, center, scale, ddof, metric=metric, certain=certain)
         if rows.weights is not None:
             problem.unit = WEIGHTED
         return problem

@@ -14,6 +14,7 @@ from gramian import arrays
 from gramian.operators.operator import Operator
 from gramian.records import (
     BOUND_KINDS,
+    PROBE_PROBABILITY,
     BoundKind,
     Certificate,
     Completeness,
@@ -24,13 +25,12 @@ from gramian.records import (
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
 SLACK = 0.35
-# Largest relative gap that the probe may leave open, and the probability that its statement is wrong.
+# Largest relative gap that the probe may leave open.
 PROBE_GAP = 0.25
 # Shares of that which the error of the matrix may be in which the probe looks: without a look in one that is
 # more accurate, and before one.
 SEARCHED, SEARCHED_FIRST = 0.25, 0.6
 PROBE_GAP_INDEFINITE = 0.1
-PROBE_PROBABILITY = 1e-6
 PROBE_COLUMNS, PROBE_STEPS = 8, 12
 HUGE, TINY = 1e100, 1e-300
 

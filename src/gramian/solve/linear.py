@@ -14,11 +14,18 @@ from gramian.analysis.components import complete_basis, components_of, fixed_sig
 from gramian.data import Rows, as_rows
 from gramian.data.device import quick_double
 from gramian.errors import DataError
-from gramian.operators.centered import CenteredRows
+from gramian.operators.centered import PIECES, CenteredRows, terms_of, uncentered
 from gramian.operators.costs import SymmetricCosts, TableCosts
-from gramian.operators.moments import center_rows, from_moments, scatter
-from gramian.operators.operator import Operator, SymmetricMatrix
-from gramian.operators.scatter import CONFIDENCE, CovarianceOperator, GramOperator, ScatterOperator
+from gramian.operators.moments import ProbedMoments, center_rows, from_moments, scatter
+from gramian.operators.operator import Operator, SymmetricMatrix, digest
+from gramian.operators.scatter import (
+    CONFIDENCE,
+    CovarianceOperator,
+    GramOperator,
+    ScatterOperator,
+    probed_error,
+    product_error,
+)
 from gramian.records import (
     BOUND_KINDS,
     Components,
@@ -28,6 +35,7 @@ from gramian.records import (
     SolveRequest,
     Spectrum,
     Target,
+    random_stream,
 )
 from gramian.solve import direct
 from gramian.solve.certificates import lifted
@@ -39,7 +47,12 @@ from gramian.solve.solving import Problem, Solution, run, solve
 FEW_ON_DEVICE, FEW_COLUMNS = 512, 400
 # Entries, and columns or rows, up to which a product in float64 is faster than one in float32 and a pass that
 # improves its result.
-FEW_ENTRIES, NARROW = 8_000_000, 128
+FEW_ENTRIES, NARROW = 3_000_000, 128
+# Gaussian columns that a scatter matrix of float32 products is probed with (so few take a path of BLAS
+# without packing), the random stream that they are of, and rows that it depends on.
+PROBE_COLUMNS, PROBE_STREAM, SAMPLED_ROWS = 6, 3, 64
+# Share of the tolerance below which the rounding that a model predicts needs no probe.
+ENOUGH = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +87,8 @@ class LinearProblem(Problem):
         In the unit of ``rows.weights``, as the sum of the weights is.
     metric : ndarray of shape (d,) or None
         Roots of the weights of the columns.
+    certain : bool
+        Whether rounding is bounded by its worst case only.
     view : CenteredRows or None
         The centred data, once it has been measured.
     """
@@ -85,6 +100,7 @@ class LinearProblem(Problem):
     unit: str = "eigenvalues (variances)"
     view: CenteredRows | None = None
     metric: FloatArray | None = None
+    certain: bool = False
 
     @property
     def costs(self) -> TableCosts:
@@ -133,11 +149,12 @@ class LinearProblem(Problem):
             return self._covariance(double=form.double)
         view = self.measured().multiplied_in(double=form.double)
         kind = GramOperator if form.matrix == "gram" else CovarianceOperator
-        return kind(view, keep=form.storage == "kept", whole=form.whole)
+        return kind(view, keep=form.storage == "kept", whole=form.whole, certain=self.certain)
 
     def _covariance(self, *, double: bool) -> CovarianceOperator:
         """Mean and scatter matrix in one pass over the data."""
-        exponent, result = scatter(self.rows, center=self.center, double=double)
+        probe = None if double or self.certain else self._probe()
+        exponent, result = scatter(self.rows, center=self.center, double=double, probe=probe)
         self.view = from_moments(self.rows, result, exponent, **self._options)
         require_range(self.view, self.degrees)
         matrix = result.squares
@@ -147,7 +164,45 @@ class LinearProblem(Problem):
         # A small one is decomposed sooner than it is moved.
         if len(matrix) > FEW_ON_DEVICE:
             matrix = arrays.from_numpy(matrix, self.rows.like)
-        return CovarianceOperator(view, whole=True, matrix=matrix)
+        probed = math.inf
+        if probe is not None and isinstance(result, ProbedMoments):
+            probed = probed_error(self.view, result.gap, probe)
+        return CovarianceOperator(view, whole=True, matrix=matrix, probed=probed, certain=self.certain)
+
+    def _probe(self) -> FloatArray | None:
+        """Gaussian columns for rows of NumPy whose products round in float32; None where none are needed.
+
+        They follow from the seeds and, of an array, from rows of it, so that data cannot easily hide from one
+        seed.
+        """
+        rows, request = self.rows, self.request
+        if not arrays.is_numpy(rows.like) or rows.weights is not None or rows.block_dtype != np.float32:
+            return None
+        seen: list[Any] = []
+        if rows.free_to_revisit and rows.in_one_place:
+            starts = range(0, rows.shape[0], -(-rows.shape[0] // SAMPLED_ROWS))
+            seen = [rows.cut(slice(i, i + 1), slice(None)) for i in starts]
+            if request is not None and self._estimate(np.concatenate(seen)) <= ENOUGH * request.tol:
+                return None
+        drawn = random_stream(None if request is None else request.seeds, PROBE_STREAM)
+        of = [*drawn.integers(2**32, size=4).tolist(), int.from_bytes(digest(*seen), "little")]
+        return np.random.default_rng(of).standard_normal((rows.shape[1], PROBE_COLUMNS))
+
+    @arrays.blas_threads()  # several would wait for each other longer than so little work takes
+    @np.errstate(all="ignore")  # of what is not finite or too large nothing is said
+    def _estimate(self, some: Any) -> float:
+        """Rounding of the scatter matrix over its largest eigenvalue, as a model and a few rows have it."""
+        if self.scale is not None or self.metric is not None:
+            return math.inf
+        C = some.astype(np.float64)
+        C = C - C.mean(axis=0) if self.center else C
+        total = float(np.sum(C * C))
+        if not 0 < total < math.inf:
+            return math.inf
+        view = uncentered(self.rows, 0)
+        inner, terms = self.rows.shape[0], terms_of(view) or self.rows.shape[0]
+        of_trace = product_error(view, inner, terms + PIECES)[0] / view.total
+        return of_trace * total / max(float(np.linalg.eigvalsh(C @ C.T)[-1]), 1e-300)
 
     def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
         """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
@@ -193,7 +248,7 @@ class LinearProblem(Problem):
             view = solution.operator.centered
             values = np.maximum(solution.spectrum.values[: factors.size], np.finfo(np.float64).tiny)
             top = float(values.max(initial=0.0))
-            exact = view.unit_roundoff < 1e-12
+            exact = view.unit_roundoff < 1e-12 or self.certain
             kind = kind if exact else "estimate"
             n = view.rows.shape[0]
             terms = (n if exact else min(n, CONFIDENCE * math.sqrt(n))) + 3
@@ -243,9 +298,10 @@ class LinearProblem(Problem):
         k, r, (n, d) = spectrum.values.size, result.components.rank, self.rows.shape
         top, total = float(spectrum.values.max(initial=0.0)), view.total
         error = float(spectrum.residuals.sum()) + spectrum.error_bound + certificate.orthogonality * top
-        error = 4.0 * error + _rounding_of(result.vectors, solution.operator, view, top)
+        error = 4.0 * error + _rounding_of(result.vectors, solution.operator, view, top, certain=self.certain)
         kind, complete = spectrum.error_kind, certificate.completeness
-        if isinstance(solution.operator, GramOperator) and arrays.numpy_dtype(result.vectors) != np.float64:
+        double = arrays.numpy_dtype(result.vectors) == np.float64
+        if isinstance(solution.operator, GramOperator) and not (double or self.certain):
             kind = "estimate"
         trace = max(total - float(spectrum.values[:r].sum()), 0.0) + min(d, n + k) * error
         beyond = math.inf
@@ -262,14 +318,14 @@ class LinearProblem(Problem):
         return Remainder(data.norms * 2.0**data.exponent, root, kind)
 
 
-def _rounding_of(vectors: Any, operator: Operator, view: CenteredRows, top: float) -> float:
+def _rounding_of(vectors: Any, operator: Operator, view: CenteredRows, top: float, *, certain: bool) -> float:
     """Bound what the rounding of directions changes ``V diag(t) V.T`` by."""
     terms = 1.0
     unit, size = float(np.finfo(arrays.numpy_dtype(vectors)).eps) / 2, math.sqrt(view.total)
     if isinstance(operator, GramOperator):
         # An entry is a sum over the rows, of sparse ones before their means are taken off.
         n = view.rows.shape[0]
-        terms = n if unit < 1e-12 else min(n, CONFIDENCE * math.sqrt(n))
+        terms = n if unit < 1e-12 or certain else min(n, CONFIDENCE * math.sqrt(n))
         size = view.gross if view.implicit else size
     change = terms * unit * size
     return change * (2.0 * math.sqrt(top) + change)

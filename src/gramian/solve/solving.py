@@ -326,9 +326,12 @@ class Problem(ABC):
     ----------
     unit : str
         What the eigenvalues are called.
+    request : SolveRequest or None
+        What is being run, once it is.
     """
 
     unit: str
+    request: SolveRequest | None = None
     _built: Any = None
 
     @property
@@ -502,6 +505,7 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
     returned, which need not be the last one.
     """
     request = planned.request if seeds is None else replace(planned.request, seeds=seeds)
+    problem.request = request
     best: Solution | None = None
     winner = 0
     runs: list[Run] = []
