@@ -262,7 +262,7 @@ def test_digits_that_float32_lacks_come_from_an_iteration_where_nothing_else_fit
     fitting = [i for i in items if i.cost.bytes <= single]
     assert not any(i.route.direct for i in fitting)
     take(monkeypatch, *(i.route for i in sorted(fitting, key=lambda i: i.route.form.double)))
-    monkeypatch.setattr(solving, "_order", lambda costs: lambda item: item.route.form.double)
+    monkeypatch.setattr(solving, "_order", lambda *_: lambda item: item.route.form.double)
     solution = solve(problem, replace(wanted, memory_limit=single))
     assert "components from rounding" in solution.attempts[0].why
     assert [a.plan.arithmetic for a in solution.attempts] == ["float32", "float64"]

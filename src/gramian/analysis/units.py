@@ -229,6 +229,9 @@ UNITS = frozenset(
 )
 
 
+UNIT_AT_END = re.compile(r"(.*[ _(\[/])([^\W\d_]+|%)\W*")
+
+
 def units_of(names: Sequence[str]) -> list[str]:
     """Return the unit that each name of a column ends in; "" where there is none.
 
@@ -239,7 +242,7 @@ def units_of(names: Sequence[str]) -> list[str]:
     >>> units_of(["height_cm", "weight (kg)", "age", "mass_g", "test_a", "test_c"])
     ['cm', 'kg', '', 'g', '', '']
     """
-    split = [re.fullmatch(r"(.*[ _(\[/])([^\W\d_]+|%)\W*", name.casefold()) for name in names]
+    split = [None if name.isalnum() else UNIT_AT_END.fullmatch(name.casefold()) for name in names]
     stems = Counter(one[1] for one in split if one)
     return [
         one[2] if one and one[2] in UNITS and (len(one[2]) > 1 or stems[one[1]] == 1) else "" for one in split

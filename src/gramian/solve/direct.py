@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -312,7 +313,8 @@ def _svd(C: Any) -> tuple[Any, Any]:
 
 def _svd_on_host(C: FloatArray) -> tuple[Any, Any]:
     n, d = C.shape
-    with arrays.blas_threads():
+    # For few entries BLAS takes one thread by itself.
+    with arrays.blas_threads() if n * d > FEW else nullcontext():
         if 11 * d <= 6 * n and n * d > FEW:
             # As LAPACK's routine begins for tall matrices, which then spends as long again on left vectors.
             C = np.triu(lapack.dgeqrf(C, lwork=_work(lapack.dgeqrf_lwork(n, d)))[0][:d])

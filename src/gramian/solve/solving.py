@@ -17,8 +17,6 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
-
 from gramian.arrays import blas_threads, on_accelerator
 from gramian.checks import amount, duration
 from gramian.data.device import explained_memory_errors
@@ -36,6 +34,7 @@ from gramian.records import (
     SolveRequest,
     Spectrum,
     Target,
+    changed,
 )
 from gramian.solve import direct, krylov
 from gramian.solve.certificates import certify, may_have_missed
@@ -43,7 +42,8 @@ from gramian.solve.route import Route, SolverResult, Status
 
 log = logging.getLogger(__name__)
 
-BRIEF = 0.01  # seconds of a route below which BLAS has one thread
+# Seconds of a route below which BLAS has one thread, and below which it takes no more by itself.
+BRIEF, TINY = 0.01, DIRECT + 2e-5
 
 
 ROUTES: tuple[Callable[[Costs, Target], Iterator[Any]], ...] = (direct.routes, krylov.routes)
@@ -516,7 +516,7 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
     the next route; every route was planned against the same memory limit, and the best certified answer is
     returned, which need not be the last one.
     """
-    request = planned.request if seeds is None else replace(planned.request, seeds=seeds)
+    request = planned.request if seeds is None else changed(planned.request, seeds=seeds)
     best: Solution | None = None
     winner = 0
     runs: list[Run] = []
@@ -529,7 +529,7 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
             report(f"{item.route.solver}, about {duration(item.cost.seconds)}", "")
         began = time.perf_counter()
         # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
-        alone = blas_threads() if item.cost.seconds < BRIEF else nullcontext()
+        alone = blas_threads() if TINY <= item.cost.seconds < BRIEF else nullcontext()
         with alone, explained_memory_errors(getattr(problem, "rows", None)):
             solution, status, why = _run(problem, planned, request, tried, start)
         spectrum, before = solution.spectrum, runs[-1].why if runs else ""
@@ -553,7 +553,7 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
         took_over = f"; {account.plan.solver} on the {account.plan.matrix} took over"
         spectrum = replace(spectrum, note=reasons + ("" if runs[-1].why else took_over))
     certificate = None if best.certificate is None else problem.certified(best.certificate, request)
-    return replace(best, spectrum=spectrum, certificate=certificate, account=account)
+    return Solution(spectrum, certificate, best.operator, account)
 
 
 def _run(
@@ -590,15 +590,15 @@ def _run(
 
 
 def _resolved(spectrum: Spectrum, planned: Schedule, tried: tuple[Ranked, ...]) -> bool:
-    """Whether each value, and the sum of what is left, is known to ``tol`` of itself where the SVD could do so."""
+    """Whether each value, and the sum of the others, is known to ``tol`` of itself if the SVD can do that."""
     request = planned.request
     if request.solver != "auto" or tried[-1].route.solver == "full" or not _exacting(planned.costs):
         return True
-    if spectrum.rank >= spectrum.values.size:
-        left = max((spectrum.total or 0.0) - float(spectrum.values.sum()), 0.0)
-        values, radii = np.append(spectrum.values, left), np.append(spectrum.residuals, 0.0) + spectrum.error_bound
-        if bool((radii <= request.tol * values).all()):
-            return True
+    left = max((spectrum.total or 0.0) - float(spectrum.values.sum()), 0.0)
+    least = min(left, float(spectrum.values.min(initial=math.inf)))
+    error = float(spectrum.residuals.max(initial=0.0)) + spectrum.error_bound
+    if spectrum.rank >= spectrum.values.size and error <= request.tol * least:
+        return True
     return all(other.route.solver != "full" for other in planned.without(tried))
 
 
