@@ -270,6 +270,40 @@ def test_digits_that_float32_lacks_come_from_an_iteration_where_nothing_else_fit
     assert solution.certificate.ok
 
 
+# ------------------------------------------------------------------ small tables
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    ("spectrum", "count", "solver"),
+    [
+        (np.geomspace(1, 1e-3, 64), 9, "covariance"),
+        (np.geomspace(1, 1e-9, 64), 31, "full"),  # the last value asked for is near rounding
+        (np.r_[np.ones(5), 1e-7 * np.ones(59)], 5, "full"),  # what is left is
+        (np.r_[3.0, 2.0, 1.0], 6, "full"),  # there are not as many
+    ],
+)
+def test_the_svd_takes_over_where_a_small_table_has_values_near_rounding(spectrum, count, solver, dtype):
+    X = spectrum_matrix(1500, 64, spectrum, seed=8).astype(dtype)
+    solution = solve(LinearProblem(as_rows(X)), request(Target(count=count)))
+    assert (solution.plan.solver, len(solution.attempts)) == (solver, 1 if solver == "covariance" else 2)
+    assert solution.certificate.ok
+    exact = np.linalg.svd(X.astype("f8") - X.astype("f8").mean(axis=0), compute_uv=False) ** 2
+    r = min(count, len(spectrum))
+    np.testing.assert_allclose(solution.spectrum.values[:r], exact[:r], rtol=1e-6 if dtype == "f8" else 1e-5)
+    asked = replace(request(Target(count=count)), solver="covariance")
+    assert len(solve(LinearProblem(as_rows(X)), asked).attempts) == 1
+
+
+def test_all_eigenvalues_come_with_few_vectors():
+    for spectrum in (np.ones(90), np.r_[np.ones(4), np.zeros(86)], np.geomspace(1, 1e-6, 90)):
+        X = spectrum_matrix(2000, 90, spectrum, seed=2)
+        found = solve(LinearProblem(as_rows(X)), request(Target(count=3), solver="covariance")).spectrum
+        assert found.vectors.shape == (90, 3)
+        every = np.concatenate([found.values, found.rest])
+        np.testing.assert_allclose(every, spectrum**2, atol=1e-13)
+
+
 # ------------------------------------------------------------------ stalls
 
 
