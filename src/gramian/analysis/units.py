@@ -160,7 +160,8 @@ def unit_difference(
     order, shares = np.argsort(-variances, kind="stable"), variances / variances.sum()
     count, clause = dominance(variances, names)
     few = sample is not None and len(values) <= FEW
-    usual = values.min() if few else np.median(values)
+    ascending, m = np.sort(values), len(values)
+    usual = ascending[0] if few else (ascending[(m - 1) // 2] + ascending[m // 2]) / 2
     if not count and len(known) > 1 and widest >= UNITS_GAP:
         count, clause = len(names), f"columns have different units ({', '.join(sorted(known))})"
     elif not count and values.max() >= GAP * usual:
