@@ -348,14 +348,17 @@ def test_lapack_runs_on_one_thread(monkeypatch):
 
         monkeypatch.setattr(module, name, watched)
 
-    for module, name in ((scipy.linalg, "eigh"), (scipy.linalg, "eigvalsh"), (scipy.linalg.lapack, "dgesdd")):
+    lapack = scipy.linalg.lapack
+    names = {"eigh": scipy.linalg, "eigvalsh": scipy.linalg, "dgesdd": lapack, "dsytrd": lapack}
+    for name, module in names.items():
         watch(module, name)
     X = np.random.default_rng(0).standard_normal((80, 70))
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         for solver in ("covariance", "gram", "full"):
-            solve(LinearProblem(as_rows(X)), request(Target(count=5), solver=solver))
+            for count in (5, 40):
+                solve(LinearProblem(as_rows(X)), request(Target(count=count), solver=solver))
             solve(LinearProblem(as_rows(X)), request(Target(), solver=solver, vectors=False, certify=False))
-    assert {name for name, _ in seen} == {"eigh", "eigvalsh", "dgesdd"}
+    assert {name for name, _ in seen} == set(names)
     assert all(set(threads) <= {1} for _, threads in seen)
 
 
