@@ -493,7 +493,7 @@ class Components:
             return None
         return self.values / (max(self.total, float(self.values.sum())) or 1.0)
 
-    @property
+    @cached_property
     def left(self) -> float:
         """Sum of the values left out; those at rounding level count as zero."""
         if self.values.size + self.rest.size == self.size:
